@@ -1,0 +1,37 @@
+# Every target sets up what it needs: a virtual environment in .venv with the package and its tools.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+WORKERS ?= auto
+
+.PHONY: setup demo test check format bench clean
+
+setup: $(READY)
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=24"
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $(READY)
+
+demo: $(READY)
+	$(BIN)/dynid inspect builtin:ur5
+
+test: $(READY)
+	$(BIN)/python -m pytest --numprocesses $(WORKERS)
+
+check: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/pyright
+
+format: $(READY)
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(READY)
+	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-group-by=group
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .benchmarks

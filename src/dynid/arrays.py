@@ -1,0 +1,17 @@
+"""The array type that signatures use."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[np.float64]
+
+
+def frozen(values: object) -> Array:
+    """Copy values to a float array that cannot be written to, for fields of frozen objects."""
+    array = np.array(values, dtype=np.float64)
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,103 @@
+"""Errors that users meet: one base class, each error carries its data.
+
+Every message is one sentence or two: what was found, where, what was expected, and what to try.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+class DynidError(Exception):
+    """Base of all errors that dynid raises on purpose; the command line turns it into exit status 2."""
+
+
+class RobotFileError(DynidError):
+    """A robot file cannot be read as a robot.
+
+    Attributes:
+        path: The file, or the name of the built-in robot.
+        problem: What is wrong, what was expected and what to try.
+        line: Line of the file (from 1) where it is wrong, when that is known.
+    """
+
+    def __init__(self, path: Path | str, problem: str, line: int | None = None) -> None:
+        self.path = str(path)
+        self.problem = problem
+        self.line = line
+        where = self.path if line is None else f"{self.path}, line {line}"
+        super().__init__(f"{where}: {problem}")
+
+
+class UnknownNameError(DynidError):
+    """A name that should be one of a known list is not.
+
+    Attributes:
+        kind: What the name should name, for example "joint".
+        name: The name that was given.
+        known: The names that would be valid.
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], where: str = "") -> None:
+        self.kind = kind
+        self.name = name
+        self.known = tuple(known)
+        super().__init__(f"there is no {kind} '{name}'{where}; {self._advice()}")
+
+    def _advice(self) -> str:
+        close = difflib.get_close_matches(self.name, self.known, n=1)
+        if close:
+            return f"did you mean '{close[0]}'?"
+        shown = ", ".join(self.known[:20]) + (", ..." if len(self.known) > 20 else "")
+        return f"choose from {shown}" if self.known else f"there are no {self.kind}s to choose from"
+
+
+class ShapeError(DynidError):
+    """An array has another shape than the robot or the model needs.
+
+    Attributes:
+        what: What the array holds.
+        expected: The shape that was expected, in words.
+        found: The shape that was found.
+    """
+
+    def __init__(self, what: str, expected: str, found: tuple[int, ...]) -> None:
+        self.what = what
+        self.expected = expected
+        self.found = found
+        super().__init__(f"{what} must have the shape {expected}, but has {found}")
+
+
+class NotAConfigurationError(DynidError):
+    """Values given as positions are no configuration of the robot.
+
+    Attributes:
+        joint: The joint whose values are wrong.
+        problem: Why they are no configuration.
+    """
+
+    def __init__(self, joint: str, problem: str) -> None:
+        self.joint = joint
+        self.problem = problem
+        super().__init__(f"the positions of joint '{joint}' are no configuration: {problem}")
+
+
+class InvalidRequestError(DynidError):
+    """What was asked for contradicts the robot or itself."""
+
+
+class OutputExistsError(DynidError):
+    """An output would overwrite a file.
+
+    Attributes:
+        path: The file that exists.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = str(path)
+        super().__init__(f"{self.path} exists already and is left as it is; choose another name or add --force")

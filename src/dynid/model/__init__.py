@@ -1,0 +1,1 @@
+"""What can be known: the observation matrix, model terms, base parameters."""

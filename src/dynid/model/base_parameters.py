@@ -1,0 +1,336 @@
+"""Base parameters: what of the standard parameters torques can tell, and how they group.
+
+Columns of the observation matrix that are zero, or sums of others, cannot be told apart by any motion. Keeping a
+largest set of independent columns W1 and writing the others as W2 = W1 B gives `W p = W1 (p1 + B p2) = W1 b`: the
+base parameters b are sums of standard ones, and W1 has full rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from dynid.arrays import Array, frozen
+from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
+from dynid.findings import Finding, Severity
+from dynid.model.dynamic_model import DynamicModel
+from dynid.model.parameters import matching
+from dynid.model.sampling import random_states
+
+DEFAULT_TOLERANCE = 1e-10
+"""A column is kept when its own part is larger than this, relative to the largest column of its unit. Small enough that
+predictions with base parameters keep nine digits; far above the rounding of the arithmetic."""
+
+SURE_KEPT = 1e-5
+"""Kept columns below this are doubtful: no sensor sees them, they are rounding of numbers in the file."""
+
+SURE_DROPPED = 1e-13
+"""Dropped columns above this are doubtful: the arithmetic alone does not leave so much."""
+
+_ROUNDING = 1e-11
+"""Coefficients of scaled columns below this are rounding, and zero in truth."""
+
+_TEXT_TOLERANCE = 1e-6
+"""Coefficients below this are left out of expressions as text; the data keep them."""
+
+
+@dataclass(frozen=True)
+class Gap:
+    """How clearly the rank is decided.
+
+    Attributes:
+        kept: The smallest own part of a kept column, relative to the largest column of its unit.
+        dropped: The largest own part of a dropped column; zero when none was dropped.
+    """
+
+    kept: float
+    dropped: float
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether a value lies between what is surely there and what is surely rounding."""
+        return self.kept < SURE_KEPT or self.dropped > SURE_DROPPED
+
+
+@dataclass(frozen=True, eq=False)
+class BaseParameters:
+    """The base parameters of a model, and the maps between them and the standard ones.
+
+    `tau = W[:, columns] @ (regrouping @ p) + W[:, known_columns] @ known_values`.
+
+    Attributes:
+        model: The model that they belong to.
+        columns: Indices of the kept columns, in the model's order, shape (base,).
+        regrouping: Matrix K with b = K p, shape (base, parameters); zero for known and for ineffective parameters.
+        no_effect: Names of the parameters that no torque depends on.
+        known: Values of the parameters that were fixed beforehand.
+        own_parts: Of every column, the part that is independent of the kept ones before it, relative to the largest
+            column of its unit, shape (parameters,); zero for known ones.
+        gap: How clearly the rank is decided.
+        tolerance: Above which own part a column is kept.
+    """
+
+    model: DynamicModel
+    columns: tuple[int, ...]
+    regrouping: Array
+    no_effect: tuple[str, ...]
+    known: Mapping[str, float]
+    own_parts: Array
+    gap: Gap
+    tolerance: float
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the base parameters: each is that of the standard parameter whose column is kept."""
+        return tuple(self.model.names[k] for k in self.columns)
+
+    @cached_property
+    def units(self) -> tuple[str, ...]:
+        """Units of the base parameters."""
+        return tuple(self.model.parameters[k].unit for k in self.columns)
+
+    @cached_property
+    def groups(self) -> tuple[dict[str, float], ...]:
+        """The standard parameters in each base parameter with their coefficients; its own, 1, comes first."""
+        groups = []
+        for row, column in zip(self.regrouping, self.columns, strict=True):
+            others = [k for k in np.flatnonzero(row) if k != column]
+            groups.append({self.model.names[k]: float(row[k]) for k in (column, *others)})
+        return tuple(groups)
+
+    @cached_property
+    def expressions(self) -> tuple[str, ...]:
+        """The groups as text, such as `mx1 + 0.5*m2`."""
+        return tuple(_as_text(group) for group in self.groups)
+
+    @cached_property
+    def only_in_groups(self) -> tuple[str, ...]:
+        """Names of the parameters that have an effect, but only together with others."""
+        alone = {next(iter(group)) for group in self.groups if len(group) == 1}
+        silent = alone | set(self.no_effect) | set(self.known)
+        return tuple(name for name in self.model.names if name not in silent)
+
+    def regressor(self, q: object, v: object = None, a: object = None) -> Array:
+        """The base observation matrix W1, shape (rows, samples, base); arguments as `DynamicModel.regressor`."""
+        return self.model.regressor(q, v, a)[..., list(self.columns)]
+
+    def known_torques(self, q: object, v: object = None, a: object = None) -> Array:
+        """Torques [N m or N] of the known parameters, shape (rows, samples): subtract them from measured ones."""
+        W = self.model.regressor(q, v, a)
+        columns = [self.model.names.index(name) for name in self.known]
+        return W[..., columns] @ np.array(list(self.known.values()), dtype=float)
+
+    def to_base(self, parameters: Array) -> Array:
+        """Base parameters b of standard ones p; (parameters,) to (base,)."""
+        return self.regrouping @ self._checked("parameters", parameters, len(self.model.names))
+
+    def to_standard(self, base: Array, near: Array | None = None) -> Array:
+        """Standard parameters p that have the base parameters b.
+
+        There are many: this is the one with the smallest change from `near`. It need not be physical.
+
+        Args:
+            base: Base parameters b, shape (base,).
+            near: Standard parameters to stay near, shape (parameters,); when None, each base parameter is put on the
+                standard parameter that it is named after, and the rest are zero.
+
+        Returns:
+            Array of shape (parameters,); known parameters have their known values.
+        """
+        b = self._checked("base parameters", base, len(self))
+        if near is None:
+            p = np.zeros(len(self.model.names))
+            p[list(self.columns)] = b
+        else:
+            p = self._checked("parameters to stay near", near, len(self.model.names)).copy()
+            p += np.linalg.lstsq(self.regrouping, b - self.regrouping @ p, rcond=None)[0]
+        for name, value in self.known.items():
+            p[self.model.names.index(name)] = value
+        return p
+
+    def findings(self) -> tuple[Finding, ...]:
+        """A finding where the number of base parameters is doubtful."""
+        if not self.gap.is_doubtful:
+            return ()
+        kept = [k for k in self.columns if self.own_parts[k] < SURE_KEPT]
+        dropped = [k for k, part in enumerate(self.own_parts) if k not in self.columns and part > SURE_DROPPED]
+        shown = ", ".join(self.model.names[k] for k in (*kept, *dropped)[:8])
+        more = ", ..." if len(kept) + len(dropped) > 8 else ""
+        text = (
+            f"their number is doubtful: the smallest kept column has an own part of {self.gap.kept:.1e}, and the "
+            f"largest dropped one of {self.gap.dropped:.1e}, of the largest column of its unit. No motion will excite "
+            f"so little; rounded numbers in the file's frames or narrow joint ranges do this ({shown}{more}). "
+            f"With --tolerance {SURE_KEPT:g} there are about {len(self) - len(kept)}"
+        )
+        return (Finding(Severity.WARNING, "base parameters", text),)
+
+    @staticmethod
+    def _checked(what: str, values: Array, size: int) -> Array:
+        array = np.asarray(values, dtype=float)
+        if array.shape != (size,):
+            raise ShapeError(what, f"({size},)", array.shape)
+        return array
+
+
+def find_base_parameters(
+    model: DynamicModel,
+    *,
+    known: Mapping[str, float | None] | Iterable[str] = (),
+    selection: Literal["natural", "pivoted"] = "natural",
+    order: Sequence[str] = (),
+    tolerance: float = DEFAULT_TOLERANCE,
+    rng: np.random.Generator | None = None,
+) -> BaseParameters:
+    """Find the base parameters of a model from random states that it can be in.
+
+    Args:
+        model: The model.
+        known: Parameters (or patterns such as "I*1") that are fixed before the reduction, with their values; the robot
+            file's where a value is None or only names are given.
+        selection: Which columns are kept when several could be: "natural" the first ones in the model's order, which
+            gives readable expressions; "pivoted" those with the largest own part, which gives well-conditioned ones.
+        order: Names of parameters whose columns are tried first, in this order, before the natural one.
+        tolerance: A column is kept when its own part, relative to the largest column of its unit, is above this.
+        rng: The random generator; a fixed one when None, so that results repeat.
+
+    Raises:
+        UnknownNameError: If a known or ordered parameter does not exist.
+        InvalidRequestError: If a known parameter has no value, or an order is given for the pivoted selection.
+
+    >>> from dynid import load_robot
+    >>> base = find_base_parameters(DynamicModel(load_robot("builtin:two_link")))
+    >>> base.expressions[0], base.expressions[2]
+    ('mx1 + 0.5*m2', 'Iyy1 + 0.3125*m2')
+    """
+    values = _known_values(model, known)
+    sequence = _sequence(model, values, order, selection)
+    R, norms = _triangle(model, rng or np.random.default_rng(0))
+    scale = _largest_by_unit(model, norms)
+    select = _select_pivoted if selection == "pivoted" else _select_in_order
+    kept, own_parts = select(R / scale, sequence, tolerance)
+    no_effect = [k for k in sequence if norms[k] <= tolerance * scale[k]]
+    columns = tuple(sorted(kept))
+    K = _regrouping(R / scale, columns, [k for k in sequence if k not in no_effect])
+    # Undo the scaling of columns: with w~ = w / s, w2 = w1 B becomes B = diag(1/s1) B~ diag(s2).
+    K = K * scale / scale[list(columns), None]
+    dropped = [own_parts[k] for k in sequence if k not in kept]
+    return BaseParameters(
+        model=model,
+        columns=columns,
+        regrouping=frozen(K),
+        no_effect=tuple(model.names[k] for k in sorted(no_effect)),
+        known=values,
+        own_parts=frozen(own_parts),
+        gap=Gap(kept=float(min(own_parts[k] for k in columns)) if columns else 0.0,
+                dropped=float(max(dropped, default=0.0))),
+        tolerance=tolerance,
+    )  # fmt: skip
+
+
+def _known_values(model: DynamicModel, known: Mapping[str, float | None] | Iterable[str]) -> dict[str, float]:
+    wanted = dict(known) if isinstance(known, Mapping) else dict.fromkeys(known)
+    values: dict[str, float] = {}
+    for pattern, value in wanted.items():
+        for name in matching([pattern], model.names):
+            reference = model.parameters[model.names.index(name)].reference
+            if value is None and reference is None:
+                raise InvalidRequestError(
+                    f"the robot's file has no value for the known parameter '{name}'; write {name}=VALUE"
+                )
+            values[name] = float(reference if value is None else value)  # type: ignore[arg-type]
+    return values
+
+
+def _sequence(model: DynamicModel, known: Mapping[str, float], order: Sequence[str], selection: str) -> list[int]:
+    """Indices of the columns that may be kept, in the order in which they are tried."""
+    if selection not in ("natural", "pivoted"):
+        raise UnknownNameError("selection", selection, ["natural", "pivoted"])
+    if order and selection == "pivoted":
+        raise InvalidRequestError("the pivoted selection chooses its own order; leave the order out")
+    first = [model.names.index(name) for name in matching(order, model.names)]
+    rest = [k for k in range(len(model.names)) if k not in first]
+    return [k for k in (*first, *rest) if model.names[k] not in known]
+
+
+def _triangle(model: DynamicModel, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Triangular factor of W at random states, shape (parameters, parameters), and the norms of its columns."""
+    width = len(model.names)
+    rows = model.rows.stop - model.rows.start
+    samples = max(40, -(-4 * width // rows))
+    R = np.zeros((0, width))
+    for start in range(0, samples, 200):
+        W = model.regressor(*random_states(model, min(200, samples - start), rng))
+        R = np.linalg.qr(np.concatenate([R, W.reshape(-1, width)]), mode="r")
+    return R, np.linalg.norm(R, axis=0)
+
+
+def _largest_by_unit(model: DynamicModel, norms: Array) -> Array:
+    """For every column the largest norm among the columns of its unit, shape (parameters,); 1 where all are zero."""
+    units = np.array([parameter.unit for parameter in model.parameters])
+    largest = {unit: float(norms[units == unit].max()) for unit in set(units.tolist())}
+    return np.array([largest[unit] or 1.0 for unit in units.tolist()])
+
+
+def _select_pivoted(R: Array, sequence: list[int], tolerance: float) -> tuple[list[int], Array]:
+    """Choose independent columns, each time the one with the largest own part (QR with column pivoting)."""
+    from scipy.linalg import qr
+
+    factors = qr(R[:, sequence], mode="r", pivoting=True)
+    triangle, pivots = np.asarray(factors[0]), np.asarray(factors[-1])
+    own_parts = np.zeros(R.shape[1])
+    own_parts[np.array(sequence)[pivots]] = np.abs(np.diag(triangle))
+    return [k for k in sequence if own_parts[k] > tolerance], own_parts
+
+
+def _select_in_order(R: Array, sequence: list[int], tolerance: float) -> tuple[list[int], Array]:
+    """Choose independent columns in the order of the sequence; give them and every column's own part.
+
+    Each kept column becomes a direction orthogonal to those before it. What is left of a later column after all kept
+    directions are taken away is its own part.
+    """
+    left = np.asfortranarray(R[:, sequence])
+    directions = np.empty_like(left)
+    own_parts = np.zeros(R.shape[1])
+    kept: list[int] = []
+    for position, k in enumerate(sequence):
+        own_parts[k] = np.linalg.norm(left[:, position])
+        if own_parts[k] <= tolerance:
+            continue
+        before = directions[:, : len(kept)]
+        direction = left[:, position] / own_parts[k]
+        direction -= before @ (before.T @ direction)  # a small own part has lost digits to cancellation
+        direction /= np.linalg.norm(direction)
+        directions[:, len(kept)] = direction
+        kept.append(k)
+        left[:, position + 1 :] -= np.outer(direction, direction @ left[:, position + 1 :])
+    return kept, own_parts
+
+
+def _regrouping(R: Array, columns: tuple[int, ...], sequence: list[int]) -> Array:
+    """Matrix K with b = K p: identity for kept columns, W2 = W1 B for the others; shape (base, parameters)."""
+    K = np.zeros((len(columns), R.shape[1]))
+    K[range(len(columns)), list(columns)] = 1.0
+    others = [k for k in sequence if k not in columns]
+    if others and columns:
+        B = np.linalg.lstsq(R[:, list(columns)], R[:, others], rcond=None)[0]
+        K[:, others] = np.where(np.abs(B) > _ROUNDING, B, 0.0)
+    return K
+
+
+def _as_text(group: Mapping[str, float]) -> str:
+    text = ""
+    for name, coefficient in group.items():
+        if abs(coefficient) < _TEXT_TOLERANCE:
+            continue
+        size = f"{abs(coefficient):.6g}"
+        factor = "" if size == "1" else f"{size}*"
+        sign = (" - " if coefficient < 0 else " + ") if text else ("-" if coefficient < 0 else "")
+        text += f"{sign}{factor}{name}"
+    return text

@@ -1,0 +1,122 @@
+"""The dynamic model: a robot and terms, what is observed of it, and its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.errors import InvalidRequestError, ShapeError
+from dynid.model.parameters import Parameter, link_parameters
+from dynid.model.regressor import base_rows, inertial_regressor
+from dynid.model.terms import Term
+from dynid.robot.robot import Robot
+
+
+class Observed(Enum):
+    """Which rows of the dynamics are measured, and how the robot may move meanwhile."""
+
+    TORQUES = "torques"
+    """All joint torques (and, with a floating base, the wrench on the base)."""
+    GRAVITY = "gravity"
+    """The same, at rest: only gravity acts."""
+    WRENCH_STATIONARY = "wrench_stationary"
+    """The wrench that holds the base, which stands still."""
+    WRENCH_MOVING = "wrench_moving"
+    """The wrench on the base, which moves."""
+
+    @property
+    def is_wrench(self) -> bool:
+        """Whether only the wrench on the base is measured."""
+        return self in (Observed.WRENCH_STATIONARY, Observed.WRENCH_MOVING)
+
+
+@dataclass(frozen=True, eq=False)
+class DynamicModel:
+    """A robot with terms: `tau = W(q, v, a) p`.
+
+    The columns are the links' inertial parameters, ten a link, then the terms' in their order.
+
+    Attributes:
+        robot: The robot.
+        terms: What its joints add.
+        observed: Which rows are measured. Friction and motors act between links, so the terms do not appear in the
+            wrench on the base, and their columns are zero there.
+    """
+
+    robot: Robot
+    terms: Sequence[Term] = ()
+    observed: Observed = Observed.TORQUES
+
+    def __post_init__(self) -> None:
+        if self.observed.is_wrench and not self.robot.has_floating_base:
+            raise InvalidRequestError(
+                "the wrench on the base is a row of floating-base robots only; load the robot with floating_base=True"
+            )
+        names = [parameter.name for parameter in self.parameters]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise InvalidRequestError(f"two terms have the parameter '{twice}'; name each term once a joint")
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """All standard parameters, one a column."""
+        of_terms = (parameter for term in self.terms for parameter in term.parameters(self.robot))
+        return (*link_parameters(self.robot), *of_terms)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of all standard parameters."""
+        return tuple(parameter.name for parameter in self.parameters)
+
+    @cached_property
+    def reference(self) -> Array:
+        """The robot file's parameters p, shape (parameters,); NaN where the file says nothing."""
+        return np.array(
+            [np.nan if parameter.reference is None else parameter.reference for parameter in self.parameters]
+        )
+
+    @property
+    def rows(self) -> slice:
+        """The rows of the dynamics that are observed."""
+        return base_rows(self.robot) if self.observed.is_wrench else slice(0, self.robot.nv)
+
+    def regressor(self, q: object, v: object = None, a: object = None) -> Array:
+        """The observation matrix W.
+
+        Args:
+            q: Positions, shape (samples, nq).
+            v: Velocities, shape (samples, nv); zero when None.
+            a: Accelerations, shape (samples, nv); zero when None.
+
+        Returns:
+            Array of shape (rows, samples, parameters); `W.reshape(-1, W.shape[-1])` stacks it joint by joint. With
+            gravity only, v and a must be None or zero.
+        """
+        q, v, a = self.robot.states(q, v, a)
+        if self.observed is Observed.GRAVITY and (v.any() or a.any()):
+            raise InvalidRequestError("a model of gravity only takes states at rest: leave v and a out")
+        columns = [inertial_regressor(self.robot, q, v, a)]
+        columns += [term.columns(self.robot, q, v, a) for term in self.terms]
+        return np.concatenate(columns, axis=2)[self.rows]
+
+    def inverse_dynamics(self, q: object, v: object = None, a: object = None, parameters: Array | None = None) -> Array:
+        """Torques [N m or N] that the motion needs.
+
+        Args:
+            q: Positions, shape (samples, nq).
+            v: Velocities, shape (samples, nv); zero when None.
+            a: Accelerations, shape (samples, nv); zero when None.
+            parameters: p, shape (parameters,); the robot file's when None, with zero for what it does not say.
+
+        Returns:
+            Array of shape (samples, rows).
+        """
+        p = np.nan_to_num(self.reference) if parameters is None else np.asarray(parameters, dtype=float)
+        if p.shape != (len(self.names),):
+            raise ShapeError("parameters", f"({len(self.names)},)", p.shape)
+        return (self.regressor(q, v, a) @ p).T

@@ -1,0 +1,311 @@
+"""What joints add to the rigid bodies: friction, offsets, motor inertia, couplings, springs.
+
+A term is an object that gives columns of the observation matrix, with a parameter for each. Torques are linear in the
+parameters: `tau = W_links p_links + columns(q, v, a) p_terms`.
+
+Most terms are a function of one joint's own motion. To add one, name the symbols and their units and say what one unit
+of each parameter does:
+
+>>> class CubicFriction(JointTerm):
+...     '''A torque that grows with the cube of velocity.'''
+...     symbols = ("fcub",)
+...     units = ("N m s^3/rad^3",)
+...     needs = frozenset("v")
+...     def features(self, q, v, a):
+...         return (v**3,)
+>>> from dynid import DynamicModel, load_robot
+>>> model = DynamicModel(load_robot("builtin:two_link"), [CubicFriction()])
+>>> [parameter.name for parameter in model.parameters][-2:]
+['fcub1', 'fcub2']
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.errors import InvalidRequestError, UnknownNameError
+from dynid.model.parameters import Parameter
+from dynid.robot.joints import JointKind
+from dynid.robot.robot import Joint, Robot
+
+
+class Term(ABC):
+    """A part of the torque that is linear in parameters of its own.
+
+    Attributes:
+        needs: Which of positions "q", velocities "v" and accelerations "a" the columns depend on.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    @abstractmethod
+    def parameters(self, robot: Robot) -> tuple[Parameter, ...]:
+        """The term's parameters for this robot, one a column."""
+
+    @abstractmethod
+    def columns(self, robot: Robot, q: Array, v: Array, a: Array) -> Array:
+        """Torque per unit of each parameter.
+
+        Args:
+            robot: The robot.
+            q: Positions, shape (samples, nq).
+            v: Velocities, shape (samples, nv).
+            a: Accelerations, shape (samples, nv).
+
+        Returns:
+            Array of shape (nv, samples, parameters).
+        """
+
+
+class JointTerm(Term):
+    """A term of each single joint, a function of that joint's own motion.
+
+    Applies to joints of one degree of freedom that follow no other. Subclasses give `symbols`, `units` (for an angular
+    joint) and `features`.
+
+    Args:
+        joints: Names or numbers of the joints that have the term; all that can when None.
+    """
+
+    symbols: ClassVar[tuple[str, ...]]
+    units: ClassVar[tuple[str, ...]]
+
+    def __init__(self, joints: Sequence[str | int] | None = None) -> None:
+        self.joints = None if joints is None else tuple(joints)
+
+    @abstractmethod
+    def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
+        """Torque per unit of each symbol for one joint's q, v, a of shape (samples,)."""
+
+    def reference(self, joint: Joint) -> tuple[float | None, ...]:
+        """The robot file's values of the symbols for a joint; None where it has none."""
+        return (None,) * len(self.symbols)
+
+    def parameters(self, robot: Robot) -> tuple[Parameter, ...]:
+        """One parameter a symbol, joint by joint."""
+        return tuple(
+            Parameter(f"{symbol}{joint.number}", _unit_at(joint, unit), joint.name, value)
+            for joint in self._joints_of(robot)
+            for symbol, unit, value in zip(self.symbols, self.units, self.reference(joint), strict=True)
+        )
+
+    def columns(self, robot: Robot, q: Array, v: Array, a: Array) -> Array:
+        """The features of every joint, in that joint's own row."""
+        joints = self._joints_of(robot)
+        width = len(self.symbols)
+        W = np.zeros((robot.nv, len(q), width * len(joints)))
+        for k, joint in enumerate(joints):
+            features = self.features(q[:, joint.q.start], v[:, joint.v.start], a[:, joint.v.start])
+            W[joint.v.start, :, width * k : width * (k + 1)] = np.stack(features, axis=1)
+        return W
+
+    def _joints_of(self, robot: Robot) -> list[Joint]:
+        if self.joints is None:
+            return [joint for joint in robot.independent_joints if joint.kind.nv == 1]
+        return [_single(robot, key) for key in self.joints]
+
+
+class Viscous(JointTerm):
+    """Viscous friction fv * v."""
+
+    symbols = ("fv",)
+    units = ("N m s/rad",)
+    needs = frozenset("v")
+
+    def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
+        """V."""
+        return (v,)
+
+    def reference(self, joint: Joint) -> tuple[float | None, ...]:
+        """The file's damping."""
+        return (joint.dynamics.damping,)
+
+
+class Coulomb(JointTerm):
+    """Coulomb friction fs * sign(v)."""
+
+    symbols = ("fs",)
+    units = ("N m",)
+    needs = frozenset("v")
+
+    def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
+        """Sign of v."""
+        return (np.sign(v),)
+
+    def reference(self, joint: Joint) -> tuple[float | None, ...]:
+        """The file's friction."""
+        return (joint.dynamics.friction,)
+
+
+class AsymmetricCoulomb(JointTerm):
+    """Coulomb friction fsp when moving forwards, -fsn when moving backwards.
+
+    It spans the same torques as Coulomb friction with an offset: use one or the other.
+    """
+
+    symbols = ("fsp", "fsn")
+    units = ("N m", "N m")
+    needs = frozenset("v")
+
+    def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
+        """1 where v > 0, and -1 where v < 0."""
+        return ((v > 0).astype(float), -(v < 0).astype(float))
+
+    def reference(self, joint: Joint) -> tuple[float | None, ...]:
+        """The file's friction, both ways."""
+        return (joint.dynamics.friction, joint.dynamics.friction)
+
+
+class Offset(JointTerm):
+    """A constant torque off, of sensors, amplifiers or asymmetric friction."""
+
+    symbols = ("off",)
+    units = ("N m",)
+
+    def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
+        """One."""
+        return (np.ones_like(q),)
+
+
+class Armature(JointTerm):
+    """Motor inertia Ia * a: rotor and gears, seen at the joint."""
+
+    symbols = ("Ia",)
+    units = ("kg m^2",)
+    needs = frozenset("a")
+
+    def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
+        """The acceleration a."""
+        return (a,)
+
+    def reference(self, joint: Joint) -> tuple[float | None, ...]:
+        """The file's armature."""
+        return (joint.dynamics.armature,)
+
+
+class Spring(JointTerm):
+    """A spring k * q about the joint; add `Offset` for one that rests elsewhere than at zero."""
+
+    symbols = ("k",)
+    units = ("N m/rad",)
+    needs = frozenset("q")
+
+    def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
+        """The position q."""
+        return (q,)
+
+
+class Coupling(Term):
+    """Two joints whose second motor turns with both: with speed proportional to ratio * v_first + v_second.
+
+    Its rotor and friction act on both joints. What acts on each alone is in `Armature`, `Viscous` and `Coulomb`; the
+    rest is, with n the second joint's number:
+
+    * motor inertia Iam_n: a_second in the first joint's row, a_first in the second's;
+    * viscous friction fvm_n: v_second in the first joint's row, v_first in the second's;
+    * Coulomb friction fsm_n: sign(ratio * v_first + v_second), times ratio in the first joint's row.
+
+    Args:
+        first: Name or number of the joint that the other's motor turns with.
+        second: Name or number of the joint that the motor drives.
+        ratio: Turns of the motor with the first joint per turn with the second.
+    """
+
+    symbols = ("Iam", "fvm", "fsm")
+    units = ("kg m^2", "N m s/rad", "N m")
+    needs = frozenset("va")
+
+    def __init__(self, first: str | int, second: str | int, ratio: float = 1.0) -> None:
+        self.first = first
+        self.second = second
+        self.ratio = ratio
+
+    def parameters(self, robot: Robot) -> tuple[Parameter, ...]:
+        """Iam, fvm and fsm, with the second joint's number."""
+        first, second = self._pair(robot)
+        owner = f"{first.name} and {second.name}"
+        return tuple(
+            Parameter(f"{symbol}{second.number}", _unit_at(second, unit), owner, None)
+            for symbol, unit in zip(self.symbols, self.units, strict=True)
+        )
+
+    def columns(self, robot: Robot, q: Array, v: Array, a: Array) -> Array:
+        """The three columns, in the rows of both joints."""
+        i, j = (joint.v.start for joint in self._pair(robot))
+        direction = np.sign(self.ratio * v[:, i] + v[:, j])
+        W = np.zeros((robot.nv, len(q), 3))
+        W[i] = np.stack([a[:, j], v[:, j], self.ratio * direction], axis=1)
+        W[j] = np.stack([a[:, i], v[:, i], direction], axis=1)
+        return W
+
+    def _pair(self, robot: Robot) -> tuple[Joint, Joint]:
+        first, second = _single(robot, self.first), _single(robot, self.second)
+        if first is second:
+            raise InvalidRequestError(f"a coupling needs two different joints, not '{first.name}' twice")
+        return first, second
+
+
+TERMS: dict[str, type[JointTerm]] = {
+    "viscous": Viscous,
+    "coulomb": Coulomb,
+    "asymmetric_coulomb": AsymmetricCoulomb,
+    "offset": Offset,
+    "armature": Armature,
+    "spring": Spring,
+}
+"""Terms of single joints by the names that users write."""
+
+
+def parse_terms(specifications: Sequence[str], robot: Robot) -> tuple[Term, ...]:
+    """Make terms from what users write.
+
+    Each is `NAME` for all joints, or `NAME:JOINT:JOINT...` for some, with joints by name or number.
+    `coupling:FIRST:SECOND` couples two joints; `coupling` alone stands for the couplings that the robot's file states.
+
+    >>> from dynid import load_robot
+    >>> robot = load_robot("builtin:tx40")
+    >>> [type(term).__name__ for term in parse_terms(["viscous", "offset:1:2", "coupling"], robot)]
+    ['Viscous', 'Offset', 'Coupling']
+    """
+    terms: list[Term] = []
+    for specification in specifications:
+        name, *joints = specification.strip().split(":")
+        if name == "coupling":
+            terms += _couplings(joints, robot)
+        elif name in TERMS:
+            terms.append(TERMS[name](joints or None))
+        else:
+            raise UnknownNameError("term", name, [*TERMS, "coupling"])
+    return tuple(terms)
+
+
+def _couplings(joints: list[str], robot: Robot) -> list[Coupling]:
+    if len(joints) == 2:
+        return [Coupling(joints[0], joints[1])]
+    if joints:
+        raise InvalidRequestError(f"a coupling is written coupling:FIRST:SECOND, not coupling:{':'.join(joints)}")
+    if not robot.description.couplings:
+        raise InvalidRequestError(
+            f"the file of '{robot.name}' states no coupling; name the joints, as in coupling:joint_5:joint_6"
+        )
+    return [Coupling(first, second) for first, second in robot.description.couplings]
+
+
+def _single(robot: Robot, key: str | int) -> Joint:
+    joint = robot.joint(key)
+    if joint.kind.nv != 1 or joint.leader is not None:
+        why = "follows another joint" if joint.leader is not None else f"is {joint.kind.value}"
+        raise InvalidRequestError(f"joint '{joint.name}' {why}, and terms need a joint of one degree of freedom")
+    return joint
+
+
+def _unit_at(joint: Joint, unit: str) -> str:
+    """The unit at a joint: a prismatic one has forces [N] and lengths [m] for torques and angles."""
+    if joint.kind is not JointKind.PRISMATIC:
+        return unit
+    return unit.replace("kg m^2", "kg").replace("N m", "N").replace("rad", "m")

@@ -1,0 +1,1 @@
+"""What the machine is: files, frames, joints, links and their inertia."""

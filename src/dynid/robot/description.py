@@ -1,0 +1,123 @@
+"""What a robot file says, before anything is made of it.
+
+Readers of URDF, MJCF and DH tables give a `Description`; `Robot` is assembled from it, findings on the file are
+drawn from it, and files are written from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from dynid.arrays import Array, frozen
+from dynid.findings import Finding
+from dynid.robot.joints import JointDynamics, JointKind, Limits
+
+STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+"""Gravity [m/s^2] where a file states none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Geometry:
+    """A shape that is part of a body.
+
+    Attributes:
+        shape: "box", "sphere", "cylinder", "capsule" or "mesh".
+        size: Sizes [m]: three edges of a box, the radius of a sphere, radius and length (along z; without its
+            caps) of a cylinder or capsule, three scale factors of a mesh.
+        placement: Its frame in the body's frame, shape (4, 4).
+        mesh: The mesh file, where it was found.
+    """
+
+    shape: str
+    size: tuple[float, ...]
+    placement: Array
+    mesh: Path | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class BodyDescription:
+    """A rigid body (a `link` of URDF, a `body` of MJCF).
+
+    Attributes:
+        name: Its name in the file.
+        inertia: 10-vector about its own frame, shape (10,); None when the file says nothing.
+        placement: Its frame in the frame of the joint that moves it, shape (4, 4).
+        geometry: Its shapes, for collision where the file has such, else for show.
+        line: Line of the file that defines it, when known.
+    """
+
+    name: str
+    inertia: Array | None = None
+    placement: Array = field(default_factory=lambda: frozen(np.eye(4)))
+    geometry: tuple[Geometry, ...] = ()
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class MimicDescription:
+    """A joint that follows another: q = ratio * q_leader + offset.
+
+    Attributes:
+        leader: Name of the joint that is followed.
+        ratio: Ratio of the positions [rad/rad, m/rad, ...].
+        offset: Position [rad or m] when the leader is at zero.
+    """
+
+    leader: str
+    ratio: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class JointDescription:
+    """A joint between two bodies.
+
+    Attributes:
+        name: Its name in the file.
+        kind: What motion it allows.
+        parent: Name of the body that carries it; None for the world.
+        child: Name of the body that it moves.
+        placement: Its frame at position zero in the parent body's frame, shape (4, 4).
+        axis: Unit axis in the joint frame, shape (3,).
+        limits: What it may do.
+        dynamics: Reference values of its own friction and motor inertia.
+        mimic: The joint that it follows, if any.
+        line: Line of the file that defines it, when known.
+    """
+
+    name: str
+    kind: JointKind
+    parent: str | None
+    child: str
+    placement: Array = field(default_factory=lambda: frozen(np.eye(4)))
+    axis: Array = field(default_factory=lambda: frozen([0.0, 0.0, 1.0]))
+    limits: Limits = Limits()
+    dynamics: JointDynamics = JointDynamics()
+    mimic: MimicDescription | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """A robot as its file describes it.
+
+    Attributes:
+        name: The robot's name.
+        source: Where it comes from: a path, or `builtin:NAME`.
+        bodies: All bodies; those that no joint moves are welded to the world.
+        joints: All joints, in the order in which coordinates are counted, parents before children.
+        gravity: Gravity [m/s^2] in the world frame, shape (3,).
+        couplings: Pairs of joint names whose motors turn each other (see `terms.Coupling`).
+        findings: What the reader noticed.
+    """
+
+    name: str
+    source: str
+    bodies: tuple[BodyDescription, ...]
+    joints: tuple[JointDescription, ...]
+    gravity: Array = field(default_factory=lambda: frozen(STANDARD_GRAVITY))
+    couplings: tuple[tuple[str, str], ...] = ()
+    findings: tuple[Finding, ...] = ()

@@ -1,0 +1,152 @@
+"""The kinds of joints: their coordinates, and the motion that they allow.
+
+Velocities and accelerations are those of the moved link, in its own joint frame. So the motion subspace S of
+every kind is constant there, and kinds differ only in how positions become a rotation and a translation.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.robot.inertia import skew
+
+
+class JointKind(Enum):
+    """A kind of joint; the value is its name in files and tables."""
+
+    REVOLUTE = "revolute"
+    CONTINUOUS = "continuous"
+    PRISMATIC = "prismatic"
+    SPHERICAL = "spherical"
+    FREE_FLYER = "free_flyer"
+    FIXED = "fixed"
+
+    @property
+    def nq(self) -> int:
+        """Number of positions: an angle [rad], a length [m], a quaternion (x, y, z, w), or a pose (xyz + xyzw)."""
+        return {JointKind.SPHERICAL: 4, JointKind.FREE_FLYER: 7, JointKind.FIXED: 0}.get(self, 1)
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities, and of rows that the joint has in the dynamics."""
+        return {JointKind.SPHERICAL: 3, JointKind.FREE_FLYER: 6, JointKind.FIXED: 0}.get(self, 1)
+
+    @property
+    def is_angular(self) -> bool:
+        """Whether the single coordinate is an angle [rad]."""
+        return self in (JointKind.REVOLUTE, JointKind.CONTINUOUS)
+
+    @property
+    def has_quaternion(self) -> bool:
+        """Whether the last four positions are a unit quaternion (x, y, z, w)."""
+        return self in (JointKind.SPHERICAL, JointKind.FREE_FLYER)
+
+    @property
+    def effort_unit(self) -> str:
+        """Unit of the joint's torque or force."""
+        return {JointKind.PRISMATIC: "N", JointKind.FREE_FLYER: "N, N m"}.get(self, "N m")
+
+    @property
+    def position_unit(self) -> str:
+        """Unit of the single coordinate."""
+        return "m" if self is JointKind.PRISMATIC else "rad"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a joint may do; infinite where nothing is stated.
+
+    Attributes:
+        lower: Smallest position [rad or m].
+        upper: Largest position [rad or m].
+        velocity: Largest speed [rad/s or m/s].
+        acceleration: Largest acceleration [rad/s^2 or m/s^2].
+        jerk: Largest jerk [rad/s^3 or m/s^3].
+        effort: Largest torque or force [N m or N].
+    """
+
+    lower: float = -math.inf
+    upper: float = math.inf
+    velocity: float = math.inf
+    acceleration: float = math.inf
+    jerk: float = math.inf
+    effort: float = math.inf
+
+    @property
+    def has_range(self) -> bool:
+        """Whether both ends of the position range are stated and leave room between them."""
+        return math.isfinite(self.lower) and math.isfinite(self.upper) and self.lower < self.upper
+
+
+@dataclass(frozen=True)
+class JointDynamics:
+    """Reference values of a joint's own dynamics; None where nothing is stated.
+
+    Attributes:
+        damping: Viscous friction [N m s/rad or N s/m].
+        friction: Coulomb friction [N m or N].
+        armature: Motor inertia seen at the joint [kg m^2 or kg].
+    """
+
+    damping: float | None = None
+    friction: float | None = None
+    armature: float | None = None
+
+
+def motion_subspace(kind: JointKind, axis: Array) -> Array:
+    """Matrix S, shape (6, nv): the link's (linear; angular) velocity in its joint frame is S v."""
+    if kind.is_angular:
+        return np.concatenate([np.zeros(3), axis])[:, None]
+    if kind is JointKind.PRISMATIC:
+        return np.concatenate([axis, np.zeros(3)])[:, None]
+    return np.eye(6)[:, 6 - kind.nv :]
+
+
+def motion(kind: JointKind, axis: Array, q: Array) -> tuple[Array, Array]:
+    """Pose of the moved joint frame at positions q.
+
+    Args:
+        kind: Kind of the joint.
+        axis: Unit axis in the joint frame, shape (3,); unused by kinds that have none.
+        q: Positions, shape (samples, nq).
+
+    Returns:
+        Rotations, shape (samples, 3, 3), and translations [m], shape (samples, 3).
+    """
+    samples = len(q)
+    if kind.is_angular:
+        return rotation_about(axis, q[:, 0]), np.zeros((samples, 3))
+    if kind is JointKind.PRISMATIC:
+        return np.broadcast_to(np.eye(3), (samples, 3, 3)), q * axis
+    if kind is JointKind.SPHERICAL:
+        return rotation_from_quaternion(q), np.zeros((samples, 3))
+    if kind is JointKind.FREE_FLYER:
+        return rotation_from_quaternion(q[:, 3:]), q[:, :3]
+    return np.broadcast_to(np.eye(3), (samples, 3, 3)), np.zeros((samples, 3))
+
+
+def rotation_about(axis: Array, angles: Array) -> Array:
+    """Rotations by angles [rad] about a unit axis; (samples,) to (samples, 3, 3)."""
+    K = skew(np.asarray(axis, dtype=float))
+    sine, versine = np.sin(angles)[:, None, None], (2 * np.sin(angles / 2) ** 2)[:, None, None]
+    return np.eye(3) + sine * K + versine * (K @ K)
+
+
+def rotation_from_quaternion(quaternions: Array) -> Array:
+    """Rotations of quaternions (x, y, z, w), normalised here; (samples, 4) to (samples, 3, 3)."""
+    unit = quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)
+    K = skew(unit[:, :3])
+    return np.eye(3) + 2 * (unit[:, 3, None, None] * K + K @ K)
+
+
+def neutral(kind: JointKind) -> Array:
+    """Positions at which the joint frame is where the file puts it; shape (nq,)."""
+    q = np.zeros(kind.nq)
+    if kind.has_quaternion:
+        q[-1] = 1.0
+    return q

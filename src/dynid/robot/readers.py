@@ -1,0 +1,72 @@
+"""Which reader reads which source."""
+
+from __future__ import annotations
+
+import os
+from importlib import resources
+from pathlib import Path
+
+from dynid.errors import RobotFileError, UnknownNameError
+from dynid.robot.description import Description
+
+BUILTIN_PREFIX = "builtin:"
+
+
+def builtin_names() -> list[str]:
+    """Names of the robots that come with dynid."""
+    folder = resources.files("dynid.robot") / "builtin"
+    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+def read_description(source: str | Path) -> Description:
+    """Read a robot file of any known format, or a built-in robot.
+
+    Args:
+        source: Path of a `.urdf`, `.xml`, `.mjcf` or `.toml` file (`~` and `$VARIABLES` are expanded), or
+            `builtin:NAME`.
+
+    Raises:
+        RobotFileError: If the file is missing or is no robot.
+        UnknownNameError: If there is no such built-in robot.
+    """
+    from dynid.robot.denavit_hartenberg import parse_table, read_table
+
+    text = str(source)
+    if text.startswith(BUILTIN_PREFIX):
+        name = text.removeprefix(BUILTIN_PREFIX)
+        if name not in builtin_names():
+            raise UnknownNameError("built-in robot", name, builtin_names())
+        table = resources.files("dynid.robot") / "builtin" / f"{name}.toml"
+        return parse_table(table.read_text(encoding="utf-8"), text)
+    path = Path(os.path.expandvars(text)).expanduser()
+    _check_is_file(path)
+    if path.suffix == ".toml":
+        return read_table(path)
+    return _read_xml_robot(path)
+
+
+def _check_is_file(path: Path) -> None:
+    if path.is_dir():
+        raise RobotFileError(path, "is a folder; name the robot file in it")
+    if not path.exists():
+        advice = f" (for the built-in one write {BUILTIN_PREFIX}{path})" if str(path) in builtin_names() else ""
+        raise RobotFileError(path, f"there is no such file; check the path{advice}")
+
+
+def _read_xml_robot(path: Path) -> Description:
+    from dynid.robot.xml_files import read_xml
+
+    if path.suffix == ".xacro":
+        raise RobotFileError(path, f"is a xacro macro file; expand it first: xacro {path.name} > {path.stem}.urdf")
+    root = read_xml(path)
+    if root.tag == "robot":
+        from dynid.robot.urdf import read_urdf
+
+        return read_urdf(path, root)
+    if root.tag == "mujoco":
+        from dynid.robot.mjcf import read_mjcf
+
+        return read_mjcf(path, root)
+    raise RobotFileError(
+        path, f"the root element is <{root.tag}>; expected <robot> (URDF) or <mujoco> (MJCF)", root.sourceline
+    )

@@ -1,0 +1,79 @@
+"""Reading XML from strangers: no entity is expanded, nothing is fetched, every error names its line."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TypeAlias
+
+from lxml import etree
+
+from dynid.errors import RobotFileError
+
+Element: TypeAlias = etree._Element  # lxml has no public name for the class of elements
+
+
+def read_xml(path: Path) -> Element:
+    """Parse an XML file and give its root element.
+
+    Raises:
+        RobotFileError: If the file is missing, unreadable, not XML, or declares entities.
+    """
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise RobotFileError(path, f"cannot be read ({error.strerror or error}); check the path") from error
+    if not content.strip():
+        raise RobotFileError(path, "the file is empty; a robot file in XML was expected")
+    try:
+        root = etree.fromstring(content, parser)
+    except etree.XMLSyntaxError as error:
+        raise RobotFileError(path, f"is not well-formed XML: {error.msg}", error.lineno) from error
+    doctype = root.getroottree().docinfo.internalDTD
+    if doctype is not None and doctype.entities():
+        raise RobotFileError(path, "declares XML entities, which are not expanded for safety; write them out")
+    return root
+
+
+class ElementReader:
+    """Reads attributes of XML elements; every error names the file, the line and what was expected."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def error(self, element: Element, problem: str) -> RobotFileError:
+        """An error at an element."""
+        return RobotFileError(self.path, problem, element.sourceline)
+
+    def text(self, element: Element, attribute: str, default: str | None = None) -> str:
+        """An attribute that must be there, unless there is a default."""
+        value = element.get(attribute, default)
+        if value is None or (not value.strip() and default is None):
+            raise self.error(element, f"<{element.tag}> lacks the attribute '{attribute}'")
+        return value
+
+    def numbers(self, element: Element, attribute: str, default: tuple[float, ...]) -> tuple[float, ...]:
+        """As many finite numbers as the default has, separated by spaces."""
+        text = element.get(attribute)
+        if text is None:
+            return default
+        try:
+            values = tuple(float(word) for word in text.split())
+        except ValueError:
+            values = ()
+        if len(values) != len(default) or not all(map(math.isfinite, values)):
+            count = {1: "one finite number", 3: "three finite numbers"}.get(len(default), f"{len(default)} numbers")
+            raise self.error(element, f"{_shown(element, attribute, text)}; expected {count}")
+        return values
+
+    def number(self, element: Element, attribute: str, default: float | None = None) -> float:
+        """A finite number that must be there, unless there is a default."""
+        if default is None:
+            self.text(element, attribute)
+        return self.numbers(element, attribute, (default or 0.0,))[0]
+
+
+def _shown(element: Element, attribute: str, text: str) -> str:
+    shown = text if len(text) <= 60 else text[:57] + "..."
+    return f'<{element.tag}> has {attribute}="{shown}"'
