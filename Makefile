@@ -18,6 +18,7 @@ $(READY): pyproject.toml
 demo: $(READY)
 	$(BIN)/dynid inspect builtin:ur5
 
+test: export OPENBLAS_NUM_THREADS = 1
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses $(WORKERS)
 

@@ -15,7 +15,8 @@ from dynid.model.base_parameters import BaseParameters, find_base_parameters
 from dynid.model.dynamic_model import DynamicModel, Observed
 from dynid.model.parameters import Parameter
 from dynid.model.regressor import inertial_regressor, joint_poses
-from dynid.robot.robot import Robot, load_robot
+from dynid.robot.loading import load_robot
+from dynid.robot.robot import Robot
 
 __version__ = "0.1.0.dev0"
 

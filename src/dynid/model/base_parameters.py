@@ -28,8 +28,8 @@ predictions with base parameters keep nine digits; far above the rounding of the
 SURE_KEPT = 1e-5
 """Kept columns below this are doubtful: no sensor sees them, they are rounding of numbers in the file."""
 
-SURE_DROPPED = 1e-13
-"""Dropped columns above this are doubtful: the arithmetic alone does not leave so much."""
+SURE_RATIO = 1e3
+"""Between the smallest kept and the largest dropped column there should be at least this factor."""
 
 _ROUNDING = 1e-11
 """Coefficients of scaled columns below this are rounding, and zero in truth."""
@@ -52,8 +52,8 @@ class Gap:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether a value lies between what is surely there and what is surely rounding."""
-        return self.kept < SURE_KEPT or self.dropped > SURE_DROPPED
+        """Whether a kept column is too small to be seen, or hardly larger than a dropped one."""
+        return self.kept < SURE_KEPT or self.kept < SURE_RATIO * self.dropped
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,15 +159,13 @@ class BaseParameters:
         """A finding where the number of base parameters is doubtful."""
         if not self.gap.is_doubtful:
             return ()
-        kept = [k for k in self.columns if self.own_parts[k] < SURE_KEPT]
-        dropped = [k for k, part in enumerate(self.own_parts) if k not in self.columns and part > SURE_DROPPED]
-        shown = ", ".join(self.model.names[k] for k in (*kept, *dropped)[:8])
-        more = ", ..." if len(kept) + len(dropped) > 8 else ""
+        weak = [k for k in self.columns if self.own_parts[k] < max(SURE_KEPT, SURE_RATIO * self.gap.dropped)]
+        shown = ", ".join(self.model.names[k] for k in weak[:8]) + (", ..." if len(weak) > 8 else "")
         text = (
             f"their number is doubtful: the smallest kept column has an own part of {self.gap.kept:.1e}, and the "
             f"largest dropped one of {self.gap.dropped:.1e}, of the largest column of its unit. No motion will excite "
-            f"so little; rounded numbers in the file's frames or narrow joint ranges do this ({shown}{more}). "
-            f"With --tolerance {SURE_KEPT:g} there are about {len(self) - len(kept)}"
+            f"so little; rounded numbers in the file's frames or narrow joint ranges do this ({shown}). "
+            f"With --tolerance {SURE_KEPT:g} there are about {len(self) - len(weak)}"
         )
         return (Finding(Severity.WARNING, "base parameters", text),)
 
@@ -195,7 +193,7 @@ def find_base_parameters(
         known: Parameters (or patterns such as "I*1") that are fixed before the reduction, with their values; the robot
             file's where a value is None or only names are given.
         selection: Which columns are kept when several could be: "natural" the first ones in the model's order, which
-            gives readable expressions; "pivoted" those with the largest own part, which gives well-conditioned ones.
+            gives readable expressions; "pivoted" each time the one with the largest own part, as QR with pivoting.
         order: Names of parameters whose columns are tried first, in this order, before the natural one.
         tolerance: A column is kept when its own part, relative to the largest column of its unit, is above this.
         rng: The random generator; a fixed one when None, so that results repeat.
@@ -219,7 +217,7 @@ def find_base_parameters(
     columns = tuple(sorted(kept))
     K = _regrouping(R / scale, columns, [k for k in sequence if k not in no_effect])
     # Undo the scaling of columns: with w~ = w / s, w2 = w1 B becomes B = diag(1/s1) B~ diag(s2).
-    K = K * scale / scale[list(columns), None]
+    K = _rounded(K * scale / scale[list(columns), None])
     dropped = [own_parts[k] for k in sequence if k not in kept]
     return BaseParameters(
         model=model,
@@ -267,7 +265,7 @@ def _triangle(model: DynamicModel, rng: np.random.Generator) -> tuple[Array, Arr
     R = np.zeros((0, width))
     for start in range(0, samples, 200):
         W = model.regressor(*random_states(model, min(200, samples - start), rng))
-        R = np.linalg.qr(np.concatenate([R, W.reshape(-1, width)]), mode="r")
+        R = np.asarray(np.linalg.qr(np.concatenate([R, W.reshape(-1, width)]), mode="r"))
     return R, np.linalg.norm(R, axis=0)
 
 
@@ -322,6 +320,11 @@ def _regrouping(R: Array, columns: tuple[int, ...], sequence: list[int]) -> Arra
         B = np.linalg.lstsq(R[:, list(columns)], R[:, others], rcond=None)[0]
         K[:, others] = np.where(np.abs(B) > _ROUNDING, B, 0.0)
     return K
+
+
+def _rounded(values: Array, digits: int = 13) -> Array:
+    """Values with the digits that the arithmetic gives, so that one half reads 0.5."""
+    return np.array([float(f"{value:.{digits}g}") for value in values.ravel()]).reshape(values.shape)
 
 
 def _as_text(group: Mapping[str, float]) -> str:

@@ -29,15 +29,15 @@ class Parameter:
 
 
 def link_parameters(robot: Robot) -> tuple[Parameter, ...]:
-    """The inertial parameters of all links about their joint frames, ten a link."""
+    """The inertial parameters of all solid links about their joint frames, ten a link."""
     return tuple(
         Parameter(
-            name=f"{symbol}{joint.number}",
+            name=f"{symbol}{robot.joints[i].number}",
             unit=unit,
-            owner=link.name,
-            reference=float(link.parameters[k]) if link.has_inertia else None,
+            owner=robot.links[i].name,
+            reference=float(robot.links[i].parameters[k]) if robot.links[i].has_inertia else None,
         )
-        for joint, link in zip(robot.joints, robot.links, strict=True)
+        for i in robot.solid_links
         for k, (symbol, unit) in enumerate(zip(inertia.PARAMETER_SYMBOLS, inertia.PARAMETER_UNITS, strict=True))
     )
 

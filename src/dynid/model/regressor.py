@@ -27,7 +27,7 @@ def inertial_regressor(robot: Robot, q: object, v: object = None, a: object = No
         a: Accelerations, shape (samples, nv); zero when None. With v and a zero only gravity acts.
 
     Returns:
-        Array of shape (nv, samples, 10 * links): row i, sample s gives the torque [N m or N] of row i as
+        Array of shape (nv, samples, 10 * solid links): row i, sample s gives the torque [N m or N] of row i as
         `W[i, s] @ robot.parameters`. A floating base has its six rows first: force then moment on the base, in the
         base frame. `W.reshape(-1, W.shape[-1])` stacks the rows joint by joint.
 
@@ -35,14 +35,14 @@ def inertial_regressor(robot: Robot, q: object, v: object = None, a: object = No
     >>> robot = load_robot("builtin:pendulum")
     >>> W = inertial_regressor(robot, [[0.5]], a=[[2.0]])
     >>> float((W @ robot.parameters)[0, 0].round(4))  # 24.525 sin(0.5) + 1.6708 * 2
-    15.0996
+    15.0995
     """
     q, v, a = robot.states(q, v, a)
     samples = len(q)
-    W = np.zeros((robot.nv, samples, SIZE * len(robot.joints)))
+    W = np.zeros((robot.nv, samples, SIZE * len(robot.solid_links)))
     rotations, translations, velocities, accelerations = _kinematics(robot, q, v, a)
-    for i in range(len(robot.joints)):
-        columns = slice(SIZE * i, SIZE * (i + 1))
+    for block, i in enumerate(robot.solid_links):
+        columns = slice(SIZE * block, SIZE * (block + 1))
         wrench = _body_regressor(velocities[i], accelerations[i])
         at = i
         while at != WORLD:

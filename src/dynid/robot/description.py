@@ -47,6 +47,7 @@ class BodyDescription:
         placement: Its frame in the frame of the joint that moves it, shape (4, 4).
         geometry: Its shapes, for collision where the file has such, else for show.
         line: Line of the file that defines it, when known.
+        virtual: Whether it only stands between two joints that move one real body, and so has no parameters.
     """
 
     name: str
@@ -54,6 +55,7 @@ class BodyDescription:
     placement: Array = field(default_factory=lambda: frozen(np.eye(4)))
     geometry: tuple[Geometry, ...] = ()
     line: int | None = None
+    virtual: bool = False
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ def resolve_mimics(description: Description) -> Description:
     for joint in description.joints:
         if joint.mimic is not None and joint.mimic.leader not in joints:
             missing = UnknownNameError("joint", joint.mimic.leader, joints)
-            text = f"it should follow a joint, but {missing}. It is taken as independent; correct its <mimic>"
+            text = f"it is taken as independent, for it should follow a joint, but {missing}"
             findings.append(Finding(Severity.ERROR, f"joint '{joint.name}'", text))
             joints[joint.name] = replace(joint, mimic=None)
     resolved = tuple(_resolved(joints[joint.name], joints, description.source) for joint in description.joints)

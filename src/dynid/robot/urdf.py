@@ -21,7 +21,7 @@ from dynid.robot.description import (
 )
 from dynid.robot.frames import pose, rotation_from_rpy
 from dynid.robot.joints import JointDynamics, JointKind, Limits
-from dynid.robot.xml_files import Element, ElementReader, read_xml
+from dynid.robot.xml_files import UNLIMITED, Element, ElementReader, read_xml
 
 _KINDS = {
     "revolute": JointKind.REVOLUTE,
@@ -206,6 +206,8 @@ class _UrdfReader(ElementReader):
             lower=limit("lower", -absent) if bounded else -math.inf,
             upper=limit("upper", absent) if bounded else math.inf,
             velocity=limit("velocity", math.inf),
+            acceleration=limit("acceleration", math.inf),
+            jerk=limit("jerk", math.inf),
             effort=limit("effort", math.inf),
         )
         if limits.lower > limits.upper:
@@ -215,10 +217,10 @@ class _UrdfReader(ElementReader):
 
     def _limit(self, element: Element, key: str) -> float:
         """A limit may be infinite, but not NaN."""
-        text = self.text(element, key)
-        if text.strip().lower() in ("inf", "+inf", "-inf", "infinity", "-infinity"):
-            return float(text)
-        return self.number(element, key)
+        text = self.text(element, key).strip()
+        infinite = text.lower() in ("inf", "+inf", "-inf", "infinity", "-infinity")
+        value = float(text) if infinite else self.number(element, key)
+        return math.copysign(math.inf, value) if abs(value) >= UNLIMITED else value
 
     def _mimic(self, joint: Element) -> MimicDescription | None:
         element = joint.find("mimic")
@@ -259,13 +261,13 @@ class _UrdfReader(ElementReader):
 
 
 def _planar_as_chain(joint: JointDescription) -> tuple[list[JointDescription], list[BodyDescription]]:
-    """A planar joint as two prismatic joints and a revolute one, with bodies of no mass between."""
+    """A planar joint as two prismatic joints and a revolute one, with virtual bodies between."""
     normal = joint.axis
     first = np.eye(3)[int(np.argmin(np.abs(normal)))]
     first = first - normal * (normal @ first)
     first /= np.linalg.norm(first)
     names = [f"{joint.name}/{part}" for part in ("x", "y", "angle")]
-    between = [BodyDescription(f"{joint.child}/{part}", line=joint.line) for part in ("x", "y")]
+    between = [BodyDescription(f"{joint.child}/{part}", line=joint.line, virtual=True) for part in ("x", "y")]
     kinds = (JointKind.PRISMATIC, JointKind.PRISMATIC, JointKind.CONTINUOUS)
     axes = (first, np.cross(normal, first), normal)
     parents = (joint.parent, between[0].name, between[1].name)

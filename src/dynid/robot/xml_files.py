@@ -12,6 +12,9 @@ from dynid.errors import RobotFileError
 
 Element: TypeAlias = etree._Element  # lxml has no public name for the class of elements
 
+UNLIMITED = 1e9
+"""Limits [rad, rad/s, N m, ...] from here on are none: URDF asks for a number where there is no limit."""
+
 
 def read_xml(path: Path) -> Element:
     """Parse an XML file and give its root element.
@@ -26,14 +29,12 @@ def read_xml(path: Path) -> Element:
         raise RobotFileError(path, f"cannot be read ({error.strerror or error}); check the path") from error
     if not content.strip():
         raise RobotFileError(path, "the file is empty; a robot file in XML was expected")
+    if b"<!ENTITY" in content.replace(b"\0", b""):  # without the zeros of UTF-16
+        raise RobotFileError(path, "declares XML entities, which are not expanded for safety; write them out")
     try:
-        root = etree.fromstring(content, parser)
+        return etree.fromstring(content, parser)
     except etree.XMLSyntaxError as error:
         raise RobotFileError(path, f"is not well-formed XML: {error.msg}", error.lineno) from error
-    doctype = root.getroottree().docinfo.internalDTD
-    if doctype is not None and doctype.entities():
-        raise RobotFileError(path, "declares XML entities, which are not expanded for safety; write them out")
-    return root
 
 
 class ElementReader:

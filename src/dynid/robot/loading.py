@@ -1,13 +1,16 @@
-"""Which reader reads which source."""
+"""Loading robots: which reader reads which source."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from importlib import resources
 from pathlib import Path
 
 from dynid.errors import RobotFileError, UnknownNameError
+from dynid.robot.assembly import assemble
 from dynid.robot.description import Description
+from dynid.robot.robot import Robot
 
 BUILTIN_PREFIX = "builtin:"
 
@@ -16,6 +19,32 @@ def builtin_names() -> list[str]:
     """Names of the robots that come with dynid."""
     folder = resources.files("dynid.robot") / "builtin"
     return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+def load_robot(
+    source: str | Path,
+    *,
+    floating_base: bool = False,
+    lock: Mapping[str, float] | Iterable[str] = (),
+    gravity: Iterable[float] | None = None,
+) -> Robot:
+    """Load a robot from a file or by the name of a built-in one.
+
+    Args:
+        source: Path of a URDF (`.urdf`), MJCF (`.xml`) or table (`.toml`), or `builtin:NAME`.
+        floating_base: Leave the base free in space: it then has the number 0 and six rows of its own.
+        lock: Joints (name or number) to hold still, with their position [rad or m]; zero when only named.
+        gravity: Gravity [m/s^2] in the base frame, shape (3,): `(0, 0, 9.81)` hangs the robot from the ceiling.
+            The file's own, or (0, 0, -9.81), when None.
+
+    Raises:
+        RobotFileError: If the file is missing or is no robot.
+        UnknownNameError: If a built-in robot or a joint does not exist.
+
+    >>> load_robot("builtin:ur5").nv
+    6
+    """
+    return assemble(read_description(source), floating_base=floating_base, lock=lock, gravity=gravity)
 
 
 def read_description(source: str | Path) -> Description:

@@ -1,0 +1,307 @@
+"""The `dynid` command: parse, call, print."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dynid.errors import DynidError, InvalidRequestError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dynid.findings import Finding
+    from dynid.inspection import Inspection
+
+app = typer.Typer(
+    name="dynid",
+    help="Dynamic parameters of robots: what can be known, how to excite it, what it is and how sure we are.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+RobotArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="ROBOT",
+        help="A URDF (.urdf), MJCF (.xml) or table (.toml) file, or builtin:NAME "
+        "(pendulum, two_link, spatial_3r, ur5, tx40, panda, lwr4).",
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of tables.")]
+
+
+class Selection(StrEnum):
+    """Which parameters name the groups."""
+
+    NATURAL = "natural"
+    PIVOTED = "pivoted"
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from dynid import __version__
+
+        typer.echo(f"dynid {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version),
+    ] = False,
+) -> None:
+    """Dynamic parameters of robots."""
+
+
+@app.command()
+def inspect(
+    robot: RobotArgument,
+    terms: Annotated[
+        str,
+        typer.Option(
+            help="What the joints add, separated by commas: viscous, coulomb, asymmetric_coulomb, offset, armature, "
+            "spring, coupling. For some joints only: viscous:1:2. A coupling of two: coupling:5:6."
+        ),
+    ] = "",
+    gravity_only: Annotated[
+        bool, typer.Option("--gravity-only", help="What the robot at rest can tell: only gravity acts.")
+    ] = False,
+    floating: Annotated[bool, typer.Option("--floating", help="The base is free in space.")] = False,
+    wrench: Annotated[
+        bool,
+        typer.Option("--wrench", help="Only the wrench on the base is measured, and the base stands still."),
+    ] = False,
+    moving: Annotated[bool, typer.Option("--moving", help="With --wrench: the base moves.")] = False,
+    lock: Annotated[
+        str,
+        typer.Option(help="Joints to hold still, by name or number: elbow,4 or elbow=1.2 (rad or m)."),
+    ] = "",
+    known: Annotated[
+        str,
+        typer.Option(help="Parameters fixed before the reduction: m1=3.7, Ixy2=0, or I*1 for the file's values."),
+    ] = "",
+    order: Annotated[str, typer.Option(help="Parameters to keep first, where there is a choice: m2,my0,mx0.")] = "",
+    selection: Annotated[
+        Selection,
+        typer.Option(help="Which parameters name the groups: the first ones (readable), or those of QR with pivoting."),
+    ] = Selection.NATURAL,
+    gravity: Annotated[str, typer.Option(help="Gravity in the base frame: 0,0,9.81 for a robot on the ceiling.")] = "",
+    tolerance: Annotated[
+        float, typer.Option(help="Own part, relative to the largest column of its unit, above which a column is kept.")
+    ] = 1e-10,
+    seed: Annotated[int, typer.Option(help="Seed of the random states.")] = 0,
+    json_output: JsonOption = False,
+) -> None:
+    """Tell what can be identified about a robot, what cannot, and what is wrong with its file."""
+    with _errors(), _working("Looking for what can be known"):
+        from dynid.inspection import inspect_robot
+
+        inspection = inspect_robot(
+            robot,
+            terms=_words(terms),
+            observed=_observed(gravity_only, wrench, moving),
+            floating_base=floating,
+            lock={name: value or 0.0 for name, value in _assignments("--lock", lock).items()},
+            gravity=_numbers("--gravity", gravity) or None,
+            known=_assignments("--known", known),
+            selection=selection.value,
+            order=_words(order),
+            tolerance=tolerance,
+            seed=seed,
+        )
+    if json_output:
+        typer.echo(json.dumps(inspection.to_dict(), indent=2, allow_nan=False))
+    else:
+        _show_inspection(inspection)
+
+
+@app.command()
+def convert(
+    robot: RobotArgument,
+    output: Annotated[Path, typer.Argument(metavar="URDF", help="The URDF file to write.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Write a robot, such as a Denavit-Hartenberg table, as a URDF file."""
+    with _errors():
+        from dynid.files import write_text
+        from dynid.robot.loading import load_robot
+        from dynid.robot.urdf_writer import left_out, urdf_text
+
+        if output.suffix != ".urdf":
+            raise InvalidRequestError(f"the output '{output}' must end in .urdf; other formats cannot be written yet")
+        loaded = load_robot(robot)
+        write_text(output, urdf_text(loaded), overwrite=force)
+    missing = left_out(loaded)
+    if json_output:
+        typer.echo(json.dumps({"urdf": str(output), "left_out": missing}, indent=2))
+        return
+    console = _console()
+    console.print(f"Wrote {output}: {len(loaded.joints)} joints, {len(loaded.links)} moving links.", highlight=False)
+    for item in missing:
+        console.print(f"Left out, as URDF cannot hold it: {item}.", highlight=False, markup=False)
+    console.print(f"Next: dynid inspect {output}", highlight=False, markup=False)
+
+
+def _observed(gravity_only: bool, wrench: bool, moving: bool) -> Any:
+    from dynid.model.dynamic_model import Observed
+
+    if moving and not wrench:
+        raise InvalidRequestError(
+            "--moving goes with --wrench: it says that the base moves while its wrench is measured"
+        )
+    if wrench and gravity_only:
+        raise InvalidRequestError("--wrench and --gravity-only exclude each other; choose one")
+    if wrench:
+        return Observed.WRENCH_MOVING if moving else Observed.WRENCH_STATIONARY
+    return Observed.GRAVITY if gravity_only else Observed.TORQUES
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _assignments(option: str, text: str) -> dict[str, float | None]:
+    """NAME or NAME=VALUE, separated by commas."""
+    values: dict[str, float | None] = {}
+    for word in _words(text):
+        name, equals, value = word.partition("=")
+        values[name.strip()] = _number(option, value) if equals else None
+    return values
+
+
+def _numbers(option: str, text: str) -> list[float]:
+    return [_number(option, word) for word in _words(text)]
+
+
+def _number(option: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InvalidRequestError(f"{option}: '{text.strip()}' is no number; expected one such as 1.57")
+    return value
+
+
+def _show_inspection(inspection: Inspection) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    console = _console()
+    base, model, robot = inspection.base, inspection.model, inspection.robot
+    console.print(
+        Text(f"{robot.name}: {len(robot.joints)} moving joints, {len(model.names)} standard parameters, ")
+        + Text(f"{len(base)} base parameters", style="bold")
+        + Text(f" ({_words_for(model.observed.value)}).")
+    )
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("#", justify="right")
+    table.add_column("base parameter", overflow="fold")
+    table.add_column("file's value", justify="right")
+    table.add_column("unit")
+    table.add_column("of", overflow="fold")
+    owners = [model.parameters[column].owner for column in base.columns]
+    rows = zip(base.expressions, inspection.base_values(), base.units, owners, strict=True)
+    for k, (expression, value, unit, owner) in enumerate(rows, start=1):
+        table.add_row(str(k), expression, "-" if value is None else f"{value:.6g}", unit, Text(owner))
+    console.print(table)
+    _show_names(console, "No effect on what is measured", base.no_effect)
+    _show_names(console, "Only in combinations", base.only_in_groups)
+    if base.known:
+        known = ", ".join(f"{name} = {value:g}" for name, value in base.known.items())
+        console.print(f"Known beforehand: {known}", highlight=False)
+    console.print(
+        f"Rank: smallest kept column {base.gap.kept:.1e}, largest dropped {base.gap.dropped:.1e} "
+        f"(of the largest of its unit; kept above {base.tolerance:.0e}).",
+        highlight=False,
+    )
+    _show_findings(console, inspection.findings)
+    console.print(f"\nNext: {_next_step(inspection)}", highlight=False, markup=False)
+
+
+def _words_for(observed: str) -> str:
+    return {
+        "torques": "from joint torques in motion",
+        "gravity": "from joint torques at rest",
+        "wrench_stationary": "from the wrench on a standing base",
+        "wrench_moving": "from the wrench on a moving base",
+    }[observed]
+
+
+def _show_names(console: Console, title: str, names: tuple[str, ...]) -> None:
+    if names:
+        console.print(f"{title} ({len(names)}): {', '.join(names)}", highlight=False, markup=False)
+
+
+def _show_findings(console: Console, findings: tuple[Finding, ...]) -> None:
+    from rich.text import Text
+
+    colours = {"error": "bold red", "warning": "yellow", "note": "cyan"}
+    if findings:
+        console.print("\nFindings:", highlight=False)
+    for finding in findings:
+        text = Text(f"  {finding.severity.value}", style=colours[finding.severity.value])
+        stop = "" if finding.text.endswith("?") else "."
+        console.print(text, Text(f"{finding.subject}: {finding.text}{stop}"))
+
+
+def _next_step(inspection: Inspection) -> str:
+    if any(finding.severity.value == "error" for finding in inspection.findings):
+        return "correct the errors above in the robot's file, then inspect it again"
+    source = inspection.robot.description.source
+    if not inspection.model.terms:
+        return f"add what the joints do: dynid inspect {source} --terms viscous,coulomb,armature"
+    return f"for programs: dynid inspect {source} --json"
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(soft_wrap=False)
+
+
+@contextmanager
+def _working(what: str) -> Iterator[None]:
+    """A spinner on standard error while something takes time, when a person watches."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(f"{what} ..."):
+        yield
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    """Turn errors that users can mend into one sentence and exit status 2."""
+    try:
+        yield
+    except DynidError as error:
+        typer.echo(f"dynid: {error}", err=True)
+        raise typer.Exit(2) from error
+
+
+def main() -> None:
+    """Run the command."""
+    app(prog_name="dynid")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

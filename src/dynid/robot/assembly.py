@@ -1,0 +1,184 @@
+"""From what a file says to a robot: weld what does not move, number what does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from dynid.arrays import Array, frozen
+from dynid.errors import InvalidRequestError, RobotFileError, UnknownNameError
+from dynid.robot.description import BodyDescription, Description, JointDescription, MimicDescription
+from dynid.robot.frames import pose
+from dynid.robot.joints import JointKind, motion, neutral
+from dynid.robot.mimic import resolve_mimics
+from dynid.robot.robot import WORLD, Joint, Link, Robot
+
+ROOT_JOINT = "root_joint"
+"""Name of the free-flyer joint that `floating_base=True` puts under the robot; Pinocchio's."""
+
+
+def assemble(
+    description: Description,
+    *,
+    floating_base: bool = False,
+    lock: Mapping[str, float] | Iterable[str] = (),
+    gravity: Iterable[float] | None = None,
+) -> Robot:
+    """Make a robot of what a file says: weld what does not move, number what does.
+
+    The arguments are those of `load_robot`.
+    """
+    description = resolve_mimics(description)
+    if floating_base:
+        description = _with_floating_base(description)
+    held = _positions_of_held_joints(description, lock)
+    bodies = {body.name: body for body in description.bodies}
+    moving = [joint for joint in description.joints if joint.name not in held]
+    if not moving:
+        raise RobotFileError(
+            description.source,
+            "the robot has no joint that moves, so nothing can be identified from joint torques; "
+            "unlock a joint, or leave the base free (floating_base=True, --floating)",
+        )
+    index_of = {joint.name: i for i, joint in enumerate(moving)}
+    owner: dict[str, tuple[int, Array]] = {}  # body: the joint that moves it, and where it is in its frame
+    children = {joint.child for joint in description.joints}
+    for body in description.bodies:
+        if body.name not in children:
+            owner[body.name] = (WORLD, body.placement)
+
+    parents, placements = [], []
+    for joint in description.joints:
+        parent, at = (WORLD, np.eye(4)) if joint.parent is None else owner[joint.parent]
+        at = at @ joint.placement
+        child = bodies[joint.child]
+        if joint.name in held:
+            rotation, translation = motion(joint.kind, joint.axis, held[joint.name][None])
+            owner[child.name] = (parent, at @ pose(rotation[0], translation[0]) @ child.placement)
+        else:
+            parents.append(parent)
+            placements.append(frozen(at))
+            owner[child.name] = (index_of[joint.name], child.placement)
+
+    welded: dict[int, list[BodyDescription]] = {i: [] for i in range(WORLD, len(moving))}
+    for body in description.bodies:
+        joint_index, placement = owner[body.name]
+        welded[joint_index].append(replace(body, placement=frozen(placement)))
+    return Robot(
+        name=description.name,
+        joints=_number(moving, index_of, parents, placements),
+        links=tuple(Link(joint.child, tuple(welded[i])) for i, joint in enumerate(moving)),
+        base=Link(welded[WORLD][0].name if welded[WORLD] else "world", tuple(welded[WORLD])),
+        gravity=_gravity(gravity, description.gravity),
+        description=description,
+    )
+
+
+def _number(
+    moving: list[JointDescription], index_of: Mapping[str, int], parents: list[int], placements: list[Array]
+) -> tuple[Joint, ...]:
+    """Give each moving joint its number and columns; mimic joints share their leader's."""
+    first = 0 if moving[0].kind is JointKind.FREE_FLYER and parents[0] == WORLD else 1
+    q_of: dict[str, slice] = {}
+    v_of: dict[str, slice] = {}
+    nq = nv = 0
+    for joint in moving:
+        if joint.mimic is None:
+            q_of[joint.name] = slice(nq, nq := nq + joint.kind.nq)
+            v_of[joint.name] = slice(nv, nv := nv + joint.kind.nv)
+    joints = []
+    for i, joint in enumerate(moving):
+        mimic = joint.mimic or MimicDescription(joint.name)
+        joints.append(
+            Joint(
+                name=joint.name,
+                number=first + i,
+                kind=joint.kind,
+                parent=parents[i],
+                placement=placements[i],
+                axis=joint.axis,
+                q=q_of[mimic.leader],
+                v=v_of[mimic.leader],
+                ratio=mimic.ratio,
+                offset=mimic.offset,
+                leader=None if joint.mimic is None else index_of[mimic.leader],
+                limits=joint.limits,
+                dynamics=joint.dynamics,
+            )
+        )
+    return tuple(joints)
+
+
+def _with_floating_base(description: Description) -> Description:
+    """Put a free-flyer joint under the body that carries everything, unless one is there."""
+    first = next((joint for joint in description.joints if joint.kind is not JointKind.FIXED), None)
+    if first is not None and first.kind is JointKind.FREE_FLYER and _stands_on_nothing(first, description):
+        return description
+    root = _root_body(description, first)
+    weld = next((joint for joint in description.joints if joint.child == root), None)
+    name = ROOT_JOINT
+    while any(joint.name == name for joint in description.joints):
+        name += "_"
+    placement = frozen(np.eye(4)) if weld is None else weld.placement
+    base = JointDescription(name, JointKind.FREE_FLYER, None, root, placement)
+    return replace(description, joints=(base, *(joint for joint in description.joints if joint is not weld)))
+
+
+def _stands_on_nothing(joint: JointDescription, description: Description) -> bool:
+    """Whether a joint's parent is the world, or a body that only stands for it."""
+    parent = next((body for body in description.bodies if body.name == joint.parent), None)
+    return parent is None or parent.inertia is None
+
+
+def _root_body(description: Description, first: JointDescription | None) -> str:
+    """The body below the first moving joint that nothing but the world is under."""
+    under = {joint.child: joint.parent for joint in description.joints}
+    root = description.bodies[0].name if first is None else first.parent
+    while root is not None and under.get(root) is not None:
+        root = under[root]
+    if root is None:
+        raise InvalidRequestError(
+            f"the first joint of '{description.name}' stands on the world itself, so there is no base to leave free"
+        )
+    return root
+
+
+def _positions_of_held_joints(description: Description, lock: Mapping[str, float] | Iterable[str]) -> dict[str, Array]:
+    """Positions of the joints that do not move: fixed ones, locked ones, and the followers of those."""
+    wanted = dict(lock) if isinstance(lock, Mapping) else dict.fromkeys([lock] if isinstance(lock, str) else lock, 0.0)
+    held = {joint.name: neutral(joint.kind) for joint in description.joints if joint.kind is JointKind.FIXED}
+    movable = [joint for joint in description.joints if joint.kind is not JointKind.FIXED]
+    first = 0 if movable and movable[0].kind is JointKind.FREE_FLYER else 1
+    by_key = {str(first + i): joint for i, joint in enumerate(movable)} | {joint.name: joint for joint in movable}
+    for key, position in wanted.items():
+        if str(key) not in by_key:
+            raise UnknownNameError("joint", str(key), [joint.name for joint in movable], " to lock")
+        held[by_key[str(key)].name] = _held_position(by_key[str(key)], position)
+    for joint in movable:
+        if joint.mimic is not None and joint.mimic.leader in held and joint.name not in held:
+            leader = held[joint.mimic.leader]
+            held[joint.name] = joint.mimic.ratio * (leader if leader.size else np.zeros(1)) + joint.mimic.offset
+    return held
+
+
+def _held_position(joint: JointDescription, position: float) -> Array:
+    if joint.mimic is not None:
+        raise InvalidRequestError(
+            f"joint '{joint.name}' follows '{joint.mimic.leader}' and cannot be locked alone; lock that one"
+        )
+    if joint.kind.nq == 1:
+        return np.array([float(position)])
+    if position != 0.0:
+        raise InvalidRequestError(
+            f"joint '{joint.name}' ({joint.kind.value}) can only be locked in its neutral position, not at {position}"
+        )
+    return neutral(joint.kind)
+
+
+def _gravity(asked: Iterable[float] | None, of_file: Array) -> Array:
+    gravity = np.array(of_file if asked is None else list(asked), dtype=float)
+    if gravity.shape != (3,) or not np.isfinite(gravity).all():
+        raise InvalidRequestError(f"gravity must be three finite numbers [m/s^2] such as (0, 0, -9.81), not {asked}")
+    return frozen(gravity)

@@ -1,0 +1,102 @@
+"""How large bodies are: boxes around their shapes."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.robot.description import BodyDescription, Geometry
+
+LARGEST_MESH = 5e7
+"""Mesh files of more bytes are skipped, so that a robot is looked at within seconds."""
+
+_STL_HEADER = 80
+_NUMBER = rb"[ \t]+([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
+_TEXT_VERTEX = re.compile(rb"^[ \t]*v(?:ertex)?" + 3 * _NUMBER, re.MULTILINE)
+_STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
+
+
+def bounds(body: BodyDescription, *, complete: bool = False) -> Array | None:
+    """Box around the geometry of a body.
+
+    Boxes, spheres, cylinders and capsules are bounded exactly, meshes by their vertices. Meshes that were not
+    found, are neither STL nor OBJ, or are larger than `LARGEST_MESH` are skipped.
+
+    Args:
+        body: The body.
+        complete: Give None rather than a box that leaves out shapes.
+
+    Returns:
+        The smallest and the largest corner [m] in the body's own frame, shape (2, 3); None if nothing is known.
+    """
+    boxes = [box for geometry in body.geometry if (box := _bounds_of_shape(geometry)) is not None]
+    if not boxes or (complete and len(boxes) < len(body.geometry)):
+        return None
+    corners = np.array(boxes)
+    return np.stack([corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)])
+
+
+def _bounds_of_shape(geometry: Geometry) -> Array | None:
+    """Box (2, 3) around one shape, or None when its size is not known."""
+    R, centre = geometry.placement[:3, :3], geometry.placement[:3, 3]
+    if geometry.shape == "mesh":
+        vertices = _vertices(geometry.mesh)
+        if vertices is None:
+            return None
+        placed = (vertices * np.array(geometry.size)) @ R.T + centre
+        return np.stack([placed.min(axis=0), placed.max(axis=0)])
+    reach = _reach(geometry.shape, geometry.size, R)
+    return None if reach is None else np.stack([centre - reach, centre + reach])
+
+
+def _reach(shape: str, size: tuple[float, ...], R: Array) -> Array | None:
+    """How far [m] a shape reaches from its centre along each axis of the body; None for a shape without size."""
+    if not all(map(math.isfinite, size)) or min(size, default=0.0) < 0.0 or max(size, default=0.0) == 0.0:
+        return None
+    along_z = np.abs(R[:, 2])
+    match shape, size:
+        case "box", edges:
+            return np.abs(R) @ (0.5 * np.array(edges))
+        case "sphere", (radius,):
+            return np.full(3, radius)
+        case "cylinder", (radius, length):
+            # The rim's reach along an axis is the radius times the sine of its angle to the cylinder's axis.
+            return 0.5 * length * along_z + radius * np.sqrt(np.clip(1.0 - along_z**2, 0.0, None))
+        case "capsule", (radius, length):
+            return 0.5 * length * along_z + radius
+    return None
+
+
+def _vertices(path: Path | None) -> Array | None:
+    """Vertices of an STL or OBJ file in its own units, shape (vertices, 3); None when it cannot be read.
+
+    Meshes are only evidence, and may come from strangers: plain reading of numbers, no import library.
+    """
+    if path is None or path.suffix.lower() not in (".stl", ".obj") or path.stat().st_size > LARGEST_MESH:
+        return None
+    content = path.read_bytes()
+    vertices = _binary_stl(content) if path.suffix.lower() == ".stl" else None
+    if vertices is None:
+        vertices = _vertices_in_text(content)
+    return vertices if len(vertices) and np.isfinite(vertices).all() else None
+
+
+def _binary_stl(content: bytes) -> Array | None:
+    """Corners of the triangles of a binary STL file; None when it is none, such as an STL file in text."""
+    start = _STL_HEADER + 4
+    count = int.from_bytes(content[_STL_HEADER:start], "little")
+    # Only the size tells text from binary: binary files, too, may begin with the word "solid".
+    if not count or len(content) < start + count * _STL_TRIANGLE.itemsize:
+        return None
+    triangles = np.frombuffer(content, dtype=_STL_TRIANGLE, count=count, offset=start)
+    return triangles["corners"].reshape(-1, 3).astype(np.float64)
+
+
+def _vertices_in_text(content: bytes) -> Array:
+    """Vertices of an OBJ file (`v x y z`) or of an STL file in text (`vertex x y z`)."""
+    found = _TEXT_VERTEX.findall(content)
+    return np.array([[float(number) for number in vertex] for vertex in found]).reshape(-1, 3)

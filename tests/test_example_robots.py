@@ -1,0 +1,191 @@
+"""Every URDF file of the example-robot-data wheel against Pinocchio and MuJoCo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pinocchio as pin
+import pytest
+from lxml import etree
+
+from dynid import DynamicModel, DynidError, Robot, find_base_parameters, load_robot
+from dynid.model.sampling import random_states
+from tests.references import assert_same_torques, example_robot_file, example_robot_files, pinocchio_torques
+
+FILES = example_robot_files()
+UNREADABLE = {"falcon.urdf": "there is no link 'Z_propeller'", "ur3.urdf": "the robot has no links"}
+WITHOUT_JOINTS = {"bluevolta.urdf", "quadrotor_base.urdf", "iris_simple.urdf"}
+
+
+def loadable(floating: bool) -> list[Path]:
+    left_out = set(UNREADABLE) | (set() if floating else WITHOUT_JOINTS)
+    return [path for path in FILES if path.name not in left_out]
+
+
+CASES = [
+    pytest.param(path, floating, id=f"{path.stem}-{'floating' if floating else 'fixed'}")
+    for floating in (False, True)
+    for path in loadable(floating)
+]
+
+
+def test_the_wheel_has_the_files_that_these_tests_speak_of() -> None:
+    assert len(FILES) >= 70
+    assert {path.name for path in FILES} >= set(UNREADABLE) | WITHOUT_JOINTS
+
+
+@pytest.mark.parametrize("name", sorted(UNREADABLE))
+def test_files_that_pinocchio_cannot_load_give_a_clear_error(name: str) -> None:
+    path = example_robot_file(name)
+    with pytest.raises(ValueError, match="does not contain a valid URDF"):
+        pin.buildModelFromUrdf(str(path))
+    with pytest.raises(DynidError, match=UNREADABLE[name]) as caught:
+        load_robot(path)
+    assert str(path) in str(caught.value)
+    assert ", line " in str(caught.value)
+
+
+@pytest.mark.parametrize("name", sorted(WITHOUT_JOINTS))
+def test_files_without_joints_give_a_clear_error_with_a_fixed_base(name: str) -> None:
+    with pytest.raises(DynidError, match=r"no joint that moves.*--floating"):
+        load_robot(example_robot_file(name))
+
+
+@pytest.mark.parametrize(("path", "floating"), CASES)
+def test_standard_and_base_torques_equal_pinocchios_and_counts_do_not_depend_on_the_seed(
+    path: Path, floating: bool
+) -> None:
+    robot = load_robot(path, floating_base=floating)
+    model = DynamicModel(robot)
+    root = (pin.JointModelFreeFlyer(),) if floating else ()
+    theirs = pin.buildModelFromUrdf(str(path), *root)
+    assert [joint.name for joint in robot.joints] == list(theirs.names)[1:]
+    q, v, a = random_states(model, 10, np.random.default_rng(7))
+    expected = pinocchio_torques(robot, theirs, q, v, a)
+    assert_same_torques(model.inverse_dynamics(q, v, a), expected)
+    seeds = 5 if robot.nv <= 15 else 3 if robot.nv <= 60 else 1
+    bases = [find_base_parameters(model, rng=np.random.default_rng(seed)) for seed in range(seeds)]
+    for base in bases:
+        assert_same_torques((base.regressor(q, v, a) @ base.to_base(robot.parameters)).T, expected)
+    if not any(base.findings() for base in bases):
+        assert len({len(base) for base in bases}) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [
+        ("ur3_robot.urdf", 36),
+        ("ur5_robot.urdf", 36),
+        ("ur10_robot.urdf", 36),
+        ("xarm7.urdf", 43),
+        ("double_pendulum_continuous.urdf", 6),
+    ],
+)
+def test_known_counts(name: str, count: int) -> None:
+    base = find_base_parameters(DynamicModel(load_robot(example_robot_file(name))))
+    assert len(base) == count
+    assert not base.findings()
+
+
+def test_a_count_that_hangs_on_rounded_numbers_is_a_finding() -> None:
+    # The frames of so101.urdf are right angles up to 1e-6.
+    model = DynamicModel(load_robot(example_robot_file("so101.urdf")))
+    base = find_base_parameters(model)
+    assert base.gap.is_doubtful
+    assert "doubtful" in base.findings()[0].text
+    clear = find_base_parameters(model, tolerance=1e-5)
+    assert len(clear) < len(base)
+
+
+def bare_urdf(path: Path, floating: bool) -> str:
+    """The file without shapes, and with a free joint under it when it should float."""
+    root = etree.parse(path).getroot()
+    for link in root.findall("link"):
+        for shape in (*link.findall("visual"), *link.findall("collision")):
+            link.remove(shape)
+    extension = root.find("mujoco")
+    if extension is not None:
+        root.remove(extension)
+    for mimic in root.findall("joint/mimic"):
+        parent = mimic.getparent()
+        assert parent is not None
+        parent.remove(mimic)
+    for element in root.iter("link", "parent", "child"):  # a name that MuJoCo keeps for itself
+        for key in ("name", "link"):
+            if element.get(key) == "world":
+                element.set(key, "world of the file")
+    etree.SubElement(etree.SubElement(root, "mujoco"), "compiler", balanceinertia="false", strippath="false")
+    if floating:
+        children = {child.get("link") for child in root.findall("joint/child")}
+        base = next(name for link in root.findall("link") if (name := link.get("name", "")) not in children)
+        etree.SubElement(root, "link", name="the world under it")
+        joint = etree.SubElement(root, "joint", name="root_joint", type="floating")
+        etree.SubElement(joint, "parent", link="the world under it")
+        etree.SubElement(joint, "child", link=base)
+    return etree.tostring(root, encoding="unicode")
+
+
+def mujoco_torques(model: mujoco.MjModel, robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """Inverse dynamics of MuJoCo without constraints, damping and friction, in our coordinates, (samples, nv)."""
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    model.dof_damping[:] = model.dof_frictionloss[:] = model.dof_armature[:] = 0.0
+    model.opt.gravity[:] = robot.gravity
+    data = mujoco.MjData(model)
+    torques = np.zeros((len(q), robot.nv))
+    for k in range(len(q)):
+        spin = np.eye(3)
+        for joint in robot.joints:
+            other = model.joint(joint.name)
+            own = q[k, joint.q] if joint.leader is None else joint.ratio * q[k, joint.q] + joint.offset
+            at, dof = other.qposadr[0], other.dofadr[0]
+            if len(other.qpos0) == 7:
+                x, y, z, w = own[3:]
+                data.qpos[at : at + 7] = [*own[:3], w, x, y, z]
+                mujoco.mju_quat2Mat(flat := np.zeros(9), np.array([w, x, y, z]))
+                spin = flat.reshape(3, 3)
+                linear, angular = v[k, joint.v][:3], v[k, joint.v][3:]
+                data.qvel[dof : dof + 6] = [*(spin @ linear), *angular]
+                acceleration = spin @ (a[k, joint.v][:3] + np.cross(angular, linear))
+                data.qacc[dof : dof + 6] = [*acceleration, *a[k, joint.v][3:]]
+            else:
+                data.qpos[at] = own[0]
+                data.qvel[dof] = joint.ratio * v[k, joint.v][0]
+                data.qacc[dof] = joint.ratio * a[k, joint.v][0]
+        mujoco.mj_inverse(model, data)
+        for joint in robot.joints:
+            dof = model.joint(joint.name).dofadr[0]
+            force = data.qfrc_inverse[dof : dof + joint.kind.nv].copy()
+            if joint.kind.nv == 6:
+                force[:3] = spin.T @ force[:3]
+            torques[k, joint.v] += joint.ratio * force
+    return torques
+
+
+def mujoco_model(path: Path, floating: bool) -> mujoco.MjModel | None:
+    """The file in MuJoCo, or None where MuJoCo refuses its inertias, or drops them for lack of mass."""
+    bodies = load_robot(path, floating_base=True).description.bodies
+    if any(body.inertia is not None and body.inertia[0] == 0 and body.inertia.any() for body in bodies):
+        return None
+    mujoco.set_mju_user_warning(lambda text: None)  # or it writes a log into the working folder
+    try:
+        return mujoco.MjModel.from_xml_string(bare_urdf(path, floating))
+    except ValueError:
+        return None
+
+
+@pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])
+def test_torques_equal_mujocos_wherever_it_accepts_the_inertias(floating: bool) -> None:
+    compared = []
+    for path in loadable(floating):
+        model = mujoco_model(path, floating)
+        if model is None:
+            continue
+        robot = load_robot(path, floating_base=floating)
+        q, v, a = random_states(DynamicModel(robot), 5, np.random.default_rng(3))
+        found = DynamicModel(robot).inverse_dynamics(q, v, a)
+        assert_same_torques(found, mujoco_torques(model, robot, q, v, a))
+        compared.append(path.name)
+    # With example-robot-data 5.0.0 and MuJoCo 4.0.0; a fall of the count would make this test say less than it seems.
+    assert len(compared) >= 47

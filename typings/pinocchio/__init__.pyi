@@ -1,0 +1,6 @@
+# Pinocchio's wheel carries no types.
+from typing import Any
+
+__file__: str
+
+def __getattr__(name: str) -> Any: ...
