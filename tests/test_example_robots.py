@@ -168,7 +168,7 @@ def mujoco_model(path: Path, floating: bool) -> mujoco.MjModel | None:
     bodies = load_robot(path, floating_base=True).description.bodies
     if any(body.inertia is not None and body.inertia[0] == 0 and body.inertia.any() for body in bodies):
         return None
-    mujoco.set_mju_user_warning(lambda text: None)  # or it writes a log into the working folder
+    mujoco.set_mju_user_warning(lambda _: None)  # or it writes a log into the working folder
     try:
         return mujoco.MjModel.from_xml_string(bare_urdf(path, floating))
     except ValueError:

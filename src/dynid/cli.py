@@ -105,7 +105,7 @@ def inspect(
     seed: Annotated[int, typer.Option(help="Seed of the random states.")] = 0,
     json_output: JsonOption = False,
 ) -> None:
-    """Tell what can be identified about a robot, what cannot, and what is wrong with its file."""
+    """Tell what can be identified, what cannot, and what is wrong with the file."""
     with _errors(), _working("Looking for what can be known"):
         from dynid.inspection import inspect_robot
 
@@ -135,7 +135,7 @@ def convert(
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Write a robot, such as a Denavit-Hartenberg table, as a URDF file."""
+    """Write a robot, such as a DH table, as a URDF file."""
     with _errors():
         from dynid.files import write_text
         from dynid.robot.loading import load_robot
@@ -225,9 +225,10 @@ def _show_inspection(inspection: Inspection) -> None:
     if base.known:
         known = ", ".join(f"{name} = {value:g}" for name, value in base.known.items())
         console.print(f"Known beforehand: {known}", highlight=False)
+    clarity = "doubtful" if base.gap.is_doubtful else "clear"
     console.print(
-        f"Rank: smallest kept column {base.gap.kept:.1e}, largest dropped {base.gap.dropped:.1e} "
-        f"(of the largest of its unit; kept above {base.tolerance:.0e}).",
+        f"The count is {clarity}: the smallest kept column is {base.gap.kept:.1e}, the largest dropped one "
+        f"{base.gap.dropped:.1e} of the largest of its unit.",
         highlight=False,
     )
     _show_findings(console, inspection.findings)
@@ -249,15 +250,19 @@ def _show_names(console: Console, title: str, names: tuple[str, ...]) -> None:
 
 
 def _show_findings(console: Console, findings: tuple[Finding, ...]) -> None:
+    from rich.table import Table
     from rich.text import Text
 
+    if not findings:
+        return
     colours = {"error": "bold red", "warning": "yellow", "note": "cyan"}
-    if findings:
-        console.print("\nFindings:", highlight=False)
+    table = Table.grid(padding=(0, 1))
     for finding in findings:
-        text = Text(f"  {finding.severity.value}", style=colours[finding.severity.value])
+        severity = finding.severity.value
         stop = "" if finding.text.endswith("?") else "."
-        console.print(text, Text(f"{finding.subject}: {finding.text}{stop}"))
+        table.add_row("", Text(severity, style=colours[severity]), Text(f"{finding.subject}: {finding.text}{stop}"))
+    console.print("\nFindings:", highlight=False)
+    console.print(table)
 
 
 def _next_step(inspection: Inspection) -> str:
