@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
 
 import numpy as np
@@ -9,10 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynid import DynamicModel, Robot, find_base_parameters, load_robot
+from dynid import DynamicModel, Observed, Robot, find_base_parameters, load_robot
 from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
+from dynid.model.base_parameters import Gap
+from dynid.model.parameters import matching
 from dynid.model.sampling import random_states
 from dynid.model.terms import Armature, Coulomb, Offset, Viscous
+from tests.references import example_robot_file
 from tests.strategies import robots
 
 
@@ -136,3 +140,62 @@ def test_wrong_requests_are_refused() -> None:
         find_base_parameters(model, selection="pivoted", order=["m1"])
     with pytest.raises(ShapeError, match="base parameters"):
         find_base_parameters(model).to_standard(np.zeros(3))
+
+
+def test_patterns_end_in_the_very_number() -> None:
+    names = ("m1", "mx1", "Ixx1", "Ia1", "m11", "Ixx11", "fv1")
+    assert matching(["I??1"], names) == ["Ixx1"]
+    assert matching(["m*1"], names) == ["m1", "mx1"]
+    assert matching(["m*"], names) == ["m1", "mx1", "m11"]
+    assert matching(["fv1", "m1"], names) == ["fv1", "m1"]
+    with pytest.raises(UnknownNameError):
+        matching(["m"], names)
+
+
+def test_an_exact_name_counts_more_than_a_pattern() -> None:
+    model = DynamicModel(load_robot("builtin:ur5"))
+    for known in ({"m2": 7.0, "m?2": None, "m*2": None}, {"m*2": None, "m2": 7.0}):
+        assert find_base_parameters(model, known=known).known["m2"] == 7.0
+
+
+def test_unknown_references_spoil_only_their_own_groups() -> None:
+    model = DynamicModel(load_robot("builtin:ur5"), [Viscous()])
+    base = find_base_parameters(model)
+    unknown = np.isnan(base.to_base(model.reference))
+    assert [name for name, nan in zip(base.names, unknown, strict=True) if nan] == [f"fv{k}" for k in range(1, 7)]
+
+
+def test_a_robot_that_feels_nothing_has_no_base_parameters_and_no_doubt() -> None:
+    robot = load_robot("builtin:ur5", gravity=(0, 0, 0))
+    base = find_base_parameters(DynamicModel(robot, (), Observed.GRAVITY))
+    assert len(base) == 0
+    assert base.findings() == ()
+    assert set(base.no_effect) == set(base.model.names)
+    known_all = find_base_parameters(DynamicModel(robot), known=["*"], selection="pivoted")
+    assert len(known_all) == 0
+
+
+@pytest.mark.parametrize("tolerance", [0.0, -1.0, 1.0, np.nan, np.inf])
+def test_tolerances_that_make_no_sense_are_refused(tolerance: float) -> None:
+    with pytest.raises(InvalidRequestError, match="between 0 and 1"):
+        find_base_parameters(DynamicModel(load_robot("builtin:ur5")), tolerance=tolerance)
+
+
+def test_doubt_is_a_small_kept_column_or_a_small_gap() -> None:
+    assert not Gap(1e-2, 1e-15).is_doubtful
+    assert Gap(1e-6, 1e-15).is_doubtful
+    assert Gap(1e-2, 1e-4).is_doubtful
+    assert not Gap(1e-2, 1e-6).is_doubtful
+
+
+def test_coefficients_too_small_to_read_are_left_out_of_the_text_only() -> None:
+    model = DynamicModel(load_robot(example_robot_file("bravo7_no_ee.urdf")))
+    base = find_base_parameters(model)
+    shown = [len(re.findall(r"[A-Za-z]+\d+", text)) for text in base.expressions]
+    assert sum(shown) < sum(map(len, base.groups))
+
+
+def test_a_model_of_gravity_refuses_motion() -> None:
+    model = DynamicModel(load_robot("builtin:ur5"), (), Observed.GRAVITY)
+    with pytest.raises(InvalidRequestError, match="states at rest"):
+        model.regressor(np.zeros((1, 6)), np.ones((1, 6)))

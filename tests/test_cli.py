@@ -59,10 +59,19 @@ def test_options_change_what_can_be_known(arguments: list[str], count: int) -> N
     assert inspected(*arguments)["base_parameter_count"] == count
 
 
-def test_the_order_asked_for_is_the_order_of_the_groups() -> None:
-    data = inspected("builtin:two_link", "--wrench", "--order", "m2,my0,mx0,mz2,mx2,mz1,mx1,Iyy1")
+def test_parameters_asked_for_first_name_the_groups() -> None:
+    data = inspected("builtin:two_link", "--wrench", "--order", "m2,my0,mx0,mz2,mx2,mz1,mx1", "--order", "Iyy1")
     expressions = {b["name"]: b["expression"] for b in data["base_parameters"]}
     assert expressions["m2"] == "m2 + m0 + m1"
+    assert expressions["mx0"] == "mx0 - 0.25*m0"
+    assert not {"m0", "m1"} & set(expressions)
+
+
+def test_options_may_be_repeated() -> None:
+    once = inspected("builtin:ur5", "--lock", "4,5", "--terms", "viscous,coulomb")
+    twice = inspected("builtin:ur5", "--lock", "4", "--lock", "5", "--terms", "viscous", "--terms", "coulomb")
+    assert once == twice
+    assert [term["needs"] for term in once["terms"]] == [["v"], ["v"]]
 
 
 def test_the_table_is_for_people_and_ends_with_what_to_do_next() -> None:
@@ -90,6 +99,8 @@ ERRORS = {
     "entity bomb": (BOMB, "declares XML entities"),
     "nan": (ARM.replace('value="1"', 'value="nan"'), "expected one finite number"),
     "no joints": (urdf(links=("base",)), "no joint that moves"),
+    "huge mass": (ARM.replace('value="1"', 'value="1e308"'), "expected one finite number"),
+    "huge axis": (ARM.replace(LIMIT, LIMIT + '<axis xyz="1e200 1e200 0"/>'), "expected three finite numbers"),
 }
 
 
@@ -132,6 +143,11 @@ def test_a_massless_link_in_the_middle_and_a_negative_mass_are_findings(tmp_path
         (["inspect", "builtin:ur5", "--gravity", "down"], "--gravity: 'down' is no number"),
         (["inspect", "builtin:ur5", "--gravity", "1,2"], "gravity must be three finite numbers"),
         (["convert", "builtin:ur5", "robot.sdf"], "must end in .urdf"),
+        (["inspect", "builtin:ur5", "--known", "m1=3,m1=4"], "'m1' has two values"),
+        (["inspect", "builtin:ur5", "--lock", "1,shoulder_pan_joint"], "is to be locked twice"),
+        (["inspect", "builtin:ur5", "--tolerance", "nan"], "between 0 and 1"),
+        (["inspect", "builtin:ur5", "--seed", "-1"], "--seed"),
+        (["inspect", "builtin:ur5", "--gravity", "0,0,1e200"], "'1e200' is no number"),
     ],
 )
 def test_wrong_requests_end_with_status_2_and_advice(arguments: list[str], message: str) -> None:
@@ -155,6 +171,22 @@ def test_convert_writes_a_urdf_that_loads_and_never_over_a_file(tmp_path: Path) 
     assert run("convert", "builtin:ur5", path, "--force")[0] == 0
     assert path.read_text() == before
     assert [entry.name for entry in tmp_path.iterdir()] == ["ur5.urdf"]
+
+
+def test_convert_never_replaces_the_robot_it_reads(tmp_path: Path) -> None:
+    path = tmp_path / "robot.urdf"
+    path.write_text(ARM)
+    status, _, err = run("convert", path, path, "--force")
+    assert status == 2
+    assert "own file" in err
+    assert path.read_text() == ARM
+
+
+def test_names_of_outputs_are_not_markup(tmp_path: Path) -> None:
+    path = tmp_path / "a[red]b.urdf"
+    status, out, _ = run("convert", "builtin:pendulum", path)
+    assert status == 0
+    assert "a[red]b.urdf" in out.replace("\n", "")
 
 
 def test_convert_says_when_the_folder_is_not_there(tmp_path: Path) -> None:

@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynid import DynamicModel, inertial_regressor, joint_poses, load_robot
-from dynid.errors import RobotFileError
+from dynid.errors import InvalidRequestError, RobotFileError
 from dynid.model.sampling import random_states
 from dynid.robot.assembly import assemble
 from dynid.robot.denavit_hartenberg import parse_table
 from dynid.robot.loading import builtin_names
 from dynid.robot.urdf_writer import left_out, urdf_text
+from tests.references import example_robot_file
 
 
 def transform(axis: str, angle: float, along: tuple[float, float, float]) -> np.ndarray:
@@ -172,7 +173,7 @@ WRONG = {
     "a word": (HEAD + '[[joint]]\nname = "a"\nd = "long"', "entry 1: the key 'd' is 'long'"),
     "nan": (HEAD + '[[joint]]\nname = "a"\nd = nan', "'d' is nan.*finite"),
     "com alone": (HEAD + '[[joint]]\nname = "a"\ncom = [1, 0, 0]', "com and inertia need a mass"),
-    "half an inertia": (HEAD + '[[joint]]\nname = "a"\nmass = 1\ninertia = { xx = 1 }', "'yy' is missing"),
+    "half an inertia": (HEAD + '[[joint]]\nname = "a"\nmass = 1\ninertia = { xx = 1 }', "'inertia.yy' is missing"),
     "other convention's key": (
         HEAD + '[[joint]]\nname = "a"\nxyz = [0, 0, 1]',
         "'xyz', which the convention 'standard'",
@@ -180,6 +181,19 @@ WRONG = {
     "name twice": (HEAD + '[[joint]]\nname = "a"\n[[joint]]\nname = "a"', "second joint is named 'a'"),
     "link twice": (HEAD + '[[joint]]\nname = "a"\nlink = "base"', "second link is named 'base'"),
     "no such parent": (HEAD + '[[joint]]\nname = "a"\nparent = "b"', "no joint 'b' .*the parent of joint 'a'"),
+    "name of nothing": (HEAD + '[[joint]]\nname = " "', "the key 'name' is ' '"),
+    "joint called base": (HEAD + '[[joint]]\nname = "base"', "named 'base', which stands for the base"),
+    "com alone in the second": (
+        HEAD + '[[joint]]\nname = "a"\n[[joint]]\nname = "b"\ncom = [1, 0, 0]',
+        "entry 2: com and",
+    ),
+    "number as text": (HEAD + '[[joint]]\nname = "a"\nmass = "3"', "'mass' is '3'"),
+    "huge": (HEAD + '[[joint]]\nname = "a"\nd = 1e200', "'d' is 1e"),
+    "zero axis": (
+        'name = "t"\nconvention = "frames"\n[[joint]]\nname = "a"\naxis = [0, 0, 0]',
+        "axis of joint 'a' is zero",
+    ),
+    "deep nesting": ("a = " + "[" * 5000 + "]" * 5000, "not valid TOML"),
     "limits swapped": (HEAD + '[[joint]]\nname = "a"\nlower = 2\nupper = 1', "lower = 2 above upper = 1"),
     "no such coupling": (HEAD + 'couplings = [["a", "c"]]\n[[joint]]\nname = "a"', r"no joint 'c' \(in couplings\)"),
 }
@@ -193,3 +207,66 @@ def test_a_wrong_table_gives_an_error_that_names_the_entry_and_the_key(case: str
     with pytest.raises(RobotFileError, match=message) as caught:
         load_robot(path)
     assert str(path) in str(caught.value)
+
+
+def test_the_base_can_be_turned_and_moved() -> None:
+    text = """
+name = "t"
+convention = "modified"
+angles = "deg"
+[base]
+xyz = [0, 0, 0.5]
+rpy = [180, 0, 0]
+[[joint]]
+name = "a"
+d = 0.2
+"""
+    _, origins = joint_poses(assemble(parse_table(text, "t")), [[0.0]])
+    assert origins[0, 0] == pytest.approx([0, 0, 0.3])
+
+
+def test_one_link_may_have_its_inertia_about_its_frame() -> None:
+    text = """
+name = "t"
+convention = "modified"
+[[joint]]
+name = "a"
+mass = 2
+com = [0.5, 0, 0]
+inertia = { xx = 1, yy = 2, zz = 2 }
+inertia_about = "frame"
+"""
+    assert assemble(parse_table(text, "t")).parameters[-1] == 2
+
+
+def test_offsets_of_mimic_joints_are_angles_too() -> None:
+    text = """
+name = "t"
+convention = "modified"
+angles = "deg"
+joint = [{ name = "a" }, { name = "b", mimic = { joint = "a", ratio = 2, offset = 90 } }]
+"""
+    assert assemble(parse_table(text, "t")).joints[1].offset == pytest.approx(math.pi / 2)
+
+
+def test_names_that_the_writer_adds_do_not_collide(tmp_path: Path) -> None:
+    text = """
+name = "t"
+convention = "standard"
+joint = [{ name = "x_end_fixed", link = "x", d = 1 }, { name = "b", link = "x_end", d = 1 }]
+"""
+    path = tmp_path / "robot.urdf"
+    robot = assemble(parse_table(text, "t"))
+    path.write_text(urdf_text(robot))
+    assert_same_robot(robot, load_robot(path))
+
+
+def test_what_changes_in_urdf_is_said() -> None:
+    head = 'name = "t"\nconvention = "frames"\n'
+    half = assemble(parse_table(head + 'joint = [{ name = "a", lower = -1 }]', "t"))
+    assert left_out(half) == ["ranges with one end only (a)"]
+    branches = head + 'joint = [{ name = "b" }, { name = "a", parent = "base" }]'
+    assert "order of joints" in left_out(assemble(parse_table(branches, "t")))[0]
+    assert left_out(load_robot(example_robot_file("ur5_robot.urdf"))) == ["shapes (visual and collision)"]
+    with pytest.raises(InvalidRequestError, match="cannot hold"):
+        urdf_text(assemble(parse_table(head + r'joint = [{ name = "a\u0007" }]', "t")))

@@ -67,6 +67,8 @@ def test_terms_are_named_by_joint_numbers_and_know_units_and_references() -> Non
     found = {p.name: (p.unit, p.owner, p.reference) for p in model.parameters[20:]}
     assert found["fv2"] == ("N m s/rad", "joint_2", 0.05)
     assert found["fs1"] == ("N m", "joint_1", 0.01)
+    both = DynamicModel(load_robot("builtin:two_link"), [AsymmetricCoulomb()]).parameters[20:]
+    assert [p.reference for p in both] == [0.01] * 4
     assert found["Iam2"] == ("kg m^2", "joint_1 and joint_2", None)
     lift = load_robot(example_robot_file("tiago_no_hand.urdf"))
     units = {p.name: p.unit for p in DynamicModel(lift, [Viscous(), Armature(), Spring()]).parameters}

@@ -14,6 +14,7 @@ from dynid import DynamicModel, Robot, find_base_parameters, joint_poses, load_r
 from dynid.errors import RobotFileError
 from dynid.model.sampling import random_states
 from dynid.robot.joints import JointKind
+from dynid.robot.urdf import find_mesh
 from dynid.robot.urdf_writer import urdf_text
 from tests.references import assert_same_torques
 from tests.strategies import URDF_KINDS, robots
@@ -188,8 +189,28 @@ def test_a_mimic_joint_without_leader_is_independent_and_reported(write) -> None
     assert "no joint 'fingr'; did you mean 'finger'" in robot.description.findings[0].text
 
 
+def test_joints_of_extensions_are_no_joints(write) -> None:
+    text = urdf(joint("j", "base", "arm"), '<joint name="j"><hardware/></joint>')
+    assert load_robot(write(text)).nv == 1
+
+
+def test_meshes_are_found_beside_and_above_the_file(tmp_path: Path, monkeypatch) -> None:
+    package = tmp_path / "arm_description"
+    (package / "urdf").mkdir(parents=True)
+    (package / "meshes").mkdir()
+    mesh = package / "meshes" / "arm.stl"
+    mesh.touch()
+    robot = package / "urdf" / "arm.urdf"
+    assert find_mesh(robot, "package://arm_description/meshes/arm.stl") == mesh
+    assert find_mesh(robot, "../meshes/arm.stl") is not None
+    assert find_mesh(tmp_path / "elsewhere.urdf", "package://other/meshes/arm.stl") is None
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(package))
+    assert find_mesh(Path("/nowhere/arm.urdf"), "package://arm_description/meshes/arm.stl") == mesh
+    assert find_mesh(robot, "x" * 400) is None
+
+
 def test_one_missing_end_of_a_range_is_zero_and_two_are_none(write) -> None:
     one = load_robot(write(urdf(joint("j", "base", "arm", '<limit upper="2" velocity="1" effort="1"/>'))))
     assert (one.joints[0].limits.lower, one.joints[0].limits.upper) == (0, 2)
     none = load_robot(write(urdf(joint("j", "base", "arm", '<limit velocity="1" effort="1"/>'))))
-    assert not none.joints[0].limits.has_range
+    assert math.isinf(none.joints[0].limits.upper)

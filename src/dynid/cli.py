@@ -70,12 +70,12 @@ def _root(
 def inspect(
     robot: RobotArgument,
     terms: Annotated[
-        str,
+        list[str],
         typer.Option(
             help="What the joints add, separated by commas: viscous, coulomb, asymmetric_coulomb, offset, armature, "
             "spring, coupling. For some joints only: viscous:1:2. A coupling of two: coupling:5:6."
         ),
-    ] = "",
+    ] = [],  # noqa: B006 (Typer copies it)
     gravity_only: Annotated[
         bool, typer.Option("--gravity-only", help="What the robot at rest can tell: only gravity acts.")
     ] = False,
@@ -86,14 +86,16 @@ def inspect(
     ] = False,
     moving: Annotated[bool, typer.Option("--moving", help="With --wrench: the base moves.")] = False,
     lock: Annotated[
-        str,
+        list[str],
         typer.Option(help="Joints to hold still, by name or number: elbow,4 or elbow=1.2 (rad or m)."),
-    ] = "",
+    ] = [],  # noqa: B006
     known: Annotated[
-        str,
-        typer.Option(help="Parameters fixed before the reduction: m1=3.7, Ixy2=0, or I*1 for the file's values."),
-    ] = "",
-    order: Annotated[str, typer.Option(help="Parameters to keep first, where there is a choice: m2,my0,mx0.")] = "",
+        list[str],
+        typer.Option(help="Parameters fixed before the reduction: m1=3.7,Ixy2=0, or I??1 for the file's values."),
+    ] = [],  # noqa: B006
+    order: Annotated[
+        list[str], typer.Option(help="Parameters to keep first, where there is a choice: m2,my0,mx0.")
+    ] = [],  # noqa: B006
     selection: Annotated[
         Selection,
         typer.Option(help="Which parameters name the groups: the first ones (readable), or those of QR with pivoting."),
@@ -102,7 +104,7 @@ def inspect(
     tolerance: Annotated[
         float, typer.Option(help="Own part, relative to the largest column of its unit, above which a column is kept.")
     ] = 1e-10,
-    seed: Annotated[int, typer.Option(help="Seed of the random states.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
     json_output: JsonOption = False,
 ) -> None:
     """Tell what can be identified, what cannot, and what is wrong with the file."""
@@ -111,14 +113,14 @@ def inspect(
 
         inspection = inspect_robot(
             robot,
-            terms=_words(terms),
+            terms=_words(*terms),
             observed=_observed(gravity_only, wrench, moving),
             floating_base=floating,
-            lock={name: value or 0.0 for name, value in _assignments("--lock", lock).items()},
+            lock={name: value or 0.0 for name, value in _assignments("--lock", *lock).items()},
             gravity=_numbers("--gravity", gravity) or None,
-            known=_assignments("--known", known),
+            known=_assignments("--known", *known),
             selection=selection.value,
-            order=_words(order),
+            order=_words(*order),
             tolerance=tolerance,
             seed=seed,
         )
@@ -143,6 +145,10 @@ def convert(
 
         if output.suffix != ".urdf":
             raise InvalidRequestError(f"the output '{output}' must end in .urdf; other formats cannot be written yet")
+        if output.exists() and Path(robot).exists() and output.samefile(robot):
+            raise InvalidRequestError(
+                f"'{output}' is the robot's own file, and shapes would be lost; name another output"
+            )
         loaded = load_robot(robot)
         write_text(output, urdf_text(loaded), overwrite=force)
     missing = left_out(loaded)
@@ -150,9 +156,10 @@ def convert(
         typer.echo(json.dumps({"urdf": str(output), "left_out": missing}, indent=2))
         return
     console = _console()
-    console.print(f"Wrote {output}: {len(loaded.joints)} joints, {len(loaded.links)} moving links.", highlight=False)
+    wrote = f"Wrote {output}: {len(loaded.joints)} joints, {len(loaded.links)} moving links."
+    console.print(wrote, highlight=False, markup=False)
     for item in missing:
-        console.print(f"Left out, as URDF cannot hold it: {item}.", highlight=False, markup=False)
+        console.print(f"Left out: {item}.", highlight=False, markup=False)
     console.print(f"Next: dynid inspect {output}", highlight=False, markup=False)
 
 
@@ -170,16 +177,19 @@ def _observed(gravity_only: bool, wrench: bool, moving: bool) -> Any:
     return Observed.GRAVITY if gravity_only else Observed.TORQUES
 
 
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
+def _words(*texts: str) -> list[str]:
+    return [word.strip() for text in texts for word in text.split(",") if word.strip()]
 
 
-def _assignments(option: str, text: str) -> dict[str, float | None]:
+def _assignments(option: str, *texts: str) -> dict[str, float | None]:
     """NAME or NAME=VALUE, separated by commas."""
     values: dict[str, float | None] = {}
-    for word in _words(text):
-        name, equals, value = word.partition("=")
-        values[name.strip()] = _number(option, value) if equals else None
+    for word in _words(*texts):
+        name, equals, text = word.partition("=")
+        value = _number(option, text) if equals else None
+        if values.get(name.strip(), value) != value:
+            raise InvalidRequestError(f"{option}: '{name.strip()}' has two values; give one")
+        values[name.strip()] = value
     return values
 
 
@@ -192,7 +202,7 @@ def _number(option: str, text: str) -> float:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not math.isfinite(value):
+    if not abs(value) <= 1e30:
         raise InvalidRequestError(f"{option}: '{text.strip()}' is no number; expected one such as 1.57")
     return value
 
@@ -225,6 +235,8 @@ def _show_inspection(inspection: Inspection) -> None:
     if base.known:
         known = ", ".join(f"{name} = {value:g}" for name, value in base.known.items())
         console.print(f"Known beforehand: {known}", highlight=False)
+    if not len(base):
+        console.print("Nothing of the robot shows in what is measured.", highlight=False)
     clarity = "doubtful" if base.gap.is_doubtful else "clear"
     console.print(
         f"The count is {clarity}: the smallest kept column is {base.gap.kept:.1e}, the largest dropped one "

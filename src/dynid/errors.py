@@ -27,7 +27,7 @@ class RobotFileError(DynidError):
     """
 
     def __init__(self, path: Path | str, problem: str, line: int | None = None) -> None:
-        self.path = str(path)
+        self.path = str(path).encode(errors="replace").decode()  # names of files need not be text
         self.problem = problem
         self.line = line
         where = self.path if line is None else f"{self.path}, line {line}"
@@ -74,17 +74,17 @@ class ShapeError(DynidError):
 
 
 class NotAConfigurationError(DynidError):
-    """Values given as positions are no configuration of the robot.
+    """Values given as a state are none that the robot can be in.
 
     Attributes:
         joint: The joint whose values are wrong.
-        problem: Why they are no configuration.
+        problem: Why they are no state.
     """
 
     def __init__(self, joint: str, problem: str) -> None:
         self.joint = joint
         self.problem = problem
-        super().__init__(f"the positions of joint '{joint}' are no configuration: {problem}")
+        super().__init__(f"joint '{joint}' cannot be in this state: {problem}")
 
 
 class InvalidRequestError(DynidError):

@@ -21,6 +21,14 @@ class OutputError(DynidError):
         super().__init__(f"{path} cannot be written ({error.strerror or error}); check the folder and its permissions")
 
 
+def is_file(path: Path) -> bool:
+    """Whether a file is there and can be looked at; never an error."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 def write_text(path: Path, text: str, *, overwrite: bool = False) -> None:
     """Write a text file in one step: readers see the old file or the whole new one.
 
@@ -33,9 +41,9 @@ def write_text(path: Path, text: str, *, overwrite: bool = False) -> None:
         OutputExistsError: If the file exists and may not be replaced.
         OutputError: If it cannot be written.
     """
-    if path.exists() and not overwrite:
-        raise OutputExistsError(path)
     try:
+        if path.exists() and not overwrite:
+            raise OutputExistsError(path)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
         raise OutputError(path, error) from error

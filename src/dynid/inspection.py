@@ -51,6 +51,14 @@ class Inspection:
             "source": self.robot.description.source,
             "gravity": self.robot.gravity.tolist(),
             "observed": model.observed.value,
+            "terms": [
+                {
+                    "term": type(term).__name__,
+                    "parameters": [parameter.name for parameter in term.parameters(self.robot)],
+                    "needs": sorted(term.needs),
+                }
+                for term in model.terms
+            ],
             "joints": [_joint_data(self.robot, i) for i in range(len(self.robot.joints))],
             "standard_parameter_count": len(model.names),
             "base_parameter_count": len(base),
@@ -79,14 +87,12 @@ class Inspection:
 
     def base_values(self) -> list[float | None]:
         """The robot file's values of the base parameters; None where the file does not say all of the group."""
-        reference = dict(zip(self.model.names, self.model.reference.tolist(), strict=True))
-        values: list[float | None] = []
-        for group in self.base.groups:
-            parts = [coefficient * reference[name] for name, coefficient in group.items()]
-            total = math.fsum(parts)
-            rounding = 1e-13 * math.fsum(map(abs, parts))
-            values.append(None if math.isnan(total) else 0.0 if abs(total) <= rounding else total)
-        return values
+        sums = self.base.to_base(self.model.reference)
+        rounding = 1e-13 * (np.abs(self.base.regrouping) @ np.abs(np.nan_to_num(self.model.reference)))
+        return [
+            None if math.isnan(total) else 0.0 if abs(total) <= error else float(total)
+            for total, error in zip(sums, rounding, strict=True)
+        ]
 
 
 def inspect_robot(

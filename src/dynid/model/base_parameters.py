@@ -43,7 +43,7 @@ class Gap:
     """How clearly the rank is decided.
 
     Attributes:
-        kept: The smallest own part of a kept column, relative to the largest column of its unit.
+        kept: The smallest own part of a kept column, relative to the largest column of its unit; zero when none is.
         dropped: The largest own part of a dropped column; zero when none was dropped.
     """
 
@@ -53,7 +53,7 @@ class Gap:
     @property
     def is_doubtful(self) -> bool:
         """Whether a kept column is too small to be seen, or hardly larger than a dropped one."""
-        return self.kept < SURE_KEPT or self.kept < SURE_RATIO * self.dropped
+        return 0.0 < self.kept < max(SURE_KEPT, SURE_RATIO * self.dropped)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +128,9 @@ class BaseParameters:
         return W[..., columns] @ np.array(list(self.known.values()), dtype=float)
 
     def to_base(self, parameters: Array) -> Array:
-        """Base parameters b of standard ones p; (parameters,) to (base,)."""
-        return self.regrouping @ self._checked("parameters", parameters, len(self.model.names))
+        """Base parameters b of standard ones p; (parameters,) to (base,). NaN only where one of the group is."""
+        p = self._checked("parameters", parameters, len(self.model.names))
+        return np.where(self.regrouping == 0.0, 0.0, self.regrouping * p).sum(axis=1)
 
     def to_standard(self, base: Array, near: Array | None = None) -> Array:
         """Standard parameters p that have the base parameters b.
@@ -200,13 +201,16 @@ def find_base_parameters(
 
     Raises:
         UnknownNameError: If a known or ordered parameter does not exist.
-        InvalidRequestError: If a known parameter has no value, or an order is given for the pivoted selection.
+        InvalidRequestError: If a known parameter has no value or two, an order is given for the pivoted selection, or
+            the tolerance is not between 0 and 1.
 
     >>> from dynid import load_robot
     >>> base = find_base_parameters(DynamicModel(load_robot("builtin:two_link")))
     >>> base.expressions[0], base.expressions[2]
     ('mx1 + 0.5*m2', 'Iyy1 + 0.3125*m2')
     """
+    if not 0.0 < tolerance < 1.0:
+        raise InvalidRequestError(f"the tolerance must lie between 0 and 1, such as 1e-10, not {tolerance}")
     values = _known_values(model, known)
     sequence = _sequence(model, values, order, selection)
     R, norms = _triangle(model, rng or np.random.default_rng(0))
@@ -233,9 +237,10 @@ def find_base_parameters(
 
 
 def _known_values(model: DynamicModel, known: Mapping[str, float | None] | Iterable[str]) -> dict[str, float]:
+    """Values of known parameters; an exact name counts more than a pattern."""
     wanted = dict(known) if isinstance(known, Mapping) else dict.fromkeys(known)
     values: dict[str, float] = {}
-    for pattern, value in wanted.items():
+    for pattern, value in sorted(wanted.items(), key=lambda item: item[0] in model.names):
         for name in matching([pattern], model.names):
             reference = model.parameters[model.names.index(name)].reference
             if value is None and reference is None:
@@ -280,6 +285,8 @@ def _select_pivoted(R: Array, sequence: list[int], tolerance: float) -> tuple[li
     """Choose independent columns, each time the one with the largest own part (QR with column pivoting)."""
     from scipy.linalg import qr
 
+    if not sequence:
+        return [], np.zeros(R.shape[1])
     factors = qr(R[:, sequence], mode="r", pivoting=True)
     triangle, pivots = np.asarray(factors[0]), np.asarray(factors[-1])
     own_parts = np.zeros(R.shape[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -43,15 +44,31 @@ def link_parameters(robot: Robot) -> tuple[Parameter, ...]:
 
 
 def matching(patterns: Iterable[str], names: Sequence[str]) -> list[str]:
-    """Names that match patterns such as "mx1" or "I*2", pattern by pattern, each name once.
+    """Names that match patterns, pattern by pattern, each name once.
+
+    A number at the end of a pattern is that very number: "I??1" means link 1 and not 11.
 
     Raises:
         UnknownNameError: If a pattern matches nothing.
+
+    >>> matching(["m?1", "fv*"], ["m1", "mx1", "mx11", "fv1", "fv11"])
+    ['mx1', 'fv1', 'fv11']
     """
     found: dict[str, None] = {}
     for pattern in patterns:
-        matches = [name for name in names if fnmatch.fnmatchcase(name, pattern)]
+        symbol, number = _split(pattern)
+        matches = [
+            name for name in names if fnmatch.fnmatchcase(_split(name)[0], symbol) and number in ("", _split(name)[1])
+        ]
+        if not number and not symbol.endswith(("*", "]")):
+            matches = [name for name in matches if name == pattern]
         if not matches:
             raise UnknownNameError("parameter", pattern, names)
         found.update(dict.fromkeys(matches))
     return list(found)
+
+
+def _split(name: str) -> tuple[str, str]:
+    """A name's symbol and number."""
+    symbol = re.sub(r"\d+$", "", name)
+    return symbol, name.removeprefix(symbol)

@@ -15,8 +15,8 @@ _SPEED = 3.0
 """Velocities are drawn from +- this [rad/s or m/s]: centrifugal effects then weigh as much as gravity."""
 _ACCELERATION = 10.0
 """Accelerations are drawn from +- this [rad/s^2 or m/s^2]."""
-_LONGEST_STROKE = 1.0
-"""Prismatic joints without limits are drawn from +- this [m]."""
+_LONGEST_STROKE = 2.0
+"""Prismatic joints are drawn from ranges of at most this length [m]; angular ones from a full turn."""
 
 
 def random_states(model: DynamicModel, samples: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
@@ -51,10 +51,5 @@ def _positions(joint: Joint, samples: int, rng: np.random.Generator) -> Array:
         q = rng.normal(size=(samples, joint.kind.nq))
         q[:, -4:] /= np.linalg.norm(q[:, -4:], axis=1, keepdims=True)
         return q
-    limits = joint.limits
-    free = math.pi if joint.kind.is_angular else _LONGEST_STROKE
-    if limits.has_range:
-        middle = (limits.lower + limits.upper) / 2
-        half = min((limits.upper - limits.lower) / 2, free)
-        return rng.uniform(middle - half, middle + half, (samples, 1))
-    return rng.uniform(-free, free, (samples, 1))
+    width = 2 * math.pi if joint.kind.is_angular else _LONGEST_STROKE
+    return rng.uniform(*joint.limits.interval(width), (samples, 1))

@@ -13,6 +13,7 @@ from dynid.robot.description import BodyDescription, Description, JointDescripti
 from dynid.robot.frames import pose
 from dynid.robot.joints import JointKind, motion, neutral
 from dynid.robot.mimic import resolve_mimics
+from dynid.robot.numbers import LARGEST
 from dynid.robot.robot import WORLD, Joint, Link, Robot
 
 ROOT_JOINT = "root_joint"
@@ -127,20 +128,24 @@ def _with_floating_base(description: Description) -> Description:
 
 
 def _stands_on_nothing(joint: JointDescription, description: Description) -> bool:
-    """Whether a joint's parent is the world, or a body that only stands for it."""
-    parent = next((body for body in description.bodies if body.name == joint.parent), None)
-    return parent is None or parent.inertia is None
+    """Whether only the world, or bodies without inertia that stand for it, are under a joint."""
+    under = {joint.child: joint.parent for joint in description.joints}
+    inertia = {body.name: body.inertia for body in description.bodies}
+    parent = joint.parent
+    while parent is not None and inertia[parent] is None:
+        parent = under.get(parent)
+    return parent is None
 
 
 def _root_body(description: Description, first: JointDescription | None) -> str:
     """The body below the first moving joint that nothing but the world is under."""
     under = {joint.child: joint.parent for joint in description.joints}
-    root = description.bodies[0].name if first is None else first.parent
+    root = next((body.name for body in description.bodies), None) if first is None else first.parent
     while root is not None and under.get(root) is not None:
         root = under[root]
     if root is None:
         raise InvalidRequestError(
-            f"the first joint of '{description.name}' stands on the world itself, so there is no base to leave free"
+            f"nothing carries the first joint of '{description.name}' but the world, so there is no base to leave free"
         )
     return root
 
@@ -155,7 +160,10 @@ def _positions_of_held_joints(description: Description, lock: Mapping[str, float
     for key, position in wanted.items():
         if str(key) not in by_key:
             raise UnknownNameError("joint", str(key), [joint.name for joint in movable], " to lock")
-        held[by_key[str(key)].name] = _held_position(by_key[str(key)], position)
+        joint = by_key[str(key)]
+        if joint.name in held:
+            raise InvalidRequestError(f"joint '{joint.name}' is to be locked twice; name it once")
+        held[joint.name] = _held_position(joint, position)
     for joint in movable:
         if joint.mimic is not None and joint.mimic.leader in held and joint.name not in held:
             leader = held[joint.mimic.leader]
@@ -179,6 +187,6 @@ def _held_position(joint: JointDescription, position: float) -> Array:
 
 def _gravity(asked: Iterable[float] | None, of_file: Array) -> Array:
     gravity = np.array(of_file if asked is None else list(asked), dtype=float)
-    if gravity.shape != (3,) or not np.isfinite(gravity).all():
+    if gravity.shape != (3,) or not (np.abs(gravity) <= LARGEST).all():
         raise InvalidRequestError(f"gravity must be three finite numbers [m/s^2] such as (0, 0, -9.81), not {asked}")
     return frozen(gravity)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from dynid.arrays import Array, frozen
 from dynid.errors import RobotFileError, UnknownNameError
@@ -35,8 +35,10 @@ from dynid.robot.description import (
 )
 from dynid.robot.frames import elementary_rotation, pose, rotation_from_rpy
 from dynid.robot.joints import JointDynamics, JointKind, Limits
+from dynid.robot.numbers import LARGEST, unlimited
 
-Finite = Annotated[float, Field(allow_inf_nan=False)]
+Finite = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-LARGEST, le=LARGEST)]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Vector = tuple[Finite, Finite, Finite]
 
 _FRAME_KEYS = {"xyz", "rpy", "axis"}
@@ -62,7 +64,7 @@ class _Inertia(_Row):
 
 
 class _Mimic(_Row):
-    joint: str
+    joint: Name
     ratio: Finite = 1.0
     offset: Finite = 0.0
 
@@ -70,7 +72,7 @@ class _Mimic(_Row):
 class _Link(_Row):
     """Inertial keys that `[base]` and `[[joint]]` share."""
 
-    link: str | None = None
+    link: Name | None = None
     mass: Finite | None = None
     com: Vector = (0.0, 0.0, 0.0)
     inertia: _Inertia | None = None
@@ -99,9 +101,9 @@ class _Base(_Link):
 
 
 class _Joint(_Link):
-    name: str
+    name: Name
     type: Literal["revolute", "continuous", "prismatic", "spherical", "free_flyer", "fixed"] = "revolute"
-    parent: str | None = None
+    parent: Name | None = None
     theta: Finite = 0.0
     d: Finite = 0.0
     a: Finite = 0.0
@@ -122,7 +124,7 @@ class _Joint(_Link):
 
 
 class _Table(_Row):
-    name: str
+    name: Name
     convention: Literal["standard", "modified", "frames"]
     angles: Literal["rad", "deg"] = "rad"
     inertia_about: Literal["com", "frame"] = "com"
@@ -140,18 +142,22 @@ def read_table(path: Path) -> Description:
         RobotFileError: If the file cannot be read or is no valid table.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise RobotFileError(path, f"cannot be read as text ({error}); check the path") from error
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise RobotFileError(path, f"cannot be read ({error.strerror or error}); check it") from error
+    except UnicodeDecodeError as error:
+        raise RobotFileError(path, "is no text in UTF-8, as TOML files are; save it so") from error
     return parse_table(text, str(path))
 
 
 def parse_table(text: str, source: str) -> Description:
     """Read a robot table from text; `source` is named in errors."""
     try:
-        table = _Table.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
+        values = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
         raise RobotFileError(source, f"is not valid TOML: {error}") from error
+    try:
+        table = _Table.model_validate(values)
     except ValidationError as error:
         raise RobotFileError(source, _first_problem(error)) from error
     _check_keys(table, source)
@@ -167,6 +173,8 @@ def parse_table(text: str, source: str) -> Description:
         if parent not in link_of:
             where = f" (the parent of joint '{row.name}'; parents come first)"
             raise RobotFileError(source, str(UnknownNameError("joint", parent, link_of, where)))
+        if row.name == "base":
+            raise RobotFileError(source, "a joint is named 'base', which stands for the base; choose another name")
         if row.name in link_of:
             raise RobotFileError(source, f"a second joint is named '{row.name}'; names must differ")
         before, after = _frames(table.convention, row, angle)
@@ -209,8 +217,8 @@ def _joint(row: _Joint, parent: str, link: str, placement: Array, angle: float) 
     kind = JointKind(row.type)
     scale = angle if kind.is_angular else 1.0
 
-    def limit(value: float | None, unlimited: float) -> float:
-        return unlimited if value is None else scale * value
+    def limit(value: float | None, without: float) -> float:
+        return without if value is None else unlimited(scale * value)
 
     mimic = row.mimic and MimicDescription(row.mimic.joint, row.mimic.ratio, scale * row.mimic.offset)
     return JointDescription(
@@ -226,7 +234,7 @@ def _joint(row: _Joint, parent: str, link: str, placement: Array, angle: float) 
             velocity=limit(row.velocity, math.inf),
             acceleration=limit(row.acceleration, math.inf),
             jerk=limit(row.jerk, math.inf),
-            effort=math.inf if row.effort is None else row.effort,
+            effort=math.inf if row.effort is None else unlimited(row.effort),
         ),
         dynamics=JointDynamics(row.damping, row.friction, row.armature),
         mimic=mimic,
@@ -258,15 +266,21 @@ def _check_links(bodies: list[BodyDescription], source: str) -> None:
 def _first_problem(error: ValidationError) -> str:
     """The first problem of a validation, in one sentence that names the entry and the key."""
     problem = error.errors()[0]
-    *path, key = problem["loc"] or ("",)
-    where = "".join(f"[[{part}]]" if part == "joint" else f" entry {part + 1}" if isinstance(part, int) else f" {part}"
-                    for part in path).strip()  # fmt: skip
-    where = f"{where}: " if where else ""
+    path = list(problem["loc"])
+    where = ""
+    if path[:1] == ["joint"] and len(path) > 1:
+        where, path = f"[[joint]] entry {int(path[1]) + 1}: ", path[2:]
+    elif path[:1] == ["base"] and len(path) > 1:
+        where, path = "[base]: ", path[1:]
+    key = ".".join(str(part) for part in path)
     if problem["type"] == "extra_forbidden":
-        model = {"joint": _Joint, "base": _Base}.get(str(path[0]) if path else "", _Table)
-        model = _Inertia if "inertia" in path else _Mimic if "mimic" in path else model
-        return where + str(UnknownNameError("key", str(key), model.model_fields))
+        model = {"[[": _Joint, "[b": _Base}.get(where[:2], _Table)
+        model = _Inertia if path[0] == "inertia" else _Mimic if path[0] == "mimic" else model
+        return where + str(UnknownNameError("key", str(path[-1]), model.model_fields))
     if problem["type"] == "missing":
         return f"{where}the key '{key}' is missing"
-    message = problem["msg"].removeprefix("Value error, ")
-    return f"{where}the key '{key}' is {problem['input']!r}: {message}" if key else f"{where}{message}"
+    message = problem["msg"].removeprefix("Value error, ").replace(" or instance of _Inertia", " of xx, yy, zz, ...")
+    if not key:
+        return f"{where}{message}"
+    found = repr(problem["input"])
+    return f"{where}the key '{key}' is {found if len(found) <= 60 else found[:57] + '...'}: {message}"

@@ -53,8 +53,8 @@ def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Array:
 
 def rpy_from_rotation(R: Array) -> tuple[float, float, float]:
     """Roll, pitch, yaw [rad] of a rotation (3, 3); the inverse of `rotation_from_rpy`."""
+    roll = math.atan2(R[2, 1], R[2, 2])
     pitch = math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0]))
-    if math.hypot(R[0, 0], R[1, 0]) > 1e-8:
-        return math.atan2(R[2, 1], R[2, 2]), pitch, math.atan2(R[1, 0], R[0, 0])
-    # Pitch of a quarter turn: only yaw -+ roll is defined; take roll as zero.
-    return 0.0, pitch, math.atan2(-R[0, 1], R[1, 1])
+    # Near a pitch of a quarter turn only yaw -+ roll is well defined: take the yaw that goes with this roll.
+    s, c = math.sin(roll), math.cos(roll)
+    return roll, pitch, math.atan2(s * R[0, 2] - c * R[0, 1], c * R[1, 1] - s * R[1, 2])

@@ -15,7 +15,7 @@ LARGEST_MESH = 5e7
 """Mesh files of more bytes are skipped, so that a robot is looked at within seconds."""
 
 _STL_HEADER = 80
-_NUMBER = rb"[ \t]+([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
+_NUMBER = rb"[ \t]++([-+]?(?:\d++\.?\d*+|\.\d++)(?:[eE][-+]?\d++)?)"
 _TEXT_VERTEX = re.compile(rb"^[ \t]*v(?:ertex)?" + 3 * _NUMBER, re.MULTILINE)
 _STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 
@@ -76,9 +76,14 @@ def _vertices(path: Path | None) -> Array | None:
 
     Meshes are only evidence, and may come from strangers: plain reading of numbers, no import library.
     """
-    if path is None or path.suffix.lower() not in (".stl", ".obj") or path.stat().st_size > LARGEST_MESH:
+    if path is None or path.suffix.lower() not in (".stl", ".obj"):
         return None
-    content = path.read_bytes()
+    try:
+        if path.stat().st_size > LARGEST_MESH:
+            return None
+        content = path.read_bytes()
+    except OSError:
+        return None
     vertices = _binary_stl(content) if path.suffix.lower() == ".stl" else None
     if vertices is None:
         vertices = _vertices_in_text(content)

@@ -46,16 +46,6 @@ class JointKind(Enum):
         """Whether the last four positions are a unit quaternion (x, y, z, w)."""
         return self in (JointKind.SPHERICAL, JointKind.FREE_FLYER)
 
-    @property
-    def effort_unit(self) -> str:
-        """Unit of the joint's torque or force."""
-        return {JointKind.PRISMATIC: "N", JointKind.FREE_FLYER: "N, N m"}.get(self, "N m")
-
-    @property
-    def position_unit(self) -> str:
-        """Unit of the single coordinate."""
-        return "m" if self is JointKind.PRISMATIC else "rad"
-
 
 @dataclass(frozen=True)
 class Limits:
@@ -77,10 +67,21 @@ class Limits:
     jerk: float = math.inf
     effort: float = math.inf
 
-    @property
-    def has_range(self) -> bool:
-        """Whether both ends of the position range are stated and leave room between them."""
-        return math.isfinite(self.lower) and math.isfinite(self.upper) and self.lower < self.upper
+    def interval(self, width: float) -> tuple[float, float]:
+        """Positions within the limits, at most so wide: in their middle, or from the one end that is stated.
+
+        A range that leaves no room is taken as not stated.
+        """
+        if not self.lower < self.upper:
+            return -width / 2, width / 2
+        if math.isinf(self.lower) and math.isinf(self.upper):
+            return -width / 2, width / 2
+        if math.isinf(self.upper):
+            return self.lower, self.lower + width
+        if math.isinf(self.lower):
+            return self.upper - width, self.upper
+        middle, half = (self.lower + self.upper) / 2, min(self.upper - self.lower, width) / 2
+        return middle - half, middle + half
 
 
 @dataclass(frozen=True)

@@ -67,17 +67,21 @@ def read_description(source: str | Path) -> Description:
             raise UnknownNameError("built-in robot", name, builtin_names())
         table = resources.files("dynid.robot") / "builtin" / f"{name}.toml"
         return parse_table(table.read_text(encoding="utf-8"), text)
-    path = Path(os.path.expandvars(text)).expanduser()
+    path = Path(os.path.expandvars(os.path.expanduser(text)))  # noqa: PTH111 (Path's own fails on unknown users)
     _check_is_file(path)
-    if path.suffix == ".toml":
+    if path.suffix.lower() == ".toml":
         return read_table(path)
     return _read_xml_robot(path)
 
 
 def _check_is_file(path: Path) -> None:
-    if path.is_dir():
+    try:
+        is_folder, is_there = path.is_dir(), path.exists()
+    except OSError as error:
+        raise RobotFileError(path, f"cannot be read ({error.strerror or error}); check the path") from error
+    if is_folder:
         raise RobotFileError(path, "is a folder; name the robot file in it")
-    if not path.exists():
+    if not is_there:
         advice = f" (for the built-in one write {BUILTIN_PREFIX}{path})" if str(path) in builtin_names() else ""
         raise RobotFileError(path, f"there is no such file; check the path{advice}")
 

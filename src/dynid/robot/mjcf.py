@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +19,8 @@ from dynid.robot.description import BodyDescription, Description, Geometry, Join
 from dynid.robot.frames import pose
 from dynid.robot.joints import JointDynamics, JointKind, Limits, motion, rotation_from_quaternion
 from dynid.robot.mujoco_compiler import MjModel, compile_mjcf, enum_name, mujoco_module
+from dynid.robot.names import unique
+from dynid.robot.numbers import unlimited
 from dynid.robot.xml_files import Element, read_xml
 
 _KINDS = {
@@ -63,13 +64,6 @@ def _pose(position: Array, quaternion: Array) -> Array:
     return pose(rotation_from_quaternion(np.roll(quaternion, -1)[None])[0], position)
 
 
-def _unique(name: str, taken: set[str]) -> str:
-    """The name, with a number behind it where it is taken."""
-    unique = name if name not in taken else next(n for k in count(2) if (n := f"{name}_{k}") not in taken)
-    taken.add(unique)
-    return unique
-
-
 class _MjcfReader:
     """Reads one compiled model, collecting findings on the way."""
 
@@ -82,9 +76,9 @@ class _MjcfReader:
         bodies = [mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, i) for i in range(model.nbody)]
         joints = [mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, j) for j in range(model.njnt)]
         self.taken_by_bodies, self.taken_by_joints = set(filter(None, bodies)), set(filter(None, joints))
-        self.body_names = [name or _unique(f"body_{i}", self.taken_by_bodies) for i, name in enumerate(bodies)]
+        self.body_names = [name or unique(f"body_{i}", self.taken_by_bodies) for i, name in enumerate(bodies)]
         self.joint_names = [
-            name or _unique(f"{self.body_names[model.jnt_bodyid[j]]}_joint", self.taken_by_joints)
+            name or unique(f"{self.body_names[model.jnt_bodyid[j]]}_joint", self.taken_by_joints)
             for j, name in enumerate(joints)
         ]
         self.body_lines = {e.get("name"): e.sourceline for e in root.iterfind("worldbody//body")}
@@ -115,7 +109,7 @@ class _MjcfReader:
         at = _pose(m.body_pos[i], m.body_quat[i])
         joints = range(m.body_jntadr[i], m.body_jntadr[i] + m.body_jntnum[i])
         if not joints:
-            fixed = _unique(f"{name}_fixed", self.taken_by_joints)
+            fixed = unique(f"{name}_fixed", self.taken_by_joints)
             self.joints.append(JointDescription(fixed, JointKind.FIXED, parent, name, frozen(at), line=body.line))
             self.bodies.append(body)
         for j in joints:
@@ -126,7 +120,7 @@ class _MjcfReader:
             parent, at = moved.name, np.eye(4)
 
     def _between(self, body: BodyDescription, joint: str) -> BodyDescription:
-        name = _unique(f"{body.name}/{joint}", self.taken_by_bodies)
+        name = unique(f"{body.name}/{joint}", self.taken_by_bodies)
         return BodyDescription(name, line=body.line, virtual=True)
 
     def _inertia(self, i: int) -> Array | None:
@@ -178,14 +172,15 @@ class _MjcfReader:
         else:
             efforts = [abs(gear) * _largest_force(m, k) for k, gear in self.actuators.get(j, ())]
             effort = sum(efforts) if efforts else math.inf
-        return Limits(lower=float(lower), upper=float(upper), effort=float(effort))
+        return Limits(unlimited(float(lower)), unlimited(float(upper)), effort=unlimited(float(effort)))
 
     def _dynamics(self, j: int) -> JointDynamics:
         m, dof = self.model, self.model.jnt_dofadr[j]
         damping, armature = float(m.dof_damping[dof]), float(m.dof_armature[dof])
-        if hasattr(m, "actuator_armature"):  # newer versions give motors both, on their side of the gear
-            damping += sum(gear**2 * float(m.actuator_damping[k]) for k, gear in self.actuators.get(j, ()))
-            armature += sum(gear**2 * float(m.actuator_armature[k]) for k, gear in self.actuators.get(j, ()))
+        none = np.zeros(len(m.actuator_trntype))  # only MuJoCo 4 gives motors both, on their side of the gear
+        for k, gear in self.actuators.get(j, ()):
+            damping += gear**2 * float(getattr(m, "actuator_damping", none)[k])
+            armature += gear**2 * float(getattr(m, "actuator_armature", none)[k])
         return JointDynamics(damping=damping, friction=float(m.dof_frictionloss[dof]), armature=armature)
 
     def _note_forces(self, j: int, kind: JointKind) -> None:

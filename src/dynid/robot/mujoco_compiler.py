@@ -17,7 +17,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dynid.errors import RobotFileError
+from dynid.files import is_file
 from dynid.findings import Finding, Severity
+from dynid.robot.numbers import LARGEST
 from dynid.robot.xml_files import Element, read_xml
 
 MjModel: TypeAlias = Any  # MuJoCo has no type information
@@ -57,7 +59,7 @@ def _with_included(main: Path, path: Path, root: Element, seen: set[Path]) -> It
     yield path, root
     for element in root.iter("include"):
         candidates = [folder / element.get("file", "") for folder in (main.parent, path.parent)]
-        included = next((candidate for candidate in candidates if candidate.is_file()), None)
+        included = next((candidate for candidate in candidates if is_file(candidate)), None)
         if included is not None and included.resolve() not in seen:
             seen.add(included.resolve())
             yield from _with_included(main, included, read_xml(included), seen)
@@ -67,9 +69,9 @@ def _refuse_infinite(path: Path, model: MjModel) -> None:
     fields = ("body_pos", "body_quat", "body_ipos", "body_mass", "body_inertia", "jnt_pos", "jnt_axis", "qpos0")
     fields += ("dof_damping", "dof_frictionloss", "dof_armature", "geom_pos", "geom_size")
     for field in fields:
-        if not np.isfinite(getattr(model, field)).all():
+        if not (np.abs(getattr(model, field)) <= LARGEST).all():
             raise RobotFileError(path, f"MuJoCo's `{field}` is not finite; look for infinite values in the file")
-    if not np.isfinite(model.opt.gravity).all():
+    if not (np.abs(model.opt.gravity) <= LARGEST).all():
         raise RobotFileError(path, f"gravity is {model.opt.gravity}; expected three finite numbers [m/s^2]")
 
 
@@ -156,10 +158,7 @@ def _is_weighed_by_meshes(spec: MjSpec, body: Any) -> bool:
 
 def _delete(spec: MjSpec, elements: list) -> None:
     for element in elements:
-        if hasattr(spec, "delete"):
-            spec.delete(element)
-        else:  # as in MuJoCo 3.3.0
-            element.delete()
+        spec.delete(element)
 
 
 def _in_our_words(path: Path, root: Element, message: str) -> RobotFileError:

@@ -49,8 +49,7 @@ def tree_coordinates(robot: Robot, q: Array, v: Array) -> tuple[Array, Array]:
     Returns:
         Positions and velocities of the tree of all joints.
     """
-    positions = [joint.ratio * q[joint.q] + joint.offset if joint.leader is not None else q[joint.q]
-                 for joint in robot.joints]  # fmt: skip
+    positions = [joint.positions(q) for joint in robot.joints]
     return np.concatenate(positions), np.concatenate([joint.ratio * v[joint.v] for joint in robot.joints])
 
 

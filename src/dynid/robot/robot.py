@@ -64,6 +64,11 @@ class Joint:
         """Motion subspace S in the joint frame, shape (6, nv), with a mimic joint's ratio in it."""
         return self.ratio * motion_subspace(self.kind, self.axis)
 
+    def positions(self, q: Array) -> Array:
+        """The joint's own positions, (..., nq of the joint), of the whole robot's, (..., nq)."""
+        own = q[..., self.q]
+        return own if self.leader is None else self.ratio * own + self.offset
+
     def move(self, q: Array) -> tuple[Array, Array]:
         """Pose of the moved joint frame in the parent's joint frame.
 
@@ -73,10 +78,7 @@ class Joint:
         Returns:
             Rotations, shape (samples, 3, 3), and translations [m], shape (samples, 3).
         """
-        own = q[:, self.q]
-        if self.leader is not None:
-            own = self.ratio * own + self.offset
-        rotation, translation = motion(self.kind, self.axis, own)
+        rotation, translation = motion(self.kind, self.axis, self.positions(q))
         R = self.placement[:3, :3]
         return R @ rotation, translation @ R.T + self.placement[:3, 3]
 
@@ -173,11 +175,14 @@ class Robot:
         return np.concatenate([neutral(joint.kind) for joint in self.independent_joints])
 
     def joint(self, key: str | int) -> Joint:
-        """Find a joint by its name or its number (as an int, or as digits)."""
-        for joint in self.joints:
-            if joint.name == key or str(joint.number) == str(key):
-                return joint
-        raise UnknownNameError("joint", str(key), [joint.name for joint in self.joints])
+        """Find a joint by its name, or else by its number (as an int, or as digits)."""
+        by_key = {str(joint.number): joint for joint in self.joints} | {joint.name: joint for joint in self.joints}
+        if str(key) in by_key:
+            return by_key[str(key)]
+        names = [joint.name for joint in self.joints]
+        if any(joint.name == key for joint in self.description.joints):
+            raise UnknownNameError("moving joint", str(key), names, " (that one is fixed or locked)")
+        raise UnknownNameError("joint", str(key), names)
 
     def states(self, q: object, v: object = None, a: object = None) -> tuple[Array, Array, Array]:
         """Check a batch of states and give it as float arrays.
@@ -199,9 +204,10 @@ class Robot:
         accelerations = _rows("accelerations", a, len(positions), self.nv)
         for joint in self.independent_joints:
             own = positions[:, joint.q]
-            if not np.isfinite(own).all():
-                raise NotAConfigurationError(joint.name, "they hold NaN or infinite values")
-            if joint.kind.has_quaternion:
+            moving = (own, velocities[:, joint.v], accelerations[:, joint.v])
+            if not all(np.isfinite(values).all() for values in moving):
+                raise NotAConfigurationError(joint.name, "positions, velocities or accelerations hold NaN or infinity")
+            if joint.kind.has_quaternion and len(own):
                 lengths = np.linalg.norm(own[:, -4:], axis=1)
                 worst = float(lengths[np.argmax(np.abs(lengths - 1.0))])
                 if abs(worst - 1.0) > 1e-3:

@@ -10,6 +10,7 @@ import numpy as np
 
 from dynid.arrays import Array, frozen
 from dynid.errors import UnknownNameError
+from dynid.files import is_file
 from dynid.findings import Finding, Severity
 from dynid.robot import inertia
 from dynid.robot.description import (
@@ -21,7 +22,8 @@ from dynid.robot.description import (
 )
 from dynid.robot.frames import pose, rotation_from_rpy
 from dynid.robot.joints import JointDynamics, JointKind, Limits
-from dynid.robot.xml_files import UNLIMITED, Element, ElementReader, read_xml
+from dynid.robot.numbers import unlimited
+from dynid.robot.xml_files import Element, ElementReader, read_xml
 
 _KINDS = {
     "revolute": JointKind.REVOLUTE,
@@ -133,19 +135,17 @@ class _UrdfReader(ElementReader):
             if element.get("type") is None and element.find("parent") is None:
                 continue  # a <joint> of some extension, not of the tree
             name = self.text(element, "name")
-            if name in joints:
-                raise self.error(element, f"a second joint is named '{name}'; names must differ")
             text = self.text(element, "type")
             if text not in _KINDS:
                 raise self.error(element, str(UnknownNameError("joint type", text, _KINDS)))
             kind = _KINDS[text]
             joint = self._joint(element, name, kind or JointKind.REVOLUTE, links)
-            if kind is None:
-                parts, bodies = _planar_as_chain(joint)
-                joints.update({part.name: part for part in parts})
-                extra += bodies
-            else:
-                joints[name] = joint
+            parts, bodies = ([joint], []) if kind is not None else _planar_as_chain(joint)
+            for part in parts:
+                if part.name in joints:
+                    raise self.error(element, f"a second joint is named '{part.name}'; names must differ")
+                joints[part.name] = part
+            extra += bodies
         return list(joints.values()), extra
 
     def _joint(self, element: Element, name: str, kind: JointKind, links: set[str]) -> JointDescription:
@@ -220,7 +220,7 @@ class _UrdfReader(ElementReader):
         text = self.text(element, key).strip()
         infinite = text.lower() in ("inf", "+inf", "-inf", "infinity", "-infinity")
         value = float(text) if infinite else self.number(element, key)
-        return math.copysign(math.inf, value) if abs(value) >= UNLIMITED else value
+        return unlimited(value)
 
     def _mimic(self, joint: Element) -> MimicDescription | None:
         element = joint.find("mimic")
@@ -300,4 +300,4 @@ def find_mesh(robot_file: Path, name: str) -> Path | None:
         candidates += [folder / rest for folder in (*roots, *above) if folder.name == package]
     else:
         candidates = [robot_file.parent / name.removeprefix("file://")]
-    return next((candidate for candidate in candidates if candidate.is_file()), None)
+    return next((candidate for candidate in candidates if is_file(candidate)), None)

@@ -7,6 +7,7 @@ links on fixed joints.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from lxml import etree
@@ -17,8 +18,10 @@ from dynid.robot import inertia
 from dynid.robot.description import STANDARD_GRAVITY, BodyDescription
 from dynid.robot.frames import rpy_from_rotation
 from dynid.robot.joints import JointKind
+from dynid.robot.names import unique
+from dynid.robot.numbers import UNLIMITED
 from dynid.robot.robot import WORLD, Joint, Link, Robot
-from dynid.robot.xml_files import UNLIMITED, Element
+from dynid.robot.xml_files import Element
 
 _TYPES = {
     JointKind.REVOLUTE: "revolute",
@@ -36,44 +39,86 @@ def urdf_text(robot: Robot) -> str:
     Raises:
         InvalidRequestError: If a joint is spherical, which URDF does not know.
     """
+    _refuse_unprintable(robot)
     root = etree.Element("robot", name=robot.name)
-    root.append(etree.Comment(f" Written by dynid from {robot.description.source}. ".replace("--", "- -")))
-    _add_link(root, robot.base)
+    root.append(etree.Comment(" Written by dynid. "))
+    links = {body.name for link in (robot.base, *robot.links) for body in link.bodies}
+    taken = _Taken(links, {joint.name for joint in robot.joints})
+    _add_link(root, robot.base, taken)
     for joint, link in zip(robot.joints, robot.links, strict=True):
         carrier = robot.base if joint.parent == WORLD else robot.links[joint.parent]
         _add_joint(root, robot, joint, carrier.name, link.name)
-        _add_link(root, link)
+        _add_link(root, link, taken)
     etree.indent(root, space="  ")
     return '<?xml version="1.0"?>\n' + etree.tostring(root, encoding="unicode") + "\n"
 
 
 def left_out(robot: Robot) -> list[str]:
-    """What of the robot `urdf_text` leaves out because the format cannot hold it, in words."""
+    """What of the robot `urdf_text` leaves out or changes, in words: most of it the format cannot hold."""
     missing = []
     if not np.array_equal(robot.gravity, STANDARD_GRAVITY):
         missing.append(f"gravity {robot.gravity.tolist()} m/s^2")
-    if any(joint.dynamics.armature is not None for joint in robot.joints):
+    if any(joint.dynamics.armature for joint in robot.joints):
         missing.append("motor inertia (armature)")
     if robot.description.couplings:
         missing.append("couplings of joints")
+    if any(body.geometry for body in robot.description.bodies):
+        missing.append("shapes (visual and collision)")
+    half = [joint.name for joint in robot.joints if math.isinf(joint.limits.lower) != math.isinf(joint.limits.upper)]
+    if half:
+        missing.append(f"ranges with one end only ({', '.join(half)})")
+    if len(robot.solid_links) < len(robot.links):
+        missing.append("that several joints move one body (virtual links become links without inertia)")
+    if _written_order(robot) != [joint.name for joint in robot.joints]:
+        missing.append("the order of joints (URDF counts the joints on one link by name)")
     return missing
 
 
-def _add_link(root: Element, link: Link) -> None:
+def _written_order(robot: Robot) -> list[str]:
+    """Names of the joints in the order in which a reader of URDF counts them."""
+    order: list[str] = []
+    stack = [WORLD]
+    while stack:
+        at = stack.pop()
+        order += [] if at == WORLD else [robot.joints[at].name]
+        on_it = [i for i, joint in enumerate(robot.joints) if joint.parent == at]
+        stack += sorted(on_it, key=lambda i: robot.joints[i].name, reverse=True)
+    return order
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """Names that are in use."""
+
+    links: set[str]
+    joints: set[str]
+
+
+def _refuse_unprintable(robot: Robot) -> None:
+    names = [robot.name, *(joint.name for joint in robot.joints)]
+    names += [body.name for link in (robot.base, *robot.links) for body in link.bodies]
+    for name in names:
+        if not name.isprintable():
+            raise InvalidRequestError(f"the name {name!r} has characters that XML cannot hold; choose another")
+
+
+def _add_link(root: Element, link: Link, taken: _Taken) -> None:
     """A link at its joint frame, and the frames that are welded to it on fixed joints."""
     held = next((body for body in link.bodies if body.name == link.name), None)
     element = etree.SubElement(root, "link", name=link.name)
     if held is not None and held.inertia is not None:
         _add_inertial(element, inertia.moved(held.inertia, held.placement))
     if held is not None and not np.array_equal(held.placement, np.eye(4)):
-        _add_fixed(root, link.name, BodyDescription(f"{held.name}_end", None, held.placement))
+        end = unique(f"{held.name}_end", taken.links)
+        _add_fixed(root, link.name, BodyDescription(end, None, held.placement), taken)
     for body in link.bodies:
         if body is not held:
-            _add_fixed(root, link.name, body)
+            _add_fixed(root, link.name, body, taken)
 
 
-def _add_fixed(root: Element, parent: str, body: BodyDescription) -> None:
-    joint = etree.SubElement(root, "joint", name=f"{body.name}_fixed", type="fixed")
+def _add_fixed(root: Element, parent: str, body: BodyDescription, taken: _Taken) -> None:
+    name = unique(f"{body.name}_fixed", taken.joints)
+    joint = etree.SubElement(root, "joint", name=name, type="fixed")
     etree.SubElement(joint, "parent", link=parent)
     etree.SubElement(joint, "child", link=body.name)
     _add_origin(joint, body.placement)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TypeAlias
 
 from lxml import etree
 
 from dynid.errors import RobotFileError
+from dynid.robot.numbers import LARGEST
 
 Element: TypeAlias = etree._Element  # lxml has no public name for the class of elements
-
-UNLIMITED = 1e9
-"""Limits [rad, rad/s, N m, ...] from here on are none: URDF asks for a number where there is no limit."""
 
 
 def read_xml(path: Path) -> Element:
@@ -26,7 +23,7 @@ def read_xml(path: Path) -> Element:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise RobotFileError(path, f"cannot be read ({error.strerror or error}); check the path") from error
+        raise RobotFileError(path, f"cannot be read ({error.strerror or error}); check it") from error
     if not content.strip():
         raise RobotFileError(path, "the file is empty; a robot file in XML was expected")
     if b"<!ENTITY" in content.replace(b"\0", b""):  # without the zeros of UTF-16
@@ -34,7 +31,8 @@ def read_xml(path: Path) -> Element:
     try:
         return etree.fromstring(content, parser)
     except etree.XMLSyntaxError as error:
-        raise RobotFileError(path, f"is not well-formed XML: {error.msg}", error.lineno) from error
+        message = " ".join((error.msg or "").split()).partition(", line ")[0]
+        raise RobotFileError(path, f"is not well-formed XML: {message}", error.lineno) from error
 
 
 class ElementReader:
@@ -63,7 +61,7 @@ class ElementReader:
             values = tuple(float(word) for word in text.split())
         except ValueError:
             values = ()
-        if len(values) != len(default) or not all(map(math.isfinite, values)):
+        if len(values) != len(default) or "_" in text or not all(abs(value) <= LARGEST for value in values):
             count = {1: "one finite number", 3: "three finite numbers"}.get(len(default), f"{len(default)} numbers")
             raise self.error(element, f"{_shown(element, attribute, text)}; expected {count}")
         return values
