@@ -17,9 +17,11 @@ import numpy as np
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.findings import Finding, Severity
+from dynid.model.column_selection import largest_by_unit, regroup, select_in_order, select_pivoted
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.parameters import matching
 from dynid.model.sampling import random_states
+from dynid.threads import single_threaded_blas
 
 DEFAULT_TOLERANCE = 1e-10
 """A column is kept when its own part is larger than this, relative to the largest column of its unit. Small enough that
@@ -30,9 +32,6 @@ SURE_KEPT = 1e-5
 
 SURE_RATIO = 1e3
 """Between the smallest kept and the largest dropped column there should be at least this factor."""
-
-_ROUNDING = 1e-11
-"""Coefficients of scaled columns below this are rounding, and zero in truth."""
 
 _TEXT_TOLERANCE = 1e-6
 """Coefficients below this are left out of expressions as text; the data keep them."""
@@ -213,13 +212,25 @@ def find_base_parameters(
         raise InvalidRequestError(f"the tolerance must lie between 0 and 1, such as 1e-10, not {tolerance}")
     values = _known_values(model, known)
     sequence = _sequence(model, values, order, selection)
-    R, norms = _triangle(model, rng or np.random.default_rng(0))
-    scale = _largest_by_unit(model, norms)
-    select = _select_pivoted if selection == "pivoted" else _select_in_order
+    with single_threaded_blas():
+        return _find(model, values, sequence, selection, tolerance, rng or np.random.default_rng(0))
+
+
+def _find(
+    model: DynamicModel,
+    values: dict[str, float],
+    sequence: list[int],
+    selection: str,
+    tolerance: float,
+    rng: np.random.Generator,
+) -> BaseParameters:
+    R, norms = _triangle(model, rng)
+    scale = largest_by_unit(model.parameters, norms)
+    select = select_pivoted if selection == "pivoted" else select_in_order
     kept, own_parts = select(R / scale, sequence, tolerance)
     no_effect = [k for k in sequence if norms[k] <= tolerance * scale[k]]
     columns = tuple(sorted(kept))
-    K = _regrouping(R / scale, columns, [k for k in sequence if k not in no_effect])
+    K = regroup(R / scale, columns, [k for k in sequence if k not in no_effect])
     # Undo the scaling of columns: with w~ = w / s, w2 = w1 B becomes B = diag(1/s1) B~ diag(s2).
     K = _rounded(K * scale / scale[list(columns), None])
     dropped = [own_parts[k] for k in sequence if k not in kept]
@@ -272,61 +283,6 @@ def _triangle(model: DynamicModel, rng: np.random.Generator) -> tuple[Array, Arr
         W = model.regressor(*random_states(model, min(200, samples - start), rng))
         R = np.asarray(np.linalg.qr(np.concatenate([R, W.reshape(-1, width)]), mode="r"))
     return R, np.linalg.norm(R, axis=0)
-
-
-def _largest_by_unit(model: DynamicModel, norms: Array) -> Array:
-    """For every column the largest norm among the columns of its unit, shape (parameters,); 1 where all are zero."""
-    units = np.array([parameter.unit for parameter in model.parameters])
-    largest = {unit: float(norms[units == unit].max()) for unit in set(units.tolist())}
-    return np.array([largest[unit] or 1.0 for unit in units.tolist()])
-
-
-def _select_pivoted(R: Array, sequence: list[int], tolerance: float) -> tuple[list[int], Array]:
-    """Choose independent columns, each time the one with the largest own part (QR with column pivoting)."""
-    from scipy.linalg import qr
-
-    if not sequence:
-        return [], np.zeros(R.shape[1])
-    factors = qr(R[:, sequence], mode="r", pivoting=True)
-    triangle, pivots = np.asarray(factors[0]), np.asarray(factors[-1])
-    own_parts = np.zeros(R.shape[1])
-    own_parts[np.array(sequence)[pivots]] = np.abs(np.diag(triangle))
-    return [k for k in sequence if own_parts[k] > tolerance], own_parts
-
-
-def _select_in_order(R: Array, sequence: list[int], tolerance: float) -> tuple[list[int], Array]:
-    """Choose independent columns in the order of the sequence; give them and every column's own part.
-
-    Each kept column becomes a direction orthogonal to those before it. What is left of a later column after all kept
-    directions are taken away is its own part.
-    """
-    left = np.asfortranarray(R[:, sequence])
-    directions = np.empty_like(left)
-    own_parts = np.zeros(R.shape[1])
-    kept: list[int] = []
-    for position, k in enumerate(sequence):
-        own_parts[k] = np.linalg.norm(left[:, position])
-        if own_parts[k] <= tolerance:
-            continue
-        before = directions[:, : len(kept)]
-        direction = left[:, position] / own_parts[k]
-        direction -= before @ (before.T @ direction)  # a small own part has lost digits to cancellation
-        direction /= np.linalg.norm(direction)
-        directions[:, len(kept)] = direction
-        kept.append(k)
-        left[:, position + 1 :] -= np.outer(direction, direction @ left[:, position + 1 :])
-    return kept, own_parts
-
-
-def _regrouping(R: Array, columns: tuple[int, ...], sequence: list[int]) -> Array:
-    """Matrix K with b = K p: identity for kept columns, W2 = W1 B for the others; shape (base, parameters)."""
-    K = np.zeros((len(columns), R.shape[1]))
-    K[range(len(columns)), list(columns)] = 1.0
-    others = [k for k in sequence if k not in columns]
-    if others and columns:
-        B = np.linalg.lstsq(R[:, list(columns)], R[:, others], rcond=None)[0]
-        K[:, others] = np.where(np.abs(B) > _ROUNDING, B, 0.0)
-    return K
 
 
 def _rounded(values: Array, digits: int = 13) -> Array:

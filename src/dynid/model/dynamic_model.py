@@ -11,8 +11,9 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError
+from dynid.model.kernel import stacked_rows
 from dynid.model.parameters import Parameter, link_parameters
-from dynid.model.regressor import base_rows, inertial_regressor
+from dynid.model.row_layout import RowLayout
 from dynid.model.terms import Term
 from dynid.robot.robot import Robot
 
@@ -83,7 +84,7 @@ class DynamicModel:
     @property
     def rows(self) -> slice:
         """The rows of the dynamics that are observed."""
-        return base_rows(self.robot) if self.observed.is_wrench else slice(0, self.robot.nv)
+        return self.robot.joints[0].v if self.observed.is_wrench else slice(0, self.robot.nv)
 
     def regressor(self, q: object, v: object = None, a: object = None) -> Array:
         """The observation matrix W.
@@ -100,9 +101,37 @@ class DynamicModel:
         q, v, a = self.robot.states(q, v, a)
         if self.observed is Observed.GRAVITY and (v.any() or a.any()):
             raise InvalidRequestError("a model of gravity only takes states at rest: leave v and a out")
-        columns = [inertial_regressor(self.robot, q, v, a)]
-        columns += [term.columns(self.robot, q, v, a) for term in self.terms]
-        return np.concatenate(columns, axis=2)[self.rows]
+        return stacked_rows(self._dense.evaluate(q, v, a)[self.rows])
+
+    def layout(self, columns: Sequence[Sequence[int]], spare: int = 0) -> RowLayout:
+        """A layout of the observed rows with some columns only.
+
+        Args:
+            columns: For each observed row the indices of its parameters.
+            spare: How many columns to leave free at the end of every row.
+        """
+        of_all_rows: list[Sequence[int]] = [()] * self.robot.nv
+        of_all_rows[self.rows] = columns
+        return RowLayout.of(self.robot, self.terms, of_all_rows, spare)
+
+    @cached_property
+    def _dense(self) -> RowLayout:
+        return self.layout([range(len(self.names))] * self.row_count)
+
+    @property
+    def row_count(self) -> int:
+        """Number of observed rows."""
+        return self.rows.stop - self.rows.start
+
+    @cached_property
+    def row_names(self) -> tuple[str, ...]:
+        """Names of the observed rows: the joint's, or `JOINT[k]` for joints of several degrees of freedom."""
+        names = [
+            joint.name if joint.kind.nv == 1 else f"{joint.name}[{k}]"
+            for joint in self.robot.independent_joints
+            for k in range(joint.kind.nv)
+        ]
+        return tuple(names[self.rows])
 
     def inverse_dynamics(self, q: object, v: object = None, a: object = None, parameters: Array | None = None) -> Array:
         """Torques [N m or N] that the motion needs.

@@ -22,7 +22,7 @@ of each parameter does:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -48,8 +48,8 @@ class Term(ABC):
         """The term's parameters for this robot, one a column."""
 
     @abstractmethod
-    def columns(self, robot: Robot, q: Array, v: Array, a: Array) -> Array:
-        """Torque per unit of each parameter.
+    def entries(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, Array]]:
+        """Torque per unit of each parameter, where it is not zero.
 
         Args:
             robot: The robot.
@@ -57,9 +57,16 @@ class Term(ABC):
             v: Velocities, shape (samples, nv).
             a: Accelerations, shape (samples, nv).
 
-        Returns:
-            Array of shape (nv, samples, parameters).
+        Yields:
+            The row, the index of the parameter among the term's, and the values, shape (samples,).
         """
+
+    def columns(self, robot: Robot, q: Array, v: Array, a: Array) -> Array:
+        """Torque per unit of each parameter, shape (nv, samples, parameters); arguments as `entries`."""
+        W = np.zeros((robot.nv, len(q), len(self.parameters(robot))))
+        for row, column, values in self.entries(robot, q, v, a):
+            W[row, :, column] += values
+        return W
 
 
 class JointTerm(Term):
@@ -94,15 +101,14 @@ class JointTerm(Term):
             for symbol, unit, value in zip(self.symbols, self.units, self.reference(joint), strict=True)
         )
 
-    def columns(self, robot: Robot, q: Array, v: Array, a: Array) -> Array:
+    def entries(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, Array]]:
         """The features of every joint, in that joint's own row."""
-        joints = self._joints_of(robot)
-        width = len(self.symbols)
-        W = np.zeros((robot.nv, len(q), width * len(joints)))
-        for k, joint in enumerate(joints):
-            features = self.features(q[:, joint.q.start], v[:, joint.v.start], a[:, joint.v.start])
-            W[joint.v.start, :, width * k : width * (k + 1)] = np.stack(features, axis=1)
-        return W
+        column = 0
+        for joint in self._joints_of(robot):
+            row = joint.v.start
+            for values in self.features(q[:, joint.q.start], v[:, row], a[:, row]):
+                yield row, column, values
+                column += 1
 
     def _joints_of(self, robot: Robot) -> list[Joint]:
         if self.joints is None:
@@ -234,14 +240,14 @@ class Coupling(Term):
             for symbol, unit in zip(self.symbols, self.units, strict=True)
         )
 
-    def columns(self, robot: Robot, q: Array, v: Array, a: Array) -> Array:
+    def entries(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, Array]]:
         """The three columns, in the rows of both joints."""
         i, j = (joint.v.start for joint in self._pair(robot))
         direction = np.sign(self.ratio * v[:, i] + v[:, j])
-        W = np.zeros((robot.nv, len(q), 3))
-        W[i] = np.stack([a[:, j], v[:, j], self.ratio * direction], axis=1)
-        W[j] = np.stack([a[:, i], v[:, i], direction], axis=1)
-        return W
+        for row, other, share in ((i, j, self.ratio), (j, i, 1.0)):
+            yield row, 0, a[:, other]
+            yield row, 1, v[:, other]
+            yield row, 2, share * direction
 
     def _pair(self, robot: Robot) -> tuple[Joint, Joint]:
         first, second = _single(robot, self.first), _single(robot, self.second)

@@ -1,0 +1,41 @@
+"""Threads: ours over rows and samples, one each for the linear algebra inside.
+
+Matrices here are many and small. BLAS's own threads would wait for each other more than they work.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def cores() -> int:
+    """Number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def _pool(_process: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(cores(), thread_name_prefix="dynid")
+
+
+def parallel(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """Do work on all items, in threads where there are several; results in the items' order."""
+    waiting = list(items)
+    if len(waiting) < 2 or cores() < 2:
+        return [work(item) for item in waiting]
+    return list(_pool(os.getpid()).map(work, waiting))  # a forked process needs threads of its own
+
+
+def single_threaded_blas() -> AbstractContextManager:
+    """While it lasts, BLAS and LAPACK calls use one thread each."""
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(limits=1, user_api="blas")
