@@ -1,4 +1,4 @@
-"""The batch regressor beside a plain loop over Pinocchio's, in one run."""
+"""Samples to regressors and factors, beside a plain loop over Pinocchio in the same run."""
 
 from __future__ import annotations
 
@@ -6,38 +6,75 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from dynid import DynamicModel, find_base_parameters, inertial_regressor, load_robot
+from dynid import DynamicModel, Robot, find_base_parameters, load_robot
+from dynid.arrays import Array
+from dynid.data import Chunk, factorise
+from dynid.data.row_bases import row_bases
+from dynid.model.kernel import RegressorPlan
 from dynid.model.sampling import random_states
 from dynid.robot.pinocchio import to_pinocchio
 
-SAMPLES = 2000
+SAMPLES = 20_000
 
 
-@pytest.fixture(scope="module", params=["ur5", "panda"])
-def arm(request):
-    robot = load_robot(f"builtin:{request.param}")
+@pytest.fixture(scope="module")
+def arm() -> tuple[Robot, tuple[Array, Array, Array]]:
+    robot = load_robot("builtin:panda")
     return robot, random_states(DynamicModel(robot), SAMPLES, np.random.default_rng(0))
 
 
-@pytest.mark.benchmark(group="regressor")
-def test_batch(benchmark, arm) -> None:
-    robot, states = arm
-    benchmark(inertial_regressor, robot, *states)
+def block_plan(robot: Robot) -> RegressorPlan:
+    """Every row with the links that its joint moves, and no others."""
+    n = len(robot.joints)
+    places = [np.where(np.arange(10 * n) < 10 * row, -1, np.arange(10 * n) - 10 * row) for row in range(n)]
+    return RegressorPlan(robot, tuple(10 * (n - row) for row in range(n)), tuple(places))
 
 
-@pytest.mark.benchmark(group="regressor")
-def test_loop_over_pinocchio(benchmark, arm) -> None:
-    robot, (q, v, a) = arm
+def pinocchio_loop(robot: Robot, q: Array, v: Array, a: Array) -> Array:
+    """What everybody writes first: a Python loop over samples."""
     model = to_pinocchio(robot)
     data = model.createData()
+    W = np.empty((len(q), model.nv, 10 * model.nv))
+    for k in range(len(q)):
+        W[k] = pin.computeJointTorqueRegressor(model, data, q[k], v[k], a[k])
+    return W
 
-    def loop() -> np.ndarray:
-        W = np.empty((SAMPLES, model.nv, 10 * model.nv))
-        for k in range(SAMPLES):
-            W[k] = pin.computeJointTorqueRegressor(model, data, q[k], v[k], a[k])
-        return W
 
-    benchmark(loop)
+@pytest.mark.benchmark(group="regressor, 7-axis arm, 20,000 samples")
+def test_kernel(benchmark, arm) -> None:
+    robot, states = arm
+    plan = block_plan(robot)
+    plan.evaluate(*states)
+    benchmark(plan.evaluate, *states)
+
+
+@pytest.mark.benchmark(group="regressor, 7-axis arm, 20,000 samples")
+def test_loop_over_pinocchio(benchmark, arm) -> None:
+    robot, states = arm
+    benchmark(pinocchio_loop, robot, *states)
+
+
+@pytest.mark.benchmark(group="samples to factors, 7-axis arm, 20,000 samples")
+def test_factorise(benchmark, arm) -> None:
+    robot, (q, v, a) = arm
+    model = DynamicModel(robot)
+    row_bases(model)
+    samples = [Chunk(q, v, a, np.random.default_rng(0).normal(size=(SAMPLES, 7)))]
+    factorise(model, samples)
+    benchmark(factorise, model, samples)
+
+
+@pytest.mark.benchmark(group="samples to factors, 7-axis arm, 20,000 samples")
+def test_loop_over_pinocchio_and_qr(benchmark, arm) -> None:
+    robot, states = arm
+    base = find_base_parameters(DynamicModel(robot))
+    torque = np.random.default_rng(0).normal(size=(SAMPLES * 7, 1))
+
+    def plain() -> Array:
+        W = pinocchio_loop(robot, *states).reshape(-1, 70)[:, list(base.columns)]
+        return np.asarray(np.linalg.qr(np.hstack([W, torque]), mode="r"))
+
+    benchmark.pedantic(plain, rounds=3)
 
 
 @pytest.mark.benchmark(group="base parameters")

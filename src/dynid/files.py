@@ -30,11 +30,16 @@ def is_file(path: Path) -> bool:
 
 
 def write_text(path: Path, text: str, *, overwrite: bool = False) -> None:
-    """Write a text file in one step: readers see the old file or the whole new one.
+    """Write a text file as `write_bytes` does, in UTF-8."""
+    write_bytes(path, text.encode(), overwrite=overwrite)
+
+
+def write_bytes(path: Path, content: bytes, *, overwrite: bool = False) -> None:
+    """Write a file in one step: readers see the old file or the whole new one.
 
     Args:
         path: The file.
-        text: Its content.
+        content: Its content.
         overwrite: Whether an existing file may be replaced.
 
     Raises:
@@ -49,8 +54,8 @@ def write_text(path: Path, text: str, *, overwrite: bool = False) -> None:
         raise OutputError(path, error) from error
     temporary = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
     except OSError as error:

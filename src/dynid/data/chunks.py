@@ -1,0 +1,103 @@
+"""Chunks of samples: what passes over a log, a piece at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynid.arrays import Array
+from dynid.errors import ShapeError
+from dynid.model.dynamic_model import DynamicModel
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Some samples of a log.
+
+    Attributes:
+        q: Positions [rad or m], shape (samples, nq).
+        v: Velocities, shape (samples, nv).
+        a: Accelerations, shape (samples, nv).
+        torque: What was measured [N m or N], shape (samples, rows): one column for each observed row of the model.
+        keep: Which rows of which samples count, shape (samples, rows); all when None.
+        weight: Factors that rows of samples are multiplied with, shape (samples, rows); one when None. In least
+            squares their squares weigh the squared errors.
+    """
+
+    q: Array
+    v: Array
+    a: Array
+    torque: Array
+    keep: NDArray[np.bool_] | None = None
+    weight: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.torque)
+
+    def __getitem__(self, part: slice) -> Chunk:
+        """Some of the samples."""
+        keep = None if self.keep is None else self.keep[part]
+        weight = None if self.weight is None else self.weight[part]
+        return Chunk(self.q[part], self.v[part], self.a[part], self.torque[part], keep, weight)
+
+
+class Samples(Protocol):
+    """Samples that can be passed over again and again: every `iter` starts a new pass, and nothing is held."""
+
+    def __iter__(self) -> Iterator[Chunk]:
+        """Begin a pass."""
+        ...
+
+
+def checked(model: DynamicModel, chunk: Chunk) -> Chunk:
+    """The chunk with states that the robot can be in, as float arrays.
+
+    Raises:
+        ShapeError: If a shape does not fit the model.
+        NotAConfigurationError: If a position is not finite or a quaternion is not of unit length.
+    """
+    q, v, a = model.robot.states(chunk.q, chunk.v, chunk.a)
+    rows = model.rows.stop - model.rows.start
+    for what in ("torque", "keep", "weight"):
+        values = getattr(chunk, what)
+        if values is not None and values.shape != (len(q), rows):
+            raise ShapeError(what, f"({len(q)}, {rows})", values.shape)
+    return replace(chunk, q=q, v=v, a=a, torque=np.asarray(chunk.torque, dtype=float))
+
+
+def rechunked(chunks: Iterable[Chunk], samples: int) -> Iterator[Chunk]:
+    """The same samples in chunks of equal size, but for the last."""
+    waiting: list[Chunk] = []
+    count = 0
+    for chunk in chunks:
+        start = 0
+        while count + len(chunk) - start >= samples:
+            stop = start + samples - count
+            yield joined([*waiting, chunk[start:stop]])
+            waiting, count, start = [], 0, stop
+        if start < len(chunk):
+            waiting.append(chunk[start:])
+            count += len(chunk) - start
+    if waiting:
+        yield joined(waiting)
+
+
+def joined(chunks: list[Chunk]) -> Chunk:
+    """Chunks one after the other as one."""
+    if len(chunks) == 1:
+        return chunks[0]
+    keep = weight = None
+    if any(chunk.keep is not None for chunk in chunks):
+        keep = np.concatenate([_or_ones(chunk.keep, chunk, bool) for chunk in chunks])
+    if any(chunk.weight is not None for chunk in chunks):
+        weight = np.concatenate([_or_ones(chunk.weight, chunk, float) for chunk in chunks])
+    q, v, a, torque = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("q", "v", "a", "torque"))
+    return Chunk(q, v, a, torque, keep, weight)
+
+
+def _or_ones(values: np.ndarray | None, chunk: Chunk, kind: type) -> np.ndarray:
+    return np.ones(chunk.torque.shape, dtype=kind) if values is None else values
