@@ -53,7 +53,7 @@ def _add(running: list[_Running], chunk: Chunk, matrices: list[Array]) -> None:
 def _samples_a_chunk(bases: tuple[RowBasis, ...]) -> int:
     width = sum(len(basis.columns) for basis in bases)
     most = max(len(basis.columns) for basis in bases)
-    return max(CHUNK_BYTES // (8 * max(width, 1)), 16 * most, 1000)
+    return max(CHUNK_BYTES // (8 * max(width, 1)), 32 * most, 1000)
 
 
 class _Running:

@@ -9,7 +9,8 @@ in that joint's row is, with w and w' the angular velocity and acceleration and 
 * first moments: l' (S(w') + S(w)^2) + x' x u
 * inertia: the coefficients of u . (I w') + (u x w) . (I w)
 
-which costs about 110 multiplications and additions for ten numbers.
+which costs about 110 multiplications and additions for ten numbers. `fill` is one function on purpose: split up, Numba
+counts references to its arrays for every link, and is four times as slow.
 """
 
 from __future__ import annotations
