@@ -28,32 +28,54 @@ def factorise(model: DynamicModel, samples: Iterable[Chunk]) -> Factors:
     Returns:
         The factors of `[W | torque]` over all standard parameters.
     """
-    bases = row_bases(model)
-    layout = model.layout([basis.columns for basis in bases], spare=1)
-    running = [_Running(basis) for basis in bases]
+    rows = RowFactors(model)
     with single_threaded_blas():
-        for chunk in rechunked((checked(model, chunk) for chunk in samples), _samples_a_chunk(bases)):
-            _add(running, chunk, layout.evaluate(chunk.q, chunk.v, chunk.a)[model.rows])
-    return Factors(model.names, {row.basis.joint: row.factor() for row in running})
+        for chunk in rechunked((checked(model, chunk) for chunk in samples), rows.samples_a_chunk):
+            _add_chunk(rows, chunk)
+    return rows.factors()
 
 
-def _add(running: list[_Running], chunk: Chunk, matrices: list[Array]) -> None:
-    """Add a chunk to all rows, each row in a thread."""
+def _add_chunk(rows: RowFactors, chunk: Chunk) -> None:
+    """Add the rows of a chunk that count, weighed, each row of the dynamics in a thread."""
+    matrices = rows.matrices(chunk)
 
     def add(row: int) -> None:
-        rows = matrices[row]
-        rows[:, -1] = chunk.torque[:, row]
+        matrix = matrices[row]
         if chunk.weight is not None:
-            rows *= chunk.weight[:, row, None]
-        running[row].add(rows if chunk.keep is None else rows[chunk.keep[:, row]])
+            matrix *= chunk.weight[:, row, None]
+        rows.add(row, matrix if chunk.keep is None else matrix[chunk.keep[:, row]])
 
-    parallel(add, range(len(running)))
+    parallel(add, range(len(matrices)))
 
 
-def _samples_a_chunk(bases: tuple[RowBasis, ...]) -> int:
-    width = sum(len(basis.columns) for basis in bases)
-    most = max(len(basis.columns) for basis in bases)
-    return max(CHUNK_BYTES // (8 * max(width, 1)), 32 * most, 1000)
+class RowFactors:
+    """The factors of a log so far, one for each observed row of the dynamics."""
+
+    def __init__(self, model: DynamicModel) -> None:
+        self.model = model
+        self._running = [_Running(basis) for basis in row_bases(model)]
+        self._layout = model.layout([row.basis.columns for row in self._running], spare=1)
+
+    @property
+    def samples_a_chunk(self) -> int:
+        """Number of samples that are worked on at a time."""
+        widths = [len(row.basis.columns) for row in self._running]
+        return max(CHUNK_BYTES // (8 * max(sum(widths), 1)), 32 * max(widths), 1000)
+
+    def matrices(self, chunk: Chunk) -> list[Array]:
+        """For each observed row `[W | torque]` of its independent columns, shape (samples, base + 1)."""
+        matrices = self._layout.evaluate(chunk.q, chunk.v, chunk.a)[self.model.rows]
+        for row, matrix in enumerate(matrices):
+            matrix[:, -1] = chunk.torque[:, row]
+        return matrices
+
+    def add(self, row: int, rows: Array) -> None:
+        """Add rows such as `matrices` gives them to one row's factor; they may be overwritten."""
+        self._running[row].add(rows)
+
+    def factors(self) -> Factors:
+        """The factors over all standard parameters."""
+        return Factors(self.model.names, {row.basis.joint: row.factor() for row in self._running})
 
 
 class _Running:

@@ -1,0 +1,80 @@
+"""Parallel decimation: torques, velocities and every column of the observation matrix filtered alike.
+
+A filter that is applied to both sides of `W p = torque` leaves p alone, so torques can be low-passed and thinned out as
+long as the columns are, too. Rows with little velocity, where Coulomb friction is not what the model says, are dropped
+after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.data.accumulation import RowFactors
+from dynid.data.chunks import Chunk, checked
+from dynid.data.factors import Factors
+from dynid.data.signals import decimated
+from dynid.errors import ShapeError
+from dynid.model.dynamic_model import DynamicModel
+from dynid.threads import parallel, single_threaded_blas
+
+WINDOW = 2000
+"""Longest window of samples that is filtered at once, in samples that are left."""
+
+MARGIN = 100
+"""Samples that are left on each side of a window, so that its filter has forgotten where the window began."""
+
+
+def factorise_decimated(
+    model: DynamicModel,
+    segments: Iterable[Chunk],
+    factors: Sequence[int],
+    velocity_thresholds: Sequence[float] | None = None,
+) -> Factors:
+    """Reduce a log to factors after decimating both sides of its equations.
+
+    Args:
+        model: The model.
+        segments: Segments of even sampling; each chunk is one, and filters do not run across their ends.
+        factors: How many times fewer samples each step of decimation leaves.
+        velocity_thresholds: Rows of a joint are dropped where its decimated velocity is below this [rad/s or m/s], one
+            for each observed row; none when None.
+    """
+    rows = RowFactors(model)
+    thresholds = np.zeros(model.row_count)
+    if velocity_thresholds is not None:
+        thresholds = np.asarray(velocity_thresholds, dtype=float)
+    if thresholds.shape != (model.row_count,):
+        raise ShapeError("velocity thresholds", f"({model.row_count},)", thresholds.shape)
+    with single_threaded_blas():
+        for segment in segments:
+            for window, part in _windows(checked(model, segment), int(np.prod(factors))):
+                _add_window(rows, window, part, factors, thresholds)
+    return rows.factors()
+
+
+def _add_window(rows: RowFactors, window: Chunk, part: slice, factors: Sequence[int], thresholds: Array) -> None:
+    """Add what is left of a window; each row of the dynamics in a thread."""
+    speed = np.abs(decimated(window.v[:, rows.model.rows], factors)[part])
+    matrices = rows.matrices(window)
+
+    def add(row: int) -> None:
+        thinned = decimated(matrices[row], factors)[part]
+        rows.add(row, np.ascontiguousarray(thinned[speed[:, row] >= thresholds[row]]))
+
+    parallel(add, range(len(matrices)))
+
+
+def _windows(segment: Chunk, factor: int) -> Iterator[tuple[Chunk, slice]]:
+    """Overlapping windows of a segment, each with the part of its decimated samples that belongs to it alone."""
+    left = -(-len(segment) // factor)
+    for start in range(0, left, WINDOW):
+        stop = min(start + WINDOW, left)
+        if left - stop < MARGIN:
+            stop = left
+        first, last = max(0, start - MARGIN), min(left, stop + MARGIN)
+        yield segment[first * factor : min(len(segment), last * factor)], slice(start - first, stop - first)
+        if stop == left:
+            return

@@ -1,0 +1,103 @@
+"""The drive chain as data: from what motors do to what joints do.
+
+Motor positions are N times joint positions, with the transmission matrix N: gear ratios on the diagonal, and beside it
+the couplings of drives that turn each other. By the same power on both sides, joint torques are N' times motor torques.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dynid.arrays import Array, frozen
+from dynid.errors import InvalidRequestError, ShapeError
+
+
+@dataclass(frozen=True, eq=False)
+class Drive:
+    """The drives of a robot's joints.
+
+    Attributes:
+        transmission: N, shape (joints, joints): motor velocities = N joint velocities.
+        torque_constants: Motor torque per unit of what was logged (N m/A for currents, 1 for torques), with the sign
+            of the drive; shape (joints,).
+        offsets: What the encoders show at joint position zero [rad or m, on the joint's side], shape (joints,).
+        positions_at_motor: Whether positions and velocities were logged on the motors' side.
+        torques_at_motor: Whether torques or currents were logged on the motors' side.
+    """
+
+    transmission: Array
+    torque_constants: Array
+    offsets: Array
+    positions_at_motor: bool = True
+    torques_at_motor: bool = True
+
+    @staticmethod
+    def of(
+        ratios: Sequence[float],
+        couplings: Sequence[tuple[int, int, float]] = (),
+        torque_constants: Sequence[float] | None = None,
+        offsets: Sequence[float] | None = None,
+        *,
+        positions_at_motor: bool = True,
+        torques_at_motor: bool = True,
+    ) -> Drive:
+        """Make drives from what data sheets say.
+
+        Args:
+            ratios: Motor turns per joint turn, with sign, one a joint.
+            couplings: Triples (motor, joint, ratio), counted from 0: that motor turns so much with that other joint.
+            torque_constants: Motor torque per unit of what was logged; one when None.
+            offsets: What the encoders show at joint position zero [rad or m]; zero when None.
+            positions_at_motor: Whether positions and velocities were logged on the motors' side.
+            torques_at_motor: Whether torques or currents were logged on the motors' side.
+
+        Raises:
+            InvalidRequestError: If the transmission cannot be turned round, or a number is not finite.
+
+        >>> Drive.of([45, 32], couplings=[(1, 0, 32)]).transmission.tolist()
+        [[45.0, 0.0], [32.0, 32.0]]
+        """
+        n = len(ratios)
+        N = np.diag(np.asarray(ratios, dtype=float))
+        for motor, joint, ratio in couplings:
+            if motor == joint or not (0 <= motor < n and 0 <= joint < n):
+                raise InvalidRequestError(f"a coupling needs two drives of 0 to {n - 1}, not {motor} and {joint}")
+            N[motor, joint] = ratio
+        constants = np.ones(n) if torque_constants is None else np.asarray(torque_constants, dtype=float)
+        zeros = np.zeros(n) if offsets is None else np.asarray(offsets, dtype=float)
+        for what, values in (("torque constants", constants), ("offsets", zeros)):
+            if values.shape != (n,):
+                raise ShapeError(what, f"({n},)", values.shape)
+        if not (np.isfinite(N).all() and np.isfinite(constants).all() and np.isfinite(zeros).all()):
+            raise InvalidRequestError("gear ratios, torque constants and offsets must be finite numbers")
+        if (np.diag(N) == 0.0).any() or np.linalg.cond(N) > 1e12:
+            raise InvalidRequestError(
+                "the transmission cannot be inverted: a gear ratio is zero, or couplings cancel it"
+            )
+        return Drive(frozen(N), frozen(constants), frozen(zeros), positions_at_motor, torques_at_motor)
+
+    def joint_positions(self, logged: Array) -> Array:
+        """Joint positions [rad or m] of logged ones, both of shape (samples, joints)."""
+        return self._at_joints(logged) - self.offsets
+
+    def joint_velocities(self, logged: Array) -> Array:
+        """Joint velocities or accelerations of logged ones, both of shape (samples, joints)."""
+        return self._at_joints(logged)
+
+    def joint_torques(self, logged: Array) -> Array:
+        """Joint torques [N m or N] of logged torques or currents, both of shape (samples, joints)."""
+        torques = self._checked(logged) * self.torque_constants
+        return torques @ self.transmission if self.torques_at_motor else torques
+
+    def _at_joints(self, logged: Array) -> Array:
+        values = self._checked(logged)
+        return np.asarray(np.linalg.solve(self.transmission, values.T).T, float) if self.positions_at_motor else values
+
+    def _checked(self, logged: Array) -> Array:
+        n = len(self.transmission)
+        if logged.ndim != 2 or logged.shape[1] != n:
+            raise ShapeError("logged signals", f"(samples, {n})", logged.shape)
+        return logged

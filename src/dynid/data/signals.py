@@ -1,0 +1,171 @@
+"""Signals: filters without delay, derivatives, decimation. All work along time, the first axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.errors import DynidError, InvalidRequestError
+
+
+class TooShortError(DynidError):
+    """A signal is shorter than what is to be done with it needs.
+
+    Attributes:
+        what: What was to be done.
+        samples: How many samples there are.
+        needed: How many it takes.
+    """
+
+    def __init__(self, what: str, samples: int, needed: int) -> None:
+        self.what = what
+        self.samples = samples
+        self.needed = needed
+        super().__init__(f"{what} needs at least {needed} samples, and there are {samples}; give a longer log")
+
+
+def median(x: Array, width: int) -> Array:
+    """Running median, which takes single outliers away.
+
+    Args:
+        x: Signals, shape (samples, n).
+        width: Odd number of samples that a median is taken of; at the ends the first and last sample are repeated.
+
+    Returns:
+        Array of the same shape.
+    """
+    from scipy.ndimage import median_filter
+
+    if width < 1 or width % 2 == 0:
+        raise InvalidRequestError(f"the width of a median must be an odd number of samples such as 3, not {width}")
+    return median_filter(x, size=(width, 1), mode="nearest")
+
+
+def lowpass(x: Array, rate: float, cutoff: float, order: int = 4) -> Array:
+    """Butterworth low-pass run forwards and backwards, so that nothing is delayed.
+
+    Args:
+        x: Signals, shape (samples, n).
+        rate: Samples a second [Hz].
+        cutoff: Frequency [Hz] where one run has 3 dB; both together have 6 dB.
+        order: Order of one run.
+
+    Returns:
+        Array of the same shape.
+    """
+    from scipy.signal import butter, sosfiltfilt
+
+    if not 0.0 < cutoff < rate / 2:
+        raise InvalidRequestError(
+            f"the cut-off {cutoff:g} Hz must lie between 0 and half the sampling rate, {rate / 2:g} Hz"
+        )
+    sections = butter(order, cutoff, fs=rate, output="sos")
+    needed = 3 * (order + 1) + 1
+    if len(x) < needed:
+        raise TooShortError(f"a low-pass of order {order}", len(x), needed)
+    return sosfiltfilt(sections, x, axis=0, padtype="odd", padlen=needed - 1)
+
+
+def central_difference(x: Array, rate: float) -> Array:
+    """Rate of change by differences of neighbours, one-sided at the ends; shape as x, in units of x per second."""
+    if len(x) < 3:
+        raise TooShortError("a central difference", len(x), 3)
+    return np.gradient(x, 1.0 / rate, axis=0)
+
+
+def savitzky_golay(x: Array, rate: float, window: int, degree: int = 3, derivative: int = 1) -> Array:
+    """Derivative of polynomials that are fitted to a sliding window.
+
+    Args:
+        x: Signals, shape (samples, n).
+        rate: Samples a second [Hz].
+        window: Odd number of samples of the window.
+        degree: Degree of the polynomials, below the window.
+        derivative: Which derivative; 0 only smooths.
+
+    Returns:
+        Array of the same shape, in units of x per second to the power of `derivative`.
+    """
+    from scipy.signal import savgol_filter
+
+    if window % 2 == 0 or not derivative <= degree < window:
+        raise InvalidRequestError(
+            f"a Savitzky-Golay window must be odd and above its degree {degree} >= {derivative}, not {window}"
+        )
+    if len(x) < window:
+        raise TooShortError(f"a Savitzky-Golay window of {window}", len(x), window)
+    return np.asarray(savgol_filter(x, window, degree, deriv=derivative, delta=1.0 / rate, axis=0))
+
+
+def smoothing_spline(x: Array, rate: float, noise: float | None = None) -> tuple[Array, Array, Array]:
+    """Positions, velocities and accelerations of smoothing splines.
+
+    Args:
+        x: Signals, shape (samples, n).
+        rate: Samples a second [Hz].
+        noise: Standard deviation of the noise in the units of x: the splines then leave so much. When None, the
+            amount of smoothing is found by generalised cross-validation.
+
+    Returns:
+        The smoothed signals and their first two derivatives, each of the shape of x.
+    """
+    if len(x) < 8:
+        raise TooShortError("a smoothing spline", len(x), 8)
+    t = np.arange(len(x)) / rate
+    results = []
+    for column in x.T:
+        spline = _spline(t, column, noise)
+        results.append([spline(t, nu=k) for k in range(3)])
+    smooth, velocity, acceleration = np.array(results).transpose(1, 2, 0)
+    return smooth, velocity, acceleration
+
+
+def _spline(t: Array, x: Array, noise: float | None) -> Any:
+    from scipy.interpolate import make_smoothing_spline, make_splrep
+
+    if noise is None:
+        return make_smoothing_spline(t, x)
+    return make_splrep(t, x, k=5, s=len(t) * noise**2)  # pyright: ignore[reportArgumentType]
+
+
+def trimmed(x: Array, samples: int) -> Array:
+    """The signal without so many samples at each end, where filters see only one side."""
+    if len(x) <= 2 * samples:
+        raise TooShortError(f"trimming {samples} samples at each end", len(x), 2 * samples + 1)
+    return x[samples : len(x) - samples]
+
+
+def decimated(x: Array, factors: Sequence[int]) -> Array:
+    """Every k-th sample after a low-pass without delay (Chebyshev, order 8), for each of the factors in turn.
+
+    Args:
+        x: Signals, shape (samples, n).
+        factors: How many times fewer samples each step leaves; steps of at most 13 keep the filter exact.
+
+    Returns:
+        Array of shape (samples / product of the factors, n), its first sample at the first of x.
+    """
+    from scipy.signal import decimate
+
+    for factor in factors:
+        if factor < 1:
+            raise InvalidRequestError(f"a factor of decimation must be at least 1, not {factor}")
+        if len(x) < 28:
+            raise TooShortError(f"decimation by {factor}", len(x), 28)
+        x = decimate(x, factor, axis=0, zero_phase=True) if factor > 1 else x
+    return x
+
+
+def delayed(x: Array, rate: float, seconds: float) -> Array:
+    """The signal some time later (earlier for negative seconds), interpolated by cubic splines; ends are held."""
+    from scipy.interpolate import CubicSpline
+
+    if seconds == 0.0:
+        return x
+    if len(x) < 4:
+        raise TooShortError("shifting a signal in time", len(x), 4)
+    t = np.arange(len(x)) / rate
+    return CubicSpline(t, x, axis=0)(np.clip(t - seconds, t[0], t[-1]))

@@ -1,0 +1,14 @@
+"""What the numbers are: estimates with uncertainties, from triangular factors."""
+
+from dynid.estimation.essential import essential_parameters
+from dynid.estimation.estimate import Estimate, JointFit
+from dynid.estimation.least_squares import joint_deviations, ordinary_least_squares, weighted_least_squares
+
+__all__ = [
+    "Estimate",
+    "JointFit",
+    "essential_parameters",
+    "joint_deviations",
+    "ordinary_least_squares",
+    "weighted_least_squares",
+]

@@ -1,0 +1,48 @@
+"""Essential parameters: those that the data really speak of.
+
+The parameter with the largest relative deviation is left out, the rest are estimated again, and so on, until no
+relative deviation is larger than a ratio times the smallest one. Each step is algebra on the factors: no data are read
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dynid.data.factors import Factors
+from dynid.errors import InvalidRequestError
+from dynid.estimation.estimate import Estimate
+from dynid.estimation.least_squares import joint_deviations, ordinary_least_squares, weighted_least_squares
+from dynid.model.base_parameters import BaseParameters
+
+
+def essential_parameters(
+    factors: Factors, base: BaseParameters, ratio: float = 25.0, deviations: Mapping[str, float] | None = None
+) -> Estimate:
+    """Estimate the essential ones of the base parameters by weighted least squares.
+
+    Args:
+        factors: The factors of the data.
+        base: The base parameters.
+        ratio: How many times the smallest relative deviation the largest may be.
+        deviations: Standard deviation of each joint's errors [N m or N]; those of ordinary least squares with all
+            base parameters when None. They stay the same in all steps.
+
+    Returns:
+        The estimate of those that are left.
+    """
+    if not ratio > 1.0:
+        raise InvalidRequestError(f"the ratio of relative deviations must be above 1, such as 25, not {ratio}")
+    if deviations is None:
+        deviations = joint_deviations(ordinary_least_squares(factors, base))
+    estimate = weighted_least_squares(factors, base, deviations=deviations)
+    while len(estimate.names) > 1:
+        relative = estimate.relative_deviations
+        worst = int(np.argmax(relative))
+        if relative[worst] <= ratio * relative.min():
+            break
+        left = tuple(name for k, name in enumerate(estimate.names) if k != worst)
+        estimate = weighted_least_squares(factors, base, left, deviations)
+    return estimate

@@ -1,0 +1,140 @@
+"""Linear least squares on factors: ordinary, and weighted by joint.
+
+With the factor `|W x - y|^2 = |R x - z|^2 + squares` of n rows, the estimate is x = R^-1 z and, for errors of variance
+s^2, its covariance s^2 (R'R)^-1 with s^2 = |error|^2 / (n - parameters). Weighted least squares divides the rows of
+each joint by the deviation of that joint's errors first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.data.factors import Factor, Factors
+from dynid.errors import DynidError
+from dynid.estimation.estimate import Estimate, JointFit
+from dynid.model.base_parameters import BaseParameters
+
+
+class NotIdentifiableError(DynidError):
+    """The data do not determine all parameters.
+
+    Attributes:
+        names: Parameters that take part in what cannot be told apart.
+        rows: Number of rows that there are.
+    """
+
+    def __init__(self, names: tuple[str, ...], rows: int, problem: str) -> None:
+        self.names = names
+        self.rows = rows
+        shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        super().__init__(f"{problem} ({shown}); move the robot more and in other ways, or leave parameters out")
+
+
+def ordinary_least_squares(factors: Factors, base: BaseParameters, names: tuple[str, ...] | None = None) -> Estimate:
+    """Estimate base parameters with all rows of equal weight.
+
+    Args:
+        factors: The factors of the data.
+        base: The base parameters; known ones are taken off first.
+        names: Which of them to estimate, the others being zero; all when None.
+
+    Raises:
+        NotIdentifiableError: If the data do not determine them.
+    """
+    names = base.names if names is None else names
+    whole = factors.stacked(names, known=base.known)
+    values = _solution(whole)
+    freedom = whole.rows - len(names)
+    variance = whole.residual_squares(values) / freedom
+    return _estimate(factors, base, whole, values, variance * _inverse_gram(whole))
+
+
+def weighted_least_squares(
+    factors: Factors,
+    base: BaseParameters,
+    names: tuple[str, ...] | None = None,
+    deviations: Mapping[str, float] | None = None,
+) -> Estimate:
+    """Estimate base parameters with the rows of each joint weighed by the size of its errors.
+
+    Args:
+        factors: The factors of the data.
+        base: The base parameters; known ones are taken off first.
+        names: Which of them to estimate, the others being zero; all when None.
+        deviations: Standard deviation of each joint's errors [N m or N]; those that ordinary least squares leaves
+            when None.
+
+    Raises:
+        NotIdentifiableError: If the data do not determine them.
+    """
+    names = base.names if names is None else names
+    if deviations is None:
+        deviations = joint_deviations(ordinary_least_squares(factors, base, names))
+    floor = 1e-12 * max(deviations.values())
+    weights = {joint: 1.0 / max(deviation, floor or 1.0) for joint, deviation in deviations.items()}
+    weighted = factors.weighted(weights).stacked(names, known=base.known)
+    values = _solution(weighted)
+    whole = factors.stacked(names, known=base.known)
+    return _estimate(factors, base, whole, values, _inverse_gram(weighted))
+
+
+def joint_deviations(estimate: Estimate) -> dict[str, float]:
+    """Standard deviation of each joint's errors [N m or N], for weighing its rows."""
+    return {joint: fit.rmse for joint, fit in estimate.joints.items()}
+
+
+def _solution(factor: Factor) -> Array:
+    """Least-squares solution of a factor that determines all of its parameters."""
+    n = len(factor.names)
+    if factor.rows <= n:
+        raise NotIdentifiableError(
+            factor.names, factor.rows, f"{factor.rows} rows of data cannot determine {n} parameters"
+        )
+    lengths = np.linalg.norm(factor.R, axis=0)
+    lengths[lengths == 0.0] = 1.0
+    _, sizes, V = np.linalg.svd(factor.R / lengths)
+    weak = np.flatnonzero(np.concatenate([sizes, np.zeros(n - len(sizes))]) <= 1e-10 * sizes[0])
+    if len(weak):
+        share = np.linalg.norm(V[weak], axis=0)
+        names = tuple(name for name, part in zip(factor.names, share, strict=True) if part > 0.1)
+        problem = f"this motion cannot tell {len(weak)} combination(s) of parameters from nothing"
+        raise NotIdentifiableError(names, factor.rows, problem)
+    return factor.solve()
+
+
+def _inverse_gram(factor: Factor) -> Array:
+    """(R'R)^-1, shape (parameters, parameters)."""
+    from scipy.linalg import solve_triangular
+
+    inverse = solve_triangular(factor.R, np.eye(len(factor.names)))
+    return inverse @ inverse.T
+
+
+def _estimate(factors: Factors, base: BaseParameters, whole: Factor, values: Array, covariance: Array) -> Estimate:
+    found = dict(zip(whole.names, values.tolist(), strict=True)) | dict(base.known)
+    joints = {joint: _fit(factor, found) for joint, factor in factors.joints.items()}
+    errors = sum(fit.rmse**2 * fit.rows for fit in joints.values())
+    total = sum(factor.residual_squares(np.zeros(len(factor.names))) for factor in factors.joints.values())
+    return Estimate(
+        names=whole.names,
+        values=values,
+        covariance=covariance,
+        freedom=whole.rows - len(values),
+        joints=joints,
+        relative_error=float(np.sqrt(errors / total)) if total else 0.0,
+        condition_number=float(np.linalg.cond(whole.R)),
+    )
+
+
+def _fit(factor: Factor, found: Mapping[str, float]) -> JointFit:
+    """How well one row's torques are predicted; parameters that are not estimated count as zero."""
+    errors = factor.residual_squares(np.array([found.get(name, 0.0) for name in factor.names]))
+    total = factor.residual_squares(np.zeros(len(factor.names)))
+    return JointFit(
+        rows=factor.rows,
+        rmse=float(np.sqrt(errors / factor.rows)) if factor.rows else 0.0,
+        relative_error=float(np.sqrt(errors / total)) if total else 0.0,
+    )
