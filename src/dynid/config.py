@@ -1,0 +1,223 @@
+"""The experiment file: everything particular to one robot and one set of logs, typed and frozen."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from dynid.errors import DynidError, UnknownNameError
+from dynid.toml_lines import line_of
+
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e30, le=1e30)]
+Positive = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0, le=1e30)]
+Count = Annotated[int, Field(strict=True, ge=1)]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+class ExperimentError(DynidError):
+    """An experiment file is not what it should be.
+
+    Attributes:
+        path: The file.
+        problem: What is wrong, what was expected and what to try.
+        line: The line, counted from 1, when known.
+    """
+
+    def __init__(self, path: Path | str, problem: str, line: int | None = None) -> None:
+        self.path = str(path)
+        self.problem = problem
+        self.line = line
+        super().__init__(f"{path}{'' if line is None else f', line {line}'}: {problem}")
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Coupling(_Table):
+    """A motor that turns with another joint, too."""
+
+    motor: Name
+    joint: Name
+    ratio: Number
+
+
+class DriveTable(_Table):
+    """`[drive]`: from what motors do to what joints do; one number a joint."""
+
+    ratios: tuple[Number, ...] | None = None
+    couplings: tuple[Coupling, ...] = ()
+    torque_constants: tuple[Number, ...] | None = None
+    signs: tuple[Literal[-1, 1], ...] | None = None
+    offsets: tuple[Number, ...] | None = None
+    delay: Number = 0.0
+    positions: Literal["motor", "joint"] = "joint"
+    torques: Literal["motor", "joint"] = "joint"
+
+
+class QuantityTable(_Table):
+    """Where a quantity of a log is: a file, its columns, and their unit."""
+
+    file: Name
+    columns: str | tuple[str, ...] | tuple[int, ...] | None = None
+    unit: str | None = None
+    flat: bool = False
+
+
+class LogTable(_Table):
+    """`[[log]]`: one recording."""
+
+    name: Name | None = None
+    position: QuantityTable
+    torque: QuantityTable
+    velocity: QuantityTable | None = None
+    time: QuantityTable | None = None
+    rate: Positive | None = None
+    rows: tuple[int, int] | None = None
+    seconds: tuple[Number, Number] | None = None
+    weight: Positive = 1.0
+
+    @model_validator(mode="after")
+    def _has_time(self) -> LogTable:
+        if (self.time is None) == (self.rate is None):
+            raise ValueError("a log needs either 'time' or 'rate', and not both")
+        if self.rows is not None and self.seconds is not None:
+            raise ValueError("a log is cut by 'rows' or by 'seconds', not by both")
+        return self
+
+
+class ProcessingTable(_Table):
+    """`[processing]`: what is done to the signals."""
+
+    resample: Positive | None = None
+    median: Count | None = None
+    lowpass: Positive | None = None
+    torque_lowpass: Positive | None = None
+    order: Count = 4
+    derivative: Literal["central", "savitzky_golay", "spline"] = "central"
+    window: Count = 11
+    degree: Count = 3
+    trim: Annotated[int, Field(strict=True, ge=0)] = 0
+    decimate: tuple[Count, ...] = ()
+    rate: Positive | None = None
+    velocity_threshold: tuple[Number, ...] | Number | None = None
+
+    @model_validator(mode="after")
+    def _thins_out_once(self) -> ProcessingTable:
+        if self.decimate and self.rate is not None:
+            raise ValueError("samples are thinned out by 'decimate' or by 'rate', not by both")
+        return self
+
+
+class EstimationTable(_Table):
+    """`[estimation]`: how parameters are estimated."""
+
+    method: Literal["ols", "wls"] = "wls"
+    essential_ratio: Annotated[float, Field(gt=1.0, le=1e30, allow_inf_nan=False)] = 25.0
+    confidence: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.95
+
+
+class Experiment(_Table):
+    """An experiment: the robot, what its joints add, its drives, logs, processing and estimation."""
+
+    robot: Name
+    floating_base: bool = False
+    gravity: tuple[Number, Number, Number] | None = None
+    lock: dict[str, Number] = {}
+    terms: tuple[Name, ...] = ()
+    known: dict[str, Number] = {}
+    drive: DriveTable = DriveTable()
+    log: tuple[LogTable, ...] = Field(min_length=1)
+    processing: ProcessingTable = ProcessingTable()
+    estimation: EstimationTable = EstimationTable()
+
+
+def read_experiment(path: Path) -> Experiment:
+    """Read an experiment file.
+
+    Paths in it are relative to it, and may use environment variables such as `${DYNID_DATASETS}`.
+
+    Raises:
+        ExperimentError: If the file cannot be read, or a key is unknown, missing or wrong; names the line.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ExperimentError(path, f"cannot be read ({error.strerror or error}); check the path") from error
+    except UnicodeDecodeError as error:
+        raise ExperimentError(path, "is no text in UTF-8, as TOML files are; save it so") from error
+    try:
+        values = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ExperimentError(path, f"is not valid TOML: {error}") from error
+    try:
+        return Experiment.model_validate(_with_paths(values, path, text))
+    except ValidationError as error:
+        problem = error.errors()[0]
+        raise ExperimentError(path, _in_words(problem), line_of(text, problem["loc"])) from error
+
+
+def _with_paths(values: dict[str, Any], path: Path, text: str) -> dict[str, Any]:
+    """The same values, with the paths of the robot and of all logs made whole."""
+
+    def whole(name: object, where: tuple[str | int, ...], keep: str = "") -> object:
+        if not isinstance(name, str) or (keep and name.startswith(keep)):
+            return name
+        expanded = os.path.expandvars(name)
+        if "$" in expanded:
+            problem = f"'{name}' uses an environment variable that is not set; set it, or write the path"
+            raise ExperimentError(path, problem, line_of(text, where))
+        return str(path.parent / Path(expanded))
+
+    values = dict(values)
+    if "robot" in values:
+        values["robot"] = whole(values["robot"], ("robot",), keep="builtin:")
+    logs = values.get("log")
+    if isinstance(logs, list):
+        values["log"] = [
+            {
+                key: {**part, "file": whole(part["file"], ("log", k, key, "file"))}
+                if isinstance(part, dict) and "file" in part
+                else part
+                for key, part in log.items()
+            }
+            if isinstance(log, dict)
+            else log
+            for k, log in enumerate(logs)
+        ]
+    return values
+
+
+_TABLES: dict[str, type[_Table]] = {
+    "drive": DriveTable,
+    "couplings": Coupling,
+    "log": LogTable,
+    "position": QuantityTable,
+    "torque": QuantityTable,
+    "velocity": QuantityTable,
+    "time": QuantityTable,
+    "processing": ProcessingTable,
+    "estimation": EstimationTable,
+}
+
+
+def _in_words(problem: Any) -> str:
+    """A problem that validation found, in one sentence that names the key and the nearest valid one."""
+    path = list(problem["loc"])
+    names = [part for part in path if isinstance(part, str)]
+    key = ".".join(names)
+    if problem["type"] == "extra_forbidden":
+        table = next((_TABLES[name] for name in reversed(names[:-1]) if name in _TABLES), Experiment)
+        where = f" in [{'.'.join(names[:-1])}]" if len(names) > 1 else ""
+        return str(UnknownNameError("key", names[-1], table.model_fields, where))
+    if problem["type"] == "missing":
+        return f"the key '{key}' is missing"
+    message = problem["msg"].removeprefix("Value error, ")
+    if problem["type"] == "value_error":
+        return f"[{key}]: {message}" if key else message
+    found = repr(problem["input"])
+    return f"the key '{key}' is {found if len(found) <= 60 else found[:57] + '...'}: {message}"
