@@ -5,21 +5,15 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from dynid.errors import DynidError, InvalidRequestError
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from dynid.findings import Finding
-    from dynid.inspection import Inspection
 
 app = typer.Typer(
     name="dynid",
@@ -108,7 +102,8 @@ def inspect(
     json_output: JsonOption = False,
 ) -> None:
     """Tell what can be identified, what cannot, and what is wrong with the file."""
-    with _errors(), _working("Looking for what can be known"):
+    with _errors(), _steps() as step:
+        step("Looking for what can be known")
         from dynid.inspection import inspect_robot
 
         inspection = inspect_robot(
@@ -127,7 +122,9 @@ def inspect(
     if json_output:
         typer.echo(json.dumps(inspection.to_dict(), indent=2, allow_nan=False))
     else:
-        _show_inspection(inspection)
+        from dynid.terminal import show_inspection
+
+        show_inspection(inspection)
 
 
 @app.command()
@@ -154,13 +151,71 @@ def convert(
     missing = left_out(loaded)
     if json_output:
         typer.echo(json.dumps({"urdf": str(output), "left_out": missing}, indent=2))
-        return
-    console = _console()
-    wrote = f"Wrote {output}: {len(loaded.joints)} joints, {len(loaded.links)} moving links."
-    console.print(wrote, highlight=False, markup=False)
-    for item in missing:
-        console.print(f"Left out: {item}.", highlight=False, markup=False)
-    console.print(f"Next: dynid inspect {output}", highlight=False, markup=False)
+    else:
+        from dynid.terminal import show_conversion
+
+        show_conversion(output, loaded, missing)
+
+
+@app.command()
+def identify(
+    experiment: Annotated[Path, typer.Argument(metavar="EXPERIMENT", help="The experiment file (.toml).")],
+    out: Annotated[Path | None, typer.Option("--out", help="Folder to save the result as.")] = None,
+    add_to: Annotated[
+        Path | None, typer.Option("--add-to", help="A saved result whose logs count, too; they are not read again.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a result that is there.")] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Find base parameters with uncertainties from logs."""
+    with _errors():
+        from dynid.config import read_experiment
+        from dynid.pipeline import identify as run
+        from dynid.result import check_free, identification_data, load_result, save_result
+
+        settings = read_experiment(experiment)
+        if out is not None:
+            check_free(out, overwrite=force)
+        with _steps() as step:
+            earlier = () if add_to is None else load_result(add_to).logs
+            found = run(settings, step, earlier)
+        if out is not None:
+            save_result(found, experiment, out, overwrite=force)
+        data = identification_data(found, settings.estimation.confidence)
+    if json_output:
+        typer.echo(json.dumps(data, indent=2, allow_nan=False))
+    else:
+        from dynid.terminal import show_identification
+
+        show_identification(data, settings.processing.lowpass, out, experiment)
+
+
+@app.command()
+def validate(
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="A folder that dynid identify saved.")],
+    logs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="LOG...", help="Experiment files, which stand for their logs, or logs like the result's."
+        ),
+    ],
+    json_output: JsonOption = False,
+) -> None:
+    """Predict torques that were not used, and compare."""
+    with _errors():
+        from dynid.result import load_result, validate_result
+
+        with _steps() as step:
+            step("Loading the result")
+            loaded = load_result(result)
+            step("Predicting")
+            data = validate_result(loaded, logs)
+    if json_output:
+        typer.echo(json.dumps(data, indent=2, allow_nan=False))
+    else:
+        from dynid.terminal import show_validation
+
+        show_validation(data)
 
 
 def _observed(gravity_only: bool, wrench: bool, moving: bool) -> Any:
@@ -207,102 +262,17 @@ def _number(option: str, text: str) -> float:
     return value
 
 
-def _show_inspection(inspection: Inspection) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    console = _console()
-    base, model, robot = inspection.base, inspection.model, inspection.robot
-    console.print(
-        Text(f"{robot.name}: {len(robot.joints)} moving joints, {len(model.names)} standard parameters, ")
-        + Text(f"{len(base)} base parameters", style="bold")
-        + Text(f" ({_words_for(model.observed.value)}).")
-    )
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("#", justify="right")
-    table.add_column("base parameter", overflow="fold")
-    table.add_column("file's value", justify="right")
-    table.add_column("unit")
-    table.add_column("of", overflow="fold")
-    owners = [model.parameters[column].owner for column in base.columns]
-    rows = zip(base.expressions, inspection.base_values(), base.units, owners, strict=True)
-    for k, (expression, value, unit, owner) in enumerate(rows, start=1):
-        table.add_row(str(k), expression, "-" if value is None else f"{value:.6g}", unit, Text(owner))
-    console.print(table)
-    _show_names(console, "No effect on what is measured", base.no_effect)
-    _show_names(console, "Only in combinations", base.only_in_groups)
-    if base.known:
-        known = ", ".join(f"{name} = {value:g}" for name, value in base.known.items())
-        console.print(f"Known beforehand: {known}", highlight=False)
-    if not len(base):
-        console.print("Nothing of the robot shows in what is measured.", highlight=False)
-    clarity = "doubtful" if base.gap.is_doubtful else "clear"
-    console.print(
-        f"The count is {clarity}: the smallest kept column is {base.gap.kept:.1e}, the largest dropped one "
-        f"{base.gap.dropped:.1e} of the largest of its unit.",
-        highlight=False,
-    )
-    _show_findings(console, inspection.findings)
-    console.print(f"\nNext: {_next_step(inspection)}", highlight=False, markup=False)
-
-
-def _words_for(observed: str) -> str:
-    return {
-        "torques": "from joint torques in motion",
-        "gravity": "from joint torques at rest",
-        "wrench_stationary": "from the wrench on a standing base",
-        "wrench_moving": "from the wrench on a moving base",
-    }[observed]
-
-
-def _show_names(console: Console, title: str, names: tuple[str, ...]) -> None:
-    if names:
-        console.print(f"{title} ({len(names)}): {', '.join(names)}", highlight=False, markup=False)
-
-
-def _show_findings(console: Console, findings: tuple[Finding, ...]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    if not findings:
-        return
-    colours = {"error": "bold red", "warning": "yellow", "note": "cyan"}
-    table = Table.grid(padding=(0, 1))
-    for finding in findings:
-        severity = finding.severity.value
-        stop = "" if finding.text.endswith("?") else "."
-        table.add_row("", Text(severity, style=colours[severity]), Text(f"{finding.subject}: {finding.text}{stop}"))
-    console.print("\nFindings:", highlight=False)
-    console.print(table)
-
-
-def _next_step(inspection: Inspection) -> str:
-    if any(finding.severity.value == "error" for finding in inspection.findings):
-        return "correct the errors above in the robot's file, then inspect it again"
-    source = inspection.robot.description.source
-    if not inspection.model.terms:
-        return f"add what the joints do: dynid inspect {source} --terms viscous,coulomb,armature"
-    return f"for programs: dynid inspect {source} --json"
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console(soft_wrap=False)
-
-
 @contextmanager
-def _working(what: str) -> Iterator[None]:
-    """A spinner on standard error while something takes time, when a person watches."""
+def _steps() -> Iterator[Callable[[str], None]]:
+    """Something to tell steps to, which shows them on standard error while a person watches."""
     from rich.console import Console
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield
+        yield lambda _: None
         return
-    with console.status(f"{what} ..."):
-        yield
+    with console.status("Working ...") as status:
+        yield lambda what: status.update(f"{what} ...")
 
 
 @contextmanager

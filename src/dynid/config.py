@@ -114,11 +114,18 @@ class ProcessingTable(_Table):
 
 
 class EstimationTable(_Table):
-    """`[estimation]`: how parameters are estimated."""
+    """`[estimation]`: how parameters are estimated; `prior` is a relative deviation around the robot file's values."""
 
     method: Literal["ols", "wls"] = "wls"
     essential_ratio: Annotated[float, Field(gt=1.0, le=1e30, allow_inf_nan=False)] = 25.0
     confidence: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.95
+    prior: Positive | None = None
+
+    @model_validator(mode="after")
+    def _weighs_the_prior(self) -> EstimationTable:
+        if self.prior is not None and self.method == "ols":
+            raise ValueError("a prior needs method = 'wls', which knows how sure the data are")
+        return self
 
 
 class Experiment(_Table):
@@ -136,10 +143,14 @@ class Experiment(_Table):
     estimation: EstimationTable = EstimationTable()
 
 
-def read_experiment(path: Path) -> Experiment:
+def read_experiment(path: Path, relative_to: Path | None = None) -> Experiment:
     """Read an experiment file.
 
-    Paths in it are relative to it, and may use environment variables such as `${DYNID_DATASETS}`.
+    Paths in it may use environment variables such as `${DYNID_DATASETS}`.
+
+    Args:
+        path: The file.
+        relative_to: Folder that paths in it are relative to; its own when None.
 
     Raises:
         ExperimentError: If the file cannot be read, or a key is unknown, missing or wrong; names the line.
@@ -155,13 +166,13 @@ def read_experiment(path: Path) -> Experiment:
     except (ValueError, RecursionError) as error:
         raise ExperimentError(path, f"is not valid TOML: {error}") from error
     try:
-        return Experiment.model_validate(_with_paths(values, path, text))
+        return Experiment.model_validate(_with_paths(values, path, text, relative_to or path.parent))
     except ValidationError as error:
         problem = error.errors()[0]
         raise ExperimentError(path, _in_words(problem), line_of(text, problem["loc"])) from error
 
 
-def _with_paths(values: dict[str, Any], path: Path, text: str) -> dict[str, Any]:
+def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path) -> dict[str, Any]:
     """The same values, with the paths of the robot and of all logs made whole."""
 
     def whole(name: object, where: tuple[str | int, ...], keep: str = "") -> object:
@@ -171,7 +182,7 @@ def _with_paths(values: dict[str, Any], path: Path, text: str) -> dict[str, Any]
         if "$" in expanded:
             problem = f"'{name}' uses an environment variable that is not set; set it, or write the path"
             raise ExperimentError(path, problem, line_of(text, where))
-        return str(path.parent / Path(expanded))
+        return str(folder / Path(expanded))
 
     values = dict(values)
     if "robot" in values:

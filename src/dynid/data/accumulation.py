@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -29,23 +29,22 @@ def factorise(model: DynamicModel, samples: Iterable[Chunk]) -> Factors:
         The factors of `[W | torque]` over all standard parameters.
     """
     rows = RowFactors(model)
-    with single_threaded_blas():
-        for chunk in rechunked((checked(model, chunk) for chunk in samples), rows.samples_a_chunk):
-            _add_chunk(rows, chunk)
+    rows.add_all(rows_of(rows, samples))
     return rows.factors()
 
 
-def _add_chunk(rows: RowFactors, chunk: Chunk) -> None:
-    """Add the rows of a chunk that count, weighed, each row of the dynamics in a thread."""
-    matrices = rows.matrices(chunk)
+def rows_of(rows: RowFactors, samples: Iterable[Chunk]) -> Iterator[list[Array]]:
+    """Rows `[W | torque]` of samples that count, weighed, a chunk of bounded size at a time."""
+    for chunk in rechunked((checked(rows.model, chunk) for chunk in samples), rows.samples_a_chunk):
+        yield _rows_that_count(rows.matrices(chunk), chunk)  # no name for them here: the next chunk needs the memory
 
-    def add(row: int) -> None:
-        matrix = matrices[row]
-        if chunk.weight is not None:
-            matrix *= chunk.weight[:, row, None]
-        rows.add(row, matrix if chunk.keep is None else matrix[chunk.keep[:, row]])
 
-    parallel(add, range(len(matrices)))
+def _rows_that_count(matrices: list[Array], chunk: Chunk) -> list[Array]:
+    if chunk.weight is not None:
+        matrices = [matrix * chunk.weight[:, row, None] for row, matrix in enumerate(matrices)]
+    if chunk.keep is not None:
+        matrices = [matrix[chunk.keep[:, row]] for row, matrix in enumerate(matrices)]
+    return matrices
 
 
 class RowFactors:
@@ -69,9 +68,18 @@ class RowFactors:
             matrix[:, -1] = chunk.torque[:, row]
         return matrices
 
-    def add(self, row: int, rows: Array) -> None:
-        """Add rows such as `matrices` gives them to one row's factor; they may be overwritten."""
-        self._running[row].add(rows)
+    def add_all(self, chunks: Iterable[Sequence[Array]]) -> None:
+        """Add rows such as `matrices` gives them, each row of the dynamics in a thread; they may be overwritten."""
+        with single_threaded_blas():
+            for matrices in chunks:
+                parallel(lambda pair: pair[0].add(pair[1]), zip(self._running, matrices, strict=True))
+                del matrices
+
+    def predictors(self, parameters: Array) -> list[Array]:
+        """For each observed row the values b with `W b` = torque, of standard parameters, shape (parameters,)."""
+        position = {name: k for k, name in enumerate(self.model.names)}
+        bases = [row.basis for row in self._running]
+        return [basis.regrouping @ parameters[[position[name] for name in basis.names]] for basis in bases]
 
     def factors(self) -> Factors:
         """The factors over all standard parameters."""

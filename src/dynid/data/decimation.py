@@ -18,7 +18,7 @@ from dynid.data.factors import Factors
 from dynid.data.signals import decimated
 from dynid.errors import ShapeError
 from dynid.model.dynamic_model import DynamicModel
-from dynid.threads import parallel, single_threaded_blas
+from dynid.threads import parallel
 
 WINDOW = 2000
 """Longest window of samples that is filtered at once, in samples that are left."""
@@ -43,28 +43,36 @@ def factorise_decimated(
             for each observed row; none when None.
     """
     rows = RowFactors(model)
-    thresholds = np.zeros(model.row_count)
-    if velocity_thresholds is not None:
-        thresholds = np.asarray(velocity_thresholds, dtype=float)
-    if thresholds.shape != (model.row_count,):
-        raise ShapeError("velocity thresholds", f"({model.row_count},)", thresholds.shape)
-    with single_threaded_blas():
-        for segment in segments:
-            for window, part in _windows(checked(model, segment), int(np.prod(factors))):
-                _add_window(rows, window, part, factors, thresholds)
+    rows.add_all(decimated_rows(rows, segments, factors, velocity_thresholds))
     return rows.factors()
 
 
-def _add_window(rows: RowFactors, window: Chunk, part: slice, factors: Sequence[int], thresholds: Array) -> None:
-    """Add what is left of a window; each row of the dynamics in a thread."""
+def decimated_rows(
+    rows: RowFactors,
+    segments: Iterable[Chunk],
+    factors: Sequence[int],
+    velocity_thresholds: Sequence[float] | None = None,
+) -> Iterator[list[Array]]:
+    """Rows `[W | torque]` that are left of decimated segments, a window at a time; arguments as above."""
+    count = rows.model.row_count
+    thresholds = np.zeros(count) if velocity_thresholds is None else np.asarray(velocity_thresholds, dtype=float)
+    if thresholds.shape != (count,):
+        raise ShapeError("velocity thresholds", f"({count},)", thresholds.shape)
+    for segment in segments:
+        for window, part in _windows(checked(rows.model, segment), int(np.prod(factors))):
+            yield _thinned(rows, window, part, factors, thresholds)
+
+
+def _thinned(rows: RowFactors, window: Chunk, part: slice, factors: Sequence[int], thresholds: Array) -> list[Array]:
+    """What is left of a window; each row of the dynamics in a thread."""
     speed = np.abs(decimated(window.v[:, rows.model.rows], factors)[part])
     matrices = rows.matrices(window)
 
-    def add(row: int) -> None:
-        thinned = decimated(matrices[row], factors)[part]
-        rows.add(row, np.ascontiguousarray(thinned[speed[:, row] >= thresholds[row]]))
+    def thin(row: int) -> Array:
+        left = decimated(matrices[row], factors)[part]
+        return np.ascontiguousarray(left[speed[:, row] >= thresholds[row]])
 
-    parallel(add, range(len(matrices)))
+    return parallel(thin, range(len(matrices)))
 
 
 def _windows(segment: Chunk, factor: int) -> Iterator[tuple[Chunk, slice]]:

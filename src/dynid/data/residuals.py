@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.data.accumulation import RowFactors
 from dynid.data.chunks import Chunk, Samples, checked
-from dynid.data.row_bases import row_bases
 from dynid.errors import ShapeError
 from dynid.model.dynamic_model import DynamicModel
 from dynid.threads import single_threaded_blas
@@ -28,15 +28,12 @@ def residuals(model: DynamicModel, samples: Samples, parameters: Array) -> Itera
     """
     if np.shape(parameters) != (len(model.names),):
         raise ShapeError("parameters", f"({len(model.names)},)", np.shape(parameters))
-    bases = row_bases(model)
-    layout = model.layout([basis.columns for basis in bases])
-    position = {name: k for k, name in enumerate(model.names)}
-    values = [basis.regrouping @ parameters[[position[name] for name in basis.names]] for basis in bases]
+    rows = RowFactors(model)
+    values = rows.predictors(parameters)
     for chunk in samples:
         chunk = checked(model, chunk)
-        matrices = layout.evaluate(chunk.q, chunk.v, chunk.a)[model.rows]
         with single_threaded_blas():
-            predicted = [W @ b for W, b in zip(matrices, values, strict=True)]
+            predicted = [W[:, :-1] @ b for W, b in zip(rows.matrices(chunk), values, strict=True)]
         yield chunk, chunk.torque - np.stack(predicted, axis=1)
 
 

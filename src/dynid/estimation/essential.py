@@ -7,24 +7,27 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from dynid.data.factors import Factors
 from dynid.errors import InvalidRequestError
 from dynid.estimation.estimate import Estimate
-from dynid.estimation.least_squares import joint_deviations, ordinary_least_squares, weighted_least_squares
+from dynid.estimation.least_squares import log_deviations, weighted_least_squares
 from dynid.model.base_parameters import BaseParameters
 
 
 def essential_parameters(
-    factors: Factors, base: BaseParameters, ratio: float = 25.0, deviations: Mapping[str, float] | None = None
+    factors: Factors | Sequence[Factors],
+    base: BaseParameters,
+    ratio: float = 25.0,
+    deviations: Sequence[Mapping[str, float]] | Mapping[str, float] | None = None,
 ) -> Estimate:
     """Estimate the essential ones of the base parameters by weighted least squares.
 
     Args:
-        factors: The factors of the data.
+        factors: The factors of the data, or those of several logs that are weighed each for itself.
         base: The base parameters.
         ratio: How many times the smallest relative deviation the largest may be.
         deviations: Standard deviation of each joint's errors [N m or N]; those of ordinary least squares with all
@@ -36,7 +39,7 @@ def essential_parameters(
     if not ratio > 1.0:
         raise InvalidRequestError(f"the ratio of relative deviations must be above 1, such as 25, not {ratio}")
     if deviations is None:
-        deviations = joint_deviations(ordinary_least_squares(factors, base))
+        deviations = log_deviations([factors] if isinstance(factors, Factors) else factors, base, base.names)
     estimate = weighted_least_squares(factors, base, deviations=deviations)
     while len(estimate.names) > 1:
         relative = estimate.relative_deviations

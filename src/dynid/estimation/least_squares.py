@@ -7,7 +7,8 @@ each joint by the deviation of that joint's errors first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -53,32 +54,83 @@ def ordinary_least_squares(factors: Factors, base: BaseParameters, names: tuple[
 
 
 def weighted_least_squares(
-    factors: Factors,
+    factors: Factors | Sequence[Factors],
     base: BaseParameters,
     names: tuple[str, ...] | None = None,
-    deviations: Mapping[str, float] | None = None,
+    deviations: Sequence[Mapping[str, float]] | Mapping[str, float] | None = None,
+    prior: Prior | None = None,
 ) -> Estimate:
-    """Estimate base parameters with the rows of each joint weighed by the size of its errors.
+    """Estimate base parameters with the rows of each joint, and of each log, weighed by the size of their errors.
 
     Args:
-        factors: The factors of the data.
+        factors: The factors of the data, or those of several logs that are weighed each for itself.
         base: The base parameters; known ones are taken off first.
         names: Which of them to estimate, the others being zero; all when None.
-        deviations: Standard deviation of each joint's errors [N m or N]; those that ordinary least squares leaves
-            when None.
+        deviations: Standard deviation of each joint's errors [N m or N], or one such mapping a log; those that
+            ordinary least squares of everything leaves when None.
+        prior: What is known of the parameters beforehand, as independent normal distributions.
 
     Raises:
         NotIdentifiableError: If the data do not determine them.
     """
+    logs = [factors] if isinstance(factors, Factors) else list(factors)
     names = base.names if names is None else names
     if deviations is None:
-        deviations = joint_deviations(ordinary_least_squares(factors, base, names))
+        deviations = log_deviations(logs, base, names)
+    each = [deviations] * len(logs) if isinstance(deviations, Mapping) else list(deviations)
+    weighted = [log.weighted(_weights(of_log)) for log, of_log in zip(logs, each, strict=True)]
+    stacked = merge_logs(weighted).stacked(names, known=base.known)
+    if prior is not None:
+        stacked = stacked.with_prior(
+            prior.means, {name: prior.deviations[name] for name in names if name in prior.deviations}
+        )
+    values = _solution(stacked)
+    whole = merge_logs(logs)
+    return _estimate(whole, base, whole.stacked(names, known=base.known), values, _inverse_gram(stacked))
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What is known of base parameters beforehand.
+
+    Attributes:
+        means: Expected values by name; zero where there is none.
+        deviations: Standard deviations by name; parameters without one are free.
+    """
+
+    means: Mapping[str, float]
+    deviations: Mapping[str, float]
+
+    @staticmethod
+    def near_reference(base: BaseParameters, relative: float) -> Prior:
+        """A prior around the robot file's values, with so large a part of them as standard deviation.
+
+        Parameters that the file says nothing of, or that are zero there, are free.
+        """
+        known = {
+            name: float(value)
+            for name, value in zip(base.names, base.to_base(base.model.reference), strict=True)
+            if np.isfinite(value) and value != 0.0
+        }
+        return Prior(known, {name: relative * abs(value) for name, value in known.items()})
+
+
+def log_deviations(logs: Sequence[Factors], base: BaseParameters, names: tuple[str, ...]) -> list[dict[str, float]]:
+    """For each log the standard deviation of each joint's errors [N m or N] that ordinary least squares leaves."""
+    fitted = ordinary_least_squares(merge_logs(logs), base, names)
+    found = dict(zip(fitted.names, fitted.values.tolist(), strict=True)) | dict(base.known)
+    return [{joint: _fit(factor, found).rmse for joint, factor in log.joints.items()} for log in logs]
+
+
+def merge_logs(logs: Sequence[Factors]) -> Factors:
+    """The factors of several logs of one model."""
+    return logs[0].merged(*logs[1:])
+
+
+def _weights(deviations: Mapping[str, float]) -> dict[str, float]:
+    """One over each deviation, but none below a trillionth of the largest: exact torques would weigh infinitely."""
     floor = 1e-12 * max(deviations.values())
-    weights = {joint: 1.0 / max(deviation, floor or 1.0) for joint, deviation in deviations.items()}
-    weighted = factors.weighted(weights).stacked(names, known=base.known)
-    values = _solution(weighted)
-    whole = factors.stacked(names, known=base.known)
-    return _estimate(factors, base, whole, values, _inverse_gram(weighted))
+    return {joint: 1.0 / max(deviation, floor or 1.0) for joint, deviation in deviations.items()}
 
 
 def joint_deviations(estimate: Estimate) -> dict[str, float]:
@@ -90,9 +142,8 @@ def _solution(factor: Factor) -> Array:
     """Least-squares solution of a factor that determines all of its parameters."""
     n = len(factor.names)
     if factor.rows <= n:
-        raise NotIdentifiableError(
-            factor.names, factor.rows, f"{factor.rows} rows of data cannot determine {n} parameters"
-        )
+        problem = f"{factor.rows} rows of data cannot determine {n} parameters"
+        raise NotIdentifiableError(factor.names, factor.rows, problem)
     lengths = np.linalg.norm(factor.R, axis=0)
     lengths[lengths == 0.0] = 1.0
     _, sizes, V = np.linalg.svd(factor.R / lengths)

@@ -1,0 +1,124 @@
+"""From a recording to samples that a model can take: joints' side, filtered, with derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.data import signals
+from dynid.data.accumulation import RowFactors, rows_of
+from dynid.data.chunks import Chunk
+from dynid.data.decimation import decimated_rows
+from dynid.data.drive import Drive
+from dynid.data.factors import Factors
+from dynid.data.recording import Recording
+from dynid.data.timing import check_time, resampled
+from dynid.errors import InvalidRequestError
+from dynid.model.dynamic_model import DynamicModel
+
+LONGEST_GAP = 20.0
+"""Gaps of more periods than this are not interpolated across when a recording is resampled."""
+
+
+@dataclass(frozen=True)
+class Processing:
+    """What is done to the signals of a recording.
+
+    Attributes:
+        resample: Rate [Hz] of even stamps to interpolate to first; as logged when None.
+        median: Width of a running median on positions, in samples.
+        lowpass: Cut-off [Hz] of the zero-phase low-pass on positions.
+        torque_lowpass: The same for torques.
+        order: Order of the low-passes.
+        derivative: How velocities and accelerations come from positions.
+        window: Window of Savitzky-Golay derivatives, in samples.
+        degree: Degree of their polynomials.
+        trim: Samples to drop at both ends after filtering.
+        decimate: Factors of the parallel decimation of torques, velocities and all columns.
+        rate: Rows a second [Hz] to keep instead, without a filter on the columns.
+        velocity_threshold: Rows of a joint are dropped below this speed [rad/s or m/s]; one for each joint.
+    """
+
+    resample: float | None = None
+    median: int | None = None
+    lowpass: float | None = None
+    torque_lowpass: float | None = None
+    order: int = 4
+    derivative: str = "central"
+    window: int = 11
+    degree: int = 3
+    trim: int = 0
+    decimate: tuple[int, ...] = ()
+    rate: float | None = None
+    velocity_threshold: tuple[float, ...] | None = None
+
+
+def processed(recording: Recording, drive: Drive, processing: Processing, delay: float = 0.0) -> list[Chunk]:
+    """Segments of even samples on the joints' side, with velocities and accelerations.
+
+    Args:
+        recording: What was logged.
+        drive: The drives between what was logged and the joints.
+        processing: What to do with the signals.
+        delay: Time [s] by which torques were logged later than positions.
+
+    Raises:
+        InvalidRequestError: If samples are not even and resampling was not asked for.
+        TooShortError: If a segment is shorter than a filter needs.
+    """
+    timing = check_time(recording.time)
+    segments: Sequence[Recording] = (recording,)
+    if processing.resample is not None:
+        segments = resampled(recording, processing.resample, longest_gap=LONGEST_GAP * timing.period)
+    elif not timing.is_even:
+        raise InvalidRequestError(
+            f"samples are not evenly spaced (steps vary by {timing.jitter:.0%}, {len(timing.gaps)} gaps, the longest "
+            f"step is {1000 * timing.largest_step:.3g} ms), and filters need that; set processing.resample = "
+            f"{timing.rate:.0f}"
+        )
+    rate = processing.resample or timing.rate
+    return [_segment(segment, drive, processing, rate, delay) for segment in segments]
+
+
+def _segment(recording: Recording, drive: Drive, processing: Processing, rate: float, delay: float) -> Chunk:
+    q = drive.joint_positions(recording.q)
+    torque = signals.delayed(drive.joint_torques(recording.torque), rate, -delay)
+    if processing.median is not None:
+        q = signals.median(q, processing.median)
+    if processing.lowpass is not None:
+        q = signals.lowpass(q, rate, processing.lowpass, processing.order)
+    if processing.torque_lowpass is not None:
+        torque = signals.lowpass(torque, rate, processing.torque_lowpass, processing.order)
+    q, v, a = _with_derivatives(q, rate, processing)
+    step = 1 if processing.rate is None else max(1, round(rate / processing.rate))
+    q, v, a, torque = (signals.trimmed(x, processing.trim)[::step] for x in (q, v, a, torque))
+    if processing.velocity_threshold is None or processing.decimate:
+        return Chunk(q, v, a, torque)
+    return Chunk(q, v, a, torque, np.abs(v) >= np.array(processing.velocity_threshold))
+
+
+def _with_derivatives(q: Array, rate: float, processing: Processing) -> tuple[Array, Array, Array]:
+    if processing.derivative == "spline":
+        return signals.smoothing_spline(q, rate)
+    if processing.derivative == "savitzky_golay":
+        v, a = (signals.savitzky_golay(q, rate, processing.window, processing.degree, k) for k in (1, 2))
+        return q, v, a
+    v = signals.central_difference(q, rate)
+    return q, v, signals.central_difference(v, rate)
+
+
+def processed_rows(rows: RowFactors, segments: Sequence[Chunk], processing: Processing) -> Iterator[list[Array]]:
+    """Rows `[W | torque]` of processed segments, decimated if that was asked for."""
+    if processing.decimate:
+        return decimated_rows(rows, segments, processing.decimate, processing.velocity_threshold)
+    return rows_of(rows, segments)
+
+
+def factors_of(model: DynamicModel, segments: Sequence[Chunk], processing: Processing) -> Factors:
+    """The factors of processed segments."""
+    rows = RowFactors(model)
+    rows.add_all(processed_rows(rows, segments, processing))
+    return rows.factors()

@@ -1,0 +1,96 @@
+"""What users should know about their logs and estimates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.data.chunks import Chunk
+from dynid.estimation import Estimate
+from dynid.findings import Finding, Severity
+from dynid.model.dynamic_model import DynamicModel
+from dynid.robot.robot import Robot
+
+FEWEST_ROWS = 10
+"""Rows for each parameter below which an estimate is not to be trusted."""
+
+LARGEST_DEVIATION = 10.0
+"""Relative deviation [%] above which a parameter counts as badly known."""
+
+SATURATED = 0.02
+"""Share of samples at one and the same extreme torque from which it looks like a limit."""
+
+POOR_FIT = 0.3
+"""Relative error of a joint above which its data and the model do not go together."""
+
+CONDITION = 1e4
+"""Condition number above which some combinations are hardly excited."""
+
+
+def findings_on_samples(model: DynamicModel, segments: Sequence[Chunk]) -> tuple[Finding, ...]:
+    """Findings on torques that are constant, saturated or of the wrong sign."""
+    torque = np.concatenate([segment.torque for segment in segments])
+    velocity = np.concatenate([segment.v[:, model.rows] for segment in segments])
+    found: list[Finding] = []
+    for row, joint in enumerate(model.row_names):
+        found += _of_row(f"joint '{joint}'", torque[:, row], velocity[:, row])
+    return tuple(found)
+
+
+def _of_row(subject: str, torque: Array, velocity: Array) -> Iterator[Finding]:
+    if np.ptp(torque) == 0.0:
+        text = f"its torque is {torque[0]:g} in all {len(torque)} samples: a dead sensor, or a wrong column; check both"
+        yield Finding(Severity.ERROR, subject, text)
+        return
+    for extreme in (torque.max(), torque.min()):
+        share = float(np.mean(torque == extreme))
+        if share >= SATURATED:
+            text = f"{share:.0%} of its torques are exactly {extreme:.4g}: saturated? Move more slowly, or cut these"
+            yield Finding(Severity.WARNING, subject, text)
+    if np.ptp(velocity) == 0.0:
+        yield Finding(Severity.WARNING, subject, "it never moves: lock it, or move it")
+
+
+def findings_on_estimate(estimate: Estimate, robot: Robot) -> tuple[Finding, ...]:
+    """Findings on an estimate: too few rows, badly known parameters, poor excitation, negative friction or inertia."""
+    found: list[Finding] = []
+    rows, n = sum(fit.rows for fit in estimate.joints.values()), len(estimate.names)
+    if rows < FEWEST_ROWS * n:
+        text = f"{rows} rows for {n} parameters are fewer than {FEWEST_ROWS} each; record more, or thin out less"
+        found.append(Finding(Severity.WARNING, "data", text))
+    if estimate.condition_number > CONDITION:
+        text = (
+            f"the condition number is {estimate.condition_number:.3g}: this motion hardly tells some combinations "
+            "apart; use one that moves more joints at once, faster and further"
+        )
+        found.append(Finding(Severity.WARNING, "excitation", text))
+    bad = [k for k, percent in enumerate(estimate.relative_deviations) if percent > LARGEST_DEVIATION]
+    if bad:
+        worst = sorted(bad, key=lambda k: -estimate.relative_deviations[k])
+        names = ", ".join(f"{estimate.names[k]} ({estimate.relative_deviations[k]:.0f} %)" for k in worst[:8])
+        more = f" and {len(bad) - 8} more" if len(bad) > 8 else ""
+        text = f"{len(bad)} of {n} have a relative deviation over {LARGEST_DEVIATION:g} %: {names}{more}"
+        found.append(Finding(Severity.NOTE, "parameters", text + "; do not rely on their single values"))
+    poor = {joint: fit.relative_error for joint, fit in estimate.joints.items() if fit.relative_error > POOR_FIT}
+    if poor:
+        listed = ", ".join(f"'{joint}' ({error:.0%})" for joint, error in poor.items())
+        text = (
+            f"the model leaves much of the torque of {listed}; check columns, units, gear ratios and signs, add terms"
+        )
+        found.append(Finding(Severity.WARNING, "fit", text))
+    found += _impossible_values(estimate, robot)
+    return tuple(found)
+
+
+def _impossible_values(estimate: Estimate, robot: Robot) -> Iterator[Finding]:
+    """Friction and motor inertia that are surely negative: most often a torque or a velocity of the wrong sign."""
+    wrong: dict[str, list[str]] = {}
+    for name, value, deviation in zip(estimate.names, estimate.values, estimate.deviations, strict=True):
+        symbol, number = name.rstrip("0123456789"), name[len(name.rstrip("0123456789")) :]
+        if symbol in ("fv", "fs", "Ia") and value < -3.0 * deviation:
+            wrong.setdefault(number, []).append(f"{name} = {value:.3g}")
+    for number, values in wrong.items():
+        text = f"{' and '.join(values)} cannot be negative: is the sign of its torque flipped? Check drive.signs"
+        yield Finding(Severity.ERROR, f"joint '{robot.joint(int(number)).name}'", text)

@@ -1,0 +1,160 @@
+"""Identification as a recipe: from an experiment to parameters."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dynid.config import Experiment, LogTable, QuantityTable
+from dynid.data.chunks import Chunk
+from dynid.data.drive import Drive
+from dynid.data.factors import Factors
+from dynid.data.processing import Processing, factors_of, processed
+from dynid.data.recording import Quantity, read_recording
+from dynid.errors import InvalidRequestError
+from dynid.estimation import Estimate, Prior, essential_parameters, ordinary_least_squares, weighted_least_squares
+from dynid.estimation.least_squares import merge_logs
+from dynid.findings import Finding
+from dynid.identification_findings import findings_on_estimate, findings_on_samples
+from dynid.model.base_parameters import BaseParameters, find_base_parameters
+from dynid.model.dynamic_model import DynamicModel
+from dynid.model.terms import parse_terms
+from dynid.robot.loading import load_robot
+from dynid.robot.robot import Robot
+from dynid.threads import single_threaded_blas
+
+
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """What an experiment told.
+
+    Attributes:
+        base: The base parameters, with their model and robot.
+        logs: All that estimation needs of each log.
+        estimate: Values with uncertainties.
+        essential: The same for the essential ones of the parameters only.
+        findings: What users should know about the logs and the estimate.
+        samples: Number of samples after processing.
+        seconds: How long it took [s].
+    """
+
+    base: BaseParameters
+    logs: tuple[Factors, ...]
+    estimate: Estimate
+    essential: Estimate
+    findings: tuple[Finding, ...]
+    samples: int
+    seconds: float
+
+
+def identify(
+    experiment: Experiment, progress: Callable[[str], None] = lambda _: None, earlier: Sequence[Factors] = ()
+) -> Identification:
+    """Identify a robot's base parameters.
+
+    Args:
+        experiment: The experiment.
+        progress: Is told each step in a few words.
+        earlier: Factors of logs that were read before, for the same model.
+    """
+    start = time.perf_counter()
+    progress("Looking for what can be known")
+    model = model_of(experiment)
+    base = find_base_parameters(model, known=experiment.known)
+    processing = processing_of(experiment, model.robot)
+    findings: list[Finding] = list(base.findings())
+    parts: list[Factors] = list(earlier)
+    samples = 0
+    for k, log in enumerate(experiment.log, start=1):
+        progress(f"Reading log {k} of {len(experiment.log)}")
+        segments, notes = segments_of(experiment, log, model.robot)
+        findings += (*notes, *findings_on_samples(model, segments))
+        samples += sum(map(len, segments))
+        progress(f"Reducing log {k} of {len(experiment.log)}")
+        parts.append(factors_of(model, segments, processing).weighted(log.weight))
+    progress("Estimating")
+    with single_threaded_blas():
+        estimate = _estimate(experiment, parts, base)
+        essential = essential_parameters(parts, base, experiment.estimation.essential_ratio)
+    findings += findings_on_estimate(estimate, model.robot)
+    return Identification(
+        base, tuple(parts), estimate, essential, tuple(findings), samples, time.perf_counter() - start
+    )
+
+
+def _estimate(experiment: Experiment, logs: Sequence[Factors], base: BaseParameters) -> Estimate:
+    settings = experiment.estimation
+    if settings.method == "ols":
+        return ordinary_least_squares(merge_logs(logs), base)
+    prior = None if settings.prior is None else Prior.near_reference(base, settings.prior)
+    return weighted_least_squares(logs, base, prior=prior)
+
+
+def model_of(experiment: Experiment) -> DynamicModel:
+    """The model that an experiment is about."""
+    robot = load_robot(
+        experiment.robot,
+        floating_base=experiment.floating_base,
+        lock=experiment.lock,
+        gravity=experiment.gravity,
+    )
+    return DynamicModel(robot, parse_terms(experiment.terms, robot))
+
+
+def segments_of(experiment: Experiment, log: LogTable, robot: Robot) -> tuple[list[Chunk], tuple[Finding, ...]]:
+    """The processed samples of a log, and what was noticed while reading it."""
+    recording = read_recording(
+        _quantity(log.position, "rad", robot.nv),
+        _quantity(log.torque, "N m", robot.nv),
+        None if log.velocity is None else _quantity(log.velocity, "rad/s", robot.nv),
+        None if log.time is None else _quantity(log.time, "s", 1),
+        log.rate,
+        log.rows,
+        log.seconds,
+    )
+    if recording.q.shape[1] != robot.nv:
+        raise InvalidRequestError(
+            f"{log.position.file} has {recording.q.shape[1]} columns of positions, and '{robot.name}' has {robot.nv} "
+            "joints; name the columns, or lock the joints that were not logged"
+        )
+    segments = processed(
+        recording, drive_of(experiment, robot), processing_of(experiment, robot), experiment.drive.delay
+    )
+    # Motors turn many times: what looks like degrees on their side is none.
+    at_motor = experiment.drive.positions == "motor"
+    notes = [finding for finding in recording.findings if not (at_motor and finding.subject == "positions")]
+    return segments, tuple(notes)
+
+
+def drive_of(experiment: Experiment, robot: Robot) -> Drive:
+    """The drives that an experiment states; one to one where it states none."""
+    table = experiment.drive
+    constants = list(table.torque_constants or (1.0,) * robot.nv)
+    for k, sign in enumerate(table.signs or ()):
+        constants[k] *= sign
+    return Drive.of(
+        table.ratios or (1.0,) * robot.nv,
+        [
+            (robot.joint(coupling.motor).v.start, robot.joint(coupling.joint).v.start, coupling.ratio)
+            for coupling in table.couplings
+        ],
+        constants,
+        table.offsets,
+        positions_at_motor=table.positions == "motor",
+        torques_at_motor=table.torques == "motor",
+    )
+
+
+def processing_of(experiment: Experiment, robot: Robot) -> Processing:
+    """The processing that an experiment states, with one velocity threshold for each joint."""
+    settings = experiment.processing.model_dump()
+    threshold = settings.pop("velocity_threshold")
+    if threshold is not None and not isinstance(threshold, tuple):
+        threshold = (threshold,) * robot.nv
+    return Processing(**settings, velocity_threshold=threshold)
+
+
+def _quantity(table: QuantityTable, unit: str, joints: int) -> Quantity:
+    return Quantity(Path(table.file), table.unit or unit, table.columns, joints if table.flat else None)

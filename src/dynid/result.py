@@ -1,0 +1,218 @@
+"""Results as folders: what was found as JSON, the factors it came from, and the experiment."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dynid import __version__
+from dynid.config import Experiment, read_experiment
+from dynid.data.chunks import Chunk
+from dynid.data.factors import Factors
+from dynid.errors import DynidError
+from dynid.estimation import Estimate
+from dynid.files import OutputError
+from dynid.findings import Finding
+from dynid.identification_findings import findings_on_samples
+from dynid.model.base_parameters import BaseParameters, find_base_parameters
+from dynid.pipeline import Identification, model_of, processing_of, segments_of
+from dynid.validation import validate
+
+SCHEMA = "dynid-result-1"
+"""What a result says of itself."""
+
+
+class ResultError(DynidError):
+    """A folder holds no result, or cannot take one.
+
+    Attributes:
+        path: The folder.
+        problem: What is wrong.
+    """
+
+    def __init__(self, path: Path, problem: str) -> None:
+        self.path = str(path)
+        self.problem = problem
+        super().__init__(f"{path}: {problem}")
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A result that was saved.
+
+    Attributes:
+        experiment: The experiment that it came from.
+        data: What was found, as plain data: see `identification_data`.
+        logs: The factors of each log.
+        base: The base parameters, with their model and robot.
+    """
+
+    experiment: Experiment
+    data: Mapping[str, Any]
+    logs: tuple[Factors, ...]
+    base: BaseParameters
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Values of the base parameters by name."""
+        return {parameter["name"]: parameter["value"] for parameter in self.data["parameters"]}
+
+
+def identification_data(found: Identification, confidence: float = 0.95) -> dict[str, Any]:
+    """What an identification found, as plain data for JSON."""
+    return {
+        "schema": SCHEMA,
+        "version": __version__,
+        "robot": found.base.model.robot.name,
+        "parameters": _parameters(found.base, found.estimate, confidence),
+        "essential": _parameters(found.base, found.essential, confidence),
+        "essential_relative_error": found.essential.relative_error,
+        "confidence": confidence,
+        "condition_number": found.estimate.condition_number,
+        "relative_error": found.estimate.relative_error,
+        "joints": [{"name": joint, **vars(fit)} for joint, fit in found.estimate.joints.items()],
+        "known": dict(found.base.known),
+        "unidentifiable": list(found.base.no_effect),
+        "logs": len(found.logs),
+        "samples": found.samples,
+        "seconds": found.seconds,
+        "findings": [finding.to_dict() for finding in found.findings],
+    }
+
+
+def _parameters(base: BaseParameters, estimate: Estimate, confidence: float) -> list[dict[str, Any]]:
+    lower, upper = estimate.interval(confidence)
+    expressions = dict(zip(base.names, base.expressions, strict=True))
+    units = dict(zip(base.names, base.units, strict=True))
+    return [
+        {
+            "name": name,
+            "expression": expressions[name],
+            "unit": units[name],
+            "value": float(estimate.values[k]),
+            "std": float(estimate.deviations[k]),
+            "relative_std_percent": _finite(float(estimate.relative_deviations[k])),
+            "lower": float(lower[k]),
+            "upper": float(upper[k]),
+        }
+        for k, name in enumerate(estimate.names)
+    ]
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def save_result(found: Identification, experiment: Path, folder: Path, *, overwrite: bool = False) -> None:
+    """Save a result as a folder, whole or not at all.
+
+    Args:
+        found: What was found.
+        experiment: The experiment's file, of which a copy is kept.
+        folder: The folder; it must not exist, or hold a result that may be replaced.
+        overwrite: Whether a result in it may be replaced.
+
+    Raises:
+        ResultError: If the folder holds something else, or a result that may not be replaced.
+        OutputError: If it cannot be written.
+    """
+    check_free(folder, overwrite=overwrite)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    except OSError as error:
+        raise OutputError(folder, error) from error
+    try:
+        made.chmod(0o755)
+        text = json.dumps(identification_data(found), indent=2, allow_nan=False)
+        (made / "result.json").write_text(text + "\n", encoding="utf-8")
+        (made / "experiment.toml").write_bytes(experiment.read_bytes())
+        (made / "origin.json").write_text(json.dumps({"experiment": str(experiment.resolve())}), encoding="utf-8")
+        for k, factors in enumerate(found.logs):
+            factors.save(made / f"log_{k + 1}.factors")
+        if folder.exists():
+            shutil.rmtree(folder)
+        made.replace(folder)
+    except OSError as error:
+        raise OutputError(folder, error) from error
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def check_free(folder: Path, *, overwrite: bool) -> None:
+    """Refuse a folder that a result cannot be saved as."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise ResultError(folder, "is a file; name a folder for the result")
+    if not any(folder.iterdir()):
+        return
+    if not (folder / "result.json").exists():
+        raise ResultError(folder, "holds something else than a result and is left as it is; name another folder")
+    if not overwrite:
+        raise ResultError(folder, "holds a result already; name another folder or add --force")
+
+
+def load_result(folder: Path) -> Result:
+    """Load a result that was saved.
+
+    Raises:
+        ResultError: If the folder holds no result.
+    """
+    try:
+        data = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        origin = Path(json.loads((folder / "origin.json").read_text(encoding="utf-8"))["experiment"])
+    except (OSError, ValueError, KeyError) as error:
+        raise ResultError(folder, "holds no result; name a folder that dynid identify wrote") from error
+    if data.get("schema") != SCHEMA:
+        raise ResultError(folder, f"holds a result of another kind ({data.get('schema')}); identify again")
+    experiment = read_experiment(folder / "experiment.toml", relative_to=origin.parent)
+    base = find_base_parameters(model_of(experiment), known=experiment.known)
+    logs = tuple(Factors.load(folder / f"log_{k + 1}.factors") for k in range(data["logs"]))
+    return Result(experiment, data, logs, base)
+
+
+def validate_result(result: Result, logs: Sequence[Path]) -> dict[str, Any]:
+    """Predict the torques of other logs with a result, and give the comparison as plain data.
+
+    Args:
+        result: The result.
+        logs: Experiment files, which stand for their logs, with their own drives and processing; or log files that
+            are laid out as the first log of the result's experiment.
+    """
+    robot = result.base.model.robot
+    segments: list[Chunk] = []
+    findings: list[Finding] = []
+    processing = processing_of(result.experiment, robot)
+    for path in logs:
+        experiment = read_experiment(path) if path.suffix == ".toml" else _with_file(result.experiment, path)
+        processing = processing_of(experiment, robot)
+        for log in experiment.log:
+            found, notes = segments_of(experiment, log, robot)
+            segments += found
+            findings += (*notes, *findings_on_samples(result.base.model, found))
+    validation = validate(result.base, result.values, segments, processing)
+    return {
+        "relative_error": validation.relative_error,
+        "samples": sum(map(len, segments)),
+        "joints": [{"name": joint, **vars(prediction)} for joint, prediction in validation.joints.items()],
+        "findings": [finding.to_dict() for finding in findings],
+    }
+
+
+def _with_file(experiment: Experiment, path: Path) -> Experiment:
+    """The experiment with its first log taken from another file."""
+    log = experiment.log[0]
+    own = ("position", "torque", "velocity", "time")
+    moved = {
+        role: quantity.model_copy(update={"file": str(path)})
+        for role in own
+        if (quantity := getattr(log, role)) is not None
+    }
+    return experiment.model_copy(update={"log": (log.model_copy(update=moved | {"rows": None, "seconds": None}),)})

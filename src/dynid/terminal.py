@@ -1,0 +1,163 @@
+"""What the command shows people: short tables, findings, and what to do next. Names from files are never markup."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dynid.inspection import Inspection
+from dynid.robot.robot import Robot
+
+
+def show_inspection(inspection: Inspection) -> None:
+    """Show what can be known about a robot."""
+    output = Console()
+    base, model, robot = inspection.base, inspection.model, inspection.robot
+    output.print(
+        Text(f"{robot.name}: {len(robot.joints)} moving joints, {len(model.names)} standard parameters, ")
+        + Text(f"{len(base)} base parameters", style="bold")
+        + Text(f" ({_words_for(model.observed.value)}).")
+    )
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("#", justify="right")
+    table.add_column("base parameter", overflow="fold")
+    table.add_column("file's value", justify="right")
+    table.add_column("unit")
+    table.add_column("of", overflow="fold")
+    owners = [model.parameters[column].owner for column in base.columns]
+    rows = zip(base.expressions, inspection.base_values(), base.units, owners, strict=True)
+    for k, (expression, value, unit, owner) in enumerate(rows, start=1):
+        table.add_row(str(k), expression, "-" if value is None else f"{value:.6g}", unit, Text(owner))
+    output.print(table)
+    _show_names(output, "No effect on what is measured", base.no_effect)
+    _show_names(output, "Only in combinations", base.only_in_groups)
+    if base.known:
+        known = ", ".join(f"{name} = {value:g}" for name, value in base.known.items())
+        output.print(f"Known beforehand: {known}", highlight=False)
+    if not len(base):
+        output.print("Nothing of the robot shows in what is measured.", highlight=False)
+    clarity = "doubtful" if base.gap.is_doubtful else "clear"
+    output.print(
+        f"The count is {clarity}: the smallest kept column is {base.gap.kept:.1e}, the largest dropped one "
+        f"{base.gap.dropped:.1e} of the largest of its unit.",
+        highlight=False,
+    )
+    _show_findings(output, [finding.to_dict() for finding in inspection.findings])
+    output.print(f"\nNext: {_next_step(inspection)}", highlight=False, markup=False)
+
+
+def show_identification(data: dict[str, Any], cutoff: float | None, out: Path | None, experiment: Path) -> None:
+    """Show what an experiment told; `data` is that of `result.identification_data`."""
+    output = Console()
+    filtered = "unfiltered" if cutoff is None else f"low-passed at {cutoff:g} Hz"
+    output.print(
+        f"{data['robot']}: {len(data['parameters'])} base parameters from {data['samples']} samples, {filtered}; "
+        f"relative error {data['relative_error']:.4f}, condition number {data['condition_number']:.0f}, "
+        f"{data['seconds']:.1f} s.",
+        highlight=False,
+        markup=False,
+    )
+    essential = {parameter["name"] for parameter in data["essential"]}
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("parameter", overflow="fold")
+    for name in ("value", "deviation", "%"):
+        table.add_column(name, justify="right")
+    table.add_column("unit")
+    table.add_column("essential")
+    for row in data["parameters"]:
+        percent = "-" if row["relative_std_percent"] is None else f"{row['relative_std_percent']:.1f}"
+        mark = "yes" if row["name"] in essential else ""
+        table.add_row(row["expression"], f"{row['value']:.6g}", f"{row['std']:.2g}", percent, row["unit"], mark)
+    output.print(table)
+    joints = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    joints.add_column("joint", overflow="fold")
+    for name in ("rows", "RMSE", "relative error"):
+        joints.add_column(name, justify="right")
+    for joint in data["joints"]:
+        joints.add_row(joint["name"], str(joint["rows"]), f"{joint['rmse']:.4g}", f"{joint['relative_error']:.4f}")
+    output.print(joints)
+    output.print(
+        f"{len(essential)} essential parameters alone: relative error {data['essential_relative_error']:.4f}.",
+        highlight=False,
+    )
+    _show_findings(output, data["findings"])
+    following = (
+        f"save it: dynid identify {experiment} --out result"
+        if out is None
+        else f"prove it on another log: dynid validate {out} OTHER.toml"
+    )
+    output.print(f"\nNext: {following}", highlight=False, markup=False)
+
+
+def show_conversion(output_file: Path, robot: Robot, left_out: list[str]) -> None:
+    """Show what was written as URDF, and what was not."""
+    output = Console()
+    wrote = f"Wrote {output_file}: {len(robot.joints)} joints, {len(robot.links)} moving links."
+    output.print(wrote, highlight=False, markup=False)
+    for item in left_out:
+        output.print(f"Left out: {item}.", highlight=False, markup=False)
+    output.print(f"Next: dynid inspect {output_file}", highlight=False, markup=False)
+
+
+def show_validation(data: dict[str, Any]) -> None:
+    """Show how well torques are predicted; `data` is that of `result.validate_result`."""
+    output = Console()
+    output.print(f"Relative error on {data['samples']} unseen samples: {data['relative_error']:.4f}.", highlight=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("joint", overflow="fold")
+    for name in ("rows", "RMSE", "NRMSE", "R2", "relative error"):
+        table.add_column(name, justify="right")
+    for joint in data["joints"]:
+        numbers = (
+            f"{joint['rmse']:.4g}",
+            f"{joint['nrmse']:.4f}",
+            f"{joint['r2']:.4f}",
+            f"{joint['relative_error']:.4f}",
+        )
+        table.add_row(joint["name"], str(joint["rows"]), *numbers)
+    output.print(table)
+    _show_findings(output, data["findings"])
+    output.print("\nNext: for programs: add --json", highlight=False)
+
+
+def _show_findings(output: Console, findings: list[dict[str, str]]) -> None:
+    if not findings:
+        return
+    colours = {"error": "bold red", "warning": "yellow", "note": "cyan"}
+    table = Table.grid(padding=(0, 1))
+    for finding in findings:
+        severity = finding["severity"]
+        stop = "" if finding["text"].endswith(("?", ".")) else "."
+        table.add_row(
+            "", Text(severity, style=colours[severity]), Text(f"{finding['subject']}: {finding['text']}{stop}")
+        )
+    output.print("\nFindings:", highlight=False)
+    output.print(table)
+
+
+def _show_names(output: Console, title: str, names: tuple[str, ...]) -> None:
+    if names:
+        output.print(f"{title} ({len(names)}): {', '.join(names)}", highlight=False, markup=False)
+
+
+def _words_for(observed: str) -> str:
+    return {
+        "torques": "from joint torques in motion",
+        "gravity": "from joint torques at rest",
+        "wrench_stationary": "from the wrench on a standing base",
+        "wrench_moving": "from the wrench on a moving base",
+    }[observed]
+
+
+def _next_step(inspection: Inspection) -> str:
+    if any(finding.severity.value == "error" for finding in inspection.findings):
+        return "correct the errors above in the robot's file, then inspect it again"
+    source = inspection.robot.description.source
+    if not inspection.model.terms:
+        return f"add what the joints do: dynid inspect {source} --terms viscous,coulomb,armature"
+    return f"for programs: dynid inspect {source} --json"
