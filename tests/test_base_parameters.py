@@ -119,6 +119,17 @@ def test_small_and_large_robots_have_the_same_base_parameters(tmp_path) -> None:
     assert len(names) == 1
 
 
+def test_columns_that_are_only_rounding_have_no_effect(tmp_path) -> None:
+    # The mass is on the axis of a tilted joint: its column is the only one in kg, and 1e-16 instead of zero.
+    path = tmp_path / "robot.toml"
+    path.write_text(
+        'name = "t"\nconvention = "frames"\njoint = [{ name = "a", xyz = [0.3, 0.1, 0.7], rpy = [0.4, 1.1, 2.3] }]'
+    )
+    base = find_base_parameters(DynamicModel(load_robot(path, gravity=(3.0, -4.0, -8.0))))
+    assert "m1" in base.no_effect
+    assert base.names == ("mx1", "my1", "Izz1")
+
+
 def test_expressions_read_as_people_write_them() -> None:
     base = find_base_parameters(DynamicModel(load_robot("builtin:tx40")))
     expressions = dict(zip(base.names, base.expressions, strict=True))

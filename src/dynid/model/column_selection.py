@@ -9,12 +9,17 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.model.parameters import Parameter
 
+_NOISE = 1e-12
+"""Columns below this part of the largest of all are rounding, whatever their unit."""
+
 _ROUNDING = 1e-11
 """Coefficients of scaled columns below this are rounding, and zero in truth."""
 
 
 def largest_by_unit(parameters: Sequence[Parameter], norms: Array) -> Array:
-    """For every column the largest norm among the columns of its unit; 1 where all are zero.
+    """For every column the largest norm among the columns of its unit.
+
+    Where all columns of a unit are rounding of zero, it is the largest of all instead, so that they stay so small.
 
     Args:
         parameters: Parameters, one a column.
@@ -24,8 +29,9 @@ def largest_by_unit(parameters: Sequence[Parameter], norms: Array) -> Array:
         Array of shape (parameters,).
     """
     units = np.array([parameter.unit for parameter in parameters])
+    overall = float(norms.max()) or 1.0
     largest = {unit: float(norms[units == unit].max()) for unit in set(units.tolist())}
-    return np.array([largest[unit] or 1.0 for unit in units.tolist()])
+    return np.array([largest[unit] if largest[unit] > _NOISE * overall else overall for unit in units.tolist()])
 
 
 def select_pivoted(R: Array, sequence: list[int], tolerance: float) -> tuple[list[int], Array]:
