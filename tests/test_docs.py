@@ -46,6 +46,14 @@ def test_console_examples_show_the_real_output(page: Path, monkeypatch) -> None:
         assert lines[0] == lines[1]
 
 
+def test_the_experiment_of_the_documentation_is_one(tmp_path: Path) -> None:
+    from dynid.config import read_experiment
+
+    path = tmp_path / "experiment.toml"
+    path.write_text(blocks(ROOT / "docs" / "experiments.md", "toml")[0])
+    assert read_experiment(path).estimation.method == "wls"
+
+
 def test_links_between_pages_lead_somewhere() -> None:
     for page in (*PAGES, ROOT / "CONTRIBUTING.md"):
         for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):

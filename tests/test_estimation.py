@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dynid import BaseParameters, DynamicModel, find_base_parameters, load_robot
+from dynid.arrays import frozen
 from dynid.data import Chunk, Drive, Factors, factorise, factorise_decimated
 from dynid.data.signals import central_difference, decimated, lowpass, trimmed
 from dynid.errors import InvalidRequestError, ShapeError
@@ -23,6 +24,10 @@ from dynid.estimation import (
 from dynid.estimation.least_squares import NotIdentifiableError
 from dynid.model.sampling import random_states
 from dynid.model.terms import Coulomb, Offset, Viscous, parse_terms
+from dynid.robot.assembly import assemble
+from dynid.robot.description import BodyDescription, Description, JointDescription
+from dynid.robot.joints import JointDynamics, JointKind
+from tests.strategies import random_inertia, random_pose
 
 ARM = load_robot("builtin:two_link")
 MODEL = DynamicModel(ARM, [Viscous(), Coulomb()])
@@ -83,6 +88,53 @@ def test_intervals_hold_the_truth_as_often_as_they_say(draws, way: str) -> None:
         lower, upper = estimate.interval(0.95)
         inside.append((lower <= TRUTH) & (upper >= TRUTH))
     assert 0.93 <= np.mean(inside) <= 0.97
+
+
+def random_arm(seed: int) -> DynamicModel:
+    """A chain of two to four joints, turning or sliding about odd axes, with known parameters."""
+    rng = np.random.default_rng(seed)
+    bodies, joints = [BodyDescription("base")], []
+    for k in range(rng.integers(2, 5)):
+        axis = rng.normal(size=3)
+        bodies.append(BodyDescription(f"b{k}", frozen(random_inertia(rng))))
+        joints.append(
+            JointDescription(
+                name=f"j{k}",
+                kind=JointKind.REVOLUTE if k == 0 or rng.uniform() < 0.7 else JointKind.PRISMATIC,
+                parent=bodies[-2].name,
+                child=f"b{k}",
+                placement=frozen(random_pose(rng, False)),
+                axis=frozen(axis / np.linalg.norm(axis)),
+                dynamics=JointDynamics(damping=0.3, friction=0.5),
+            )
+        )
+    robot = assemble(Description("random", "random", tuple(bodies), tuple(joints)))
+    return DynamicModel(robot, [Viscous(), Coulomb()])
+
+
+def test_on_random_robots_estimates_are_unbiased_and_intervals_hold() -> None:
+    inside, scores = [], []
+    for seed in range(12):
+        model = random_arm(seed)
+        base = find_base_parameters(model)
+        truth = base.to_base(model.reference)
+        rng = np.random.default_rng(100 + seed)
+        q, v, a = random_states(model, 60, rng)
+        exact = model.inverse_dynamics(q, v, a)
+        noise = rng.uniform(0.05, 1.0, model.row_count)
+        deviations = dict(zip(model.row_names, noise.tolist(), strict=True))
+        values = []
+        for _ in range(150):
+            chunk = Chunk(q, v, a, exact + noise * rng.normal(size=exact.shape))
+            estimate = weighted_least_squares(factorise(model, [chunk]), base, deviations=deviations)
+            lower, upper = estimate.interval(0.95)
+            inside.append(np.mean((lower <= truth) & (truth <= upper)))
+            values.append(estimate.values)
+        scores.append((np.mean(values, axis=0) - truth) / (np.std(values, axis=0) / np.sqrt(150)))
+    assert 0.93 <= np.mean(inside) <= 0.97
+    scores = np.concatenate(scores)
+    assert np.abs(scores).max() < 4.5  # of some two hundred means
+    assert abs(np.mean(scores)) < 0.35
 
 
 def test_weighing_by_joint_is_better_where_noise_differs() -> None:

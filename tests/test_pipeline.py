@@ -219,12 +219,14 @@ def with_value(index: int, value: float):
 ERRORS = {
     "missing column": ({k: v for k, v in log().items() if k != "q_2"}, EXPERIMENT, "2 columns of torque"),
     "nan": (spoiled(q_1=with_value(100, np.nan)), EXPERIMENT, "q_1"),
+    "infinite": (spoiled(tau_2=with_value(100, np.inf)), EXPERIMENT, "tau_2"),
     "time backwards": (spoiled(t=with_value(100, 0.1)), EXPERIMENT, "time goes backwards"),
     "repeated time": (spoiled(t=with_value(100, 99 / RATE)), EXPERIMENT, "repeats the time"),
     "other robot": (log(), EXPERIMENT.replace("two_link", "ur5"), "2 columns of positions, and 'ur5' has 6 joints"),
     "shorter than the filter": (log(seconds=0.05), EXPERIMENT + "lowpass = 5.0\n", "needs at least"),
     "jitter": (spoiled(t=lambda t: t + 0.001 * (np.arange(len(t)) % 3)), EXPERIMENT, "set processing.resample"),
     "no motion": (spoiled(q_1=lambda x: 0 * x, q_2=lambda x: 0 * x), EXPERIMENT, "rows"),
+    "milliseconds": (spoiled(t=lambda t: 1000 * t), EXPERIMENT, " ms?"),
     "unknown key": (log(), EXPERIMENT + "lowpas = 5\n", "did you mean 'lowpass'"),
 }
 
@@ -253,6 +255,28 @@ def test_suspicious_logs_give_findings_that_name_the_joint(case: str, write) -> 
     status, out, _ = run("identify", write(columns), "--json")
     assert status == 0
     assert any(subject in f["subject"] and words in f["text"] for f in json.loads(out)["findings"])
+
+
+def test_positions_beyond_limits_are_a_finding(write) -> None:
+    columns = {"t": log()["t"]}
+    for k in range(1, 8):
+        columns |= {f"q_{k}": log(k)["q_1"], f"tau_{k}": log(k)["tau_1"]}
+    text = EXPERIMENT.replace("two_link", "panda")
+    status, out, _ = run("identify", write(columns, text), "--json")
+    assert status == 0
+    found = [f for f in json.loads(out)["findings"] if "beyond its limits" in f["text"]]
+    assert "joint 'joint_4'" in [f["subject"] for f in found]  # it bends one way only
+
+
+def test_poor_excitation_names_what_cannot_be_told_apart(write) -> None:
+    columns = log(noise=1e-6)
+    columns["q_2"] = 0.3 + 1e-4 * columns["q_2"]
+    text = EXPERIMENT.replace("velocity_threshold = 0.05\n", "")
+    status, out, err = run("identify", write(columns, text), "--json")
+    assert status == 0, err
+    texts = [f["text"] for f in json.loads(out)["findings"] if f["subject"] == "excitation"]
+    assert texts
+    assert "2" in texts[0].split("hardly tells")[1]
 
 
 def test_too_few_rows_and_badly_known_parameters_are_findings(write) -> None:

@@ -11,7 +11,7 @@ from dynid.data.chunks import Chunk
 from dynid.estimation import Estimate
 from dynid.findings import Finding, Severity
 from dynid.model.dynamic_model import DynamicModel
-from dynid.robot.robot import Robot
+from dynid.robot.robot import Joint, Robot
 
 FEWEST_ROWS = 10
 """Rows for each parameter below which an estimate is not to be trusted."""
@@ -30,13 +30,30 @@ CONDITION = 1e4
 
 
 def findings_on_samples(model: DynamicModel, segments: Sequence[Chunk]) -> tuple[Finding, ...]:
-    """Findings on torques that are constant, saturated or of the wrong sign."""
+    """Findings on torques that are constant or saturated, and on positions beyond the robot's limits."""
     torque = np.concatenate([segment.torque for segment in segments])
     velocity = np.concatenate([segment.v[:, model.rows] for segment in segments])
     found: list[Finding] = []
     for row, joint in enumerate(model.row_names):
         found += _of_row(f"joint '{joint}'", torque[:, row], velocity[:, row])
+    positions = np.concatenate([segment.q for segment in segments])
+    for joint in model.robot.independent_joints:
+        found += _beyond_limits(joint, positions[:, joint.q])
     return tuple(found)
+
+
+def _beyond_limits(joint: Joint, positions: Array) -> Iterator[Finding]:
+    """Positions that the joint cannot reach: most often another unit, offset, sign or order of columns."""
+    lower, upper = joint.limits.lower, joint.limits.upper
+    if joint.kind.nq != 1 or not lower < upper:
+        return
+    share = float(np.mean((positions < lower - 0.01) | (positions > upper + 0.01)))
+    if share > 0.0:
+        text = (
+            f"{share:.0%} of its positions, from {positions.min():.4g} to {positions.max():.4g}, are beyond its limits "
+            f"{lower:.4g} to {upper:.4g}; check the unit, the offset and the order of columns"
+        )
+        yield Finding(Severity.WARNING, f"joint '{joint.name}'", text)
 
 
 def _of_row(subject: str, torque: Array, velocity: Array) -> Iterator[Finding]:
@@ -62,7 +79,7 @@ def findings_on_estimate(estimate: Estimate, robot: Robot) -> tuple[Finding, ...
         found.append(Finding(Severity.WARNING, "data", text))
     if estimate.condition_number > CONDITION:
         text = (
-            f"the condition number is {estimate.condition_number:.3g}: this motion hardly tells some combinations "
+            f"the condition number is {estimate.condition_number:.3g}: this motion hardly tells {_weakest(estimate)} "
             "apart; use one that moves more joints at once, faster and further"
         )
         found.append(Finding(Severity.WARNING, "excitation", text))
@@ -82,6 +99,15 @@ def findings_on_estimate(estimate: Estimate, robot: Robot) -> tuple[Finding, ...
         found.append(Finding(Severity.WARNING, "fit", text))
     found += _impossible_values(estimate, robot)
     return tuple(found)
+
+
+def _weakest(estimate: Estimate) -> str:
+    """Names of the parameters in the combination that is known least, as correlations tell."""
+    deviations = np.where(estimate.deviations > 0.0, estimate.deviations, 1.0)
+    _, directions = np.linalg.eigh(estimate.covariance / np.outer(deviations, deviations))
+    share = np.abs(directions[:, -1])
+    order = np.argsort(-share)
+    return ", ".join(estimate.names[k] for k in order[:6] if share[k] > 0.2 * share[order[0]])
 
 
 def _impossible_values(estimate: Estimate, robot: Robot) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ from dynid.data.processing import Processing, factors_of, processed
 from dynid.data.recording import Quantity, read_recording
 from dynid.errors import InvalidRequestError
 from dynid.estimation import Estimate, Prior, essential_parameters, ordinary_least_squares, weighted_least_squares
-from dynid.estimation.least_squares import merge_logs
+from dynid.estimation.least_squares import NotIdentifiableError, merge_logs
 from dynid.findings import Finding
 from dynid.identification_findings import findings_on_estimate, findings_on_samples
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
@@ -75,9 +75,13 @@ def identify(
         progress(f"Reducing log {k} of {len(experiment.log)}")
         parts.append(factors_of(model, segments, processing).weighted(log.weight))
     progress("Estimating")
-    with single_threaded_blas():
-        estimate = _estimate(experiment, parts, base)
-        essential = essential_parameters(parts, base, experiment.estimation.essential_ratio)
+    try:
+        with single_threaded_blas():
+            estimate = _estimate(experiment, parts, base)
+            essential = essential_parameters(parts, base, experiment.estimation.essential_ratio)
+    except NotIdentifiableError as error:
+        noticed = next((f"{finding.subject}: {finding.text}" for finding in findings), "")
+        raise NotIdentifiableError(error.names, error.rows, error.problem, noticed) from error
     findings += findings_on_estimate(estimate, model.robot)
     return Identification(
         base, tuple(parts), estimate, essential, tuple(findings), samples, time.perf_counter() - start

@@ -25,13 +25,18 @@ class NotIdentifiableError(DynidError):
     Attributes:
         names: Parameters that take part in what cannot be told apart.
         rows: Number of rows that there are.
+        problem: What is lacking.
+        noticed: What was noticed about the data, and may be the cause.
     """
 
-    def __init__(self, names: tuple[str, ...], rows: int, problem: str) -> None:
+    def __init__(self, names: tuple[str, ...], rows: int, problem: str, noticed: str = "") -> None:
         self.names = names
         self.rows = rows
+        self.problem = problem
+        self.noticed = noticed
         shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-        super().__init__(f"{problem} ({shown}); move the robot more and in other ways, or leave parameters out")
+        cause = f" (noticed in the log: {noticed})" if noticed else ""
+        super().__init__(f"{problem} ({shown}); move the robot more and in other ways, or leave parameters out{cause}")
 
 
 def ordinary_least_squares(factors: Factors, base: BaseParameters, names: tuple[str, ...] | None = None) -> Estimate:
