@@ -1,0 +1,1 @@
+"""Readers of log files: one format, one file, one interface."""

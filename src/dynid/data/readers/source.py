@@ -1,0 +1,42 @@
+"""What every reader gives: the names of a file's columns, and a way to read some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dynid.errors import DynidError
+
+
+class RecordingError(DynidError):
+    """A file of a recording cannot be used.
+
+    Attributes:
+        path: The file.
+        problem: What is wrong, where, and what to try.
+    """
+
+    def __init__(self, path: Path | str, problem: str) -> None:
+        self.path = str(path).encode(errors="replace").decode()  # names of files need not be text
+        self.problem = problem
+        super().__init__(f"{self.path}: {problem}")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Columns of a file.
+
+    Attributes:
+        names: Names of the columns; positions in words where the file has none.
+        load: Reads the columns at some positions.
+        named: Whether the names are the file's own.
+        first_row: Row of the file (from 1, the header included) that holds the first sample.
+    """
+
+    names: tuple[str, ...]
+    load: Callable[[list[int]], Sequence[np.ndarray]]
+    named: bool = True
+    first_row: int = 1
