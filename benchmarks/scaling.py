@@ -72,9 +72,8 @@ def main() -> None:
         factorise(model, [chunk])
         cost = seconds(model, chunk, 20_000) / 20_000 * 1e6
         name = source.split("/")[-1] + (" (floating)" if floating else "")
-        print(
-            f"{name:25s} {model.row_count:5d} {len(model.robot.links):7d} {cost:13.2f} {cost / model.row_count:15.3f}"
-        )
+        sizes = f"{name:29s} {model.row_count:4d} {len(model.robot.links):7d} {len(model.names):12d}"
+        print(f"{sizes} {cost:13.2f} {cost / model.row_count:15.3f}")
 
 
 if __name__ == "__main__":
