@@ -40,6 +40,9 @@ velocity_threshold = 0.05
 """
 
 
+LOGS = EXPERIMENT[EXPERIMENT.index("[[log]]") : EXPERIMENT.index("[processing]")]
+
+
 def log(seed: int = 0, seconds: float = 20.0, noise: float = 0.01) -> dict[str, np.ndarray]:
     """A log of the two-link arm along a sum of sines, with exact states and noise on torques."""
     rng = np.random.default_rng(seed)
@@ -59,6 +62,9 @@ def write(tmp_path: Path):
         frame.write_parquet(tmp_path / name) if name.endswith(".parquet") else frame.write_csv(tmp_path / name)
         path = tmp_path / "experiment.toml"
         path.write_text(experiment.replace("log.csv", name))
+        (tmp_path / "ball.toml").write_text(
+            'name = "b"\nconvention = "frames"\njoint = [{ name = "a", type = "spherical" }]'
+        )
         return path
 
     return written
@@ -118,7 +124,7 @@ def test_a_result_is_saved_whole_loads_equal_and_predicts_unseen_logs(write, tmp
     assert all(joint["r2"] > 0.99 for joint in data["joints"])
     status, out, _ = run("validate", folder, experiment)
     assert status == 0
-    assert "unseen samples" in out
+    assert "Relative error on" in out
 
 
 def test_a_log_is_added_to_a_result_without_reading_the_old_ones(write, tmp_path: Path) -> None:
@@ -150,6 +156,45 @@ def test_a_prior_holds_what_the_data_do_not_tell(write) -> None:
     assert (held.estimate.deviations < free.estimate.deviations).all()
     assert (held.estimate.deviations <= 0.05 * np.abs(truth) * 1.001).all()
     assert np.abs(held.estimate.values / truth - 1).max() < 0.2
+
+
+def test_results_take_no_logs_of_other_models_nor_the_same_twice(write, tmp_path: Path) -> None:
+    experiment = write()
+    folder = tmp_path / "first"
+    assert run("identify", experiment, "--out", folder)[0] == 0
+    assert "count twice" in run("identify", experiment, "--add-to", folder)[2]
+    other = tmp_path / "other.toml"
+    for change in ('terms = ["viscous"]', 'terms = ["viscous", "coulomb"]\ngravity = [0, 0, 9.81]'):
+        other.write_text(EXPERIMENT.replace('terms = ["viscous", "coulomb"]', change))
+        for command in (("identify", other, "--add-to", folder), ("validate", folder, other)):
+            status, _, err = run(*command)
+            assert status == 2
+            assert "another model" in err
+
+
+@pytest.mark.parametrize(
+    "damage", ["[]", '{"schema": "dynid-result-1"}', '{"schema": "dynid-result-1", "logs": 1, "parameters": []}', "{"]
+)
+def test_damaged_results_are_refused(write, tmp_path: Path, damage: str) -> None:
+    folder = tmp_path / "result"
+    assert run("identify", write(), "--out", folder)[0] == 0
+    (folder / "result.json").write_text(damage)
+    with pytest.raises(ResultError):
+        load_result(folder)
+
+
+def test_logged_velocities_are_used(write) -> None:
+    columns = log()
+    for k in (1, 2):
+        columns[f"v_{k}"] = np.degrees(np.gradient(columns[f"q_{k}"], 1 / RATE))
+    text = EXPERIMENT.replace("time =", 'velocity = { file = "log.csv", columns = "v_*", unit = "deg/s" }\ntime =')
+    found = identify(read_experiment(write(columns, text)))
+    plain = identify(read_experiment(write(columns)))
+    assert np.allclose(found.estimate.values, plain.estimate.values, rtol=1e-6, atol=1e-9)
+    columns["v_1"] *= 2.0
+    assert not np.allclose(
+        identify(read_experiment(write(columns, text))).estimate.values, plain.estimate.values, rtol=0.05
+    )
 
 
 def test_json_has_what_the_documentation_promises(write) -> None:
@@ -198,7 +243,7 @@ def test_a_run_that_fails_halfway_leaves_nothing(write, tmp_path: Path, monkeypa
     monkeypatch.setattr(Factors, "save", fail)
     result = CliRunner().invoke(app, ["identify", str(write()), "--out", str(tmp_path / "result")])
     assert result.exit_code != 0
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["experiment.toml", "log.csv"]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["ball.toml", "experiment.toml", "log.csv"]
 
 
 def spoiled(**changes: Any) -> dict[str, Any]:
@@ -227,6 +272,20 @@ ERRORS = {
     "jitter": (spoiled(t=lambda t: t + 0.001 * (np.arange(len(t)) % 3)), EXPERIMENT, "set processing.resample"),
     "no motion": (spoiled(q_1=lambda x: 0 * x, q_2=lambda x: 0 * x), EXPERIMENT, "rows"),
     "milliseconds": (spoiled(t=lambda t: 1000 * t), EXPERIMENT, " ms?"),
+    "amperes without constants": (log(), EXPERIMENT.replace('"tau_*" }', '"tau_*", unit = "A" }'), "torque_constants"),
+    "signs of too many joints": (log(), EXPERIMENT + "[drive]\nsigns = [1, 1, 1]\n", "drive.signs has 3 numbers"),
+    "ratios without motors": (log(), EXPERIMENT + "[drive]\nratios = [10, 10]\n", "no effect"),
+    "thresholds of too few joints": (
+        log(),
+        EXPERIMENT.replace("velocity_threshold = 0.05", "velocity_threshold = [0.05]"),
+        "velocity_threshold has 1 numbers",
+    ),
+    "rate above the log's": (log(), EXPERIMENT + "rate = 5000\n", "does not divide"),
+    "no columns": (log(), EXPERIMENT.replace('"q_*"', "[]"), "columns"),
+    "gravity of two numbers": (log(), "gravity = [0, 1]\n" + EXPERIMENT, "'gravity' needs 3 numbers"),
+    "long delay": (log(), EXPERIMENT + "[drive]\ndelay = 100.0\n", "needs at least"),
+    "spherical joints": (log(), EXPERIMENT.replace("builtin:two_link", "ball.toml"), "cannot be read yet"),
+    "the same log twice": (log(), EXPERIMENT + LOGS, "twice"),
     "unknown key": (log(), EXPERIMENT + "lowpas = 5\n", "did you mean 'lowpass'"),
 }
 

@@ -171,16 +171,16 @@ def identify(
     with _errors():
         from dynid.config import read_experiment
         from dynid.pipeline import identify as run
-        from dynid.result import check_free, identification_data, load_result, save_result
+        from dynid.result import check_free, earlier_logs, identification_data, load_result, save_result
 
         settings = read_experiment(experiment)
         if out is not None:
             check_free(out, overwrite=force)
         with _steps() as step:
-            earlier = () if add_to is None else load_result(add_to).logs
+            earlier = () if add_to is None else earlier_logs(load_result(add_to), settings, experiment)
             found = run(settings, step, earlier)
         if out is not None:
-            save_result(found, experiment, out, overwrite=force)
+            save_result(found, experiment, out, confidence=settings.estimation.confidence, overwrite=force)
         data = identification_data(found, settings.estimation.confidence)
     if json_output:
         typer.echo(json.dumps(data, indent=2, allow_nan=False))

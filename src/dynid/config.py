@@ -14,6 +14,7 @@ from dynid.toml_lines import line_of
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e30, le=1e30)]
 Positive = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0, le=1e30)]
+NotNegative = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0, le=1e30)]
 Count = Annotated[int, Field(strict=True, ge=1)]
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -58,12 +59,20 @@ class DriveTable(_Table):
     positions: Literal["motor", "joint"] = "joint"
     torques: Literal["motor", "joint"] = "joint"
 
+    @model_validator(mode="after")
+    def _uses_its_ratios(self) -> DriveTable:
+        if (self.ratios or self.couplings) and self.positions == self.torques == "joint":
+            raise ValueError("ratios and couplings have no effect while positions and torques are both 'joint'")
+        if 0.0 in (self.torque_constants or ()):
+            raise ValueError("a torque constant cannot be zero")
+        return self
+
 
 class QuantityTable(_Table):
     """Where a quantity of a log is: a file, its columns, and their unit."""
 
     file: Name
-    columns: str | tuple[str, ...] | tuple[int, ...] | None = None
+    columns: str | int | Annotated[tuple[str | int, ...], Field(min_length=1)] | None = None
     unit: str | None = None
     flat: bool = False
 
@@ -97,14 +106,14 @@ class ProcessingTable(_Table):
     median: Count | None = None
     lowpass: Positive | None = None
     torque_lowpass: Positive | None = None
-    order: Count = 4
+    order: Annotated[int, Field(strict=True, ge=1, le=20)] = 4
     derivative: Literal["central", "savitzky_golay", "spline"] = "central"
     window: Count = 11
     degree: Count = 3
     trim: Annotated[int, Field(strict=True, ge=0)] = 0
     decimate: tuple[Count, ...] = ()
     rate: Positive | None = None
-    velocity_threshold: tuple[Number, ...] | Number | None = None
+    velocity_threshold: tuple[NotNegative, ...] | NotNegative | None = None
 
     @model_validator(mode="after")
     def _thins_out_once(self) -> ProcessingTable:
@@ -117,9 +126,9 @@ class EstimationTable(_Table):
     """`[estimation]`: how parameters are estimated; `prior` is a relative deviation around the robot file's values."""
 
     method: Literal["ols", "wls"] = "wls"
-    essential_ratio: Annotated[float, Field(gt=1.0, le=1e30, allow_inf_nan=False)] = 25.0
-    confidence: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.95
-    prior: Positive | None = None
+    essential_ratio: Annotated[float, Field(strict=True, gt=1.0, le=1e30, allow_inf_nan=False)] = 25.0
+    confidence: Annotated[float, Field(strict=True, gt=0.0, lt=1.0)] = 0.95
+    prior: Annotated[float, Field(strict=True, ge=1e-6, le=1e6)] | None = None
 
     @model_validator(mode="after")
     def _weighs_the_prior(self) -> EstimationTable:
@@ -132,7 +141,6 @@ class Experiment(_Table):
     """An experiment: the robot, what its joints add, its drives, logs, processing and estimation."""
 
     robot: Name
-    floating_base: bool = False
     gravity: tuple[Number, Number, Number] | None = None
     lock: dict[str, Number] = {}
     terms: tuple[Name, ...] = ()
@@ -142,8 +150,19 @@ class Experiment(_Table):
     processing: ProcessingTable = ProcessingTable()
     estimation: EstimationTable = EstimationTable()
 
+    @model_validator(mode="after")
+    def _counts_logs_once(self) -> Experiment:
+        if any(log in self.log[:k] for k, log in enumerate(self.log)):
+            raise ValueError("two logs are the same, and would count twice; leave one out")
+        return self
 
-def read_experiment(path: Path, relative_to: Path | None = None) -> Experiment:
+    def difference(self, other: Experiment) -> str:
+        """The first key in which two experiments are about different models, or nothing."""
+        keys = ("robot", "gravity", "lock", "terms", "known")
+        return next((key for key in keys if getattr(self, key) != getattr(other, key)), "")
+
+
+def read_experiment(path: Path, relative_to: Path | None = None, *, needs_logs: bool = True) -> Experiment:
     """Read an experiment file.
 
     Paths in it may use environment variables such as `${DYNID_DATASETS}`.
@@ -151,6 +170,7 @@ def read_experiment(path: Path, relative_to: Path | None = None) -> Experiment:
     Args:
         path: The file.
         relative_to: Folder that paths in it are relative to; its own when None.
+        needs_logs: Whether environment variables in the paths of logs must be set.
 
     Raises:
         ExperimentError: If the file cannot be read, or a key is unknown, missing or wrong; names the line.
@@ -166,20 +186,20 @@ def read_experiment(path: Path, relative_to: Path | None = None) -> Experiment:
     except (ValueError, RecursionError) as error:
         raise ExperimentError(path, f"is not valid TOML: {error}") from error
     try:
-        return Experiment.model_validate(_with_paths(values, path, text, relative_to or path.parent))
+        return Experiment.model_validate(_with_paths(values, path, text, relative_to or path.parent, needs_logs))
     except ValidationError as error:
         problem = error.errors()[0]
         raise ExperimentError(path, _in_words(problem), line_of(text, problem["loc"])) from error
 
 
-def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path) -> dict[str, Any]:
+def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path, needs_logs: bool) -> dict[str, Any]:
     """The same values, with the paths of the robot and of all logs made whole."""
 
     def whole(name: object, where: tuple[str | int, ...], keep: str = "") -> object:
         if not isinstance(name, str) or (keep and name.startswith(keep)):
             return name
         expanded = os.path.expandvars(name)
-        if "$" in expanded:
+        if "$" in expanded and (needs_logs or where[0] == "robot"):
             problem = f"'{name}' uses an environment variable that is not set; set it, or write the path"
             raise ExperimentError(path, problem, line_of(text, where))
         return str(folder / Path(expanded))
@@ -219,15 +239,17 @@ _TABLES: dict[str, type[_Table]] = {
 def _in_words(problem: Any) -> str:
     """A problem that validation found, in one sentence that names the key and the nearest valid one."""
     path = list(problem["loc"])
-    names = [part for part in path if isinstance(part, str)]
+    tags = ("str", "int", "float", "tuple", "constrained-str")  # of alternatives, not of the file
+    names = [part for part in path if isinstance(part, str) and not part.startswith((*tags, "function-"))]
     key = ".".join(names)
     if problem["type"] == "extra_forbidden":
         table = next((_TABLES[name] for name in reversed(names[:-1]) if name in _TABLES), Experiment)
         where = f" in [{'.'.join(names[:-1])}]" if len(names) > 1 else ""
         return str(UnknownNameError("key", names[-1], table.model_fields, where))
     if problem["type"] == "missing":
-        return f"the key '{key}' is missing"
-    message = problem["msg"].removeprefix("Value error, ")
+        needed = f"'{key}' needs {path[-1] + 1} numbers or more" if isinstance(path[-1], int) else ""
+        return needed or f"the key '{key}' is missing"
+    message = problem["msg"].removeprefix("Value error, ").replace("valid tuple", "list")
     if problem["type"] == "value_error":
         return f"[{key}]: {message}" if key else message
     found = repr(problem["input"])

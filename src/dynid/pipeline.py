@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from dynid.data.recording import Quantity, read_recording
 from dynid.errors import InvalidRequestError
 from dynid.estimation import Estimate, Prior, essential_parameters, ordinary_least_squares, weighted_least_squares
 from dynid.estimation.least_squares import NotIdentifiableError, merge_logs
-from dynid.findings import Finding
+from dynid.findings import Finding, Severity
 from dynid.identification_findings import findings_on_estimate, findings_on_samples
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
 from dynid.model.dynamic_model import DynamicModel
@@ -100,7 +100,6 @@ def model_of(experiment: Experiment) -> DynamicModel:
     """The model that an experiment is about."""
     robot = load_robot(
         experiment.robot,
-        floating_base=experiment.floating_base,
         lock=experiment.lock,
         gravity=experiment.gravity,
     )
@@ -109,6 +108,14 @@ def model_of(experiment: Experiment) -> DynamicModel:
 
 def segments_of(experiment: Experiment, log: LogTable, robot: Robot) -> tuple[list[Chunk], tuple[Finding, ...]]:
     """The processed samples of a log, and what was noticed while reading it."""
+    if any(joint.kind.nq > 1 for joint in robot.joints):
+        raise InvalidRequestError(
+            f"'{robot.name}' has a floating base or spherical joints, whose logs cannot be read yet; lock them"
+        )
+    in_amperes = log.torque.unit == "A"
+    if in_amperes != (experiment.drive.torque_constants is not None):
+        wrong = "currents need drive.torque_constants" if in_amperes else "drive.torque_constants are for currents"
+        raise InvalidRequestError(f"{wrong}: the unit of torque is '{log.torque.unit or 'N m'}' in {log.torque.file}")
     recording = read_recording(
         _quantity(log.position, "rad", robot.nv),
         _quantity(log.torque, "N m", robot.nv),
@@ -119,22 +126,36 @@ def segments_of(experiment: Experiment, log: LogTable, robot: Robot) -> tuple[li
         log.seconds,
     )
     if recording.q.shape[1] != robot.nv:
+        joints = ", ".join(joint.name for joint in robot.independent_joints)
         raise InvalidRequestError(
             f"{log.position.file} has {recording.q.shape[1]} columns of positions, and '{robot.name}' has {robot.nv} "
-            "joints; name the columns, or lock the joints that were not logged"
+            f"joints; name one column each for {joints}"
         )
     segments = processed(
         recording, drive_of(experiment, robot), processing_of(experiment, robot), experiment.drive.delay
     )
-    # Motors turn many times: what looks like degrees on their side is none.
-    at_motor = experiment.drive.positions == "motor"
-    notes = [finding for finding in recording.findings if not (at_motor and finding.subject == "positions")]
-    return segments, tuple(notes)
+    return segments, tuple(_that_still_hold(recording.findings, experiment))
+
+
+def _that_still_hold(findings: Sequence[Finding], experiment: Experiment) -> Iterator[Finding]:
+    """Findings on a recording, but for those that the experiment itself answers."""
+    for finding in findings:
+        if finding.subject == "positions" and experiment.drive.positions == "motor":
+            continue  # motors turn many times: what looks like degrees on their side is none
+        if finding.subject == "time" and experiment.processing.resample is not None:
+            text = finding.text.partition(" Resample")[0].partition("; resample")[0]
+            yield Finding(
+                Severity.NOTE, "time", f"{text.rstrip('.')}; resampled to {experiment.processing.resample:g} Hz"
+            )
+        else:
+            yield finding
 
 
 def drive_of(experiment: Experiment, robot: Robot) -> Drive:
     """The drives that an experiment states; one to one where it states none."""
     table = experiment.drive
+    for key in ("ratios", "torque_constants", "signs", "offsets"):
+        _check_count(f"drive.{key}", getattr(table, key), robot)
     constants = list(table.torque_constants or (1.0,) * robot.nv)
     for k, sign in enumerate(table.signs or ()):
         constants[k] *= sign
@@ -151,12 +172,18 @@ def drive_of(experiment: Experiment, robot: Robot) -> Drive:
     )
 
 
+def _check_count(key: str, values: Sequence[float] | None, robot: Robot) -> None:
+    if values is not None and len(values) != robot.nv:
+        raise InvalidRequestError(f"{key} has {len(values)} numbers, and '{robot.name}' has {robot.nv} joints")
+
+
 def processing_of(experiment: Experiment, robot: Robot) -> Processing:
     """The processing that an experiment states, with one velocity threshold for each joint."""
     settings = experiment.processing.model_dump()
     threshold = settings.pop("velocity_threshold")
     if threshold is not None and not isinstance(threshold, tuple):
         threshold = (threshold,) * robot.nv
+    _check_count("processing.velocity_threshold", threshold, robot)
     return Processing(**settings, velocity_threshold=threshold)
 
 

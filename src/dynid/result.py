@@ -109,13 +109,16 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def save_result(found: Identification, experiment: Path, folder: Path, *, overwrite: bool = False) -> None:
+def save_result(
+    found: Identification, experiment: Path, folder: Path, *, confidence: float = 0.95, overwrite: bool = False
+) -> None:
     """Save a result as a folder, whole or not at all.
 
     Args:
         found: What was found.
         experiment: The experiment's file, of which a copy is kept.
         folder: The folder; it must not exist, or hold a result that may be replaced.
+        confidence: Of the intervals.
         overwrite: Whether a result in it may be replaced.
 
     Raises:
@@ -130,7 +133,7 @@ def save_result(found: Identification, experiment: Path, folder: Path, *, overwr
         raise OutputError(folder, error) from error
     try:
         made.chmod(0o755)
-        text = json.dumps(identification_data(found), indent=2, allow_nan=False)
+        text = json.dumps(identification_data(found, confidence), indent=2, allow_nan=False)
         (made / "result.json").write_text(text + "\n", encoding="utf-8")
         (made / "experiment.toml").write_bytes(experiment.read_bytes())
         (made / "origin.json").write_text(json.dumps({"experiment": str(experiment.resolve())}), encoding="utf-8")
@@ -168,14 +171,42 @@ def load_result(folder: Path) -> Result:
     try:
         data = json.loads((folder / "result.json").read_text(encoding="utf-8"))
         origin = Path(json.loads((folder / "origin.json").read_text(encoding="utf-8"))["experiment"])
-    except (OSError, ValueError, KeyError) as error:
+        schema, count = data["schema"], int(data["logs"])
+        values = {parameter["name"]: float(parameter["value"]) for parameter in data["parameters"]}
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise ResultError(folder, "holds no result; name a folder that dynid identify wrote") from error
-    if data.get("schema") != SCHEMA:
-        raise ResultError(folder, f"holds a result of another kind ({data.get('schema')}); identify again")
-    experiment = read_experiment(folder / "experiment.toml", relative_to=origin.parent)
+    if schema != SCHEMA:
+        raise ResultError(folder, f"holds a result of another kind ({schema}); identify again")
+    experiment = read_experiment(folder / "experiment.toml", relative_to=origin.parent, needs_logs=False)
     base = find_base_parameters(model_of(experiment), known=experiment.known)
-    logs = tuple(Factors.load(folder / f"log_{k + 1}.factors") for k in range(data["logs"]))
+    if set(values) != set(base.names) or not all(map(math.isfinite, values.values())):
+        raise ResultError(folder, "its parameters are not those of its experiment; identify again")
+    logs = tuple(Factors.load(folder / f"log_{k + 1}.factors") for k in range(count))
     return Result(experiment, data, logs, base)
+
+
+def require_same_model(result: Result, experiment: Experiment, path: Path) -> None:
+    """Refuse an experiment that is about another model than a result.
+
+    Raises:
+        ResultError: If it is; names the key that differs.
+    """
+    key = result.experiment.difference(experiment)
+    if key:
+        mine, theirs = getattr(result.experiment, key), getattr(experiment, key)
+        raise ResultError(path, f"is about another model than the result: {key} is {theirs!r} instead of {mine!r}")
+
+
+def earlier_logs(result: Result, experiment: Experiment, path: Path) -> tuple[Factors, ...]:
+    """Factors of a result's logs, for an experiment that adds others.
+
+    Raises:
+        ResultError: If the experiment is about another model, or has a log that the result has.
+    """
+    require_same_model(result, experiment, path)
+    if any(log in result.experiment.log for log in experiment.log):
+        raise ResultError(path, "has a log that the result has already, and it would count twice; leave it out")
+    return result.logs
 
 
 def validate_result(result: Result, logs: Sequence[Path]) -> dict[str, Any]:
@@ -189,14 +220,19 @@ def validate_result(result: Result, logs: Sequence[Path]) -> dict[str, Any]:
     robot = result.base.model.robot
     segments: list[Chunk] = []
     findings: list[Finding] = []
-    processing = processing_of(result.experiment, robot)
+    used = (
+        result.experiment.processing if not logs or logs[0].suffix != ".toml" else read_experiment(logs[0]).processing
+    )
     for path in logs:
         experiment = read_experiment(path) if path.suffix == ".toml" else _with_file(result.experiment, path)
-        processing = processing_of(experiment, robot)
+        require_same_model(result, experiment, path)
+        if experiment.processing != used:
+            raise ResultError(path, "is processed in another way than the logs before it; validate it by itself")
         for log in experiment.log:
             found, notes = segments_of(experiment, log, robot)
             segments += found
             findings += (*notes, *findings_on_samples(result.base.model, found))
+    processing = processing_of(result.experiment.model_copy(update={"processing": used}), robot)
     validation = validate(result.base, result.values, segments, processing)
     return {
         "relative_error": validation.relative_error,

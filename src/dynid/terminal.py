@@ -56,7 +56,8 @@ def show_identification(data: dict[str, Any], cutoff: float | None, out: Path | 
     output = Console()
     filtered = "unfiltered" if cutoff is None else f"low-passed at {cutoff:g} Hz"
     output.print(
-        f"{data['robot']}: {len(data['parameters'])} base parameters from {data['samples']} samples, {filtered}; "
+        f"{data['robot']}: {len(data['parameters'])} base parameters from {data['samples']} samples "
+        f"({sum(joint['rows'] for joint in data['joints'])} rows), {filtered}; "
         f"relative error {data['relative_error']:.4f}, condition number {data['condition_number']:.0f}, "
         f"{data['seconds']:.1f} s.",
         highlight=False,
@@ -107,7 +108,7 @@ def show_conversion(output_file: Path, robot: Robot, left_out: list[str]) -> Non
 def show_validation(data: dict[str, Any]) -> None:
     """Show how well torques are predicted; `data` is that of `result.validate_result`."""
     output = Console()
-    output.print(f"Relative error on {data['samples']} unseen samples: {data['relative_error']:.4f}.", highlight=False)
+    output.print(f"Relative error on {data['samples']} samples: {data['relative_error']:.4f}.", highlight=False)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("joint", overflow="fold")
     for name in ("rows", "RMSE", "NRMSE", "R2", "relative error"):

@@ -92,15 +92,33 @@ def _segment(recording: Recording, drive: Drive, processing: Processing, rate: f
         q = signals.lowpass(q, rate, processing.lowpass, processing.order)
     if processing.torque_lowpass is not None:
         torque = signals.lowpass(torque, rate, processing.torque_lowpass, processing.order)
-    q, v, a = _with_derivatives(q, rate, processing)
-    step = 1 if processing.rate is None else max(1, round(rate / processing.rate))
+    logged = None if recording.v is None else drive.joint_velocities(recording.v)
+    q, v, a = _with_derivatives(q, logged, rate, processing)
+    step = _step(rate, processing.rate)
     q, v, a, torque = (signals.trimmed(x, processing.trim)[::step] for x in (q, v, a, torque))
     if processing.velocity_threshold is None or processing.decimate:
         return Chunk(q, v, a, torque)
     return Chunk(q, v, a, torque, np.abs(v) >= np.array(processing.velocity_threshold))
 
 
-def _with_derivatives(q: Array, rate: float, processing: Processing) -> tuple[Array, Array, Array]:
+def _step(rate: float, wanted: float | None) -> int:
+    """Every how many samples one is kept."""
+    step = 1.0 if wanted is None else rate / wanted
+    if step < 0.99 or abs(step - round(step)) > 0.05 * step:
+        raise InvalidRequestError(
+            f"processing.rate = {wanted:g} Hz does not divide the {rate:.6g} Hz of the samples; choose one that does"
+        )
+    return round(step)
+
+
+def _with_derivatives(
+    q: Array, logged: Array | None, rate: float, processing: Processing
+) -> tuple[Array, Array, Array]:
+    """Positions, velocities and accelerations; velocities that were logged are filtered as positions are."""
+    if logged is not None:
+        if processing.lowpass is not None:
+            logged = signals.lowpass(logged, rate, processing.lowpass, processing.order)
+        return q, logged, signals.central_difference(logged, rate)
     if processing.derivative == "spline":
         return signals.smoothing_spline(q, rate)
     if processing.derivative == "savitzky_golay":

@@ -41,6 +41,8 @@ def median(x: Array, width: int) -> Array:
 
     if width < 1 or width % 2 == 0:
         raise InvalidRequestError(f"the width of a median must be an odd number of samples such as 3, not {width}")
+    if len(x) < width:
+        raise TooShortError(f"a median of {width}", len(x), width)
     return median_filter(x, size=(width, 1), mode="nearest")
 
 
@@ -91,9 +93,11 @@ def savitzky_golay(x: Array, rate: float, window: int, degree: int = 3, derivati
     """
     from scipy.signal import savgol_filter
 
-    if window % 2 == 0 or not derivative <= degree < window:
+    if derivative > degree:
+        raise InvalidRequestError(f"polynomials of degree {degree} have no derivative of order {derivative}")
+    if window % 2 == 0 or window <= degree:
         raise InvalidRequestError(
-            f"a Savitzky-Golay window must be odd and above its degree {degree} >= {derivative}, not {window}"
+            f"a Savitzky-Golay window must be odd and longer than the degree {degree}, not {window}"
         )
     if len(x) < window:
         raise TooShortError(f"a Savitzky-Golay window of {window}", len(x), window)
@@ -165,7 +169,8 @@ def delayed(x: Array, rate: float, seconds: float) -> Array:
 
     if seconds == 0.0:
         return x
-    if len(x) < 4:
-        raise TooShortError("shifting a signal in time", len(x), 4)
+    needed = max(4, int(np.ceil(2 * abs(seconds) * rate)))
+    if len(x) < needed:
+        raise TooShortError(f"shifting a signal by {seconds:g} s", len(x), needed)
     t = np.arange(len(x)) / rate
     return CubicSpline(t, x, axis=0)(np.clip(t - seconds, t[0], t[-1]))
