@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dynid.config import Experiment, ExperimentError, read_experiment
-from dynid.toml_lines import line_of
+from dynid.toml_files import line_of
 
 GOOD = """
 robot = "builtin:ur5"

@@ -17,7 +17,6 @@ from dynid.errors import InvalidRequestError, ShapeError
 from dynid.estimation import (
     Estimate,
     essential_parameters,
-    joint_deviations,
     ordinary_least_squares,
     weighted_least_squares,
 )
@@ -319,4 +318,4 @@ def test_panda_log_is_fitted_and_predicted_as_well_as_published() -> None:
 
 def test_deviations_of_joints_are_what_is_left() -> None:
     estimate = ordinary_least_squares(simulated(0, 2000), BASE)
-    assert list(joint_deviations(estimate).values()) == pytest.approx(NOISE, rel=0.05)
+    assert [fit.rmse for fit in estimate.joints.values()] == pytest.approx(NOISE, rel=0.05)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from dynid.errors import DynidError, UnknownNameError
-from dynid.toml_lines import line_of
+from dynid.errors import FileProblemError, UnknownNameError
+from dynid.toml_files import line_of, parse_toml, read_toml_text
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e30, le=1e30)]
 Positive = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0, le=1e30)]
@@ -19,20 +18,8 @@ Count = Annotated[int, Field(strict=True, ge=1)]
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
-class ExperimentError(DynidError):
-    """An experiment file is not what it should be.
-
-    Attributes:
-        path: The file.
-        problem: What is wrong, what was expected and what to try.
-        line: The line, counted from 1, when known.
-    """
-
-    def __init__(self, path: Path | str, problem: str, line: int | None = None) -> None:
-        self.path = str(path)
-        self.problem = problem
-        self.line = line
-        super().__init__(f"{path}{'' if line is None else f', line {line}'}: {problem}")
+class ExperimentError(FileProblemError):
+    """An experiment file is not what it should be."""
 
 
 class _Table(BaseModel):
@@ -175,16 +162,8 @@ def read_experiment(path: Path, relative_to: Path | None = None, *, needs_logs: 
     Raises:
         ExperimentError: If the file cannot be read, or a key is unknown, missing or wrong; names the line.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise ExperimentError(path, f"cannot be read ({error.strerror or error}); check the path") from error
-    except UnicodeDecodeError as error:
-        raise ExperimentError(path, "is no text in UTF-8, as TOML files are; save it so") from error
-    try:
-        values = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ExperimentError(path, f"is not valid TOML: {error}") from error
+    text = read_toml_text(path, ExperimentError)
+    values = parse_toml(text, path, ExperimentError)
     try:
         return Experiment.model_validate(_with_paths(values, path, text, relative_to or path.parent, needs_logs))
     except ValidationError as error:

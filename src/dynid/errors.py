@@ -17,11 +17,11 @@ class DynidError(Exception):
     """Base of all errors that dynid raises on purpose; the command line turns it into exit status 2."""
 
 
-class RobotFileError(DynidError):
-    """A robot file cannot be read as a robot.
+class FileProblemError(DynidError):
+    """A file or folder is not what it should be.
 
     Attributes:
-        path: The file, or the name of the built-in robot.
+        path: The file or folder, or the name of what is built in.
         problem: What is wrong, what was expected and what to try.
         line: Line of the file (from 1) where it is wrong, when that is known.
     """
@@ -32,6 +32,10 @@ class RobotFileError(DynidError):
         self.line = line
         where = self.path if line is None else f"{self.path}, line {line}"
         super().__init__(f"{where}: {problem}")
+
+
+class RobotFileError(FileProblemError):
+    """A robot file cannot be read as a robot."""
 
 
 class UnknownNameError(DynidError):

@@ -15,7 +15,7 @@ from dynid import __version__
 from dynid.config import Experiment, read_experiment
 from dynid.data.chunks import Chunk
 from dynid.data.factors import Factors
-from dynid.errors import DynidError
+from dynid.errors import FileProblemError
 from dynid.estimation import Estimate
 from dynid.files import OutputError
 from dynid.findings import Finding
@@ -28,18 +28,8 @@ SCHEMA = "dynid-result-1"
 """What a result says of itself."""
 
 
-class ResultError(DynidError):
-    """A folder holds no result, or cannot take one.
-
-    Attributes:
-        path: The folder.
-        problem: What is wrong.
-    """
-
-    def __init__(self, path: Path, problem: str) -> None:
-        self.path = str(path)
-        self.problem = problem
-        super().__init__(f"{path}: {problem}")
+class ResultError(FileProblemError):
+    """A folder holds no result, or cannot take one."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,25 +19,15 @@ from typing import Any
 import numpy as np
 
 from dynid.arrays import Array, frozen
-from dynid.errors import DynidError, InvalidRequestError, UnknownNameError
+from dynid.errors import FileProblemError, InvalidRequestError, UnknownNameError
 from dynid.files import write_bytes
 
 SCHEMA = "dynid-factors-1"
 """What a file of factors says of itself."""
 
 
-class FactorsFileError(DynidError):
-    """A file holds no factors that can be read.
-
-    Attributes:
-        path: The file.
-        problem: What is wrong with it.
-    """
-
-    def __init__(self, path: Path, problem: str) -> None:
-        self.path = str(path)
-        self.problem = problem
-        super().__init__(f"{path}: {problem}; expected a file that dynid saved")
+class FactorsFileError(FileProblemError):
+    """A file holds no factors that can be read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,4 +229,4 @@ class Factors:
         except OSError as error:
             raise FactorsFileError(path, f"cannot be read ({error.strerror or error})") from error
         except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-            raise FactorsFileError(path, "holds no factors") from error
+            raise FactorsFileError(path, "holds no factors; expected a file that dynid saved") from error

@@ -2,14 +2,13 @@
 
 from dynid.estimation.essential import essential_parameters
 from dynid.estimation.estimate import Estimate, JointFit
-from dynid.estimation.least_squares import Prior, joint_deviations, ordinary_least_squares, weighted_least_squares
+from dynid.estimation.least_squares import Prior, ordinary_least_squares, weighted_least_squares
 
 __all__ = [
     "Estimate",
     "JointFit",
     "Prior",
     "essential_parameters",
-    "joint_deviations",
     "ordinary_least_squares",
     "weighted_least_squares",
 ]

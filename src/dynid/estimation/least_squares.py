@@ -138,11 +138,6 @@ def _weights(deviations: Mapping[str, float]) -> dict[str, float]:
     return {joint: 1.0 / max(deviation, floor or 1.0) for joint, deviation in deviations.items()}
 
 
-def joint_deviations(estimate: Estimate) -> dict[str, float]:
-    """Standard deviation of each joint's errors [N m or N], for weighing its rows."""
-    return {joint: fit.rmse for joint, fit in estimate.joints.items()}
-
-
 def _solution(factor: Factor) -> Array:
     """Least-squares solution of a factor that determines all of its parameters."""
     n = len(factor.names)

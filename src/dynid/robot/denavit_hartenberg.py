@@ -16,7 +16,6 @@ frame j. `docs/tables.md` describes every key.
 from __future__ import annotations
 
 import math
-import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -36,6 +35,7 @@ from dynid.robot.description import (
 from dynid.robot.frames import elementary_rotation, pose, rotation_from_rpy
 from dynid.robot.joints import JointDynamics, JointKind, Limits
 from dynid.robot.numbers import LARGEST, unlimited
+from dynid.toml_files import parse_toml, read_toml_text
 
 Finite = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-LARGEST, le=LARGEST)]
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -141,21 +141,12 @@ def read_table(path: Path) -> Description:
     Raises:
         RobotFileError: If the file cannot be read or is no valid table.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise RobotFileError(path, f"cannot be read ({error.strerror or error}); check it") from error
-    except UnicodeDecodeError as error:
-        raise RobotFileError(path, "is no text in UTF-8, as TOML files are; save it so") from error
-    return parse_table(text, str(path))
+    return parse_table(read_toml_text(path, RobotFileError), str(path))
 
 
 def parse_table(text: str, source: str) -> Description:
     """Read a robot table from text; `source` is named in errors."""
-    try:
-        values = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise RobotFileError(source, f"is not valid TOML: {error}") from error
+    values = parse_toml(text, source, RobotFileError)
     try:
         table = _Table.model_validate(values)
     except ValidationError as error:

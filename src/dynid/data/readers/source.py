@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from dynid.errors import DynidError
+from dynid.errors import FileProblemError
 
 
-class RecordingError(DynidError):
-    """A file of a recording cannot be used.
-
-    Attributes:
-        path: The file.
-        problem: What is wrong, where, and what to try.
-    """
-
-    def __init__(self, path: Path | str, problem: str) -> None:
-        self.path = str(path).encode(errors="replace").decode()  # names of files need not be text
-        self.problem = problem
-        super().__init__(f"{self.path}: {problem}")
+class RecordingError(FileProblemError):
+    """A file of a recording cannot be used."""
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,35 @@
-"""Where in a TOML file a key stands: Python's reader does not say."""
+"""TOML files: read with clear errors, and where in them a key stands, which Python's reader does not say."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dynid.errors import FileProblemError
 
 _HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?$")
 _KEY = re.compile(r"""^\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=""")
+
+
+def read_toml_text(path: Path, error_type: type[FileProblemError]) -> str:
+    """The text of a TOML file, without a byte-order mark; what is wrong with the file is raised as `error_type`."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise error_type(path, f"cannot be read ({error.strerror or error}); check the path") from error
+    except UnicodeDecodeError as error:
+        raise error_type(path, "is no text in UTF-8, as TOML files are; save it so") from error
+
+
+def parse_toml(text: str, source: Path | str, error_type: type[FileProblemError]) -> dict[str, Any]:
+    """The values of TOML text; what is wrong with it is raised as `error_type`, naming the source."""
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise error_type(source, f"is not valid TOML: {error}") from error
 
 
 def line_of(text: str, path: Sequence[str | int]) -> int | None:
