@@ -171,7 +171,8 @@ def identify(
     with _errors():
         from dynid.config import read_experiment
         from dynid.pipeline import identify as run
-        from dynid.result import check_free, earlier_logs, identification_data, load_result, save_result
+        from dynid.result import check_free, earlier_logs, load_result, save_result
+        from dynid.result_data import identification_data
 
         settings = read_experiment(experiment)
         if out is not None:

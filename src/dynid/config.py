@@ -124,6 +124,31 @@ class EstimationTable(_Table):
         return self
 
 
+Vector = tuple[Number, Number, Number]
+MassRange = NotNegative | tuple[NotNegative, NotNegative]
+
+
+class PhysicalTable(_Table):
+    """`[physical]`: links that can exist; masses [kg], centres of mass [m] in joint frames."""
+
+    fit: bool = True
+    prior: Literal["logdet", "euclidean", "none"] = "logdet"
+    weight: Annotated[float, Field(strict=True, ge=0.01, le=1e6)] | Literal["cross-validation"] = 1.0
+    reference: Name | None = None
+    total_mass: MassRange | None = None
+    masses: dict[str, MassRange] = {}
+    centres_of_mass: dict[str, tuple[Vector, Vector]] = {}
+    in_geometry: bool | tuple[Name, ...] = False
+
+    @model_validator(mode="after")
+    def _weighs_something(self) -> PhysicalTable:
+        if self.prior == "none" and (self.weight != 1.0 or self.reference is not None):
+            raise ValueError("prior = 'none' has neither a weight nor a reference; leave them out")
+        if not self.fit and self != PhysicalTable(fit=False):
+            raise ValueError("fit = false leaves physical links out, so the other keys have no effect")
+        return self
+
+
 class Experiment(_Table):
     """An experiment: the robot, what its joints add, its drives, logs, processing and estimation."""
 
@@ -136,6 +161,7 @@ class Experiment(_Table):
     log: tuple[LogTable, ...] = Field(min_length=1)
     processing: ProcessingTable = ProcessingTable()
     estimation: EstimationTable = EstimationTable()
+    physical: PhysicalTable = PhysicalTable()
 
     @model_validator(mode="after")
     def _counts_logs_once(self) -> Experiment:
@@ -178,7 +204,7 @@ def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path, nee
         if not isinstance(name, str) or (keep and name.startswith(keep)):
             return name
         expanded = os.path.expandvars(name)
-        if "$" in expanded and (needs_logs or where[0] == "robot"):
+        if "$" in expanded and (needs_logs or where[0] != "log"):
             problem = f"'{name}' uses an environment variable that is not set; set it, or write the path"
             raise ExperimentError(path, problem, line_of(text, where))
         return str(folder / Path(expanded))
@@ -186,6 +212,10 @@ def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path, nee
     values = dict(values)
     if "robot" in values:
         values["robot"] = whole(values["robot"], ("robot",), keep="builtin:")
+    physical = values.get("physical")
+    if isinstance(physical, dict) and "reference" in physical:
+        where = ("physical", "reference")
+        values["physical"] = {**physical, "reference": whole(physical["reference"], where, keep="builtin:")}
     logs = values.get("log")
     if isinstance(logs, list):
         values["log"] = [
@@ -212,6 +242,7 @@ _TABLES: dict[str, type[_Table]] = {
     "time": QuantityTable,
     "processing": ProcessingTable,
     "estimation": EstimationTable,
+    "physical": PhysicalTable,
 }
 
 

@@ -8,22 +8,36 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dynid.config import Experiment, LogTable, QuantityTable
-from dynid.data.chunks import Chunk
+from dynid.data.chunks import Chunk, split
 from dynid.data.drive import Drive
 from dynid.data.factors import Factors
 from dynid.data.processing import Processing, factors_of, processed
 from dynid.data.recording import Quantity, read_recording
 from dynid.errors import InvalidRequestError
-from dynid.estimation import Estimate, Prior, essential_parameters, ordinary_least_squares, weighted_least_squares
+from dynid.estimation import (
+    Estimate,
+    PhysicalEstimate,
+    Physics,
+    Prior,
+    cross_validated,
+    essential_parameters,
+    ordinary_least_squares,
+    physical_estimate,
+    weighted_least_squares,
+)
 from dynid.estimation.least_squares import NotIdentifiableError, merge_logs
 from dynid.findings import Finding, Severity
-from dynid.identification_findings import findings_on_estimate, findings_on_samples
+from dynid.identification_findings import findings_on_estimate, findings_on_physical, findings_on_samples
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.terms import parse_terms
+from dynid.physics import findings_on_references, physics_of
 from dynid.robot.loading import load_robot
 from dynid.robot.robot import Robot
 from dynid.threads import single_threaded_blas
+
+FOLDS = 5
+"""Parts of a log that cross-validation predicts in turn from the others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +49,7 @@ class Identification:
         logs: All that estimation needs of each log.
         estimate: Values with uncertainties.
         essential: The same for the essential ones of the parameters only.
+        physical: Links and joints that can exist; None where the experiment does without.
         findings: What users should know about the logs and the estimate.
         samples: Number of samples after processing.
         seconds: How long it took [s].
@@ -44,6 +59,7 @@ class Identification:
     logs: tuple[Factors, ...]
     estimate: Estimate
     essential: Estimate
+    physical: PhysicalEstimate | None
     findings: tuple[Finding, ...]
     samples: int
     seconds: float
@@ -52,7 +68,7 @@ class Identification:
 def identify(
     experiment: Experiment, progress: Callable[[str], None] = lambda _: None, earlier: Sequence[Factors] = ()
 ) -> Identification:
-    """Identify a robot's base parameters.
+    """Identify a robot's base parameters, and physical parameters of its links and joints.
 
     Args:
         experiment: The experiment.
@@ -64,8 +80,10 @@ def identify(
     model = model_of(experiment)
     base = find_base_parameters(model, known=experiment.known)
     processing = processing_of(experiment, model.robot)
+    physics = physics_of(experiment, model)
     findings: list[Finding] = list(base.findings())
     parts: list[Factors] = list(earlier)
+    folds: list[Factors] = list(earlier)
     samples = 0
     for k, log in enumerate(experiment.log, start=1):
         progress(f"Reading log {k} of {len(experiment.log)}")
@@ -74,18 +92,42 @@ def identify(
         samples += sum(map(len, segments))
         progress(f"Reducing log {k} of {len(experiment.log)}")
         parts.append(factors_of(model, segments, processing).weighted(log.weight))
+        if experiment.physical.weight == "cross-validation":
+            folds += [factors_of(model, part, processing).weighted(log.weight) for part in split(segments, FOLDS)]
     progress("Estimating")
     try:
         with single_threaded_blas():
             estimate = _estimate(experiment, parts, base)
             essential = essential_parameters(parts, base, experiment.estimation.essential_ratio)
+            physical = _physical(experiment, physics, base, parts, folds, estimate, progress)
     except NotIdentifiableError as error:
         noticed = next((f"{finding.subject}: {finding.text}" for finding in findings), "")
         raise NotIdentifiableError(error.names, error.rows, error.problem, noticed) from error
     findings += findings_on_estimate(estimate, model.robot)
+    if physical is not None:
+        findings += (*findings_on_references(physics, model), *findings_on_physical(physical, estimate))
     return Identification(
-        base, tuple(parts), estimate, essential, tuple(findings), samples, time.perf_counter() - start
+        base, tuple(parts), estimate, essential, physical, tuple(findings), samples, time.perf_counter() - start
     )
+
+
+def _physical(
+    experiment: Experiment,
+    physics: Physics,
+    base: BaseParameters,
+    logs: Sequence[Factors],
+    folds: Sequence[Factors],
+    estimate: Estimate,
+    progress: Callable[[str], None],
+) -> PhysicalEstimate | None:
+    if not experiment.physical.fit:
+        return None
+    method = experiment.estimation.method
+    if experiment.physical.weight == "cross-validation":
+        progress("Weighing the prior by cross-validation")
+        physics, _ = cross_validated(folds, base, physics, method)
+    progress("Making links physical")
+    return physical_estimate(logs, base, physics, estimate, method)
 
 
 def _estimate(experiment: Experiment, logs: Sequence[Factors], base: BaseParameters) -> Estimate:

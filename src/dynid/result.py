@@ -11,21 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dynid import __version__
+import numpy as np
+
 from dynid.config import Experiment, read_experiment
 from dynid.data.chunks import Chunk
 from dynid.data.factors import Factors
 from dynid.errors import FileProblemError
-from dynid.estimation import Estimate
 from dynid.files import OutputError
 from dynid.findings import Finding
 from dynid.identification_findings import findings_on_samples
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
 from dynid.pipeline import Identification, model_of, processing_of, segments_of
+from dynid.result_data import SCHEMA, identification_data
 from dynid.validation import validate
-
-SCHEMA = "dynid-result-1"
-"""What a result says of itself."""
 
 
 class ResultError(FileProblemError):
@@ -38,7 +36,7 @@ class Result:
 
     Attributes:
         experiment: The experiment that it came from.
-        data: What was found, as plain data: see `identification_data`.
+        data: What was found, as plain data: see `result_data.identification_data`.
         logs: The factors of each log.
         base: The base parameters, with their model and robot.
     """
@@ -49,54 +47,18 @@ class Result:
     base: BaseParameters
 
     @property
+    def physical_values(self) -> dict[str, float] | None:
+        """Values of all standard parameters of possible links and joints by name; None where none were fitted."""
+        physical = self.data["physical"]
+        if physical is None:
+            return None
+        of_links = [row for link in physical["links"] for row in link["parameters"]]
+        return {row["name"]: row["value"] for row in (*of_links, *physical["terms"])}
+
+    @property
     def values(self) -> dict[str, float]:
         """Values of the base parameters by name."""
         return {parameter["name"]: parameter["value"] for parameter in self.data["parameters"]}
-
-
-def identification_data(found: Identification, confidence: float = 0.95) -> dict[str, Any]:
-    """What an identification found, as plain data for JSON."""
-    return {
-        "schema": SCHEMA,
-        "version": __version__,
-        "robot": found.base.model.robot.name,
-        "parameters": _parameters(found.base, found.estimate, confidence),
-        "essential": _parameters(found.base, found.essential, confidence),
-        "essential_relative_error": found.essential.relative_error,
-        "confidence": confidence,
-        "condition_number": found.estimate.condition_number,
-        "relative_error": found.estimate.relative_error,
-        "joints": [{"name": joint, **vars(fit)} for joint, fit in found.estimate.joints.items()],
-        "known": dict(found.base.known),
-        "unidentifiable": list(found.base.no_effect),
-        "logs": len(found.logs),
-        "samples": found.samples,
-        "seconds": found.seconds,
-        "findings": [finding.to_dict() for finding in found.findings],
-    }
-
-
-def _parameters(base: BaseParameters, estimate: Estimate, confidence: float) -> list[dict[str, Any]]:
-    lower, upper = estimate.interval(confidence)
-    expressions = dict(zip(base.names, base.expressions, strict=True))
-    units = dict(zip(base.names, base.units, strict=True))
-    return [
-        {
-            "name": name,
-            "expression": expressions[name],
-            "unit": units[name],
-            "value": float(estimate.values[k]),
-            "std": float(estimate.deviations[k]),
-            "relative_std_percent": _finite(float(estimate.relative_deviations[k])),
-            "lower": float(lower[k]),
-            "upper": float(upper[k]),
-        }
-        for k, name in enumerate(estimate.names)
-    ]
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def save_result(
@@ -172,7 +134,25 @@ def load_result(folder: Path) -> Result:
     if set(values) != set(base.names) or not all(map(math.isfinite, values.values())):
         raise ResultError(folder, "its parameters are not those of its experiment; identify again")
     logs = tuple(Factors.load(folder / f"log_{k + 1}.factors") for k in range(count))
-    return Result(experiment, data, logs, base)
+    result = Result(experiment, data, logs, base)
+    _check_links(folder, result)
+    return result
+
+
+def _check_links(folder: Path, result: Result) -> None:
+    try:
+        values = result.physical_values
+        sound = values is None or (
+            list(values) == list(result.base.model.names) and all(map(_is_number, values.values()))
+        )
+    except (KeyError, TypeError, AttributeError):
+        sound = False
+    if not sound:
+        raise ResultError(folder, "its physical links are not those of its robot; identify again")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
 
 
 def require_same_model(result: Result, experiment: Experiment, path: Path) -> None:
@@ -224,12 +204,22 @@ def validate_result(result: Result, logs: Sequence[Path]) -> dict[str, Any]:
             findings += (*notes, *findings_on_samples(result.base.model, found))
     processing = processing_of(result.experiment.model_copy(update={"processing": used}), robot)
     validation = validate(result.base, result.values, segments, processing)
+    physical = result.physical_values
+    grouped = None if physical is None else _grouped(result.base, physical)
+    of_links = None if grouped is None else validate(result.base, grouped, segments, processing)
     return {
         "relative_error": validation.relative_error,
+        "physical_relative_error": None if of_links is None else of_links.relative_error,
         "samples": sum(map(len, segments)),
         "joints": [{"name": joint, **vars(prediction)} for joint, prediction in validation.joints.items()],
         "findings": [finding.to_dict() for finding in findings],
     }
+
+
+def _grouped(base: BaseParameters, values: Mapping[str, float]) -> dict[str, float]:
+    """Base parameters by name of standard ones."""
+    p = np.array([values[name] for name in base.model.names])
+    return dict(zip(base.names, base.to_base(p).tolist(), strict=True))
 
 
 def _with_file(experiment: Experiment, path: Path) -> Experiment:

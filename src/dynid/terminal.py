@@ -52,7 +52,7 @@ def show_inspection(inspection: Inspection) -> None:
 
 
 def show_identification(data: dict[str, Any], cutoff: float | None, out: Path | None, experiment: Path) -> None:
-    """Show what an experiment told; `data` is that of `result.identification_data`."""
+    """Show what an experiment told; `data` is that of `result_data.identification_data`."""
     output = Console()
     filtered = "unfiltered" if cutoff is None else f"low-passed at {cutoff:g} Hz"
     output.print(
@@ -82,6 +82,8 @@ def show_identification(data: dict[str, Any], cutoff: float | None, out: Path | 
     for joint in data["joints"]:
         joints.add_row(joint["name"], str(joint["rows"]), f"{joint['rmse']:.4g}", f"{joint['relative_error']:.4f}")
     output.print(joints)
+    if data["physical"] is not None:
+        _show_physical(output, data["physical"])
     output.print(
         f"{len(essential)} essential parameters alone: relative error {data['essential_relative_error']:.4f}.",
         highlight=False,
@@ -93,6 +95,35 @@ def show_identification(data: dict[str, Any], cutoff: float | None, out: Path | 
         else f"prove it on another log: dynid validate {out} OTHER.toml"
     )
     output.print(f"\nNext: {following}", highlight=False, markup=False)
+
+
+def _show_physical(output: Console, physical: dict[str, Any]) -> None:
+    """Show links that can exist, and which of their numbers the data tell."""
+    weight = "" if physical["prior"] == "none" else f" of weight {physical['weight']:g}"
+    output.print(
+        f"Physical links (prior: {physical['prior']}{weight}): relative error {physical['relative_error']:.4f}, "
+        f"{physical['total_mass']:.4g} kg in all.",
+        highlight=False,
+    )
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("link", overflow="fold")
+    for name in ("mass [kg]", "centre of mass [m]", "principal moments [kg m^2]"):
+        table.add_column(name, justify="right")
+    table.add_column("told by the data", overflow="fold")
+    for link in physical["links"]:
+        told = [row["name"] for row in link["parameters"] if row["source"] == "data"]
+        centre = " ".join(f"{x:.3f}" for x in link["centre_of_mass"])
+        moments = " ".join(f"{x:.2g}" for x in _principal_moments(link["inertia"]))
+        rest = "" if len(told) == len(link["parameters"]) else "; rest from the prior"
+        words = f"{', '.join(told)}{rest}" if told else "nothing alone: from the prior"
+        table.add_row(Text(link["name"]), f"{link['mass']:.4g}", centre, moments, words)
+    output.print(table)
+
+
+def _principal_moments(matrix: list[list[float]]) -> list[float]:
+    import numpy as np
+
+    return np.linalg.eigvalsh(matrix).tolist()
 
 
 def show_conversion(output_file: Path, robot: Robot, left_out: list[str]) -> None:
@@ -108,7 +139,11 @@ def show_conversion(output_file: Path, robot: Robot, left_out: list[str]) -> Non
 def show_validation(data: dict[str, Any]) -> None:
     """Show how well torques are predicted; `data` is that of `result.validate_result`."""
     output = Console()
-    output.print(f"Relative error on {data['samples']} samples: {data['relative_error']:.4f}.", highlight=False)
+    physical = data["physical_relative_error"]
+    with_links = "" if physical is None else f" ({physical:.4f} with physical links)"
+    output.print(
+        f"Relative error on {data['samples']} samples: {data['relative_error']:.4f}{with_links}.", highlight=False
+    )
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("joint", overflow="fold")
     for name in ("rows", "RMSE", "NRMSE", "R2", "relative error"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -51,6 +51,20 @@ class Samples(Protocol):
     def __iter__(self) -> Iterator[Chunk]:
         """Begin a pass."""
         ...
+
+
+def split(segments: Sequence[Chunk], parts: int) -> list[list[Chunk]]:
+    """Samples cut into parts of equal length, in their order."""
+    total = sum(map(len, segments))
+    ends = [total * (k + 1) // parts for k in range(parts)]
+    found: list[list[Chunk]] = [[] for _ in range(parts)]
+    passed = 0
+    for segment in segments:
+        for k, (first, last) in enumerate(zip([0, *ends], ends, strict=False)):
+            piece = segment[max(first - passed, 0) : max(last - passed, 0)]
+            found[k] += [piece] if len(piece) else []
+        passed += len(segment)
+    return [part for part in found if part]
 
 
 def checked(model: DynamicModel, chunk: Chunk) -> Chunk:

@@ -166,18 +166,24 @@ def _inverse_gram(factor: Factor) -> Array:
 
 def _estimate(factors: Factors, base: BaseParameters, whole: Factor, values: Array, covariance: Array) -> Estimate:
     found = dict(zip(whole.names, values.tolist(), strict=True)) | dict(base.known)
-    joints = {joint: _fit(factor, found) for joint, factor in factors.joints.items()}
-    errors = sum(fit.rmse**2 * fit.rows for fit in joints.values())
-    total = sum(factor.residual_squares(np.zeros(len(factor.names))) for factor in factors.joints.values())
+    joints, relative_error = joint_fits(factors, found)
     return Estimate(
         names=whole.names,
         values=values,
         covariance=covariance,
         freedom=whole.rows - len(values),
         joints=joints,
-        relative_error=float(np.sqrt(errors / total)) if total else 0.0,
+        relative_error=relative_error,
         condition_number=float(np.linalg.cond(whole.R)),
     )
+
+
+def joint_fits(factors: Factors, values: Mapping[str, float]) -> tuple[dict[str, JointFit], float]:
+    """How well parameters fit each joint, and the relative error over all; those without a value count as zero."""
+    joints = {joint: _fit(factor, values) for joint, factor in factors.joints.items()}
+    errors = sum(fit.rmse**2 * fit.rows for fit in joints.values())
+    total = sum(factor.residual_squares(np.zeros(len(factor.names))) for factor in factors.joints.values())
+    return joints, float(np.sqrt(errors / total)) if total else 0.0
 
 
 def _fit(factor: Factor, found: Mapping[str, float]) -> JointFit:

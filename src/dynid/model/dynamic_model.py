@@ -149,3 +149,21 @@ class DynamicModel:
         if p.shape != (len(self.names),):
             raise ShapeError("parameters", f"({len(self.names)},)", p.shape)
         return (self.regressor(q, v, a) @ p).T
+
+    def mass_matrices(self, q: object, parameters: Array | None = None) -> Array:
+        """Mass matrices M(q) [kg m^2, kg m or kg], with motors' inertia, of postures.
+
+        Args:
+            q: Positions, shape (samples, nq).
+            parameters: p, shape (parameters,); the robot file's when None.
+
+        Returns:
+            Array of shape (samples, rows, nv).
+        """
+        positions, _, _ = self.robot.states(q)
+        at_rest = self.inverse_dynamics(positions, parameters=parameters)
+        columns = []
+        for unit in np.eye(self.robot.nv):
+            accelerations = np.broadcast_to(unit, (len(positions), self.robot.nv))
+            columns.append(self.inverse_dynamics(positions, None, accelerations, parameters) - at_rest)
+        return np.stack(columns, axis=-1)

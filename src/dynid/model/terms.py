@@ -61,6 +61,15 @@ class Term(ABC):
             The row, the index of the parameter among the term's, and the values, shape (samples,).
         """
 
+    def quadratic_forms(self, robot: Robot) -> Iterator[tuple[str, int, int, str]]:
+        """Elements of matrices over the joints that cannot be negative, such as the power of friction.
+
+        Yields:
+            The form's name, the numbers of two joints (the same one on the diagonal), and the parameter that stands
+            there. Elements of several terms make up one form, and it must be positive semidefinite.
+        """
+        yield from ()
+
     def columns(self, robot: Robot, q: Array, v: Array, a: Array) -> Array:
         """Torque per unit of each parameter, shape (nv, samples, parameters); arguments as `entries`."""
         W = np.zeros((robot.nv, len(q), len(self.parameters(robot))))
@@ -81,6 +90,8 @@ class JointTerm(Term):
 
     symbols: ClassVar[tuple[str, ...]]
     units: ClassVar[tuple[str, ...]]
+    forms: ClassVar[tuple[str, ...]] = ()
+    """For terms that cannot be negative, the name of each symbol's quadratic form."""
 
     def __init__(self, joints: Sequence[str | int] | None = None) -> None:
         self.joints = None if joints is None else tuple(joints)
@@ -110,6 +121,12 @@ class JointTerm(Term):
                 yield row, column, values
                 column += 1
 
+    def quadratic_forms(self, robot: Robot) -> Iterator[tuple[str, int, int, str]]:
+        """The symbols that cannot be negative, on the diagonals of their forms."""
+        for joint in self._joints_of(robot):
+            for form, symbol in zip(self.forms, self.symbols, strict=False):
+                yield form, joint.number, joint.number, f"{symbol}{joint.number}"
+
     def _joints_of(self, robot: Robot) -> list[Joint]:
         if self.joints is None:
             return [joint for joint in robot.independent_joints if joint.kind.nv == 1]
@@ -121,6 +138,7 @@ class Viscous(JointTerm):
 
     symbols = ("fv",)
     units = ("N m s/rad",)
+    forms = ("viscous",)
     needs = frozenset("v")
 
     def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
@@ -137,6 +155,7 @@ class Coulomb(JointTerm):
 
     symbols = ("fs",)
     units = ("N m",)
+    forms = ("coulomb",)
     needs = frozenset("v")
 
     def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
@@ -156,6 +175,7 @@ class AsymmetricCoulomb(JointTerm):
 
     symbols = ("fsp", "fsn")
     units = ("N m", "N m")
+    forms = ("coulomb", "coulomb backwards")
     needs = frozenset("v")
 
     def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
@@ -183,6 +203,7 @@ class Armature(JointTerm):
 
     symbols = ("Ia",)
     units = ("kg m^2",)
+    forms = ("motor inertia",)
     needs = frozenset("a")
 
     def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
@@ -248,6 +269,13 @@ class Coupling(Term):
             yield row, 0, a[:, other]
             yield row, 1, v[:, other]
             yield row, 2, share * direction
+
+    def quadratic_forms(self, robot: Robot) -> Iterator[tuple[str, int, int, str]]:
+        """Iam and fvm beside the diagonals of motor inertia and viscous friction; fsm by itself."""
+        i, j = (joint.number for joint in self._pair(robot))
+        yield "motor inertia", i, j, f"Iam{j}"
+        yield "viscous", i, j, f"fvm{j}"
+        yield "coulomb of couplings", j, j, f"fsm{j}"
 
     def _pair(self, robot: Robot) -> tuple[Joint, Joint]:
         first, second = _single(robot, self.first), _single(robot, self.second)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from pathlib import Path
@@ -40,15 +41,36 @@ def bounds(body: BodyDescription, *, complete: bool = False) -> Array | None:
     return np.stack([corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)])
 
 
+def outline(body: BodyDescription) -> Array | None:
+    """Points [m] in the body's own frame whose convex hull holds the body, shape (points, 3).
+
+    Meshes give their vertices, other shapes the corners of the smallest box around them in their own frame.
+
+    Returns:
+        The points; None if the size of one of its shapes is not known, or it has none.
+    """
+    points = [_outline_of_shape(geometry) for geometry in body.geometry]
+    known = [p for p in points if p is not None]
+    return np.concatenate(known) if known and len(known) == len(points) else None
+
+
+def _outline_of_shape(geometry: Geometry) -> Array | None:
+    R, centre = geometry.placement[:3, :3], geometry.placement[:3, 3]
+    if geometry.shape == "mesh":
+        vertices = _vertices(geometry.mesh)
+        return None if vertices is None else (vertices * np.array(geometry.size)) @ R.T + centre
+    reach = _reach(geometry.shape, geometry.size, np.eye(3))
+    if reach is None:
+        return None
+    return (np.array(list(itertools.product((-1.0, 1.0), repeat=3))) * reach) @ R.T + centre
+
+
 def _bounds_of_shape(geometry: Geometry) -> Array | None:
     """Box (2, 3) around one shape, or None when its size is not known."""
     R, centre = geometry.placement[:3, :3], geometry.placement[:3, 3]
     if geometry.shape == "mesh":
-        vertices = _vertices(geometry.mesh)
-        if vertices is None:
-            return None
-        placed = (vertices * np.array(geometry.size)) @ R.T + centre
-        return np.stack([placed.min(axis=0), placed.max(axis=0)])
+        placed = _outline_of_shape(geometry)
+        return None if placed is None else np.stack([placed.min(axis=0), placed.max(axis=0)])
     reach = _reach(geometry.shape, geometry.size, R)
     return None if reach is None else np.stack([centre - reach, centre + reach])
 

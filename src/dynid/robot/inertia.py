@@ -111,6 +111,11 @@ def from_pseudo_inertia(J: Array) -> Array:
     return from_moments(float(J[3, 3]), J[:3, 3], np.trace(Sigma) * np.eye(3) - Sigma)
 
 
+def pseudo_inertia_basis() -> Array:
+    """Pseudo-inertias of unit parameters: `J = sum_k p[k] * basis[k]`; shape (10, 4, 4)."""
+    return np.array([to_pseudo_inertia(unit) for unit in np.eye(SIZE)])
+
+
 def moved(parameters: Array, placement: Array) -> Array:
     """The same body, seen from another frame.
 

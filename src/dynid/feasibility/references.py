@@ -1,0 +1,118 @@
+"""Bodies that links are expected to be like: the robot file's, or, where no file says anything, plain ones.
+
+They serve as priors, and as the scale of each link's numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.errors import InvalidRequestError, UnknownNameError
+from dynid.model.dynamic_model import DynamicModel
+from dynid.robot import inertia
+from dynid.robot.robot import Robot
+
+DENSITY = 2000.0
+"""Of plain bodies [kg/m^3]: links of arms, with motors and gears, come near it."""
+
+SLENDERNESS = 0.2
+"""Radius of plain bodies in parts of their length."""
+
+SMALLEST_RADIUS = 0.08
+"""Radius of plain bodies at least, in parts of the robot's reach (or of 1 m, where all joints are in one place)."""
+
+THINNEST = 1e-3
+"""A reference whose pseudo-inertia is below this part of a plain body's, in some direction, is made so thick there."""
+
+
+class Origin(StrEnum):
+    """Where a reference comes from."""
+
+    FILE = "file"
+    """The robot file."""
+    MENDED = "file, made possible"
+    """The robot file, but the body was impossible, or all but flat, and was changed until it was possible."""
+    PLAIN = "plain body"
+    """No file says anything: a rounded rod along the link."""
+    MASSLESS = "massless"
+    """The file gives inertia to other links, and none to this one: it is a frame without mass."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """What a link is expected to be like.
+
+    Attributes:
+        link: Index of the link.
+        parameters: Its 10-vector about the joint frame, shape (10,); strictly physical, but for massless links.
+        origin: Where it comes from.
+    """
+
+    link: int
+    parameters: Array
+    origin: Origin
+
+
+def references(robot: Robot) -> tuple[Reference, ...]:
+    """The reference of every solid link of a robot."""
+    informed = any(robot.links[i].has_inertia and robot.links[i].parameters.any() for i in robot.solid_links)
+    return tuple(_reference(robot, i, informed) for i in robot.solid_links)
+
+
+def _reference(robot: Robot, i: int, informed: bool) -> Reference:
+    stated, plain = robot.links[i].parameters, plain_body(robot, i)
+    if not stated.any():
+        massless = Reference(i, np.zeros(inertia.SIZE), Origin.MASSLESS)
+        return massless if informed else Reference(i, plain, Origin.PLAIN)
+    L = np.linalg.cholesky(inertia.to_pseudo_inertia(plain))
+    K = np.linalg.solve(L, np.linalg.solve(L, inertia.to_pseudo_inertia(stated)).T)
+    sizes, axes = np.linalg.eigh(0.5 * (K + K.T))
+    if sizes[0] >= THINNEST * sizes[-1]:
+        return Reference(i, stated, Origin.FILE)
+    thick = np.maximum(sizes, THINNEST * max(sizes[-1], THINNEST))
+    mended = inertia.from_pseudo_inertia(L @ (axes * thick) @ axes.T @ L.T)
+    # Thin bodies, such as rods, are possible as they are: only the scale of the numbers needs the mended one.
+    return Reference(i, mended, Origin.FILE if inertia.is_physical(stated) else Origin.MENDED)
+
+
+def plain_body(robot: Robot, i: int) -> Array:
+    """A rounded rod of even density from a link's joint to the farthest joint or frame on it, shape (10,)."""
+    ends = [joint.placement[:3, 3] for joint in robot.joints if joint.parent == i]
+    ends += [body.placement[:3, 3] for body in robot.links[i].bodies]
+    end = max(ends, key=lambda point: float(np.linalg.norm(point)), default=np.zeros(3))
+    length = float(np.linalg.norm(end))
+    reach = sum(float(np.linalg.norm(joint.placement[:3, 3])) for joint in robot.joints)
+    radius = max(SLENDERNESS * length, SMALLEST_RADIUS * (reach or 1.0))
+    mass = DENSITY * np.pi * radius**2 * (length + 4.0 / 3.0 * radius)
+    Sigma = mass * (np.outer(end, end) / 12.0 + radius**2 / 5.0 * np.eye(3))
+    return inertia.from_mass_com_inertia(mass, end / 2.0, np.trace(Sigma) * np.eye(3) - Sigma)
+
+
+def require_same_links(model: DynamicModel, other: Robot) -> None:
+    """Refuse another robot's file as the reference of a model.
+
+    Raises:
+        UnknownNameError: If it lacks one of the model's links.
+        InvalidRequestError: If one of its joints stands or points elsewhere.
+    """
+    robot = model.robot
+    theirs = {link.name: k for k, link in enumerate(other.links)}
+    for i in robot.solid_links:
+        name = robot.links[i].name
+        if name not in theirs:
+            raise UnknownNameError("link", name, theirs, f" in the prior's robot '{other.name}'")
+    mine = [(joint.name, joint.parent, joint.kind.nv) for joint in robot.joints]
+    if mine != [(joint.name, joint.parent, joint.kind.nv) for joint in other.joints]:
+        raise InvalidRequestError(
+            f"the prior's robot '{other.name}' has other joints than '{robot.name}'; give a file of the same robot"
+        )
+    for ours, its in zip(robot.joints, other.joints, strict=True):
+        if not (np.allclose(ours.placement, its.placement, atol=1e-3) and np.allclose(ours.axis, its.axis, atol=1e-3)):
+            raise InvalidRequestError(
+                f"joint '{ours.name}' stands or points elsewhere in the prior's robot '{other.name}' than in "
+                f"'{robot.name}'; links can only be compared in the same frames"
+            )

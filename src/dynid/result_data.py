@@ -1,0 +1,106 @@
+"""What an identification found, as plain data for JSON, tables and reports."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dynid import __version__
+from dynid.estimation import Estimate, PhysicalEstimate
+from dynid.model.base_parameters import BaseParameters
+from dynid.pipeline import Identification
+from dynid.robot import inertia
+
+SCHEMA = "dynid-result-2"
+"""What a result says of itself."""
+
+FROM_THE_PRIOR = "from the prior"
+"""What is said of a parameter that the data do not tell."""
+
+
+def identification_data(found: Identification, confidence: float = 0.95) -> dict[str, Any]:
+    """What an identification found, as plain data for JSON."""
+    return {
+        "schema": SCHEMA,
+        "version": __version__,
+        "robot": found.base.model.robot.name,
+        "parameters": _parameters(found.base, found.estimate, confidence),
+        "essential": _parameters(found.base, found.essential, confidence),
+        "essential_relative_error": found.essential.relative_error,
+        "confidence": confidence,
+        "condition_number": found.estimate.condition_number,
+        "relative_error": found.estimate.relative_error,
+        "joints": [{"name": joint, **vars(fit)} for joint, fit in found.estimate.joints.items()],
+        "physical": None if found.physical is None else _physical(found.physical),
+        "known": dict(found.base.known),
+        "unidentifiable": list(found.base.no_effect),
+        "logs": len(found.logs),
+        "samples": found.samples,
+        "seconds": found.seconds,
+        "findings": [finding.to_dict() for finding in found.findings],
+    }
+
+
+def _parameters(base: BaseParameters, estimate: Estimate, confidence: float) -> list[dict[str, Any]]:
+    lower, upper = estimate.interval(confidence)
+    expressions = dict(zip(base.names, base.expressions, strict=True))
+    units = dict(zip(base.names, base.units, strict=True))
+    return [
+        {
+            "name": name,
+            "expression": expressions[name],
+            "unit": units[name],
+            "value": float(estimate.values[k]),
+            "std": float(estimate.deviations[k]),
+            "relative_std_percent": _finite(float(estimate.relative_deviations[k])),
+            "lower": float(lower[k]),
+            "upper": float(upper[k]),
+        }
+        for k, name in enumerate(estimate.names)
+    ]
+
+
+def _physical(physical: PhysicalEstimate) -> dict[str, Any]:
+    """Links that can exist: mass [kg], centre of mass [m] and inertia about it [kg m^2], in joint frames."""
+    model = physical.base.model
+    rows = [
+        {
+            "name": parameter.name,
+            "value": float(value),
+            "std": _finite(float(deviation)),
+            "source": "data" if math.isfinite(deviation) else FROM_THE_PRIOR,
+            "unit": parameter.unit,
+            "owner": parameter.owner,
+        }
+        for parameter, value, deviation in zip(model.parameters, physical.parameters, physical.deviations, strict=True)
+    ]
+    links = []
+    for k, reference in enumerate(physical.references):
+        mass, com, matrix = inertia.to_mass_com_inertia(physical.parameters[10 * k : 10 * k + 10])
+        links.append(
+            {
+                "name": model.robot.links[reference.link].name,
+                "joint": model.robot.joints[reference.link].name,
+                "mass": mass,
+                "centre_of_mass": np.nan_to_num(com).tolist(),
+                "inertia": matrix.tolist(),
+                "reference": reference.origin.value,
+                "parameters": rows[10 * k : 10 * k + 10],
+            }
+        )
+    return {
+        "relative_error": physical.relative_error,
+        "prior": physical.prior.kind.value,
+        "weight": physical.prior.weight,
+        "total_mass": sum(link["mass"] for link in links),
+        "links": links,
+        "terms": rows[10 * len(links) :],
+        "joints": [{"name": joint, **vars(fit)} for joint, fit in physical.joints.items()],
+        "seconds": physical.seconds,
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

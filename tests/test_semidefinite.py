@@ -1,0 +1,318 @@
+"""Physical fits: as good as unconstrained ones when the truth is physical, and possible always."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from dynid import DynamicModel, find_base_parameters, load_robot
+from dynid.arrays import Array, frozen
+from dynid.data import Chunk, Factors, factorise
+from dynid.errors import InvalidRequestError, UnknownNameError
+from dynid.estimation import Physics, physical_estimate, weighted_least_squares
+from dynid.estimation.physical import cross_validated, weighed
+from dynid.feasibility import constraints as conditions
+from dynid.feasibility.references import Origin, plain_body, references, require_same_links
+from dynid.feasibility.semidefinite import ConflictError, LinkPrior, PriorKind, Problem, fit
+from dynid.identification_findings import definite_share
+from dynid.model.sampling import random_states
+from dynid.model.terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, Offset, Spring, Viscous
+from dynid.robot import inertia
+from dynid.robot.assembly import assemble
+from dynid.robot.description import Description
+from dynid.robot.joints import JointKind
+from dynid.robot.robot import Robot
+from tests.strategies import SINGLE, descriptions, random_inertia
+
+cp: Any = importlib.import_module("cvxpy")  # its types are no help
+kinds = (*SINGLE, JointKind.FIXED)
+
+
+def is_possible(p: Array) -> bool:
+    """Mass, centre of mass and principal moments by themselves, not by our pseudo-inertia."""
+    m, h = p[0], p[1:4]
+    about_origin = np.array([[p[4], p[5], p[7]], [p[5], p[6], p[8]], [p[7], p[8], p[9]]])
+    c = h / m
+    about_com = about_origin - m * (c @ c * np.eye(3) - np.outer(c, c))
+    first, second, third = np.linalg.eigvalsh(about_com)
+    return m > 0.0 and first > 0.0 and first + second > third
+
+
+def with_other_bodies(description: Description, rng: np.random.Generator) -> Robot:
+    """The same robot with bodies that are up to half as heavy again, elsewhere and of other shape."""
+    bodies = tuple(
+        body
+        if body.inertia is None
+        else replace(body, inertia=frozen(body.inertia * rng.uniform(0.5, 1.5) + 0.3 * random_inertia(rng)))
+        for body in description.bodies
+    )
+    return assemble(replace(description, bodies=bodies))
+
+
+def data(model: DynamicModel, p: Array, samples: int, noise: float, rng: np.random.Generator) -> Factors:
+    """Factors of random states with torques of parameters p, and white noise in parts of each joint's torque."""
+    q, v, a = random_states(model, samples, rng)
+    torque = model.inverse_dynamics(q, v, a, p)
+    torque += noise * np.sqrt((torque**2).mean(axis=0)) * rng.normal(size=torque.shape)
+    return factorise(model, [Chunk(q, v, a, torque)])
+
+
+@given(descriptions(kinds, max_joints=5), st.sampled_from(list(PriorKind)))
+@settings(max_examples=40)
+def test_exact_torques_of_random_robots_give_possible_links_that_predict_them(
+    description: Description, kind: PriorKind
+) -> None:
+    rng = np.random.default_rng(0)
+    robot = assemble(description)
+    model = DynamicModel(robot, [Viscous(), Coulomb(), Armature()])
+    base = find_base_parameters(model)
+    assume(robot.parameters.any())
+    truth = np.nan_to_num(model.reference)
+    logs = [data(model, truth, 200, 0.0, rng)]
+    physics = Physics(references(with_other_bodies(description, rng)), LinkPrior(kind))
+    found = physical_estimate(logs, base, physics, weighted_least_squares(logs, base))
+    q, v, a = random_states(model, 50, rng)
+    wanted, predicted = (model.inverse_dynamics(q, v, a, p) for p in (truth, found.parameters))
+    assert np.linalg.norm(predicted - wanted) <= 1e-6 * np.linalg.norm(wanted)
+    for k, reference in enumerate(physics.references):
+        own = found.parameters[10 * k : 10 * k + 10]
+        assert is_possible(own) if reference.origin is not Origin.MASSLESS else not own.any()
+    assert (found.parameters[10 * len(physics.references) :] >= -1e-9).all()
+
+
+@given(descriptions(SINGLE, max_joints=4))
+@settings(max_examples=8)
+def test_noise_costs_at_most_one_percent_when_the_truth_is_possible(description: Description) -> None:
+    rng = np.random.default_rng(1)
+    model = DynamicModel(assemble(description), [Viscous(), Coulomb()])
+    base = find_base_parameters(model)
+    samples = -(-1000 * len(base) // model.robot.nv)
+    logs = [data(model, np.nan_to_num(model.reference), samples, 0.05, rng)]
+    estimate = weighted_least_squares(logs, base)
+    physics = Physics(references(with_other_bodies(description, rng)), LinkPrior())
+    found = physical_estimate(logs, base, physics, estimate)
+    assert found.relative_error <= 1.01 * estimate.relative_error
+
+
+UR5 = DynamicModel(load_robot("builtin:ur5"), [Viscous(), Coulomb(), Armature(), Offset()])
+BASE = find_base_parameters(UR5)
+
+
+def truth(model: DynamicModel) -> Array:
+    """The robot file's parameters, with plausible ones where it says nothing."""
+    rng = np.random.default_rng(3)
+    return np.where(np.isnan(model.reference), rng.uniform(0.1, 1.0, len(model.names)), model.reference)
+
+
+def test_the_optimum_with_each_prior_is_cvxpys() -> None:
+    model = DynamicModel(load_robot("builtin:two_link"), [Viscous(), Armature()])
+    base = find_base_parameters(model)
+    # Negative friction and far too much noise, so that constraints matter.
+    p = truth(model).copy()
+    p[model.names.index("fv1")] = -0.2
+    factor = weighed([data(model, p, 40, 0.5, np.random.default_rng(5))], base)
+    expected = references(model.robot)
+    for kind in PriorKind:
+        problem = Problem(factor, base, expected, LinkPrior(kind, 0.7), tuple(conditions.of_terms(model)))
+        assert objective(problem, fit(problem)) == pytest.approx(reference_optimum(problem), abs=3e-4, rel=1e-6)
+
+
+def objective(problem: Problem, p: Array) -> float:
+    """The objective that the module states, without its tie-breakers."""
+    value = float(np.sum((problem.factor.R @ problem.base.regrouping @ p - problem.factor.z) ** 2))
+    for k, reference in enumerate(problem.references):
+        J, J0 = (inertia.to_pseudo_inertia(x) for x in (p[10 * k : 10 * k + 10], reference.parameters))
+        X = np.linalg.solve(J0, J)
+        if problem.prior.kind is PriorKind.LOG_DET:
+            value += problem.prior.weight * (np.trace(X) - np.log(np.linalg.det(X)) - 4.0)
+        if problem.prior.kind is PriorKind.EUCLIDEAN:
+            r = np.sqrt(np.trace(J0[:3, :3]) / J0[3, 3])
+            scale = J0[3, 3] * np.array([1.0] + [r] * 3 + [r**2] * 6)
+            value += problem.prior.weight * np.sum(((p[10 * k : 10 * k + 10] - reference.parameters) / scale) ** 2)
+    expected = problem.base.model.reference[10 * len(problem.references) :]
+    if problem.prior.kind is not PriorKind.NONE:
+        for k, e in enumerate(expected):
+            if np.isfinite(e) and e != 0.0:
+                value += problem.prior.weight * (p[10 * len(problem.references) + k] / e - 1.0) ** 2
+    return value
+
+
+def reference_optimum(problem: Problem) -> float:
+    """The same program, written in CVXPY from its statement."""
+    names = problem.base.model.names
+    p = cp.Variable(len(names))
+    cost = cp.sum_squares(problem.factor.R @ problem.base.regrouping @ p - problem.factor.z)
+    holds = [p[k] >= 0 for k, name in enumerate(names) if name.startswith(("fv", "Ia"))]
+    basis = inertia.pseudo_inertia_basis()
+    for k, reference in enumerate(problem.references):
+        J0 = inertia.to_pseudo_inertia(reference.parameters)
+        L = np.linalg.inv(np.linalg.cholesky(J0))
+        X = sum(p[10 * k + i] * (L @ basis[i] @ L.T) for i in range(10))
+        holds.append(X >> 0)
+        if problem.prior.kind is PriorKind.LOG_DET:
+            cost += problem.prior.weight * (cp.trace(X) - cp.log_det(X) - 4.0)
+        if problem.prior.kind is PriorKind.EUCLIDEAN:
+            r = np.sqrt(np.trace(J0[:3, :3]) / J0[3, 3])
+            scale = J0[3, 3] * np.array([1.0] + [r] * 3 + [r**2] * 6)
+            cost += problem.prior.weight * cp.sum_squares((p[10 * k : 10 * k + 10] - reference.parameters) / scale)
+    first = 10 * len(problem.references)
+    if problem.prior.kind is not PriorKind.NONE:
+        for k, e in enumerate(problem.base.model.reference[first:]):
+            if np.isfinite(e) and e != 0.0:
+                cost += problem.prior.weight * cp.square(p[first + k] / e - 1.0)
+    return float(cp.Problem(cp.Minimize(cost), holds).solve(solver=cp.CLARABEL))
+
+
+def test_what_the_data_tell_has_a_deviation_and_the_rest_comes_from_the_prior() -> None:
+    logs = [data(UR5, truth(UR5), 2000, 0.01, np.random.default_rng(0))]
+    estimate = weighted_least_squares(logs, BASE)
+    found = physical_estimate(logs, BASE, Physics(references(UR5.robot), LinkPrior()), estimate)
+    told = {name for name in UR5.names if found.is_from_data(name)}
+    alone = {next(iter(group)) for group in BASE.groups if len(group) == 1}
+    assert told <= alone
+    assert {"fv1", "fs3", "off6", "my6"} <= told
+    assert not told & {"m1", "m3", "Ia1", "Izz1"}
+    for name in told:
+        k, b = UR5.names.index(name), estimate.names.index(name)
+        assert found.deviations[k] == pytest.approx(estimate.deviations[b])
+        assert abs(found.parameters[k] - truth(UR5)[k]) < 5.0 * found.deviations[k] + 1e-9
+
+
+def test_mass_matrices_of_physical_links_are_positive_definite() -> None:
+    logs = [data(UR5, truth(UR5), 60, 0.3, np.random.default_rng(0))]
+    estimate = weighted_least_squares(logs, BASE)
+    found = physical_estimate(logs, BASE, Physics(references(UR5.robot), LinkPrior()), estimate)
+    assert definite_share(BASE, found.parameters, 2000) == 1.0
+    assert definite_share(BASE, BASE.to_standard(estimate.values), 2000) < 1.0
+
+
+def test_user_constraints_hold() -> None:
+    model, base = UR5, BASE
+    links = [model.robot.links[i].name for i in model.robot.solid_links]
+    logs = [data(model, truth(model), 500, 0.02, np.random.default_rng(0))]
+    stated = (
+        *conditions.total_mass(model, (20.0, 20.0)),
+        *conditions.mass(model, links[1], (9.0, 9.5)),
+        *conditions.centre_of_mass(model, links[2], (-0.1, -0.1, -0.1), (0.1, 0.1, 0.1)),
+    )
+    physics = Physics(references(model.robot), LinkPrior(PriorKind.NONE), stated)
+    p = physical_estimate(logs, base, physics, weighted_least_squares(logs, base)).parameters
+    assert p[:60:10].sum() == pytest.approx(20.0, abs=1e-5)
+    assert 9.0 - 1e-5 <= p[10] <= 9.5 + 1e-5
+    assert (np.abs(p[21:24]) <= 0.1 * p[20] + 1e-5).all()
+
+
+def test_known_values_are_kept() -> None:
+    base = find_base_parameters(UR5, known={"m2": 8.0, "Ixx3": 0.3})
+    logs = [data(UR5, truth(UR5), 500, 0.02, np.random.default_rng(0))]
+    found = physical_estimate(
+        logs, base, Physics(references(UR5.robot), LinkPrior()), weighted_least_squares(logs, base)
+    )
+    assert found.values["m2"] == pytest.approx(8.0, abs=1e-6)
+    assert found.values["Ixx3"] == pytest.approx(0.3, abs=1e-6)
+
+
+def test_constraints_that_exclude_each_other_are_named_and_no_others() -> None:
+    links = [UR5.robot.links[i].name for i in UR5.robot.solid_links]
+    logs = [data(UR5, truth(UR5), 100, 0.02, np.random.default_rng(0))]
+    stated = (
+        *conditions.total_mass(UR5, (1.0, 4.0)),
+        *conditions.mass(UR5, links[0], (0.0, 9.0)),
+        *conditions.mass(UR5, links[1], (5.0, 6.0)),
+        *conditions.centre_of_mass(UR5, links[2], (-1.0, -1.0, -1.0), (1.0, 1.0, 1.0)),
+    )
+    physics = Physics(references(UR5.robot), LinkPrior(), stated)
+    with pytest.raises(ConflictError, match="exclude each other") as error:
+        physical_estimate(logs, BASE, physics, weighted_least_squares(logs, BASE))
+    assert error.value.labels == ("total_mass = [1, 4]", f"masses.{links[1]} = [5, 6]")
+
+
+def test_known_values_that_no_body_has_are_named() -> None:
+    base = find_base_parameters(UR5, known={"m2": -1.0})
+    logs = [data(UR5, truth(UR5), 100, 0.02, np.random.default_rng(0))]
+    with pytest.raises(ConflictError, match=r"known\.m2 = -1 cannot hold for any possible body"):
+        physical_estimate(logs, base, Physics(references(UR5.robot), LinkPrior()), weighted_least_squares(logs, base))
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda m: conditions.mass(m, "link_9", (0, 1)), "no moving link 'link_9'"),
+        (lambda m: conditions.total_mass(m, (3.0, 2.0)), "range is empty"),
+        (lambda m: conditions.centre_of_mass(m, m.robot.links[0].name, (1, 0, 0), (0, 1, 1)), "lower corner"),
+        (lambda m: conditions.centre_of_mass_in_geometry(m, m.robot.links[0].name), "nothing of the size"),
+    ],
+)
+def test_constraints_that_make_no_sense_are_errors(make, words: str) -> None:
+    with pytest.raises((InvalidRequestError, UnknownNameError), match=words):
+        make(UR5)
+
+
+def test_coupled_motors_have_a_matrix_that_is_not_negative() -> None:
+    robot = load_robot("builtin:tx40")
+    terms = [Armature(), Viscous(), Coulomb(), AsymmetricCoulomb([1]), Spring([2]), Coupling("joint_5", "joint_6")]
+    model = DynamicModel(robot, terms)
+    p = np.random.default_rng(0).normal(size=len(model.names))
+    values = dict(zip(model.names, p, strict=True))
+    found = conditions.of_terms(model)
+    squares = [c for c in found if len(c.offset) == 3]
+    singles = {model.names[int(np.flatnonzero(c.rows[0])[0])] for c in found if len(c.offset) == 1}
+    assert len(squares) == 2
+    for names in (("Ia5", "Iam6", "Ia6"), ("fv5", "fvm6", "fv6")):
+        wanted = [values[names[0]], np.sqrt(2.0) * values[names[1]], values[names[2]]]
+        assert any(np.allclose(square.rows @ p, wanted) for square in squares)
+    assert {"Ia1", "fv2", "fs5", "fs6", "fsm6", "fsp1", "fsn1"} <= singles
+    assert not singles & {"k2", "Iam6", "fvm6", "Ia5", "fv6"}
+
+
+def test_a_coupling_without_motor_inertia_leaves_that_matrix_out() -> None:
+    model = DynamicModel(load_robot("builtin:tx40"), [Coupling("joint_5", "joint_6")])
+    assert [len(constraint.offset) for constraint in conditions.of_terms(model)] == [1]
+
+
+def test_cross_validation_prefers_a_prior_that_is_right_and_shuns_one_that_is_wrong() -> None:
+    rng = np.random.default_rng(2)
+    model = DynamicModel(UR5.robot)
+    base = find_base_parameters(model)
+    folds = [data(model, model.reference, 20, 0.3, rng) for _ in range(4)]
+    right = references(model.robot)
+    wrong = tuple(replace(r, parameters=8.0 * r.parameters) for r in right)
+    chosen = [cross_validated(folds, base, Physics(r, LinkPrior()))[0].prior.weight for r in (right, wrong)]
+    assert chosen[0] > chosen[1]
+
+
+def test_references_are_the_files_bodies_or_plain_ones() -> None:
+    assert {r.origin for r in references(UR5.robot)} == {Origin.FILE}
+    assert all(np.array_equal(r.parameters, UR5.robot.links[r.link].parameters) for r in references(UR5.robot))
+    bare = load_robot("builtin:tx40")
+    assert {r.origin for r in references(bare)} == {Origin.PLAIN}
+    assert all(is_possible(r.parameters) for r in references(bare))
+    assert all(is_possible(plain_body(UR5.robot, i)) for i in range(6))
+
+
+@given(descriptions(kinds))
+def test_every_link_with_mass_has_a_strictly_possible_reference(description: Description) -> None:
+    robot = assemble(description)
+    for reference in references(robot):
+        assert reference.origin is Origin.MASSLESS or is_possible(reference.parameters)
+
+
+def test_another_robots_file_is_refused_as_a_prior() -> None:
+    with pytest.raises((UnknownNameError, InvalidRequestError), match="prior's robot"):
+        require_same_links(UR5, load_robot("builtin:two_link"))
+    with pytest.raises(InvalidRequestError, match="stands or points elsewhere"):
+        require_same_links(UR5, with_longer_arm(UR5.robot))
+
+
+def with_longer_arm(robot: Robot) -> Robot:
+    joints = list(robot.joints)
+    placement = joints[3].placement.copy()
+    placement[0, 3] += 0.1
+    joints[3] = replace(joints[3], placement=frozen(placement))
+    return replace(robot, joints=tuple(joints))
