@@ -42,6 +42,14 @@ class Selection(StrEnum):
     PIVOTED = "pivoted"
 
 
+class ExportFormat(StrEnum):
+    """Formats of identified robots."""
+
+    URDF = "urdf"
+    MJCF = "mjcf"
+    JSON = "json"
+
+
 def _print_version(wanted: bool) -> None:
     if wanted:
         from dynid import __version__
@@ -217,6 +225,37 @@ def validate(
         from dynid.terminal import show_validation
 
         show_validation(data)
+
+
+@app.command()
+def export(
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="A folder that dynid identify saved.")],
+    to: Annotated[
+        ExportFormat,
+        typer.Option("--to", help="urdf or mjcf: your own file with identified numbers, or a new one; json: all numbers."),
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The file to write; in the result's folder when left out.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Write the identified robot: your own file, in which only inertias and friction are other numbers."""
+    with _errors(), _steps() as step:
+        step("Writing the identified robot")
+        from dynid.result import load_result
+        from dynid.result_export import default_path, export_result
+
+        loaded = load_result(result)
+        exported = export_result(loaded, to.value, out or default_path(loaded, result, to.value), overwrite=force)
+    if json_output:
+        beside = None if exported.beside is None else str(exported.beside)
+        paths = {"path": str(exported.path), "beside": beside, "left_out": exported.left_out}
+        typer.echo(json.dumps(paths, indent=2))
+    else:
+        from dynid.terminal import show_export
+
+        show_export(exported)
 
 
 def _observed(gravity_only: bool, wrench: bool, moving: bool) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
@@ -12,6 +12,9 @@ from rich.text import Text
 
 from dynid.inspection import Inspection
 from dynid.robot.robot import Robot
+
+if TYPE_CHECKING:
+    from dynid.result_export import Exported
 
 
 def show_inspection(inspection: Inspection) -> None:
@@ -134,6 +137,19 @@ def show_conversion(output_file: Path, robot: Robot, left_out: list[str]) -> Non
     for item in left_out:
         output.print(f"Left out: {item}.", highlight=False, markup=False)
     output.print(f"Next: dynid inspect {output_file}", highlight=False, markup=False)
+
+
+def show_export(exported: Exported) -> None:
+    """Show which files hold the identified robot."""
+    output = Console()
+    how = "your file, with identified numbers" if exported.edited else "a new file"
+    output.print(f"Wrote {exported.path} ({how}).", highlight=False, markup=False)
+    if exported.beside is not None:
+        output.print(f"Wrote {exported.beside}: what the format has no place for.", highlight=False, markup=False)
+    for item in exported.left_out:
+        output.print(f"Left out: {item}.", highlight=False, markup=False)
+    if exported.path.suffix != ".json":
+        output.print(f"\nNext: dynid inspect {exported.path}", highlight=False, markup=False)
 
 
 def show_validation(data: dict[str, Any]) -> None:
