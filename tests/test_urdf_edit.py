@@ -180,7 +180,11 @@ VARIANTS = {
     "byte order mark": b"\xef\xbb\xbf" + TRICKY.encode(),
     "latin-1": TRICKY.replace("UTF-8", "ISO-8859-1").encode("latin-1"),
     "windows-1252": TRICKY.replace("UTF-8", "windows-1252").encode("cp1252"),
-    "one line": re.sub(r"<!--.*?-->", "", TRICKY, flags=re.DOTALL).replace("\n", " ").replace("\t", "").encode(),
+    "one line": re.sub(r"<!--.*?-->", "", TRICKY, flags=re.DOTALL)
+    .replace("<inertial>\n", '<inertial><origin xyz="0 0 0"/>\n')
+    .replace("\n", " ")
+    .replace("\t", "")
+    .encode(),
 }
 
 
