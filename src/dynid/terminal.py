@@ -123,7 +123,7 @@ def show_repair(done: FileRepair) -> None:
         table.add_row(Text(f"{body.body} (line {body.line})"), Text(wrong), Text("; ".join(map(_change, body.changes))))
     output.print(table)
     if any(change.what == "mass" for body in done.bodies for change in body.changes):
-        output.print("The masses that were changed are the smallest that simulators take; write the real ones.")
+        output.print("A mass that was changed is now a milligram, as a stand-in; write the real one.", highlight=False)
     output.print(f"Next: dynid inspect {done.output}", highlight=False, markup=False)
 
 

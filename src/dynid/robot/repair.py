@@ -4,8 +4,8 @@ Impossible are bodies whose mass is not positive, or whose principal moments abo
 break the triangle inequality I1 + I2 >= I3. Each such body is changed as little as possible:
 
 * its **inertia** becomes the nearest possible one in the Frobenius norm (see `nearest_inertia`);
-* a **mass** that is negative, or zero with an inertia, becomes `SMALLEST_MASS`: the nearest mass that simulators take,
-  too small to show in any torque. The right mass is not known, so the user should write it.
+* a **mass** that is negative, or zero with an inertia, becomes `SMALLEST_MASS`, which is positive and yet too small to
+  show in torques. It is a stand-in: the right mass cannot be known from the file, and the user should write it.
 
 Centres of mass stay, and so do all other bodies.
 """
