@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from dynid.cli import app
 from dynid.errors import OutputExistsError, RobotFileError
 from dynid.files import OutputError
 from dynid.robot import inertia
@@ -164,15 +163,16 @@ def test_mjcf_files_that_mujoco_refuses_are_taken_after_their_repair(tmp_path: P
     assert '<body name="good"><joint/><inertial pos="0 0 0" mass="1.0" diaginertia="1 2 2.50"/></body>' in text
 
 
-def test_the_command_tells_what_was_wrong_and_what_changed(tmp_path: Path) -> None:
+def test_the_command_tells_what_was_wrong_and_what_changed(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
     path = tmp_path / "r.urdf"
     path.write_text(URDF.format(mass="-2", ixx="9"))
     status, out, _ = run("repair", path)
     assert status == 0
-    assert "1 impossible body" in out.replace("\n", " ")
+    assert "1 impossible body" in out
     assert "triangle" in out
     assert "write the real one" in out
-    assert out.strip().splitlines()[-1].startswith(("Next:", str(tmp_path), "r_repaired"))
+    assert out.strip().splitlines()[-1] == f"Next: dynid inspect {tmp_path / 'r_repaired.urdf'}"
     assert (tmp_path / "r_repaired.urdf").exists()
     status, _, err = run("repair", path)
     assert (status, "exists already" in err) == (2, True)
@@ -183,7 +183,7 @@ def test_the_command_tells_what_was_wrong_and_what_changed(tmp_path: Path) -> No
     status, out, _ = run("repair", tmp_path / "r_repaired.urdf", "--json")
     assert (status, json.loads(out)["output"]) == (0, None)
     status, out, _ = run("repair", tmp_path / "r_repaired.urdf")
-    assert (status, "nothing to repair" in out.replace("\n", " ")) == (0, True)
+    assert (status, "nothing to repair" in out) == (0, True)
     assert not (tmp_path / "r_repaired_repaired.urdf").exists()
 
 
@@ -211,7 +211,7 @@ def test_the_users_own_file_is_replaced_only_when_asked_twice(tmp_path: Path) ->
         (
             "r.xml",
             MJCF.replace('mass="1"', 'mass="x"'),
-            r"line 4: <inertial> has mass=\"x\"; expected one finite number",
+            r"line 4: <inertial> has mass=\"x\"; expected one",
         ),
         ("r.xml", MJCF.replace("<joint axis", "<joint class"), "cannot be read after its repair"),
         ("r.urdf", "<html/>", "root element"),
@@ -228,11 +228,10 @@ def test_what_cannot_be_repaired_is_a_clear_error_and_nothing_is_written(
 
 
 def test_a_built_in_robot_a_missing_file_and_another_format_are_clear_errors(tmp_path: Path) -> None:
-    with pytest.raises(RobotFileError, match="dynid convert builtin:ur5 ur5.urdf"):
+    with pytest.raises(RobotFileError, match=r"dynid convert builtin:ur5 ur5\.urdf"):
         repair_file("builtin:ur5")
     with pytest.raises(RobotFileError, match="no such file"):
         repair_file(tmp_path / "none.urdf")
     (tmp_path / "r.urdf").write_text(URDF.format(mass="1", ixx="9"))
-    with pytest.raises(RobotFileError, match="ends in .urdf"):
+    with pytest.raises(RobotFileError, match=r"ends in \.urdf"):
         repair_file(tmp_path / "r.urdf", tmp_path / "r.xml")
-    assert app is not None
