@@ -64,7 +64,7 @@ def test_tables_become_new_files(source: str, form: Format, name: str, tmp_path:
     assert_wanted_torques(load_robot(path), robot, parameters, dynamics, armature=form == "mjcf")
 
 
-@pytest.mark.parametrize("path", FILES[::6], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES[::10], ids=lambda path: path.stem)
 @pytest.mark.parametrize("form", ["urdf", "mjcf"])
 @pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])
 def test_example_robots_are_edited_or_become_mjcf(path: Path, form: Format, floating: bool, tmp_path: Path) -> None:
@@ -199,6 +199,18 @@ def test_the_users_file_may_be_the_output_and_may_have_gone(tmp_path: Path) -> N
     source.unlink()
     with pytest.raises(DynidError, match="no such file"):
         write_back(robot, parameters, dynamics, tmp_path / "new.urdf", format="urdf")
+
+
+def test_files_that_are_named_relative_to_another_folder_are_told(tmp_path: Path) -> None:
+    source = tmp_path / "arm.urdf"
+    shape = '<mesh filename="{}arm.stl"/>'
+    (tmp_path / "out").mkdir()
+    for prefix, expected in (("", 1), ("package://arm/", 0)):
+        source.write_text(TRICKY_URDF.replace('<sphere radius="0.1"/>', shape.format(prefix)))
+        robot = load_robot(source)
+        for folder, told in ((tmp_path, 0), (tmp_path / "out", expected)):
+            written = write_back(robot, robot.parameters, {}, folder / "new.urdf", format="urdf", overwrite=True)
+            assert len(written.left_out) == told
 
 
 def test_robots_with_other_joints_differ() -> None:

@@ -10,11 +10,11 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from dynid.errors import OutputExistsError, RobotFileError
+from dynid.errors import DynidError, OutputExistsError, RobotFileError
 from dynid.files import OutputError
 from dynid.robot import inertia
 from dynid.robot.description import Description
@@ -32,9 +32,6 @@ def impossible(description: Description) -> list[str]:
     ]
 
 
-WRONG = [path for path in FILES if impossible(read_description(path))]
-
-
 def mujocos_complaint(path: Path) -> str:
     mujoco.set_mju_user_warning(lambda _: None)
     try:
@@ -44,15 +41,17 @@ def mujocos_complaint(path: Path) -> str:
     return ""
 
 
-def test_the_wheel_has_wrong_files() -> None:
-    assert len(WRONG) >= 10
-
-
-@pytest.mark.parametrize("path", WRONG, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_wrong_example_robots_are_possible_afterwards_and_other_bodies_are_untouched(
     path: Path, tmp_path: Path
 ) -> None:
-    before = read_description(path)
+    try:
+        before = read_description(path)
+    except DynidError:
+        return  # some of them are no robots
+    if not impossible(before):
+        assert repaired(path.read_bytes(), path) == (path.read_bytes(), ())
+        return
     done = repair_file(path, out := tmp_path / path.name)
     assert sorted(body.body for body in done.bodies) == sorted(impossible(before))
     assert all(body.violations and body.changes for body in done.bodies)
@@ -86,11 +85,12 @@ def distance_by_another_optimiser(matrix: np.ndarray) -> float:
         S = L @ L.T + margin * np.eye(3)
         return np.trace(S) * np.eye(3) - S
 
-    starts = np.random.default_rng(0).normal(size=(6, 6))
+    starts = np.random.default_rng(0).normal(size=(3, 6))
     found = [minimize(lambda x: np.sum((candidate(x) - matrix) ** 2), x, method="SLSQP", tol=1e-14) for x in starts]
     return float(np.sqrt(min(result.fun for result in found)))
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1))
 def test_the_repaired_inertia_is_the_nearest_possible_one(seed: int) -> None:
     rng = np.random.default_rng(seed)

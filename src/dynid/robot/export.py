@@ -90,7 +90,8 @@ def write_back(
         differences.append(_difference(held, written, path, edited))
 
     write_bytes(path, content, overwrite=overwrite, check=check)
-    return Written(path, edited, tuple(_left_out(wanted, format, edited)), differences[0])
+    missing = _left_out(wanted, format, edited) + (_files_elsewhere(content, wanted, path) if edited else [])
+    return Written(path, edited, tuple(missing), differences[0])
 
 
 def _format_of(source: str) -> str:
@@ -172,6 +173,18 @@ def _compare_bodies(wanted: Description, found: Description, path: Path) -> None
             problem = f"the inertia of body '{body.name}' would not be the wanted one in '{path}'"
             cause = "does a setting of its <compiler> (settotalmass, boundmass, balanceinertia, alignfree) change it"
             raise InvalidRequestError(f"{problem}; {cause}? Nothing was written")
+
+
+def _files_elsewhere(content: bytes, wanted: Robot, path: Path) -> list[str]:
+    """What shows that the edited file names other files, such as meshes, relative to the folder it came from."""
+    from dynid.robot.xml_edits import locate
+
+    folder = robot_file(wanted.description.source).parent
+    if path.parent.resolve() == folder.resolve():
+        return []
+    named = [node.attributes.get(key, "") for node in locate(content, path).iter() for key in ("filename", "file")]
+    is_relative = any(name and "://" not in name and not Path(name).is_absolute() for name in named)
+    return [f"files that it names, such as meshes, relative to {folder}"] if is_relative else []
 
 
 def _left_out(wanted: Robot, form: Format, edited: bool) -> list[str]:
