@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dynid import Robot, load_robot
 from dynid.arrays import Array, frozen
-from dynid.errors import ShapeError, UnknownNameError
+from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.robot import inertia
 from dynid.robot.assembly import assemble
 from dynid.robot.description import BodyDescription, Description, JointDescription
@@ -93,6 +93,18 @@ def test_a_lighter_link_is_a_deformed_one_with_all_bodies_possible(seed: int, co
         assert np.allclose(after.inertia, 0.5 * before.inertia, rtol=0, atol=1e-12)
 
 
+def test_a_link_on_the_boundary_as_solvers_leave_it_is_no_harder() -> None:
+    rng = np.random.default_rng(3)
+    tool = BodyDescription("tool", frozen(random_inertia(rng)), frozen(random_pose(rng, False)))
+    robot = welded(BodyDescription("arm", frozen(0.1 * random_inertia(rng))), tool)
+    for outside in (0.0, 1e-9):
+        plate = np.diag([1.0, 2.0, 3.0 + outside])
+        wanted = inertia.from_mass_com_inertia(0.5, np.array([0.1, 0.2, 0.0]), 0.01 * plate)
+        new = revised(robot, wanted, {})
+        assert_same_parameters(new.parameters, wanted)
+        assert all(inertia.is_physical(b.inertia, 1e-6) for b in new.links[0].bodies if b.inertia is not None)
+
+
 def test_points_on_a_line_and_impossible_bodies_do_not_stop_it() -> None:
     point = frozen(inertia.from_mass_com_inertia(1.0, np.array([0.1, 0, 0]), np.zeros((3, 3))))
     impossible = frozen(inertia.from_mass_com_inertia(1.0, np.zeros(3), np.diag([1.0, 1.0, 5.0])))
@@ -119,3 +131,5 @@ def test_dynamics_are_updated_by_name_and_locks_and_gravity_stay() -> None:
         identified(robot, robot.parameters, {"elbow_joint_": JointDynamics(1.0)})
     with pytest.raises(ShapeError, match="link parameters"):
         identified(robot, robot.parameters[:-1], {})
+    with pytest.raises(InvalidRequestError, match="NaN"):
+        identified(robot, np.nan * robot.parameters, {})

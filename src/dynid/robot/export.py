@@ -171,13 +171,14 @@ def _compare_bodies(wanted: Description, found: Description, path: Path) -> None
         error = np.abs(values.get(body.name, np.inf) - expected).max()
         if not error <= TOLERANCE * np.abs(expected).max():
             problem = f"the inertia of body '{body.name}' would not be the wanted one in '{path}'"
-            cause = "does a setting of its <compiler> (settotalmass, boundmass, balanceinertia, alignfree) change it"
+            settings = "inertiafromgeom, settotalmass, boundmass, balanceinertia, alignfree"
+            cause = f"does a setting of its <compiler> ({settings}) change it"
             raise InvalidRequestError(f"{problem}; {cause}? Nothing was written")
 
 
 def _files_elsewhere(content: bytes, wanted: Robot, path: Path) -> list[str]:
     """What shows that the edited file names other files, such as meshes, relative to the folder it came from."""
-    from dynid.robot.xml_edits import locate
+    from dynid.robot.xml_locations import locate
 
     folder = robot_file(wanted.description.source).parent
     if path.parent.resolve() == folder.resolve():

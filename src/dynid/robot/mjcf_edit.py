@@ -17,16 +17,15 @@ from dynid.robot.stated_inertials import FULL
 from dynid.robot.urdf_edit import ROUNDING, changes_inertia, representable, roundings, stated_inertia
 from dynid.robot.xml_edits import (
     NewElement,
-    Node,
     Splice,
     insert_child,
-    locate,
     remove_attributes,
     set_attributes,
     set_numbers,
     spliced,
 )
 from dynid.robot.xml_files import read_xml
+from dynid.robot.xml_locations import Node, locate
 
 _ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 _COPIES = ("include", "replicate", "attach", "composite", "flexcomp")
@@ -74,7 +73,7 @@ def edited_mjcf(content: bytes, path: Path, old: Description, new: Description) 
         order = [joint.name for joint in old.joints if joint.kind is not JointKind.FIXED]
         for joint in moved:
             dof = model.jnt_dofadr[order.index(joint.name)]
-            splices += _dynamics_splices(content, places.joint(joint.name), joint, dynamics[joint.name], model, dof)
+            splices += _dynamics_splices(places.joint(joint.name), joint, dynamics[joint.name], model, dof)
     return spliced(content, splices)
 
 
@@ -161,15 +160,15 @@ def _inertial_splices(content: bytes, node: Node, old: BodyDescription, new: Bod
         values = {"pos": number_text(*at), "mass": number_text(mass), **_new_inertia(about_com)}
         return insert_child(content, node, NewElement("inertial", values), first=True)
     of_mass, of_com, of_inertia = roundings(stated_inertia(new))
-    splices = set_numbers(content, inertial, "mass", [mass], of_mass)
-    splices += set_numbers(content, inertial, "pos", at.tolist(), of_com) if com is not None else []
+    splices = set_numbers(inertial, "mass", [mass], of_mass)
+    splices += set_numbers(inertial, "pos", at.tolist(), of_com) if com is not None else []
     _, _, before = representable(old)
     if np.abs(about_com - before).max() <= of_inertia:
         return splices
     if "fullinertia" in inertial.spans:
-        return splices + set_numbers(content, inertial, "fullinertia", _elements(about_com), of_inertia)
+        return splices + set_numbers(inertial, "fullinertia", _elements(about_com), of_inertia)
     splices += remove_attributes(inertial, ("diaginertia", *_ORIENTATIONS))
-    return splices + set_attributes(content, inertial, _new_inertia(about_com))
+    return splices + set_attributes(inertial, _new_inertia(about_com))
 
 
 def _new_inertia(about_com: Array) -> dict[str, str]:
@@ -183,7 +182,7 @@ def _elements(matrix: Array) -> Sequence[float]:
 
 
 def _dynamics_splices(
-    content: bytes, node: Node, old: JointDescription, new: JointDescription, model: MjModel, dof: int
+    node: Node, old: JointDescription, new: JointDescription, model: MjModel, dof: int
 ) -> list[Splice]:
     splices: list[Splice] = []
     for key, field in _DYNAMICS.items():
@@ -195,7 +194,7 @@ def _dynamics_splices(
         if value < 0.0 < of_motors:
             problem = f"its motors alone have {of_motors:g}, more than the {wanted:g} that is to be written"
             raise InvalidRequestError(f"the {key} of joint '{old.name}': {problem}; lower it at the motors")
-        splices += set_numbers(content, node, _ATTRIBUTES[key], [value], ROUNDING * abs(value))
+        splices += set_numbers(node, _ATTRIBUTES[key], [value], ROUNDING * abs(value))
         if _ATTRIBUTES[key] not in node.spans and value == 0.0:  # a class may give it another value than zero
-            splices += set_attributes(content, node, {_ATTRIBUTES[key]: "0"})
+            splices += set_attributes(node, {_ATTRIBUTES[key]: "0"})
     return splices

@@ -16,6 +16,7 @@ from dynid.robot.joints import JointKind
 from dynid.robot.names import unique
 from dynid.robot.numbers import number_text
 from dynid.robot.robot import WORLD, Joint, Link, Robot
+from dynid.robot.urdf_writer import refuse_unprintable
 from dynid.robot.xml_files import Element
 
 _TYPES = {
@@ -32,6 +33,7 @@ def mjcf_text(robot: Robot) -> str:
 
     What the format cannot hold is left out; `left_out_of_mjcf` says what that is.
     """
+    refuse_unprintable(robot)
     root = etree.Element("mujoco", model=robot.name)
     root.append(etree.Comment(" Written by dynid. "))
     etree.SubElement(root, "compiler", angle="radian", autolimits="true")
@@ -62,7 +64,7 @@ def left_out_of_mjcf(robot: Robot) -> list[str]:
         missing.append("couplings of joints")
     if any(body.geometry for body in robot.description.bodies):
         missing.append("shapes (visual and collision)")
-    odd = [j.name for j in robot.joints if j.limits != j.limits.__class__() and not _has_range(j) and _is_bounded(j)]
+    odd = [j.name for j in robot.joints if _is_bounded(j) and not _has_range(j)]
     if odd:
         missing.append(f"ranges with one end only, or without room ({', '.join(odd)})")
     if robot.base.parameters.any():

@@ -26,7 +26,8 @@ from dynid.robot import inertia
 from dynid.robot.inertia import Violation
 from dynid.robot.loading import BUILTIN_PREFIX, read_description, robot_file
 from dynid.robot.stated_inertials import StatedInertial, stated_inertials
-from dynid.robot.xml_edits import locate, spliced
+from dynid.robot.xml_edits import spliced
+from dynid.robot.xml_locations import locate
 
 MARGIN = 1e-6
 """How far inside the possible a repaired body is, as a fraction of its largest moment.
@@ -135,7 +136,7 @@ def _editable_file(source: str | Path) -> Path:
 
     text = str(source)
     is_builtin = text.startswith(BUILTIN_PREFIX)
-    if is_builtin or text.endswith(".toml"):
+    if is_builtin or text.lower().endswith(".toml"):
         name = Path(text.removeprefix(BUILTIN_PREFIX)).stem
         advice = f"dynid convert {text} {name}.urdf; dynid repair {name}.urdf"
         raise RobotFileError(text, f"is a table, and only URDF and MJCF files are repaired; convert it first: {advice}")
@@ -159,7 +160,7 @@ def repaired(content: bytes, path: Path) -> tuple[bytes, tuple[BodyRepair, ...]]
         broken = tuple(_broken_laws(stated))
         if broken:
             mended = _mended(stated)
-            splices += stated.splices(content, mended.mass, mended.matrix)
+            splices += stated.splices(mended.mass, mended.matrix)
             bodies.append(BodyRepair(stated.body, stated.line, broken, tuple(_changes(stated, mended))))
     return spliced(content, splices), tuple(bodies)
 
@@ -175,9 +176,9 @@ def nearest_inertia(matrix: Array, margin: float = MARGIN) -> Array:
     from scipy.optimize import nnls
 
     moments, axes = np.linalg.eigh(matrix)
-    smallest = np.full(3, margin * np.abs(moments).max())
-    s = smallest + nnls(_TRIANGLE, moments - _TRIANGLE @ smallest)[0]
-    return (axes * (_TRIANGLE @ s)) @ axes.T
+    scale = float(np.abs(moments).max())  # the solver's tolerances are made for numbers around one
+    s = margin + nnls(_TRIANGLE, moments / scale - _TRIANGLE @ np.full(3, margin))[0]
+    return (axes * (scale * _TRIANGLE @ s)) @ axes.T
 
 
 def _broken_laws(stated: StatedInertial) -> Iterator[Violation]:

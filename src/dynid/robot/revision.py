@@ -8,13 +8,16 @@ from dataclasses import replace
 import numpy as np
 
 from dynid.arrays import Array, frozen
-from dynid.errors import ShapeError, UnknownNameError
+from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.robot import inertia
 from dynid.robot.assembly import assemble
 from dynid.robot.description import BodyDescription, Description
 from dynid.robot.frames import inverse
 from dynid.robot.joints import JointDynamics
 from dynid.robot.robot import Link, Robot
+
+SOLVER_TOLERANCE = 1e-6
+"""Links that are impossible by less than this fraction of their largest moment are possible ones from a solver."""
 
 
 def identified(robot: Robot, link_parameters: Array, dynamics: Mapping[str, JointDynamics]) -> Description:
@@ -35,12 +38,15 @@ def identified(robot: Robot, link_parameters: Array, dynamics: Mapping[str, Join
 
     Raises:
         ShapeError: If there are not ten parameters a solid link.
+        InvalidRequestError: If they are not finite.
         UnknownNameError: If there is no such joint.
     """
     given = np.asarray(link_parameters, dtype=float)
     count = len(robot.solid_links)
     if given.size != inertia.SIZE * count:
         raise ShapeError("link parameters", f"({inertia.SIZE * count},)", given.shape)
+    if not np.isfinite(given).all():
+        raise InvalidRequestError("link parameters hold NaN or infinity; give every link ten finite numbers")
     inertias: dict[str, Array] = {}
     for i, parameters in zip(robot.solid_links, given.reshape(count, inertia.SIZE), strict=True):
         if not np.array_equal(parameters, robot.links[i].parameters):
@@ -78,8 +84,10 @@ def _distributed(link: Link, parameters: Array) -> dict[str, Array]:
     others = [body for body in link.bodies if body is not primary and states_inertia(body)]
     values = [_in_joint_frame(body) for body in others]
     rest = parameters - sum(values, np.zeros(inertia.SIZE))
-    if others and not inertia.is_physical(rest, tolerance=0.0) and inertia.is_physical(parameters, tolerance=0.0):
-        values = _deformed(values, _in_joint_frame(primary), parameters)
+    # Solvers leave a link that lies on the boundary a little outside; its bodies need not be better than the link.
+    tolerance = 0.0 if inertia.is_physical(parameters, 0.0) else SOLVER_TOLERANCE
+    if others and not inertia.is_physical(rest, tolerance) and inertia.is_physical(parameters, tolerance):
+        values = _deformed(values, _in_joint_frame(primary), parameters, tolerance)
         rest = parameters - sum(values, np.zeros(inertia.SIZE))
         changed = [*zip(others, values, strict=True), (primary, rest)]
     else:
@@ -106,7 +114,7 @@ def _in_joint_frame(body: BodyDescription) -> Array:
     return np.zeros(inertia.SIZE) if body.inertia is None else inertia.moved(body.inertia, body.placement)
 
 
-def _deformed(others: list[Array], primary: Array, total: Array) -> list[Array]:
+def _deformed(others: list[Array], primary: Array, total: Array, tolerance: float) -> list[Array]:
     """The other bodies' 10-vectors in the joint frame when the whole mass distribution is deformed to a new total.
 
     With J0 the sum of the bodies' pseudo-inertias and J the new total, the congruence with
@@ -125,7 +133,7 @@ def _deformed(others: list[Array], primary: Array, total: Array) -> list[Array]:
             return moved
     for halvings in range(1, 50):
         shrunk = [0.5**halvings * other for other in others]
-        if inertia.is_physical(total - sum(shrunk, np.zeros(inertia.SIZE)), tolerance=0.0):
+        if inertia.is_physical(total - sum(shrunk, np.zeros(inertia.SIZE)), tolerance):
             return shrunk
     return [0.0 * other for other in others]
 

@@ -13,7 +13,8 @@ from dynid.arrays import Array
 from dynid.errors import RobotFileError
 from dynid.robot.numbers import LARGEST
 from dynid.robot.urdf_edit import ELEMENTS
-from dynid.robot.xml_edits import Node, Splice, set_numbers
+from dynid.robot.xml_edits import Splice, set_numbers
+from dynid.robot.xml_locations import Node
 
 DIAGONAL = ((0, 0), (1, 1), (2, 2))
 """Elements of the inertia matrix in `diaginertia` of MJCF."""
@@ -56,13 +57,13 @@ class StatedInertial:
     matrix_at: tuple[Numbers, ...]
     is_judged_to_the_last_digit: bool
 
-    def splices(self, content: bytes, mass: float, matrix: Array) -> list[Splice]:
+    def splices(self, mass: float, matrix: Array) -> list[Splice]:
         """The edits that give the body another mass [kg] and inertia [kg m^2]; numbers that stay keep their text."""
         rounding = 1e-15 * float(np.abs(matrix).max())
-        edits = set_numbers(content, *self.mass_at, [mass])
+        edits = set_numbers(*self.mass_at, [mass])
         for numbers in self.matrix_at:
             values = [float(matrix[at]) for at in numbers.elements]
-            edits += set_numbers(content, numbers.node, numbers.attribute, values, rounding)
+            edits += set_numbers(numbers.node, numbers.attribute, values, rounding)
         return edits
 
 

@@ -13,7 +13,8 @@ from dynid.robot.description import BodyDescription, Description
 from dynid.robot.frames import rotation_from_rpy
 from dynid.robot.joints import JointDynamics
 from dynid.robot.numbers import number_text
-from dynid.robot.xml_edits import NewElement, Node, Splice, insert_child, locate, set_numbers, spliced
+from dynid.robot.xml_edits import NewElement, Splice, insert_child, set_numbers, spliced
+from dynid.robot.xml_locations import Node, locate
 
 ROUNDING = 1e-13
 """Numbers that differ by less than this fraction of the body's scale are the same, and keep their text."""
@@ -98,13 +99,13 @@ def _inertial_splices(content: bytes, link: Node, body: BodyDescription) -> list
     of_mass, of_com, of_inertia = roundings(stated_inertia(body))
     R = rotation_from_rpy(*map(float, (origin.attributes.get("rpy", "0 0 0") if origin else "0 0 0").split()))
     in_frame = R.T @ about_com @ R
-    splices = set_numbers(content, mass_node, "value", [mass], of_mass)
+    splices = set_numbers(mass_node, "value", [mass], of_mass)
     for name, at in ELEMENTS.items():
-        splices += set_numbers(content, matrix_node, name, [in_frame[at]], of_inertia)
+        splices += set_numbers(matrix_node, name, [in_frame[at]], of_inertia)
     if com is None:
         return splices
     if origin is not None:
-        return splices + set_numbers(content, origin, "xyz", com.tolist(), of_com)
+        return splices + set_numbers(origin, "xyz", com.tolist(), of_com)
     if np.abs(com).max() > of_com:
         splices += insert_child(content, inertial, _new_origin(com), first=True)
     return splices
@@ -132,7 +133,5 @@ def _dynamics_splices(content: bytes, joint: Node, dynamics: JointDynamics) -> l
             content, joint, NewElement("dynamics", {name: number_text(value) for name, value in wanted.items()})
         )
     return [
-        splice
-        for name, value in wanted.items()
-        for splice in set_numbers(content, node, name, [value], ROUNDING * abs(value))
+        splice for name, value in wanted.items() for splice in set_numbers(node, name, [value], ROUNDING * abs(value))
     ]

@@ -39,7 +39,7 @@ def urdf_text(robot: Robot) -> str:
     Raises:
         InvalidRequestError: If a joint is spherical, which URDF does not know.
     """
-    _refuse_unprintable(robot)
+    refuse_unprintable(robot)
     root = etree.Element("robot", name=robot.name)
     root.append(etree.Comment(" Written by dynid. "))
     links = {body.name for link in (robot.base, *robot.links) for body in link.bodies}
@@ -94,7 +94,8 @@ class _Taken:
     joints: set[str]
 
 
-def _refuse_unprintable(robot: Robot) -> None:
+def refuse_unprintable(robot: Robot) -> None:
+    """Refuse names that XML cannot hold."""
     names = [robot.name, *(joint.name for joint in robot.joints)]
     names += [body.name for link in (robot.base, *robot.links) for body in link.bodies]
     for name in names:

@@ -6,18 +6,13 @@ Elements are located by byte offsets. An edit is a `Splice`, and `spliced` puts 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from xml.parsers import expat
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from dynid.errors import RobotFileError
 from dynid.robot.numbers import number_text
+from dynid.robot.xml_locations import Node
 
-_ATTRIBUTE = re.compile(rb"""\s+([^\s=<>"'/]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
-_TAG_NAME = re.compile(rb"<([^\s/>]+)")
 _INDENT = re.compile(rb"(\r?\n|\r)[ \t]*\Z")
-_UTF16 = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
 
 
 @dataclass(frozen=True)
@@ -30,133 +25,12 @@ class Splice:
 
 
 @dataclass(frozen=True)
-class Span:
-    """Where an attribute stands.
-
-    Attributes:
-        start: Offset of the white space before its name.
-        value: Offset of the first byte of its value, within the quotes.
-        stop: Offset behind the last byte of its value.
-        text: The value as it is written.
-    """
-
-    start: int
-    value: int
-    stop: int
-    text: str
-
-
-@dataclass(eq=False)
-class Node:
-    """An element and where it stands; elements of a namespace have tags such as `URI}name`.
-
-    Attributes:
-        tag: Its name.
-        attributes: Its attributes, as XML means them.
-        line: Its line, from 1.
-        start: Offset of its `<`.
-        spans: Where its attributes stand, by their names as written.
-        opened: Offset behind the `>` of its start tag.
-        is_empty: Whether it is written as `<tag/>`.
-        closed: Offset behind its last `>`.
-        parent: The element that holds it.
-        children: The elements that it holds.
-    """
-
-    tag: str
-    attributes: Mapping[str, str]
-    line: int
-    start: int
-    spans: Mapping[str, Span]
-    opened: int
-    is_empty: bool
-    closed: int = 0
-    parent: Node | None = None
-    children: list[Node] = field(default_factory=list)
-
-    def find(self, tag: str) -> Node | None:
-        """The first child of a name."""
-        return next(self.findall(tag), None)
-
-    def findall(self, tag: str) -> Iterator[Node]:
-        """The children of a name."""
-        return (child for child in self.children if child.tag == tag)
-
-    def iter(self) -> Iterator[Node]:
-        """The element and all within it, in the order of the file."""
-        yield self
-        for child in self.children:
-            yield from child.iter()
-
-
-@dataclass(frozen=True)
 class NewElement:
     """An element that is to be written; names and values are plain ASCII without special characters."""
 
     tag: str
     attributes: Mapping[str, str]
     children: Sequence[NewElement] = ()
-
-
-def locate(content: bytes, path: Path) -> Node:
-    """Find all elements of an XML text.
-
-    Args:
-        content: The text, in an encoding in which ASCII characters are single bytes.
-        path: Its file, for errors.
-
-    Returns:
-        The root element.
-
-    Raises:
-        RobotFileError: If the text is not well formed, declares entities, or has another encoding.
-    """
-    if content.startswith(_UTF16):
-        raise RobotFileError(path, "is written in UTF-16, which cannot be edited in place; save it as UTF-8")
-    parser = expat.ParserCreate(namespace_separator="}")
-    open_nodes: list[Node] = []
-    roots: list[Node] = []
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        at = parser.CurrentByteIndex
-        spans, end, is_empty = _start_tag(content, at, path, parser.CurrentLineNumber)
-        parent = open_nodes[-1] if open_nodes else None
-        node = Node(tag, attributes, parser.CurrentLineNumber, at, spans, end, is_empty, parent=parent)
-        (parent.children if parent else roots).append(node)
-        open_nodes.append(node)
-
-    def end(_: str) -> None:
-        node = open_nodes.pop()
-        node.closed = node.opened if node.is_empty else content.index(b">", parser.CurrentByteIndex) + 1
-
-    def refuse(*_: object) -> None:
-        raise RobotFileError(path, "declares XML entities, which are not expanded for safety; write them out")
-
-    parser.StartElementHandler, parser.EndElementHandler, parser.EntityDeclHandler = start, end, refuse
-    try:
-        parser.Parse(content, True)
-    except expat.ExpatError as error:
-        problem = f"cannot be edited in place: {expat.ErrorString(error.code)}"
-        raise RobotFileError(path, f"{problem}; save it as UTF-8", error.lineno) from error
-    except (ValueError, LookupError) as error:  # an encoding of several bytes a character
-        raise RobotFileError(path, f"cannot be edited in place ({error}); save it as UTF-8") from error
-    return roots[0]
-
-
-def _start_tag(content: bytes, at: int, path: Path, line: int) -> tuple[dict[str, Span], int, bool]:
-    """Attributes of the start tag at an offset, the offset behind it, and whether it ends in `/>`."""
-    name = _TAG_NAME.match(content, at)
-    if name is None:
-        raise RobotFileError(path, "has an encoding that cannot be edited in place; save it as UTF-8", line)
-    spans: dict[str, Span] = {}
-    stop = name.end()
-    while found := _ATTRIBUTE.match(content, stop):
-        group = 2 if found[2] is not None else 3
-        stop = found.end()
-        text = found[group].decode("latin-1")
-        spans[found[1].decode("latin-1")] = Span(found.start(), found.start(group), found.end(group), text)
-    close = content.index(b">", stop)
-    return spans, close + 1, content[close - 1 : close] == b"/"
 
 
 def spliced(content: bytes, splices: Iterable[Splice]) -> bytes:
@@ -168,10 +42,10 @@ def spliced(content: bytes, splices: Iterable[Splice]) -> bytes:
     return b"".join([*parts, content[at:]])
 
 
-def set_attributes(content: bytes, node: Node, values: Mapping[str, str]) -> list[Splice]:
+def set_attributes(node: Node, values: Mapping[str, str]) -> list[Splice]:
     """Give attributes new values; those that are not there are added behind the last one."""
     splices = []
-    end = _end_of_attributes(content, node)
+    end = max([node.start + 1 + len(node.name), *(span.stop + 1 for span in node.spans.values())])
     for name, value in values.items():
         if name not in node.spans:
             splices.append(Splice(end, end, f' {name}="{value}"'.encode("ascii")))
@@ -180,9 +54,7 @@ def set_attributes(content: bytes, node: Node, values: Mapping[str, str]) -> lis
     return splices
 
 
-def set_numbers(
-    content: bytes, node: Node, attribute: str, values: Sequence[float], rounding: float = 0.0
-) -> list[Splice]:
+def set_numbers(node: Node, attribute: str, values: Sequence[float], rounding: float = 0.0) -> list[Splice]:
     """Give an attribute new numbers; numbers that are within `rounding` of those in the file keep their text."""
     text = node.spans[attribute].text if attribute in node.spans else ""
     words = list(re.finditer(r"\S+", text))
@@ -192,7 +64,7 @@ def set_numbers(
         old = []
     if len(old) < len(values):
         is_needed = text or any(abs(value) > rounding for value in values)
-        return set_attributes(content, node, {attribute: number_text(*values)}) if is_needed else []
+        return set_attributes(node, {attribute: number_text(*values)}) if is_needed else []
     at = node.spans[attribute].value
     return [
         Splice(at + word.start(), at + word.end(), number_text(new).encode("ascii"))
@@ -220,9 +92,7 @@ def insert_child(content: bytes, node: Node, child: NewElement, *, first: bool =
     line_start = around + step if around else b""
     text = line_start + _written(child, line_start, step)
     if node.is_empty:
-        name = _TAG_NAME.match(content, node.start)
-        assert name is not None
-        return [Splice(node.opened - 2, node.opened, b">" + text + around + b"</" + name[1] + b">")]
+        return [Splice(node.opened - 2, node.opened, b">" + text + around + b"</" + node.name + b">")]
     inside = content[node.opened : node.closed]
     has_line_end = _INDENT.search(inside[: inside.rindex(b"</")]) is not None
     return [Splice(node.opened, node.opened, text + (b"" if has_line_end else around))]
@@ -236,12 +106,6 @@ def _written(element: NewElement, line_start: bytes, step: bytes) -> bytes:
     within = line_start + step if line_start else b""
     inside = b"".join(within + _written(child, within, step) for child in element.children)
     return head + b">" + inside + line_start + f"</{element.tag}>".encode("ascii")
-
-
-def _end_of_attributes(content: bytes, node: Node) -> int:
-    name = _TAG_NAME.match(content, node.start)
-    assert name is not None
-    return max([name.end(), *(span.stop + 1 for span in node.spans.values())])
 
 
 def _indent(content: bytes, at: int) -> bytes:
