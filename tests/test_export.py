@@ -213,6 +213,21 @@ def test_files_that_are_named_relative_to_another_folder_are_told(tmp_path: Path
             assert len(written.left_out) == told
 
 
+def test_bodies_that_stay_impossible_are_told(tmp_path: Path) -> None:
+    source = tmp_path / "arm.urdf"
+    impossible = '<mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="3"/>'
+    text = TRICKY_URDF.replace('<link name="pen"></link>', f'<link name="pen"><inertial>{impossible}</inertial></link>')
+    source.write_text(text.replace('name="j3" type="continuous"', 'name="j3" type="fixed"'))
+    robot = load_robot(source)
+    heavier = np.concatenate([10 * random_inertia(np.random.default_rng(k)) for k in range(len(robot.solid_links))])
+    written = write_back(robot, robot.parameters + heavier, {}, tmp_path / "new.urdf", format="urdf")
+    assert written.impossible == ("pen",)
+    possible = write_back(
+        load_robot("builtin:ur5"), *random_values(load_robot("builtin:ur5")), tmp_path / "a.urdf", format="urdf"
+    )
+    assert possible.impossible == ()
+
+
 def test_robots_with_other_joints_differ() -> None:
     assert largest_difference(load_robot("builtin:ur5"), load_robot("builtin:tx40")) == np.inf
     assert largest_difference(load_robot("builtin:ur5"), load_robot("builtin:ur5", gravity=(0, 0, -9.8))) > 1e-4

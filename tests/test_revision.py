@@ -81,11 +81,13 @@ def test_a_lighter_link_is_a_deformed_one_with_all_bodies_possible(seed: int, co
     bodies = [
         BodyDescription(f"b{k}", frozen(random_inertia(rng)), frozen(random_pose(rng, False))) for k in range(count)
     ]
+    point = frozen(inertia.from_mass_com_inertia(0.1, np.zeros(3), np.zeros((3, 3))))
+    bodies.append(BodyDescription("point", point, frozen(random_pose(rng, False))))
     robot = welded(BodyDescription("arm", frozen(0.01 * random_inertia(rng))), *bodies)
     wanted = 0.2 * random_inertia(rng)
     new = revised(robot, wanted, {})
     assert_same_parameters(new.parameters, wanted)
-    assert all(inertia.is_physical(body.inertia) for body in new.links[0].bodies if body.inertia is not None)
+    assert all(inertia.is_physical(body.inertia, 0.0) for body in new.links[0].bodies if body.inertia is not None)
     half = identified(robot, 0.5 * robot.parameters, {})  # the deformation is then a scale of mass
     for before, after in zip(robot.links[0].bodies, half.bodies[1:], strict=True):
         assert before.inertia is not None

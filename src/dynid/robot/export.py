@@ -15,6 +15,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, RobotFileError
 from dynid.files import write_bytes
+from dynid.robot import inertia
 from dynid.robot.assembly import assemble
 from dynid.robot.description import Description
 from dynid.robot.joints import JointDynamics
@@ -40,12 +41,15 @@ class Written:
         path: The file.
         edited: Whether it is the user's own file with new numbers; else it is a new file without shapes.
         left_out: What the file does not hold, in words.
+        impossible: Bodies that no law of physics allows: as they were in the user's file, and welded to others, so that
+            only their link as a whole was identified. `dynid repair` makes them possible.
         difference: Largest relative difference between its torques and the wanted ones.
     """
 
     path: Path
     edited: bool
     left_out: tuple[str, ...]
+    impossible: tuple[str, ...]
     difference: float
 
 
@@ -91,7 +95,9 @@ def write_back(
 
     write_bytes(path, content, overwrite=overwrite, check=check)
     missing = _left_out(wanted, format, edited) + (_files_elsewhere(content, wanted, path) if edited else [])
-    return Written(path, edited, tuple(missing), differences[0])
+    bodies = [(body.name, stated_inertia(body)) for body in wanted.description.bodies]
+    impossible = tuple(name for name, parameters in bodies if not inertia.is_physical(parameters))
+    return Written(path, edited, tuple(missing), impossible, differences[0])
 
 
 def _format_of(source: str) -> str:

@@ -86,13 +86,32 @@ def _distributed(link: Link, parameters: Array) -> dict[str, Array]:
     rest = parameters - sum(values, np.zeros(inertia.SIZE))
     # Solvers leave a link that lies on the boundary a little outside; its bodies need not be better than the link.
     tolerance = 0.0 if inertia.is_physical(parameters, 0.0) else SOLVER_TOLERANCE
+    changed: dict[str, Array] = {}
     if others and not inertia.is_physical(rest, tolerance) and inertia.is_physical(parameters, tolerance):
-        values = _deformed(values, _in_joint_frame(primary), parameters, tolerance)
-        rest = parameters - sum(values, np.zeros(inertia.SIZE))
-        changed = [*zip(others, values, strict=True), (primary, rest)]
-    else:
-        changed = [(primary, rest)]
-    return {body.name: inertia.moved(value, inverse(body.placement)) for body, value in changed}
+        rest = parameters
+        deformed = _deformed(values, _in_joint_frame(primary), parameters, tolerance)
+        for body, value in zip(others, deformed, strict=True):
+            changed[body.name] = _in_body_frame(value, body.placement)
+            rest = rest - inertia.moved(changed[body.name], body.placement)
+    return changed | {primary.name: inertia.moved(rest, inverse(primary.placement))}
+
+
+def _in_body_frame(parameters: Array, placement: Array) -> Array:
+    """A body seen from its own frame; extents of mass that are rounding of zero are zero, so that points stay points.
+
+    Args:
+        parameters: The 10-vector in the joint frame, shape (10,).
+        placement: The body's frame in the joint frame, shape (4, 4).
+    """
+    mass, com, _ = inertia.to_mass_com_inertia(parameters)
+    if mass == 0.0:
+        return inertia.moved(parameters, inverse(placement))
+    J = inertia.to_pseudo_inertia(parameters)
+    spread, axes = np.linalg.eigh(J[:3, :3] - mass * np.outer(com, com))
+    spread[np.abs(spread) <= 1e-12 * np.trace(J[:3, :3])] = 0.0
+    R, at = placement[:3, :3], placement[:3, 3]
+    about_com = np.eye(3) * spread.sum() - (axes * spread) @ axes.T
+    return inertia.from_mass_com_inertia(mass, R.T @ (com - at), R.T @ about_com @ R)
 
 
 def states_inertia(body: BodyDescription) -> bool:
