@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dynid.errors import OutputExistsError
-from dynid.files import OutputError, is_file, write_text
+from dynid.files import OutputError, is_file, write_bytes, write_text
 
 
 def test_an_existing_file_is_left_alone_unless_asked(tmp_path: Path) -> None:
@@ -29,6 +29,29 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path: Path, monkeypatch) -> No
     with pytest.raises(OutputError, match="No space left"):
         write_text(tmp_path / "a.txt", "one")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_fails_its_check_is_not_put_in_place(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+
+    def refuse(written: Path) -> None:
+        assert (written.read_text(), written.suffix, written.parent) == ("new", ".txt", tmp_path)
+        raise OutputExistsError(written)
+
+    with pytest.raises(OutputExistsError):
+        write_bytes(path, b"new", overwrite=True, check=refuse)
+    assert [entry.read_text() for entry in tmp_path.iterdir()] == ["old"]
+
+
+def test_a_file_that_is_read_only_and_a_folder_are_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    path.chmod(0o444)
+    with pytest.raises(OutputError, match="read-only"):
+        write_text(path, "new", overwrite=True)
+    with pytest.raises(OutputError, match="folder"):
+        write_text(tmp_path, "new", overwrite=True)
 
 
 def test_new_files_have_the_usual_permissions(tmp_path: Path) -> None:

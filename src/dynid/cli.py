@@ -166,6 +166,28 @@ def convert(
 
 
 @app.command()
+def repair(
+    robot: Annotated[str, typer.Argument(metavar="ROBOT", help="A URDF (.urdf) or MJCF (.xml) file.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The file to write; NAME_repaired beside the robot's when left out.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Make impossible inertias possible, changing as little as can be."""
+    with _errors():
+        from dynid.robot.repair import repair_file
+
+        done = repair_file(robot, out, overwrite=force)
+    if json_output:
+        typer.echo(json.dumps(done.to_dict(), indent=2, allow_nan=False))
+    else:
+        from dynid.terminal import show_repair
+
+        show_repair(done)
+
+
+@app.command()
 def identify(
     experiment: Annotated[Path, typer.Argument(metavar="EXPERIMENT", help="The experiment file (.toml).")],
     out: Annotated[Path | None, typer.Option("--out", help="Folder to save the result as.")] = None,
@@ -232,7 +254,9 @@ def export(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="A folder that dynid identify saved.")],
     to: Annotated[
         ExportFormat,
-        typer.Option("--to", help="urdf or mjcf: your own file with identified numbers, or a new one; json: all numbers."),
+        typer.Option(
+            "--to", help="urdf or mjcf: your own file with identified numbers, or a new one; json: all numbers."
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option("--out", help="The file to write; in the result's folder when left out.")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from dynid.errors import DynidError, OutputExistsError
@@ -34,34 +36,51 @@ def write_text(path: Path, text: str, *, overwrite: bool = False) -> None:
     write_bytes(path, text.encode(), overwrite=overwrite)
 
 
-def write_bytes(path: Path, content: bytes, *, overwrite: bool = False) -> None:
+def write_bytes(
+    path: Path, content: bytes, *, overwrite: bool = False, check: Callable[[Path], None] | None = None
+) -> None:
     """Write a file in one step: readers see the old file or the whole new one.
 
     Args:
         path: The file.
         content: Its content.
         overwrite: Whether an existing file may be replaced.
+        check: Looks at the new file, under another name in the same folder, before it is put in place; if it raises,
+            nothing is written.
 
     Raises:
         OutputExistsError: If the file exists and may not be replaced.
         OutputError: If it cannot be written.
     """
     try:
-        if path.exists() and not overwrite:
-            raise OutputExistsError(path)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        if path.exists():
+            _refuse_to_replace(path, overwrite)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=path.suffix)
     except OSError as error:
         raise OutputError(path, error) from error
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
+        if check is not None:
+            check(temporary)
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
     except OSError as error:
         raise OutputError(path, error) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _refuse_to_replace(path: Path, overwrite: bool) -> None:
+    if not overwrite:
+        raise OutputExistsError(path)
+    if path.is_dir():
+        raise OutputError(path, IsADirectoryError(errno.EISDIR, "it is a folder"))
+    if (
+        not path.stat().st_mode & 0o222
+    ):  # replacing needs no right to write to the old file, but it was locked on purpose
+        raise OutputError(path, PermissionError(errno.EACCES, "it is read-only"))
 
 
 def _umask() -> int:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dynid.inspection import Inspection
+from dynid.robot.repair import Change, FileRepair
 from dynid.robot.robot import Robot
 
 if TYPE_CHECKING:
@@ -150,6 +151,33 @@ def show_export(exported: Exported) -> None:
         output.print(f"Left out: {item}.", highlight=False, markup=False)
     if exported.path.suffix != ".json":
         output.print(f"\nNext: dynid inspect {exported.path}", highlight=False, markup=False)
+
+
+def show_repair(done: FileRepair) -> None:
+    """Show which bodies were impossible, and what was changed."""
+    output = Console()
+    if done.output is None:
+        output.print(f"All bodies of {done.source} are possible; nothing to repair.", highlight=False, markup=False)
+        output.print(f"Next: dynid inspect {done.source}", highlight=False, markup=False)
+        return
+    count = f"{len(done.bodies)} impossible {'body' if len(done.bodies) == 1 else 'bodies'}"
+    output.print(f"{done.source}: {count}, repaired in {done.output}.", highlight=False, markup=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("body", "what was wrong", "what changed"):
+        table.add_column(name, overflow="fold")
+    for body in done.bodies:
+        wrong = "; ".join(map(str, body.violations))
+        table.add_row(Text(f"{body.body} (line {body.line})"), Text(wrong), Text("; ".join(map(_change, body.changes))))
+    output.print(table)
+    if any(change.what == "mass" for body in done.bodies for change in body.changes):
+        output.print("A mass that was changed is now a milligram, as a stand-in; write the real one.", highlight=False)
+    output.print(f"Next: dynid inspect {done.output}", highlight=False, markup=False)
+
+
+def _change(change: Change) -> str:
+    before, after = (", ".join(f"{value:.3g}" for value in values) for values in (change.before, change.after))
+    size = "" if change.relative is None else f" ({100 * change.relative:.2g} %)"
+    return f"{change.what} {before} -> {after} {change.unit}{size}"
 
 
 def show_validation(data: dict[str, Any]) -> None:

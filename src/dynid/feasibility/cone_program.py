@@ -134,7 +134,7 @@ def minimise(A: Array, c: Array, cost: Array, cones: Sequence[Cone]) -> Array:
             status = "broke down"
             continue
         status = str(solution.status)
-        if status in ("PrimalInfeasible", "AlmostPrimalInfeasible"):
+        if status == "PrimalInfeasible":
             raise InfeasibleError
         if status == "Solved":
             return np.array(solution.x)[:n]

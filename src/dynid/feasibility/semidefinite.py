@@ -15,7 +15,7 @@ In the whitened form J_i = L_i X_i L_i' the numbers of all links are near one. T
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -67,15 +67,19 @@ class LinkPrior:
 
 
 class ConflictError(DynidError):
-    """Constraints exclude each other.
+    """Constraints exclude each other, or the data.
 
     Attributes:
-        labels: A smallest set of constraints that cannot hold together with the laws of physics.
+        labels: A smallest set of constraints that cannot hold together with the laws of physics, or with the data.
+        against_data: Whether they could hold, but the torques contradict them far beyond all errors.
     """
 
-    def __init__(self, labels: Sequence[str]) -> None:
+    def __init__(self, labels: Sequence[str], *, against_data: bool) -> None:
         self.labels = tuple(labels)
+        self.against_data = against_data
         together = "cannot hold for any possible body" if len(labels) == 1 else "exclude each other"
+        if against_data:
+            together = "contradicts the torques" if len(labels) == 1 else "contradict the torques"
         advice = "change it" if len(labels) == 1 else "change one of them"
         super().__init__(f"[physical]: {' and '.join(self.labels)} {together}; {advice}")
 
@@ -142,8 +146,8 @@ def fit(problem: Problem) -> Array:
     """
     try:
         p = _solve(problem, problem.constraints)
-    except InfeasibleError:
-        raise ConflictError(_conflict(problem)) from None
+    except (InfeasibleError, SolverError) as failure:
+        raise _conflict(problem, failure) from None
     for k, reference in enumerate(problem.references):
         if reference.origin is not Origin.MASSLESS:
             smallest = np.linalg.eigvalsh(inertia.to_pseudo_inertia(p[10 * k : 10 * k + 10]))[0]
@@ -230,19 +234,34 @@ def _log_det(X: range, helpers: range, total: int) -> list[Cone]:
     ]
 
 
-def _conflict(problem: Problem) -> list[str]:
-    """Labels of a smallest set of constraints that exclude each other: each is left out in turn if the rest do."""
+def _conflict(problem: Problem, failure: DynidError) -> DynidError:
+    """Why a fit failed: constraints that exclude each other, or the data; or else only that it failed."""
+    without_data = replace(problem.factor, R=0.0 * problem.factor.R, z=0.0 * problem.factor.z)
+    empty = replace(problem, factor=without_data, prior=LinkPrior(PriorKind.NONE))
+    if not _solves(empty, problem.constraints):
+        return ConflictError(_smallest_set(empty), against_data=False)
+    if _solves(problem, [constraint for constraint in problem.constraints if not constraint.label]):
+        return ConflictError(_smallest_set(problem), against_data=True)
+    return failure
+
+
+def _smallest_set(problem: Problem) -> list[str]:
+    """Labels of a smallest set of constraints that cannot hold: each is left out in turn if the rest cannot."""
     physics = [constraint for constraint in problem.constraints if not constraint.label]
     needed = [constraint for constraint in problem.constraints if constraint.label]
     for constraint in list(needed):
         rest = [other for other in needed if other is not constraint]
-        try:
-            _solve(problem, [*physics, *rest])
-        except InfeasibleError:
+        if not _solves(problem, [*physics, *rest]):
             needed = rest
-        except SolverError:
-            continue
     return [constraint.label for constraint in needed]
+
+
+def _solves(problem: Problem, constraints: Sequence[Constraint]) -> bool:
+    try:
+        _solve(problem, constraints)
+    except (InfeasibleError, SolverError):
+        return False
+    return True
 
 
 def _unit_matrices() -> Array:

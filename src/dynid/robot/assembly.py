@@ -74,6 +74,11 @@ def assemble(
         base=Link(welded[WORLD][0].name if welded[WORLD] else "world", tuple(welded[WORLD])),
         gravity=_gravity(gravity, description.gravity),
         description=description,
+        locked={
+            joint.name: float(held[joint.name][0]) if joint.kind.nq == 1 else 0.0
+            for joint in description.joints
+            if joint.name in held and joint.kind is not JointKind.FIXED and joint.mimic is None
+        },
     )
 
 

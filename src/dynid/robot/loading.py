@@ -67,11 +67,21 @@ def read_description(source: str | Path) -> Description:
             raise UnknownNameError("built-in robot", name, builtin_names())
         table = resources.files("dynid.robot") / "builtin" / f"{name}.toml"
         return parse_table(table.read_text(encoding="utf-8"), text)
-    path = Path(os.path.expandvars(os.path.expanduser(text)))  # noqa: PTH111 (Path's own fails on unknown users)
-    _check_is_file(path)
+    path = robot_file(text)
     if path.suffix.lower() == ".toml":
         return read_table(path)
     return _read_xml_robot(path)
+
+
+def robot_file(source: str | Path) -> Path:
+    """The path of a robot's file, with `~` and `$VARIABLES` expanded.
+
+    Raises:
+        RobotFileError: If there is no such file.
+    """
+    path = Path(os.path.expandvars(os.path.expanduser(source)))  # noqa: PTH111 (Path's own fails on unknown users)
+    _check_is_file(path)
+    return path
 
 
 def _check_is_file(path: Path) -> None:

@@ -14,3 +14,8 @@ UNLIMITED = 1e9
 def unlimited(limit: float) -> float:
     """A limit, or infinity where its size says that there is none."""
     return math.copysign(math.inf, limit) if abs(limit) >= UNLIMITED else limit
+
+
+def number_text(*values: float) -> str:
+    """Numbers with all their digits, separated by spaces, and no minus before a zero."""
+    return " ".join(f"{float(value) + 0.0!r}".removesuffix(".0") for value in values)

@@ -6,7 +6,8 @@ locked joints) are one link. All inertial parameters of a link are about its joi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -126,6 +127,7 @@ class Robot:
         base: What does not move.
         gravity: Gravity [m/s^2] in the world frame, shape (3,).
         description: What the file says.
+        locked: Joints that were asked to hold still, with their positions [rad or m].
     """
 
     name: str
@@ -134,6 +136,7 @@ class Robot:
     base: Link
     gravity: Array
     description: Description
+    locked: Mapping[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         joints = ", ".join(f"{joint.name} ({joint.kind.value})" for joint in self.joints)

@@ -19,7 +19,7 @@ from dynid.robot.description import STANDARD_GRAVITY, BodyDescription
 from dynid.robot.frames import rpy_from_rotation
 from dynid.robot.joints import JointKind
 from dynid.robot.names import unique
-from dynid.robot.numbers import UNLIMITED
+from dynid.robot.numbers import UNLIMITED, number_text
 from dynid.robot.robot import WORLD, Joint, Link, Robot
 from dynid.robot.xml_files import Element
 
@@ -39,7 +39,7 @@ def urdf_text(robot: Robot) -> str:
     Raises:
         InvalidRequestError: If a joint is spherical, which URDF does not know.
     """
-    _refuse_unprintable(robot)
+    refuse_unprintable(robot)
     root = etree.Element("robot", name=robot.name)
     root.append(etree.Comment(" Written by dynid. "))
     links = {body.name for link in (robot.base, *robot.links) for body in link.bodies}
@@ -94,7 +94,8 @@ class _Taken:
     joints: set[str]
 
 
-def _refuse_unprintable(robot: Robot) -> None:
+def refuse_unprintable(robot: Robot) -> None:
+    """Refuse names that XML cannot hold."""
     names = [robot.name, *(joint.name for joint in robot.joints)]
     names += [body.name for link in (robot.base, *robot.links) for body in link.bodies]
     for name in names:
@@ -130,10 +131,10 @@ def _add_fixed(root: Element, parent: str, body: BodyDescription, taken: _Taken)
 def _add_inertial(element: Element, parameters: Array) -> None:
     mass, com, matrix = inertia.to_mass_com_inertia(parameters)
     inertial = etree.SubElement(element, "inertial")
-    etree.SubElement(inertial, "origin", xyz=_text(*np.nan_to_num(com)), rpy="0 0 0")
-    etree.SubElement(inertial, "mass", value=_text(mass))
+    etree.SubElement(inertial, "origin", xyz=number_text(*np.nan_to_num(com)), rpy="0 0 0")
+    etree.SubElement(inertial, "mass", value=number_text(mass))
     names = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
-    etree.SubElement(inertial, "inertia", {name: _text(matrix[at]) for name, at in names.items()})
+    etree.SubElement(inertial, "inertia", {name: number_text(matrix[at]) for name, at in names.items()})
 
 
 def _add_joint(root: Element, robot: Robot, joint: Joint, parent: str, child: str) -> None:
@@ -148,30 +149,29 @@ def _add_joint(root: Element, robot: Robot, joint: Joint, parent: str, child: st
     _add_origin(element, joint.placement)
     if joint.kind.nq != 1:
         return
-    etree.SubElement(element, "axis", xyz=_text(*joint.axis))
+    etree.SubElement(element, "axis", xyz=number_text(*joint.axis))
     bounds = {} if kind is JointKind.CONTINUOUS else {"lower": limits.lower, "upper": limits.upper}
     wanted = bounds | {"velocity": limits.velocity, "effort": limits.effort}
     stated = {"acceleration": limits.acceleration, "jerk": limits.jerk}
     wanted |= {name: value for name, value in stated.items() if math.isfinite(value)}
-    etree.SubElement(element, "limit", {name: _text(_finite(value)) for name, value in wanted.items()})
+    etree.SubElement(element, "limit", {name: number_text(_finite(value)) for name, value in wanted.items()})
     dynamics = {"damping": joint.dynamics.damping, "friction": joint.dynamics.friction}
     if any(value is not None for value in dynamics.values()):
-        values = {name: _text(value) for name, value in dynamics.items() if value is not None}
+        values = {name: number_text(value) for name, value in dynamics.items() if value is not None}
         etree.SubElement(element, "dynamics", values)
     if joint.leader is not None:
         leader = robot.joints[joint.leader].name
-        etree.SubElement(element, "mimic", joint=leader, multiplier=_text(joint.ratio), offset=_text(joint.offset))
+        etree.SubElement(
+            element, "mimic", joint=leader, multiplier=number_text(joint.ratio), offset=number_text(joint.offset)
+        )
 
 
 def _add_origin(element: Element, placement: Array) -> None:
-    etree.SubElement(element, "origin", xyz=_text(*placement[:3, 3]), rpy=_text(*rpy_from_rotation(placement[:3, :3])))
+    etree.SubElement(
+        element, "origin", xyz=number_text(*placement[:3, 3]), rpy=number_text(*rpy_from_rotation(placement[:3, :3]))
+    )
 
 
 def _finite(limit: float) -> float:
     """The format asks for a number where there is no limit."""
     return math.copysign(UNLIMITED, limit) if math.isinf(limit) else limit
-
-
-def _text(*values: float) -> str:
-    """Numbers with all their digits, and no minus before a zero."""
-    return " ".join(f"{float(value) + 0.0!r}".removesuffix(".0") for value in values)

@@ -1,0 +1,218 @@
+"""The nearest possible robot to an impossible one, in the user's own file.
+
+Impossible are bodies whose mass is not positive, or whose principal moments about the centre of mass are negative or
+break the triangle inequality I1 + I2 >= I3. Each such body is changed as little as possible:
+
+* its **inertia** becomes the nearest possible one in the Frobenius norm (see `nearest_inertia`);
+* a **mass** that is negative, or zero with an inertia, becomes `SMALLEST_MASS`, which is positive and yet too small to
+  show in torques. It is a stand-in: the right mass cannot be known from the file, and the user should write it.
+
+Centres of mass stay, and so do all other bodies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.errors import RobotFileError
+from dynid.files import write_bytes
+from dynid.robot import inertia
+from dynid.robot.inertia import Violation
+from dynid.robot.loading import BUILTIN_PREFIX, read_description, robot_file
+from dynid.robot.stated_inertials import StatedInertial, stated_inertials
+from dynid.robot.xml_edits import spliced
+from dynid.robot.xml_locations import locate
+
+MARGIN = 1e-6
+"""How far inside the possible a repaired body is, as a fraction of its largest moment.
+
+Simulators diagonalise the inertia again, some in single precision (1e-7), and refuse what is a digit outside; no log
+of a real robot tells moments to six digits.
+"""
+
+SMALLEST_MASS = 1e-6
+"""Mass [kg] of a repaired body that had none: a milligram."""
+
+_TRIANGLE = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
+
+
+@dataclass(frozen=True)
+class Change:
+    """What was changed of a body.
+
+    Attributes:
+        what: "mass" or "principal moments".
+        unit: Unit of the values.
+        before: Values in the file.
+        after: Values that replace them.
+    """
+
+    what: str
+    unit: str
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+
+    @property
+    def relative(self) -> float | None:
+        """Size of the change as a fraction of the size of the old values; None if these are zero."""
+        size = float(np.linalg.norm(self.before))
+        return float(np.linalg.norm(np.subtract(self.after, self.before))) / size if size else None
+
+
+@dataclass(frozen=True)
+class BodyRepair:
+    """What was wrong with a body, and what was changed.
+
+    Attributes:
+        body: Its name.
+        line: Line of the file where its inertia is.
+        violations: The physical laws that it broke.
+        changes: What was changed.
+    """
+
+    body: str
+    line: int
+    violations: tuple[Violation, ...]
+    changes: tuple[Change, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data for JSON."""
+        broken = [{"law": v.law, "amount": v.amount, "unit": v.unit} for v in self.violations]
+        changes = [vars(change) | {"relative": change.relative} for change in self.changes]
+        return {"body": self.body, "line": self.line, "violations": broken, "changes": changes}
+
+
+@dataclass(frozen=True)
+class FileRepair:
+    """A robot file and what was repaired in it.
+
+    Attributes:
+        source: The user's file.
+        output: The file that was written; None if nothing was wrong.
+        bodies: The bodies that were impossible.
+    """
+
+    source: Path
+    output: Path | None
+    bodies: tuple[BodyRepair, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data for JSON."""
+        output = None if self.output is None else str(self.output)
+        return {"robot": str(self.source), "output": output, "bodies": [body.to_dict() for body in self.bodies]}
+
+
+def repair_file(source: str | Path, output: Path | None = None, *, overwrite: bool = False) -> FileRepair:
+    """Write the nearest possible robot as another file; nothing is written if all bodies are possible.
+
+    Args:
+        source: The URDF or MJCF file.
+        output: The file to write; `NAME_repaired` beside the source when None.
+        overwrite: Whether an existing file, the source among them, may be replaced.
+
+    Raises:
+        RobotFileError: If the file cannot be read, or is a table.
+        OutputExistsError: If the output exists and may not be replaced.
+    """
+    path = _editable_file(source)
+    target = path.with_name(f"{path.stem}_repaired{path.suffix}") if output is None else output
+    if target.suffix.lower() != path.suffix.lower():
+        raise RobotFileError(target, f"the repaired file keeps its format; give it a name that ends in {path.suffix}")
+    content, bodies = repaired(path.read_bytes(), path)
+    if not bodies:
+        return FileRepair(path, None, ())
+    write_bytes(target, content, overwrite=overwrite, check=lambda written: _check_physical(written, path))
+    return FileRepair(path, target, bodies)
+
+
+def _editable_file(source: str | Path) -> Path:
+    from dynid.robot.xml_files import read_xml
+
+    text = str(source)
+    is_builtin = text.startswith(BUILTIN_PREFIX)
+    if is_builtin or text.lower().endswith(".toml"):
+        name = Path(text.removeprefix(BUILTIN_PREFIX)).stem
+        advice = f"dynid convert {text} {name}.urdf; dynid repair {name}.urdf"
+        raise RobotFileError(text, f"is a table, and only URDF and MJCF files are repaired; convert it first: {advice}")
+    path = robot_file(source)
+    if (
+        read_xml(path).tag != "mujoco"
+    ):  # MuJoCo refuses impossible bodies, so an MJCF file cannot be read as a robot yet
+        read_description(path)
+    return path
+
+
+def repaired(content: bytes, path: Path) -> tuple[bytes, tuple[BodyRepair, ...]]:
+    """The text of a robot file with possible bodies, and what was repaired.
+
+    Args:
+        content: The text of a URDF or MJCF file.
+        path: The file, for errors.
+    """
+    splices, bodies = [], []
+    for stated in stated_inertials(locate(content, path), path):
+        broken = tuple(_broken_laws(stated))
+        if broken:
+            mended = _mended(stated)
+            splices += stated.splices(mended.mass, mended.matrix)
+            bodies.append(BodyRepair(stated.body, stated.line, broken, tuple(_changes(stated, mended))))
+    return spliced(content, splices), tuple(bodies)
+
+
+def nearest_inertia(matrix: Array, margin: float = MARGIN) -> Array:
+    """The nearest possible inertia matrix about the centre of mass, in the Frobenius norm; (3, 3) to (3, 3).
+
+    The set of possible matrices does not depend on axes, so the nearest one has the same principal axes, and its
+    principal moments are the nearest in the Euclidean norm of the form A s with A = [[0,1,1], [1,0,1], [1,1,0]] and
+    s >= margin * (the largest moment), where s are the second moments of mass along the axes: a non-negative least
+    squares problem in three variables.
+    """
+    from scipy.optimize import nnls
+
+    moments, axes = np.linalg.eigh(matrix)
+    scale = float(np.abs(moments).max())  # the solver's tolerances are made for numbers around one
+    s = margin + nnls(_TRIANGLE, moments / scale - _TRIANGLE @ np.full(3, margin))[0]
+    return (axes * (scale * _TRIANGLE @ s)) @ axes.T
+
+
+def _broken_laws(stated: StatedInertial) -> Iterator[Violation]:
+    com = np.array([stated.distance, 0.0, 0.0])
+    failed = inertia.violations(inertia.from_mass_com_inertia(stated.mass, com, stated.matrix), tolerance=0.0)
+    yield from failed
+    if stated.mass <= 0.0 and failed:
+        yield from inertia.violations(inertia.from_moments(1.0, np.zeros(3), stated.matrix), tolerance=0.0)
+    elif stated.is_judged_to_the_last_digit and not failed and stated.mass > 0.0:
+        I1, I2, I3 = np.linalg.eigvalsh(stated.matrix)
+        if I1 + I2 < I3:
+            yield Violation("I1 + I2 >= I3 (triangle inequality)", float(I3 - I1 - I2), "kg m^2")
+
+
+def _mended(stated: StatedInertial) -> StatedInertial:
+    mended = replace(stated, mass=stated.mass if stated.mass > 0.0 else SMALLEST_MASS)
+    return replace(mended, matrix=nearest_inertia(stated.matrix)) if any(_broken_laws(mended)) else mended
+
+
+def _changes(before: StatedInertial, after: StatedInertial) -> Iterator[Change]:
+    if after.mass != before.mass:
+        yield Change("mass", "kg", (before.mass,), (after.mass,))
+    if after.matrix is not before.matrix:
+        old, new = (tuple(np.linalg.eigvalsh(stated.matrix).tolist()) for stated in (before, after))
+        yield Change("principal moments", "kg m^2", old, new)
+
+
+def _check_physical(written: Path, source: Path) -> None:
+    """Load what was written, and see that it is possible."""
+    try:
+        bodies = read_description(written).bodies
+    except RobotFileError as error:
+        raise RobotFileError(source, f"cannot be read after its repair: {error.problem}", error.line) from error
+    for body in bodies:
+        if body.inertia is not None and not inertia.is_physical(body.inertia):
+            problem = f"body '{body.name}' is impossible after the repair, too; is its inertia in an included file?"
+            raise RobotFileError(source, problem, body.line)
