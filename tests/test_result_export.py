@@ -191,7 +191,6 @@ def test_a_result_without_physical_links_is_no_robot(tmp_path: Path) -> None:
             "total_mass = [0.1, 0.2]\nmasses = { link_1 = 1.0 }",
             "total_mass = [0.1, 0.2] and masses.link_1 = [1, 1] exclude each other",
         ),
-        ("total_mass = [0.1, 0.2]", "total_mass = [0.1, 0.2] contradicts the torques"),
         ("masses = { link_7 = 1.0 }", "no moving link 'link_7'"),
         ('reference = "builtin:ur5"', "prior's robot 'ur5'"),
         ("in_geometry = true", "no shape of known size"),
@@ -208,6 +207,13 @@ def test_wrong_physical_tables_are_errors(tmp_path: Path, physical: str, words: 
     status, _, error = run("identify", experiment)
     assert status == 2
     assert words in " ".join(error.split())
+
+
+def test_constraints_that_the_torques_contradict_are_told(tmp_path: Path) -> None:
+    folder = made(tmp_path, "builtin:two_link", "[physical]\ntotal_mass = [0.1, 0.2]")
+    data = load_result(folder).data
+    assert data["physical"]["relative_error"] > 10.0 * data["relative_error"]
+    assert any(finding["subject"] == "physical links" for finding in data["findings"])
 
 
 def test_the_prior_can_come_from_another_file_and_its_weight_from_cross_validation(tmp_path: Path, urdf: Path) -> None:

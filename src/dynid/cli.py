@@ -274,7 +274,12 @@ def export(
         exported = export_result(loaded, to.value, out or default_path(loaded, result, to.value), overwrite=force)
     if json_output:
         beside = None if exported.beside is None else str(exported.beside)
-        paths = {"path": str(exported.path), "beside": beside, "left_out": exported.left_out}
+        paths = {
+            "path": str(exported.path),
+            "beside": beside,
+            "left_out": exported.left_out,
+            "impossible": exported.impossible,
+        }
         typer.echo(json.dumps(paths, indent=2))
     else:
         from dynid.terminal import show_export

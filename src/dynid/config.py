@@ -144,7 +144,7 @@ class PhysicalTable(_Table):
     def _weighs_something(self) -> PhysicalTable:
         if self.prior == "none" and (self.weight != 1.0 or self.reference is not None):
             raise ValueError("prior = 'none' has neither a weight nor a reference; leave them out")
-        if not self.fit and self != PhysicalTable(fit=False):
+        if not self.fit and self.model_fields_set != {"fit"}:
             raise ValueError("fit = false leaves physical links out, so the other keys have no effect")
         return self
 

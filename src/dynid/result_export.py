@@ -34,12 +34,14 @@ class Exported:
         path: The robot.
         beside: What of the model the robot's file does not hold; None where it holds everything.
         left_out: What else neither holds, in words.
+        impossible: Bodies of the user's file that were impossible before and still are (see `dynid repair`).
         edited: Whether the robot's file is the user's own with other numbers.
     """
 
     path: Path
     beside: Path | None
     left_out: tuple[str, ...]
+    impossible: tuple[str, ...]
     edited: bool
 
 
@@ -64,7 +66,7 @@ def export_result(result: Result, format: Format, path: Path, *, overwrite: bool
         )
     if format == "json":
         write_text(path, json.dumps(_everything(result), indent=2, allow_nan=False) + "\n", overwrite=overwrite)
-        return Exported(path, None, (), edited=False)
+        return Exported(path, None, (), (), edited=False)
     from dynid.robot.export import write_back
 
     robot = result.base.model.robot
@@ -77,7 +79,7 @@ def export_result(result: Result, format: Format, path: Path, *, overwrite: bool
     written = write_back(robot, links, dynamics, path, format=format, overwrite=overwrite)
     if beside is not None:
         write_text(beside, _as_yaml(result, path, rest), overwrite=overwrite)
-    return Exported(path, beside, written.left_out, written.edited)
+    return Exported(path, beside, written.left_out, written.impossible, written.edited)
 
 
 def default_path(result: Result, folder: Path, format: Format) -> Path:  # noqa: A002

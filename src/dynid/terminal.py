@@ -149,6 +149,9 @@ def show_export(exported: Exported) -> None:
         output.print(f"Wrote {exported.beside}: what the format has no place for.", highlight=False, markup=False)
     for item in exported.left_out:
         output.print(f"Left out: {item}.", highlight=False, markup=False)
+    if exported.impossible:
+        names = ", ".join(exported.impossible)
+        output.print(f"Still impossible, as in your file: {names}; see dynid repair.", highlight=False, markup=False)
     if exported.path.suffix != ".json":
         output.print(f"\nNext: dynid inspect {exported.path}", highlight=False, markup=False)
 

@@ -72,7 +72,10 @@ def impossible_inertias(case: Case) -> Iterator[Finding]:
             continue
         evidence = " and ".join(_broken_law(violation, body.inertia) for violation in failed)
         cause = _likely_cause(failed, body.inertia)
-        text = f"{evidence}{line_of(body)}. No body can be like this; correct the numbers in the file{cause}"
+        text = (
+            f"{evidence}{line_of(body)}. No body can be like this; correct the file, or take the nearest "
+            f"possible numbers: dynid repair{cause}"
+        )
         link = case.owners[body.name]
         if sum(map(states_inertia, link.bodies)) > 1 and inertia.is_physical(link.parameters):
             text += f". With all that is welded together, link '{link.name}' is possible as a whole"
