@@ -130,7 +130,7 @@ def test_an_impossible_inertia_is_an_error_with_its_amount(findings_of) -> None:
     flat = inertial(1.0, (0.02, 0.02, 0.05)) + BOX
     finding = only(findings_of(link("upper", flat), link("lower"), SHOULDER, ELBOW))
     # 0.05 - 0.02 - 0.02 = 0.01 kg m^2, which is a fifth of 0.05
-    words = ("triangle inequality", "fails by 0.01 kg m^2", "20 %", "line 3", "correct the numbers")
+    words = ("triangle inequality", "fails by 0.01 kg m^2", "20 %", "line 3", "dynid repair")
     expect(finding, Severity.ERROR, "body 'upper'", *words)
     assert "as a whole" not in finding.text
 
