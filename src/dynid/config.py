@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
+from dynid.data.readers.bags import is_bag
 from dynid.errors import FileProblemError, UnknownNameError
 from dynid.toml_files import line_of, parse_toml, read_toml_text
 
@@ -56,9 +57,11 @@ class DriveTable(_Table):
 
 
 class QuantityTable(_Table):
-    """Where a quantity of a log is: a file, its columns, and their unit."""
+    """Where a quantity of a log is: a file, its columns, and their unit; in bags a topic and a field, too."""
 
     file: Name
+    topic: Name | None = None
+    field: Name | None = None
     columns: str | int | Annotated[tuple[str | int, ...], Field(min_length=1)] | None = None
     unit: str | None = None
     flat: bool = False
@@ -79,8 +82,10 @@ class LogTable(_Table):
 
     @model_validator(mode="after")
     def _has_time(self) -> LogTable:
-        if (self.time is None) == (self.rate is None):
+        if self.time is not None and self.rate is not None:
             raise ValueError("a log needs either 'time' or 'rate', and not both")
+        if self.time is None and self.rate is None and not is_bag(Path(self.position.file)):
+            raise ValueError("a log needs either 'time' or 'rate'; only bags have stamps of their own")
         if self.rows is not None and self.seconds is not None:
             raise ValueError("a log is cut by 'rows' or by 'seconds', not by both")
         return self

@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from dynid.config import Experiment, LogTable, QuantityTable
+from dynid.config import Experiment, LogTable
 from dynid.data.chunks import Chunk, split
 from dynid.data.drive import Drive
 from dynid.data.factors import Factors
 from dynid.data.processing import Processing, factors_of, processed
-from dynid.data.recording import Quantity, read_recording
+from dynid.log_quantities import quantities_of
+from dynid.data.recording import read_recording
+from dynid.data.readers.source import Progress, silent
 from dynid.errors import InvalidRequestError
 from dynid.estimation import (
     Estimate,
@@ -87,7 +88,7 @@ def identify(
     samples = 0
     for k, log in enumerate(experiment.log, start=1):
         progress(f"Reading log {k} of {len(experiment.log)}")
-        segments, notes = segments_of(experiment, log, model.robot)
+        segments, notes = segments_of(experiment, log, model.robot, progress)
         findings += (*notes, *findings_on_samples(model, segments))
         samples += sum(map(len, segments))
         progress(f"Reducing log {k} of {len(experiment.log)}")
@@ -148,7 +149,7 @@ def model_of(experiment: Experiment) -> DynamicModel:
     return DynamicModel(robot, parse_terms(experiment.terms, robot))
 
 
-def segments_of(experiment: Experiment, log: LogTable, robot: Robot) -> tuple[list[Chunk], tuple[Finding, ...]]:
+def segments_of(experiment: Experiment, log: LogTable, robot: Robot, progress: Progress = silent) -> tuple[list[Chunk], tuple[Finding, ...]]:
     """The processed samples of a log, and what was noticed while reading it."""
     if any(joint.kind.nq > 1 for joint in robot.joints):
         raise InvalidRequestError(
@@ -158,15 +159,7 @@ def segments_of(experiment: Experiment, log: LogTable, robot: Robot) -> tuple[li
     if in_amperes != (experiment.drive.torque_constants is not None):
         wrong = "currents need drive.torque_constants" if in_amperes else "drive.torque_constants are for currents"
         raise InvalidRequestError(f"{wrong}: the unit of torque is '{log.torque.unit or 'N m'}' in {log.torque.file}")
-    recording = read_recording(
-        _quantity(log.position, "rad", robot.nv),
-        _quantity(log.torque, "N m", robot.nv),
-        None if log.velocity is None else _quantity(log.velocity, "rad/s", robot.nv),
-        None if log.time is None else _quantity(log.time, "s", 1),
-        log.rate,
-        log.rows,
-        log.seconds,
-    )
+    recording = read_recording(*quantities_of(log, robot), log.rate, log.rows, log.seconds, progress=progress)
     if recording.q.shape[1] != robot.nv:
         joints = ", ".join(joint.name for joint in robot.independent_joints)
         raise InvalidRequestError(
@@ -227,7 +220,3 @@ def processing_of(experiment: Experiment, robot: Robot) -> Processing:
         threshold = (threshold,) * robot.nv
     _check_count("processing.velocity_threshold", threshold, robot)
     return Processing(**settings, velocity_threshold=threshold)
-
-
-def _quantity(table: QuantityTable, unit: str, joints: int) -> Quantity:
-    return Quantity(Path(table.file), table.unit or unit, table.columns, joints if table.flat else None)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.data.readers.source import Progress, silent
 from dynid.data.tables import Columns, RecordingError, Table, read_groups
 from dynid.data.timing import check_time, findings, require_order
 from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
@@ -89,6 +90,7 @@ def read_recording(
     seconds: Seconds | None = None,
     *,
     allow_resets: bool = False,
+    progress: Progress = silent,
 ) -> Recording:
     """Read a recording; each file is read once, and only the columns that are needed.
 
@@ -101,6 +103,7 @@ def read_recording(
         rows: Samples to keep, counted from 0; the first is kept, the last is not, None is an open end.
         seconds: Stamps to keep [s], as they are logged; the first is kept, the last is not, None is an open end.
         allow_resets: Whether time may go backwards or repeat, for `split_at_resets`.
+        progress: Is told how far a long read has come.
 
     Returns:
         The recording, with findings on its time stamps and units.
@@ -118,7 +121,7 @@ def read_recording(
         raise InvalidRequestError("cut a segment by rows or by seconds, not by both")
     given = {"position": position, "torque": torque, "velocity": velocity, "time": time}
     where = {role: quantity for role, quantity in given.items() if quantity is not None}
-    tables = _read_each_file_once(where)
+    tables = _read_each_file_once(where, progress)
     _check_lengths(tables)
     values = {role: _in_si(role, quantity, *tables[role]) for role, quantity in where.items()}
     _check_widths(where, values)
@@ -137,14 +140,14 @@ def read_recording(
     return replace(cut, findings=notes)
 
 
-def _read_each_file_once(where: Mapping[str, Quantity]) -> dict[str, tuple[Table, int]]:
+def _read_each_file_once(where: Mapping[str, Quantity], progress: Progress) -> dict[str, tuple[Table, int]]:
     """For each quantity, the table of its file and which of the table's groups it is."""
     files: dict[tuple[Path, int | None], list[str]] = {}
     for role, quantity in where.items():
         files.setdefault((quantity.file, quantity.width), []).append(role)
     tables: dict[str, tuple[Table, int]] = {}
     for (path, width), roles in files.items():
-        table = read_groups(path, [where[role].columns for role in roles], width=width)
+        table = read_groups(path, [where[role].columns for role in roles], width=width, progress=progress)
         tables |= {role: (table, k) for k, role in enumerate(roles)}
     return tables
 

@@ -1,4 +1,4 @@
-"""Columns of numbers from the files that robots leave behind: delimited or flat text, Parquet and NPZ.
+"""Columns of numbers from the files that robots leave behind: text, Parquet, NPZ, MAT files and ROS bags.
 
 Each format becomes a `Source`: the names of its columns, and a function that reads some of them. Choosing columns and
 checking their values is then the same for all.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -17,15 +17,21 @@ from typing import TypeAlias
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.data.readers.bags import SUFFIXES as BAGS
+from dynid.data.readers.bags import bag, is_bag
+from dynid.data.readers.mat import mat
 from dynid.data.readers.npz import npz
 from dynid.data.readers.parquet import parquet
-from dynid.data.readers.source import RecordingError, Source
+from dynid.data.readers.source import Progress, RecordingError, Source, silent
 from dynid.data.readers.text import check_text, delimited, flat
 
 Columns: TypeAlias = str | int | Sequence[str | int] | None
 """Which columns: a name, a pattern such as "q_*", a position (from 0), several of these, or None for all."""
 
 TEXT = (".csv", ".tsv", ".txt", ".dat")
+
+BINARY: Mapping[str, Callable[[Path], Source]] = {".parquet": parquet, ".npz": npz, ".mat": mat}
+"""Readers of binary files, by their ending."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +55,8 @@ def read_columns(path: Path, *, columns: Columns = None, width: int | None = Non
     """Read columns of one file.
 
     Args:
-        path: A file that ends in .csv, .tsv, .txt, .dat, .parquet or .npz.
+        path: A file that ends in .csv, .tsv, .txt, .dat, .parquet, .npz, .mat, .bag, .mcap or .db3, or the folder of a
+            ROS 2 bag.
         columns: Which columns, in this order; what a pattern matches is sorted as people count (q_2 before q_10).
         width: For flat text, how many numbers make a sample.
         count: How many columns there must be; any number when None.
@@ -67,9 +74,11 @@ def read_columns(path: Path, *, columns: Columns = None, width: int | None = Non
     return table.groups[0]
 
 
-def read_groups(path: Path, groups: Sequence[Columns], *, width: int | None = None) -> Table:
+def read_groups(
+    path: Path, groups: Sequence[Columns], *, width: int | None = None, progress: Progress = silent
+) -> Table:
     """Read several groups of columns of one file at once; arguments and errors are those of `read_columns`."""
-    source = _source(path, width)
+    source = source_of(path, width, progress)
     chosen = [_positions(path, source, columns) for columns in groups]
     wanted = sorted({position for positions in chosen for position in positions})
     values = dict(zip(wanted, source.load(wanted), strict=True))
@@ -85,17 +94,19 @@ def read_groups(path: Path, groups: Sequence[Columns], *, width: int | None = No
     )
 
 
-def _source(path: Path, width: int | None) -> Source:
+def source_of(path: Path, width: int | None = None, progress: Progress = silent) -> Source:
+    """The columns of a file, by its ending; `width` is for flat text."""
     suffix = path.suffix.lower()
     try:
+        if is_bag(path) and width is None:
+            return bag(path, progress)
         if path.is_dir():
             raise RecordingError(path, "this is a folder, but a file is needed")
         if not path.exists():
             raise RecordingError(path, "there is no such file; check the name and the folder")
-        if suffix not in (*TEXT, ".parquet", ".npz"):
-            raise RecordingError(
-                path, f"files that end in '{suffix}' cannot be read; use {', '.join(TEXT)}, .parquet, .npz"
-            )
+        if suffix not in (*TEXT, *BINARY, *BAGS):
+            usable = ", ".join((*TEXT, *BINARY, *BAGS))
+            raise RecordingError(path, f"files that end in '{suffix}' cannot be read; use {usable}")
         if path.stat().st_size == 0:
             raise RecordingError(path, "the file is empty")
         if width is not None and (suffix not in TEXT or width < 1):
@@ -104,7 +115,7 @@ def _source(path: Path, width: int | None) -> Source:
             content = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
             check_text(path, content)
             return delimited(path, content) if width is None else flat(path, content, width)
-        return parquet(path) if suffix == ".parquet" else npz(path)
+        return BINARY[suffix](path)
     except OSError as error:
         raise RecordingError(path, f"the file cannot be read ({error.strerror or error})") from error
 

@@ -9,6 +9,13 @@ import numpy as np
 
 from dynid.errors import FileProblemError
 
+Progress = Callable[[str], None]
+"""Is told in a few words how far a long read has come."""
+
+
+def silent(_: str) -> None:
+    """Progress that nobody watches."""
+
 
 class RecordingError(FileProblemError):
     """A file of a recording cannot be used."""

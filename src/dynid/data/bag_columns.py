@@ -1,0 +1,117 @@
+"""Which columns of a bag are a robot's: topics, fields, and joints by name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dynid.data.readers.bags import Topic, listed, topics_of
+from dynid.data.readers.source import RecordingError
+
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "position": ("position", "actual.positions", "feedback.positions"),
+    "velocity": ("velocity", "actual.velocities", "feedback.velocities"),
+    "torque": ("effort", "actual.effort", "feedback.effort", "output.effort"),
+}
+"""Fields of joint states and controller states that hold a quantity, best first."""
+
+
+def joint_columns(
+    path: Path, role: str, joints: Sequence[str], topic: str | None = None, field: str | None = None
+) -> tuple[str, ...]:
+    """Columns of a bag that hold a quantity of some joints, in the order of the joints.
+
+    Args:
+        path: The bag.
+        role: "position", "velocity" or "torque".
+        joints: Names of the joints in the messages.
+        topic: The topic; the only one that has them all when None.
+        field: The field of its messages; the usual one when None.
+
+    Raises:
+        RecordingError: If there is no such topic, field or joint, or more than one topic would do.
+    """
+    topics = topics_of(path)
+    if topic is not None:
+        chosen = _named(path, topics, topic)
+        return _columns(chosen, _field(path, chosen, role, field, joints), joints)
+    fits = [one for one in topics if _fitting(one, role, field, joints)]
+    if not fits:
+        raise RecordingError(path, _nothing_fits(topics, role, field, joints))
+    if len(fits) > 1:
+        plain = [one for one in fits if one.kind.endswith("/JointState")]
+        if len(plain) != 1:
+            names = ", ".join(one.name for one in fits)
+            problem = f"several topics hold the {role}s of these joints ({names}): two robots in one bag, or one twice"
+            raise RecordingError(path, f"{problem}; name one, such as topic = '{fits[0].name}'")
+        fits = plain
+    return _columns(fits[0], _fitting(fits[0], role, field, joints), joints)
+
+
+def time_column(path: Path, columns: Sequence[str]) -> str:
+    """The column of time that goes with others of a bag."""
+    names = sorted((topic.name for topic in topics_of(path)), key=len, reverse=True)
+    return next((f"{name}/time" for name in names if columns and columns[0].startswith(f"{name}/")), "")
+
+
+def _named(path: Path, topics: Sequence[Topic], name: str) -> Topic:
+    found = next((topic for topic in topics if topic.name == name), None)
+    if found is None:
+        close = difflib.get_close_matches(name, [topic.name for topic in topics], n=1)
+        advice = f"did you mean '{close[0]}'? " if close else ""
+        raise RecordingError(path, f"there is no topic '{name}'; {advice}its topics are {listed(topics)}")
+    if found.problem:
+        raise RecordingError(path, f"{found.problem}; record with definitions, as MCAP does, or export it to CSV")
+    if not found.columns:
+        raise RecordingError(path, f"topic '{name}' ({found.kind}) holds no numbers of joints; {_with_joints(topics)}")
+    return found
+
+
+def _field(path: Path, topic: Topic, role: str, field: str | None, joints: Sequence[str]) -> str:
+    wanted = FIELDS[role] if field is None else (field,)
+    found = [name for name in wanted if topic.keys(name)]
+    if not found:
+        what = f"field '{field}'" if field else f"field of {role}s"
+        raise RecordingError(path, f"topic '{topic.name}' has no {what}; its fields are {', '.join(topic.fields)}")
+    keys = topic.keys(found[0])
+    missing = next((joint for joint in joints if joint not in keys), None)
+    if missing is not None:
+        raise RecordingError(path, _missing(topic, found[0], missing))
+    return found[0]
+
+
+def _fitting(topic: Topic, role: str, field: str | None, joints: Sequence[str]) -> str:
+    """The field of a topic that holds a quantity of all joints, or nothing."""
+    wanted = FIELDS[role] if field is None else (field,)
+    return next((name for name in wanted if set(joints) <= set(topic.keys(name))), "")
+
+
+def _columns(topic: Topic, field: str, joints: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"{topic.name}/{field}/{joint}" for joint in joints)
+
+
+def _nothing_fits(topics: Sequence[Topic], role: str, field: str | None, joints: Sequence[str]) -> str:
+    wanted = FIELDS[role] if field is None else (field,)
+    near = [(topic, name) for topic in topics for name in wanted if topic.keys(name)]
+    if near:
+        topic, name = max(near, key=lambda pair: len(set(joints) & set(pair[0].keys(pair[1]))))
+        return _missing(topic, name, next(joint for joint in joints if joint not in topic.keys(name)))
+    problems = "".join(f"{topic.problem}; " for topic in topics if topic.problem)
+    return f"there are no joint states with {role}s in it; {problems}its topics are {listed(topics)}"
+
+
+def _missing(topic: Topic, field: str, joint: str) -> str:
+    keys = topic.keys(field)
+    close = difflib.get_close_matches(joint, keys, n=1)
+    advice = f"did you mean '{close[0]}'? " if close else ""
+    shown = ", ".join(keys[:30]) + (", ..." if len(keys) > 30 else "")
+    return (
+        f"joint '{joint}' has no '{field}' on topic {topic.name}; {advice}it has {shown}: name its joints in the robot's "
+        "order with columns = [...]"
+    )
+
+
+def _with_joints(topics: Sequence[Topic]) -> str:
+    fit = [topic.name for topic in topics if any(topic.keys(name) for name in FIELDS["position"])]
+    return f"topics with positions are {', '.join(fit)}" if fit else f"its topics are {listed(topics)}"

@@ -1,0 +1,98 @@
+"""Numbers in messages: which there are, by type, and how to take them out of one message after the other."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+NAMES = ("name", "joint_names", "dof_names")
+"""Fields that name the entries of all lists of a message, such as those of `sensor_msgs/JointState`."""
+
+NUMBERS = ("float32", "float64", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "bool")
+"""Types that count as numbers; uint8 is left out, for images and other blobs are lists of it."""
+
+DEPTH = 4
+"""How deep fields of fields are looked at."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a message type that holds numbers.
+
+    Attributes:
+        path: Names of the attributes that lead to it, such as ("actual", "positions").
+        is_list: Whether it holds a list of numbers, or one.
+    """
+
+    path: tuple[str, ...]
+    is_list: bool
+
+    @property
+    def name(self) -> str:
+        """Its name, such as "actual.positions"."""
+        return ".".join(self.path)
+
+    def of(self, message: Any) -> Any:
+        """Its value in a message."""
+        for part in self.path:
+            message = getattr(message, part)
+        return message
+
+
+def fields_of(kind: str, types: Mapping[str, Any], prefix: tuple[str, ...] = ()) -> Iterator[Field]:
+    """All fields of a message type that hold numbers; headers, stamps and blobs are left out.
+
+    Args:
+        kind: Name of the type, such as "sensor_msgs/msg/JointState".
+        types: Definitions by name, as the library of bags has them: (constants, fields).
+        prefix: Attributes that lead to it.
+    """
+    if kind not in types or len(prefix) >= DEPTH or kind.startswith(("std_msgs/msg/Header", "builtin_interfaces/")):
+        return
+    for name, (node, inner) in types[kind][1]:
+        path = (*prefix, name)
+        if int(node) == 1 and inner[0] in NUMBERS:
+            yield Field(path, is_list=False)
+        elif int(node) == 2:
+            yield from fields_of(inner, types, path)
+        elif int(node) in (3, 4) and int(inner[0][0]) == 1 and inner[0][1][0] in NUMBERS:
+            yield Field(path, is_list=True)
+
+
+def has_names(kind: str, types: Mapping[str, Any]) -> str | None:
+    """The field of a type that names the entries of its lists, if it has one."""
+    for name, (node, inner) in types[kind][1]:
+        if name in NAMES and int(node) in (3, 4) and int(inner[0][0]) == 1 and inner[0][1][0] == "string":
+            return name
+    return None
+
+
+def is_harmless(types: Mapping[str, Any]) -> bool:
+    """Whether definitions consist of plain names only, so that code may be made of them."""
+    return all(
+        all(part.isidentifier() and not keyword.iskeyword(part) for part in kind.split("/"))
+        and all(name.isidentifier() for name, _ in fields)
+        for kind, (_, fields) in types.items()
+    )
+
+
+def keys_of(message: Any, field: Field, names: Sequence[str] | None) -> list[str]:
+    """Names of the numbers of a field in one message: those of joints, positions in the list, or none for one."""
+    if not field.is_list:
+        return [""]
+    count = len(field.of(message))
+    if names is not None:
+        return list(names) if len(names) == count else []
+    return [str(k) for k in range(count)]
+
+
+def values_of(message: Any, field: Field, rows: Sequence[int]) -> list[float]:
+    """Some numbers of a field of a message."""
+    value = field.of(message)
+    if not field.is_list:
+        return [float(value)]
+    return np.asarray(value, dtype=np.float64)[list(rows)].tolist()

@@ -1,0 +1,51 @@
+"""Where the quantities of a log are, as an experiment states it: columns of files, or topics of bags."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dynid.config import LogTable, QuantityTable
+from dynid.data.bag_columns import joint_columns, time_column
+from dynid.data.readers.bags import is_bag
+from dynid.data.recording import Quantity
+from dynid.errors import InvalidRequestError
+from dynid.robot.robot import Robot
+
+Quantities = tuple[Quantity, Quantity, Quantity | None, Quantity | None]
+
+
+def quantities_of(log: LogTable, robot: Robot) -> Quantities:
+    """Where position, torque, velocity and time are.
+
+    Raises:
+        InvalidRequestError: If a topic or a field is named for a file that is no bag.
+        RecordingError: If a bag does not hold what is needed of it.
+    """
+    position = _quantity(log.position, "position", "rad", robot, None)
+    topic = log.position.topic
+    torque = _quantity(log.torque, "torque", "N m", robot, topic)
+    velocity = None if log.velocity is None else _quantity(log.velocity, "velocity", "rad/s", robot, topic)
+    if log.time is not None:
+        file = Path(log.time.file)
+        columns = log.time.columns
+        if columns is None and log.time.topic is not None:
+            columns = f"{log.time.topic}/time"
+        return position, torque, velocity, Quantity(file, log.time.unit or "s", columns, 1 if log.time.flat else None)
+    if log.rate is not None or not is_bag(position.file):
+        return position, torque, velocity, None
+    names = position.columns if isinstance(position.columns, tuple) else ()
+    stamps = Quantity(position.file, "s", time_column(position.file, [str(name) for name in names]))
+    return position, torque, velocity, stamps
+
+
+def _quantity(table: QuantityTable, role: str, unit: str, robot: Robot, topic: str | None) -> Quantity:
+    """One quantity; one in a bag is on the topic of positions when it names none and is in the same file."""
+    path = Path(table.file)
+    if not is_bag(path):
+        if table.topic is not None or table.field is not None:
+            raise InvalidRequestError(f"{path} is no bag, so it has neither topic nor field; name columns instead")
+        return Quantity(path, table.unit or unit, table.columns, robot.nv if table.flat else None)
+    own = table.columns
+    joints = [joint.name for joint in robot.independent_joints] if own is None else own
+    names = [str(name) for name in ([joints] if isinstance(joints, str | int) else joints)]
+    return Quantity(path, table.unit or unit, joint_columns(path, role, names, table.topic or topic, table.field))
