@@ -218,7 +218,7 @@ def identify(
     else:
         from dynid.terminal import show_identification
 
-        show_identification(data, settings.processing.lowpass, out, experiment)
+        show_identification(data, out, experiment)
 
 
 @app.command()

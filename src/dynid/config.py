@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
+from dynid.data.automatic import KEYS
 from dynid.data.readers.bags import is_bag
 from dynid.errors import FileProblemError, UnknownNameError
 from dynid.toml_files import line_of, parse_toml, read_toml_text
@@ -92,12 +93,15 @@ class LogTable(_Table):
 
 
 class ProcessingTable(_Table):
-    """`[processing]`: what is done to the signals."""
+    """`[processing]`: what is done to the signals; what is left out is chosen by what the log shows."""
 
-    resample: Positive | None = None
+    automatic: bool = True
+    resample: Positive | Literal["none"] | None = None
     median: Count | None = None
-    lowpass: Positive | None = None
-    torque_lowpass: Positive | None = None
+    outliers: Literal["repair", "keep"] | None = None
+    idle: Literal["cut", "keep"] | None = None
+    lowpass: Positive | Literal["none"] | None = None
+    torque_lowpass: Positive | Literal["none"] | None = None
     order: Annotated[int, Field(strict=True, ge=1, le=20)] = 4
     derivative: Literal["central", "savitzky_golay", "spline"] = "central"
     window: Count = 11
@@ -112,6 +116,15 @@ class ProcessingTable(_Table):
         if self.decimate and self.rate is not None:
             raise ValueError("samples are thinned out by 'decimate' or by 'rate', not by both")
         return self
+
+    def free(self) -> frozenset[str]:
+        """Keys that are chosen by what the log shows."""
+        stated = {key for key in self.model_fields_set if getattr(self, key) is not None}
+        wished = {key for key, value in (("outliers", "repair"), ("idle", "cut")) if getattr(self, key) == value}
+        if not self.automatic:
+            return frozenset(wished)
+        thinned = {"decimate"} if "rate" in stated else set()
+        return frozenset(KEYS - stated - thinned | wished)
 
 
 class EstimationTable(_Table):

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dynid.config import Experiment, LogTable
-from dynid.data.chunks import Chunk, split
+from dynid.data.automatic import Prepared, prepared
+from dynid.data.chunks import split
 from dynid.data.drive import Drive
 from dynid.data.factors import Factors
-from dynid.data.processing import Processing, factors_of, processed
+from dynid.data.processing import Processing, factors_of
 from dynid.log_quantities import quantities_of
 from dynid.data.recording import read_recording
 from dynid.data.readers.source import Progress, silent
@@ -51,6 +52,7 @@ class Identification:
         estimate: Values with uncertainties.
         essential: The same for the essential ones of the parameters only.
         physical: Links and joints that can exist; None where the experiment does without.
+        processing: What was done to each log, as stated or chosen.
         findings: What users should know about the logs and the estimate.
         samples: Number of samples after processing.
         seconds: How long it took [s].
@@ -61,6 +63,7 @@ class Identification:
     estimate: Estimate
     essential: Estimate
     physical: PhysicalEstimate | None
+    processing: tuple[Processing, ...]
     findings: tuple[Finding, ...]
     samples: int
     seconds: float
@@ -80,17 +83,19 @@ def identify(
     progress("Looking for what can be known")
     model = model_of(experiment)
     base = find_base_parameters(model, known=experiment.known)
-    processing = processing_of(experiment, model.robot)
     physics = physics_of(experiment, model)
     findings: list[Finding] = list(base.findings())
     parts: list[Factors] = list(earlier)
     folds: list[Factors] = list(earlier)
+    used: list[Processing] = []
     samples = 0
     for k, log in enumerate(experiment.log, start=1):
         progress(f"Reading log {k} of {len(experiment.log)}")
-        segments, notes = segments_of(experiment, log, model.robot, progress)
+        ready, notes = prepared_log(experiment, log, model, progress)
+        segments, processing = ready.segments, ready.processing
         findings += (*notes, *findings_on_samples(model, segments))
         samples += sum(map(len, segments))
+        used.append(processing)
         progress(f"Reducing log {k} of {len(experiment.log)}")
         parts.append(factors_of(model, segments, processing).weighted(log.weight))
         if experiment.physical.weight == "cross-validation":
@@ -107,8 +112,9 @@ def identify(
     findings += findings_on_estimate(estimate, model.robot)
     if physical is not None:
         findings += (*findings_on_references(physics, model), *findings_on_physical(physical, estimate))
+    seconds = time.perf_counter() - start
     return Identification(
-        base, tuple(parts), estimate, essential, physical, tuple(findings), samples, time.perf_counter() - start
+        base, tuple(parts), estimate, essential, physical, tuple(used), tuple(findings), samples, seconds
     )
 
 
@@ -149,8 +155,11 @@ def model_of(experiment: Experiment) -> DynamicModel:
     return DynamicModel(robot, parse_terms(experiment.terms, robot))
 
 
-def segments_of(experiment: Experiment, log: LogTable, robot: Robot, progress: Progress = silent) -> tuple[list[Chunk], tuple[Finding, ...]]:
-    """The processed samples of a log, and what was noticed while reading it."""
+def prepared_log(
+    experiment: Experiment, log: LogTable, model: DynamicModel, progress: Progress = silent
+) -> tuple[Prepared, tuple[Finding, ...]]:
+    """A log made ready for the model, and what was noticed and chosen on the way."""
+    robot = model.robot
     if any(joint.kind.nq > 1 for joint in robot.joints):
         raise InvalidRequestError(
             f"'{robot.name}' has a floating base or spherical joints, whose logs cannot be read yet; lock them"
@@ -166,22 +175,32 @@ def segments_of(experiment: Experiment, log: LogTable, robot: Robot, progress: P
             f"{log.position.file} has {recording.q.shape[1]} columns of positions, and '{robot.name}' has {robot.nv} "
             f"joints; name one column each for {joints}"
         )
-    segments = processed(
-        recording, drive_of(experiment, robot), processing_of(experiment, robot), experiment.drive.delay
+    free = experiment.processing.free()
+    if "delay" in experiment.drive.model_fields_set:
+        free -= {"delay"}
+    progress("Looking at the signals")
+    ready = prepared(
+        recording,
+        drive_of(experiment, robot),
+        processing_of(experiment, robot),
+        model,
+        experiment.drive.delay,
+        free,
     )
-    return segments, tuple(_that_still_hold(recording.findings, experiment))
+    chosen = [Finding(Severity.NOTE, f"processing.{choice.key}", choice.text) for choice in ready.choices]
+    return ready, (*_that_still_hold(recording.findings, experiment, ready.processing), *chosen)
 
 
-def _that_still_hold(findings: Sequence[Finding], experiment: Experiment) -> Iterator[Finding]:
+def _that_still_hold(
+    findings: Sequence[Finding], experiment: Experiment, processing: Processing
+) -> Iterator[Finding]:
     """Findings on a recording, but for those that the experiment itself answers."""
     for finding in findings:
         if finding.subject == "positions" and experiment.drive.positions == "motor":
             continue  # motors turn many times: what looks like degrees on their side is none
-        if finding.subject == "time" and experiment.processing.resample is not None:
+        if finding.subject == "time" and processing.resample is not None:
             text = finding.text.partition(" Resample")[0].partition("; resample")[0]
-            yield Finding(
-                Severity.NOTE, "time", f"{text.rstrip('.')}; resampled to {experiment.processing.resample:g} Hz"
-            )
+            yield Finding(Severity.NOTE, "time", f"{text.rstrip('.')}; resampled to {processing.resample:g} Hz")
         else:
             yield finding
 
@@ -214,7 +233,8 @@ def _check_count(key: str, values: Sequence[float] | None, robot: Robot) -> None
 
 def processing_of(experiment: Experiment, robot: Robot) -> Processing:
     """The processing that an experiment states, with one velocity threshold for each joint."""
-    settings = experiment.processing.model_dump()
+    settings = experiment.processing.model_dump(exclude={"automatic", "outliers", "idle"})
+    settings = {key: None if value == "none" else value for key, value in settings.items()}
     threshold = settings.pop("velocity_threshold")
     if threshold is not None and not isinstance(threshold, tuple):
         threshold = (threshold,) * robot.nv

@@ -16,12 +16,13 @@ import numpy as np
 from dynid.config import Experiment, read_experiment
 from dynid.data.chunks import Chunk
 from dynid.data.factors import Factors
+from dynid.data.processing import Processing
 from dynid.errors import FileProblemError
 from dynid.files import OutputError
 from dynid.findings import Finding
 from dynid.identification_findings import findings_on_samples
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
-from dynid.pipeline import Identification, model_of, processing_of, segments_of
+from dynid.pipeline import Identification, model_of, prepared_log
 from dynid.result_data import SCHEMA, identification_data
 from dynid.validation import validate
 
@@ -187,30 +188,25 @@ def validate_result(result: Result, logs: Sequence[Path]) -> dict[str, Any]:
         logs: Experiment files, which stand for their logs, with their own drives and processing; or log files that
             are laid out as the first log of the result's experiment.
     """
-    robot = result.base.model.robot
-    segments: list[Chunk] = []
+    logs_ready: list[tuple[Sequence[Chunk], Processing]] = []
     findings: list[Finding] = []
-    used = (
-        result.experiment.processing if not logs or logs[0].suffix != ".toml" else read_experiment(logs[0]).processing
-    )
+    model = result.base.model
     for path in logs:
         experiment = read_experiment(path) if path.suffix == ".toml" else _with_file(result.experiment, path)
         require_same_model(result, experiment, path)
-        if experiment.processing != used:
-            raise ResultError(path, "is processed in another way than the logs before it; validate it by itself")
         for log in experiment.log:
-            found, notes = segments_of(experiment, log, robot)
-            segments += found
-            findings += (*notes, *findings_on_samples(result.base.model, found))
-    processing = processing_of(result.experiment.model_copy(update={"processing": used}), robot)
-    validation = validate(result.base, result.values, segments, processing)
+            ready, notes = prepared_log(experiment, log, model)
+            logs_ready.append((ready.segments, ready.processing))
+            findings += (*notes, *findings_on_samples(model, ready.segments))
+    (segments, processing), *others = logs_ready or [((), Processing())]
+    validation = validate(result.base, result.values, segments, processing, others)
     physical = result.physical_values
     grouped = None if physical is None else _grouped(result.base, physical)
-    of_links = None if grouped is None else validate(result.base, grouped, segments, processing)
+    of_links = None if grouped is None else validate(result.base, grouped, segments, processing, others)
     return {
         "relative_error": validation.relative_error,
         "physical_relative_error": None if of_links is None else of_links.relative_error,
-        "samples": sum(map(len, segments)),
+        "samples": sum(len(segment) for of_log, _ in logs_ready for segment in of_log),
         "joints": [{"name": joint, **vars(prediction)} for joint, prediction in validation.joints.items()],
         "findings": [finding.to_dict() for finding in findings],
     }

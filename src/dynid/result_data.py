@@ -37,6 +37,7 @@ def identification_data(found: Identification, confidence: float = 0.95) -> dict
         "known": dict(found.base.known),
         "unidentifiable": list(found.base.no_effect),
         "logs": len(found.logs),
+        "processing": [vars(processing) for processing in found.processing],
         "samples": found.samples,
         "seconds": found.seconds,
         "findings": [finding.to_dict() for finding in found.findings],

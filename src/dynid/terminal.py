@@ -55,10 +55,12 @@ def show_inspection(inspection: Inspection) -> None:
     output.print(f"\nNext: {_next_step(inspection)}", highlight=False, markup=False)
 
 
-def show_identification(data: dict[str, Any], cutoff: float | None, out: Path | None, experiment: Path) -> None:
+def show_identification(data: dict[str, Any], out: Path | None, experiment: Path) -> None:
     """Show what an experiment told; `data` is that of `result_data.identification_data`."""
     output = Console()
-    filtered = "unfiltered" if cutoff is None else f"low-passed at {cutoff:g} Hz"
+    cutoffs = dict.fromkeys(processing["lowpass"] for processing in data["processing"])
+    shown = " and ".join("nothing" if cutoff is None else f"{cutoff:g} Hz" for cutoff in cutoffs)
+    filtered = "unfiltered" if shown in ("nothing", "") else f"low-passed at {shown}"
     output.print(
         f"{data['robot']}: {len(data['parameters'])} base parameters from {data['samples']} samples "
         f"({sum(joint['rows'] for joint in data['joints'])} rows), {filtered}; "

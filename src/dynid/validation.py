@@ -46,7 +46,11 @@ class Validation:
 
 
 def validate(
-    base: BaseParameters, values: Mapping[str, float], segments: Sequence[Chunk], processing: Processing | None = None
+    base: BaseParameters,
+    values: Mapping[str, float],
+    segments: Sequence[Chunk],
+    processing: Processing | None = None,
+    others: Sequence[tuple[Sequence[Chunk], Processing]] = (),
 ) -> Validation:
     """Predict the torques of samples and compare.
 
@@ -55,13 +59,15 @@ def validate(
         values: Values of base parameters by name; those that are not given are zero.
         segments: Samples that were not used to find the values; rows that `keep` leaves out do not count.
         processing: How the samples are decimated, as the training data were; not at all when None.
+        others: Further samples, each with how they are decimated.
     """
     rows = RowFactors(base.model)
     b = np.array([values.get(name, 0.0) for name in base.names])
     predictors = rows.predictors(base.to_standard(b))
     sums = np.zeros((4, len(predictors)))  # number, torque, torque squared, error squared
     lowest, highest = np.full(len(predictors), np.inf), np.full(len(predictors), -np.inf)
-    for matrices in processed_rows(rows, segments, processing or Processing()):
+    logs = [(segments, processing or Processing()), *others]
+    for matrices in (part for of_log, how in logs for part in processed_rows(rows, of_log, how)):
         for row, matrix in enumerate(matrices):
             y = matrix[:, -1]
             error = y - matrix[:, :-1] @ predictors[row]

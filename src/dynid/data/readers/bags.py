@@ -121,7 +121,7 @@ def _on_one_clock(
     """Columns at the stamps of the topic with the fewest messages; the others are interpolated to them."""
     slowest = min(read, key=lambda name: len(read[name][0]))
     first = read[slowest][0][0]
-    clock = (read[slowest][0] - first) * 1e-9
+    clock = (read[slowest][0] - first) / 1e9  # a division rounds as text does
     columns = []
     for p in positions:
         topic, k = places[p]
@@ -131,7 +131,7 @@ def _on_one_clock(
             continue
         values = numbers[:, [c for c in wanted[topic.name] if c >= 0].index(k)]
         same = topic.name == slowest
-        columns.append(values if same else np.interp(clock, (stamps - first) * 1e-9, values))
+        columns.append(values if same else np.interp(clock, (stamps - first) / 1e9, values))
     return columns
 
 
