@@ -35,6 +35,7 @@ torque = { file = "log.csv", columns = "tau_*" }
 time = { file = "log.csv", columns = "t" }
 
 [processing]
+automatic = false
 trim = 5
 velocity_threshold = 0.05
 """

@@ -41,8 +41,10 @@ class DriveTable(_Table):
 
     ratios: tuple[Number, ...] | None = None
     couplings: tuple[Coupling, ...] = ()
+    matrix: tuple[tuple[Number, ...], ...] | None = None
     torque_constants: tuple[Number, ...] | None = None
-    signs: tuple[Literal[-1, 1], ...] | None = None
+    signs: tuple[Literal[-1, 1], ...] | Literal["auto"] | None = None
+    unmeasured: tuple[Name, ...] | None = None
     offsets: tuple[Number, ...] | None = None
     delay: Number = 0.0
     positions: Literal["motor", "joint"] = "joint"
@@ -50,8 +52,12 @@ class DriveTable(_Table):
 
     @model_validator(mode="after")
     def _uses_its_ratios(self) -> DriveTable:
-        if (self.ratios or self.couplings) and self.positions == self.torques == "joint":
-            raise ValueError("ratios and couplings have no effect while positions and torques are both 'joint'")
+        if (self.ratios or self.couplings or self.matrix) and self.positions == self.torques == "joint":
+            raise ValueError(
+                "ratios, couplings and matrix have no effect while positions and torques are both 'joint'"
+            )
+        if self.matrix is not None and (self.ratios or self.couplings):
+            raise ValueError("a matrix holds all ratios and couplings; leave 'ratios' and 'couplings' out")
         if 0.0 in (self.torque_constants or ()):
             raise ValueError("a torque constant cannot be zero")
         return self
@@ -267,7 +273,7 @@ _TABLES: dict[str, type[_Table]] = {
 def _in_words(problem: Any) -> str:
     """A problem that validation found, in one sentence that names the key and the nearest valid one."""
     path = list(problem["loc"])
-    tags = ("str", "int", "float", "tuple", "constrained-str")  # of alternatives, not of the file
+    tags = ("str", "int", "float", "tuple", "constrained-", "literal[")  # of alternatives, not of the file
     names = [part for part in path if isinstance(part, str) and not part.startswith((*tags, "function-"))]
     key = ".".join(names)
     if problem["type"] == "extra_forbidden":

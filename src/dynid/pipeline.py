@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dynid.config import Experiment, LogTable
-from dynid.data.automatic import Prepared, prepared
+from dynid.data.automatic import Choice, Prepared, prepared
 from dynid.data.chunks import split
 from dynid.data.drive import Drive
 from dynid.data.factors import Factors
@@ -178,6 +178,8 @@ def prepared_log(
     free = experiment.processing.free()
     if "delay" in experiment.drive.model_fields_set:
         free -= {"delay"}
+    if experiment.drive.unmeasured is not None:
+        free -= {"unmeasured"}
     progress("Looking at the signals")
     ready = prepared(
         recording,
@@ -187,8 +189,16 @@ def prepared_log(
         experiment.drive.delay,
         free,
     )
-    chosen = [Finding(Severity.NOTE, f"processing.{choice.key}", choice.text) for choice in ready.choices]
+    chosen = [_finding(choice) for choice in ready.choices]
     return ready, (*_that_still_hold(recording.findings, experiment, ready.processing), *chosen)
+
+
+def _finding(choice: Choice) -> Finding:
+    """A choice as a finding: a note, but for missing signals, which are worth a warning."""
+    if choice.key == "unmeasured":
+        return Finding(Severity.WARNING, "drive.unmeasured", choice.text)
+    table = "drive" if choice.key == "delay" else "processing"
+    return Finding(Severity.NOTE, f"{table}.{choice.key}", choice.text)
 
 
 def _that_still_hold(
@@ -208,13 +218,14 @@ def _that_still_hold(
 def drive_of(experiment: Experiment, robot: Robot) -> Drive:
     """The drives that an experiment states; one to one where it states none."""
     table = experiment.drive
-    for key in ("ratios", "torque_constants", "signs", "offsets"):
-        _check_count(f"drive.{key}", getattr(table, key), robot)
+    for key in ("ratios", "matrix", "torque_constants", "signs", "offsets"):
+        values = getattr(table, key)
+        _check_count(f"drive.{key}", None if values == "auto" else values, robot)
     constants = list(table.torque_constants or (1.0,) * robot.nv)
-    for k, sign in enumerate(table.signs or ()):
+    for k, sign in enumerate(table.signs or () if table.signs != "auto" else ()):
         constants[k] *= sign
     return Drive.of(
-        table.ratios or (1.0,) * robot.nv,
+        table.matrix or table.ratios or (1.0,) * robot.nv,
         [
             (robot.joint(coupling.motor).v.start, robot.joint(coupling.joint).v.start, coupling.ratio)
             for coupling in table.couplings
@@ -239,4 +250,5 @@ def processing_of(experiment: Experiment, robot: Robot) -> Processing:
     if threshold is not None and not isinstance(threshold, tuple):
         threshold = (threshold,) * robot.nv
     _check_count("processing.velocity_threshold", threshold, robot)
-    return Processing(**settings, velocity_threshold=threshold)
+    unmeasured = tuple(robot.joint(name).name for name in experiment.drive.unmeasured or ())
+    return Processing(**settings, velocity_threshold=threshold, unmeasured=unmeasured)

@@ -26,7 +26,18 @@ from dynid.data.timing import check_time, resampled
 from dynid.model.dynamic_model import DynamicModel
 
 KEYS = frozenset(
-    ("resample", "outliers", "lowpass", "torque_lowpass", "trim", "idle", "velocity_threshold", "delay", "decimate")
+    (
+        "resample",
+        "outliers",
+        "lowpass",
+        "torque_lowpass",
+        "trim",
+        "idle",
+        "velocity_threshold",
+        "delay",
+        "decimate",
+        "unmeasured",
+    )
 )
 """What can be chosen automatically."""
 
@@ -38,6 +49,9 @@ SLOW = 0.01
 
 IDLE = 0.5
 """Ends at rest that are longer than this [s] are cut; half of it is kept, for filters."""
+
+SILENT = 0.5
+"""Share of torques that are exactly zero above which a drive is taken to report nothing."""
 
 SURE = 5.0
 """Deviations of a delay from which it is sure."""
@@ -95,6 +109,8 @@ def prepared(
         free: Which of `KEYS` are to be chosen; the others stay as stated.
     """
     choices: list[Choice] = []
+    if "unmeasured" in free:
+        processing = replace(processing, unmeasured=_without_signal(recording, drive, model, choices))
     if "outliers" in free:
         recording = _without_outliers(recording, choices)
     timing = check_time(recording.time)
@@ -113,6 +129,22 @@ def prepared(
             delay = _delay(recording, drive, processing, model, rate, choices)
     segments = processed(recording, drive, processing, delay)
     return Prepared(tuple(segments), processing, delay, tuple(choices))
+
+
+def _without_signal(
+    recording: Recording, drive: Drive, model: DynamicModel, choices: list[Choice]
+) -> tuple[str, ...]:
+    """Joints whose torques are mostly exact zeros while they move: drives that report nothing."""
+    zeros = np.mean(recording.torque == 0.0, axis=0)
+    moves = np.ptp(recording.q, axis=0) > 0.0
+    drives = drive.transmission != 0.0 if drive.torques_at_motor else np.eye(len(zeros), dtype=bool)
+    found = [j for j in range(len(zeros)) if moves[j] and (zeros[drives[:, j]] > SILENT).all()]
+    names = tuple(model.row_names[j] for j in found)
+    if names:
+        listed = ", ".join(f"'{name}' ({zeros[drives[:, j]].min():.0%})" for j, name in zip(found, names, strict=True))
+        text = f"there is no signal in the torques of {listed}: so many of their samples are exactly zero while they "
+        choices.append(Choice("unmeasured", text + "move; their rows are left out"))
+    return names
 
 
 def _without_outliers(recording: Recording, choices: list[Choice]) -> Recording:

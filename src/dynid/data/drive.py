@@ -36,7 +36,7 @@ class Drive:
 
     @staticmethod
     def of(
-        ratios: Sequence[float],
+        ratios: Sequence[float] | Sequence[Sequence[float]],
         couplings: Sequence[tuple[int, int, float]] = (),
         torque_constants: Sequence[float] | None = None,
         offsets: Sequence[float] | None = None,
@@ -47,7 +47,8 @@ class Drive:
         """Make drives from what data sheets say.
 
         Args:
-            ratios: Motor turns per joint turn, with sign, one a joint.
+            ratios: Motor turns per joint turn, with sign, one a joint; or the whole transmission matrix N, one row a
+                motor, for differentials and the like.
             couplings: Triples (motor, joint, ratio), counted from 0: that motor turns so much with that other joint.
             torque_constants: Motor torque per unit of what was logged; one when None.
             offsets: What the encoders show at joint position zero [rad or m]; zero when None.
@@ -59,9 +60,15 @@ class Drive:
 
         >>> Drive.of([45, 32], couplings=[(1, 0, 32)]).transmission.tolist()
         [[45.0, 0.0], [32.0, 32.0]]
+        >>> Drive.of([[-50, 50], [50, 50]]).joint_torques(np.array([[1.0, 3.0]])).tolist()
+        [[100.0, 200.0]]
         """
         n = len(ratios)
-        N = np.diag(np.asarray(ratios, dtype=float))
+        N = np.array(ratios, dtype=float)
+        if N.shape not in ((n,), (n, n)):
+            raise ShapeError("the transmission matrix", f"({n}, {n})", N.shape)
+        is_matrix = N.ndim == 2
+        N = N if is_matrix else np.diag(N)
         for motor, joint, ratio in couplings:
             if motor == joint or not (0 <= motor < n and 0 <= joint < n):
                 raise InvalidRequestError(f"a coupling needs two drives of 0 to {n - 1}, not {motor} and {joint}")
@@ -73,7 +80,7 @@ class Drive:
                 raise ShapeError(what, f"({n},)", values.shape)
         if not (np.isfinite(N).all() and np.isfinite(constants).all() and np.isfinite(zeros).all()):
             raise InvalidRequestError("gear ratios, torque constants and offsets must be finite numbers")
-        if (np.diag(N) == 0.0).any() or np.linalg.cond(N) > 1e12:
+        if (not is_matrix and (np.diag(N) == 0.0).any()) or np.linalg.cond(N) > 1e12:
             raise InvalidRequestError(
                 "the transmission cannot be inverted: a gear ratio is zero, or couplings cancel it"
             )

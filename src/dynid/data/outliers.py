@@ -13,6 +13,9 @@ NEIGHBOURS = 9
 LIMIT = 12.0
 """Deviations from the median of the neighbours, in normal standard deviations, above which a sample is an outlier."""
 
+LARGE = 0.01
+"""Share of the signal's range (between its first and last hundredth) below which nothing is an outlier."""
+
 MOST = 0.2
 """Share of samples above which they are no outliers but the signal."""
 
@@ -32,7 +35,9 @@ def outliers_in(x: Array) -> np.ndarray:
     smallest = np.array([column[column > 0].min(initial=np.inf) for column in steps.T])
     scale = np.maximum(overall, np.where(np.isfinite(smallest), smallest, 0.0))
     nearby = 1.4826 * median(deviation, 5 * NEIGHBOURS)
-    found = (deviation > LIMIT * np.maximum(scale, nearby)) & (scale > 0.0)
+    low, high = np.quantile(x, [0.01, 0.99], axis=0)
+    limit = np.maximum(LIMIT * np.maximum(scale, nearby), LARGE * (high - low))
+    found = (deviation > limit) & (scale > 0.0)
     return found & (found.mean(axis=0) <= MOST)
 
 

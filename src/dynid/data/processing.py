@@ -40,6 +40,7 @@ class Processing:
         decimate: Factors of the parallel decimation of torques, velocities and all columns.
         rate: Rows a second [Hz] to keep instead, without a filter on the columns.
         velocity_threshold: Rows of a joint are dropped below this speed [rad/s or m/s]; one for each joint.
+        unmeasured: Joints that move, but whose torque was not measured: their rows do not count.
     """
 
     resample: float | None = None
@@ -54,6 +55,7 @@ class Processing:
     decimate: tuple[int, ...] = ()
     rate: float | None = None
     velocity_threshold: tuple[float, ...] | None = None
+    unmeasured: tuple[str, ...] = ()
 
 
 def processed(recording: Recording, drive: Drive, processing: Processing, delay: float = 0.0) -> list[Chunk]:
@@ -129,10 +131,14 @@ def _with_derivatives(
 
 
 def processed_rows(rows: RowFactors, segments: Sequence[Chunk], processing: Processing) -> Iterator[list[Array]]:
-    """Rows `[W | torque]` of processed segments, decimated if that was asked for."""
+    """Rows `[W | torque]` of processed segments, decimated if that was asked for; none of unmeasured joints."""
     if processing.decimate:
-        return decimated_rows(rows, segments, processing.decimate, processing.velocity_threshold)
-    return rows_of(rows, segments)
+        chunks = decimated_rows(rows, segments, processing.decimate, processing.velocity_threshold)
+    else:
+        chunks = rows_of(rows, segments)
+    names = rows.model.row_names
+    for matrices in chunks:
+        yield [W[:0] if name in processing.unmeasured else W for name, W in zip(names, matrices, strict=True)]
 
 
 def factors_of(model: DynamicModel, segments: Sequence[Chunk], processing: Processing) -> Factors:
