@@ -53,9 +53,7 @@ class DriveTable(_Table):
     @model_validator(mode="after")
     def _uses_its_ratios(self) -> DriveTable:
         if (self.ratios or self.couplings or self.matrix) and self.positions == self.torques == "joint":
-            raise ValueError(
-                "ratios, couplings and matrix have no effect while positions and torques are both 'joint'"
-            )
+            raise ValueError("ratios, couplings and matrix have no effect while positions and torques are both 'joint'")
         if self.matrix is not None and (self.ratios or self.couplings):
             raise ValueError("a matrix holds all ratios and couplings; leave 'ratios' and 'couplings' out")
         if 0.0 in (self.torque_constants or ()):
@@ -82,6 +80,7 @@ class LogTable(_Table):
     torque: QuantityTable
     velocity: QuantityTable | None = None
     time: QuantityTable | None = None
+    temperature: QuantityTable | None = None
     rate: Positive | None = None
     rows: tuple[int, int] | None = None
     seconds: tuple[Number, Number] | None = None
@@ -140,9 +139,13 @@ class EstimationTable(_Table):
     essential_ratio: Annotated[float, Field(strict=True, gt=1.0, le=1e30, allow_inf_nan=False)] = 25.0
     confidence: Annotated[float, Field(strict=True, gt=0.0, lt=1.0)] = 0.95
     prior: Annotated[float, Field(strict=True, ge=1e-6, le=1e6)] | None = None
+    robust: Literal["huber", "bisquare"] | None = None
+    bootstrap: bool = True
 
     @model_validator(mode="after")
     def _weighs_the_prior(self) -> EstimationTable:
+        if self.robust is not None and self.method == "ols":
+            raise ValueError("robust estimates weigh joints by their errors: they need method = 'wls'")
         if self.prior is not None and self.method == "ols":
             raise ValueError("a prior needs method = 'wls', which knows how sure the data are")
         return self
@@ -264,6 +267,7 @@ _TABLES: dict[str, type[_Table]] = {
     "torque": QuantityTable,
     "velocity": QuantityTable,
     "time": QuantityTable,
+    "temperature": QuantityTable,
     "processing": ProcessingTable,
     "estimation": EstimationTable,
     "physical": PhysicalTable,

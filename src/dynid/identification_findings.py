@@ -9,6 +9,8 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.data.chunks import Chunk
 from dynid.estimation import Estimate, PhysicalEstimate
+from dynid.estimation.bootstrap import Bootstrap
+from dynid.estimation.robust import RobustFit
 from dynid.findings import Finding, Severity
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
@@ -26,6 +28,9 @@ SATURATED = 0.02
 
 POOR_FIT = 0.3
 """Relative error of a joint above which its data and the model do not go together."""
+
+DIFFERS = 1.5
+"""Ratio of bootstrap deviations to those of white errors from which both are shown."""
 
 COSTLY = 1.05
 """Error of physical links, in parts of the unconstrained one's, above which model and data do not go together."""
@@ -109,12 +114,38 @@ def findings_on_estimate(estimate: Estimate, robot: Robot) -> tuple[Finding, ...
     return tuple(found)
 
 
+def findings_on_bootstrap(estimate: Estimate, bootstrap: Bootstrap | None) -> tuple[Finding, ...]:
+    """A finding where deviations that assume white errors differ much from those of a bootstrap."""
+    if bootstrap is None:
+        return ()
+    ratio = bootstrap.deviations / np.where(estimate.deviations > 0.0, estimate.deviations, np.inf)
+    typical = float(np.median(ratio))
+    if 1.0 / DIFFERS < typical < DIFFERS:
+        return ()
+    worst = np.argsort(-ratio)[:5]
+    listed = ", ".join(f"{estimate.names[k]} ({ratio[k]:.1f})" for k in worst)
+    text = (
+        f"drawing {bootstrap.blocks} blocks of {bootstrap.seconds:.2g} s anew gives deviations {typical:.1f} times those "
+        f"of white errors (median), most for {listed}; errors last {1e3 * bootstrap.correlation_time:.2g} ms. Believe "
+        "these ('bootstrap_std')"
+    )
+    return (Finding(Severity.WARNING, "deviations", text),)
+
+
+def findings_on_robust(fit: RobustFit) -> tuple[Finding, ...]:
+    """How many rows a robust estimate hardly counts."""
+    listed = ", ".join(f"'{joint}' {share:.1%}" for joint, share in fit.light.items())
+    text = f"rows that count less than half because of their errors: {listed}"
+    return (Finding(Severity.NOTE, "estimation.robust", text),)
+
+
 def findings_on_physical(physical: PhysicalEstimate, estimate: Estimate) -> tuple[Finding, ...]:
     """Findings on physical links: what they cost, and whether the unconstrained estimate could do without them."""
     found: list[Finding] = []
     ratio = physical.relative_error / estimate.relative_error if estimate.relative_error else 1.0
     if ratio > COSTLY:
-        rise = {joint: fit.rmse / estimate.joints[joint].rmse for joint, fit in physical.joints.items()}
+        before = {joint: fit.rmse for joint, fit in estimate.joints.items() if fit.rmse > 0.0}
+        rise = {joint: fit.rmse / before[joint] for joint, fit in physical.joints.items() if joint in before}
         worst = sorted(rise, key=lambda joint: -rise[joint])[:3]
         listed = ", ".join(f"'{joint}' ({rise[joint] - 1:+.0%})" for joint in worst)
         text = (

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
 
 from dynid.config import Experiment, LogTable
 from dynid.data.automatic import Choice, Prepared, prepared
@@ -12,9 +15,9 @@ from dynid.data.chunks import split
 from dynid.data.drive import Drive
 from dynid.data.factors import Factors
 from dynid.data.processing import Processing, factors_of
-from dynid.log_quantities import quantities_of
-from dynid.data.recording import read_recording
 from dynid.data.readers.source import Progress, silent
+from dynid.data.recording import Recording, read_recording
+from dynid.data.tables import read_columns
 from dynid.errors import InvalidRequestError
 from dynid.estimation import (
     Estimate,
@@ -27,13 +30,24 @@ from dynid.estimation import (
     physical_estimate,
     weighted_least_squares,
 )
-from dynid.estimation.least_squares import NotIdentifiableError, merge_logs
+from dynid.estimation.bootstrap import Bootstrap, block_bootstrap
+from dynid.estimation.least_squares import NotIdentifiableError, log_deviations, merge_logs
+from dynid.estimation.robust import LOSSES, robust_least_squares
 from dynid.findings import Finding, Severity
-from dynid.identification_findings import findings_on_estimate, findings_on_physical, findings_on_samples
+from dynid.found_signs import findings_on_signs, signs_in, with_signs
+from dynid.identification_findings import (
+    findings_on_bootstrap,
+    findings_on_estimate,
+    findings_on_physical,
+    findings_on_robust,
+    findings_on_samples,
+)
+from dynid.log_quantities import quantities_of
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.terms import parse_terms
 from dynid.physics import findings_on_references, physics_of
+from dynid.residual_diagnostics import JointDiagnostics, diagnose, findings_on_residuals
 from dynid.robot.loading import load_robot
 from dynid.robot.robot import Robot
 from dynid.threads import single_threaded_blas
@@ -52,7 +66,11 @@ class Identification:
         estimate: Values with uncertainties.
         essential: The same for the essential ones of the parameters only.
         physical: Links and joints that can exist; None where the experiment does without.
-        processing: What was done to each log, as stated or chosen.
+        bootstrap: Deviations that do not assume white errors; None where there are too few blocks of time.
+        diagnostics: What the residuals of the longest log are like.
+        processing: What was done to each log that was read, as stated or chosen.
+        signs: Signs of the drives, as stated or found; None where they are all +1.
+        sampling: Samples a second [Hz] of each log that was read, before rows are thinned out.
         findings: What users should know about the logs and the estimate.
         samples: Number of samples after processing.
         seconds: How long it took [s].
@@ -63,7 +81,11 @@ class Identification:
     estimate: Estimate
     essential: Estimate
     physical: PhysicalEstimate | None
+    bootstrap: Bootstrap | None
+    diagnostics: tuple[JointDiagnostics, ...]
     processing: tuple[Processing, ...]
+    sampling: tuple[float, ...]
+    signs: tuple[int, ...] | None
     findings: tuple[Finding, ...]
     samples: int
     seconds: float
@@ -87,7 +109,11 @@ def identify(
     findings: list[Finding] = list(base.findings())
     parts: list[Factors] = list(earlier)
     folds: list[Factors] = list(earlier)
-    used: list[Processing] = []
+    if experiment.drive.signs == "auto":
+        progress("Looking for the signs of drives")
+        experiment, notes = _with_found_signs(experiment, base)
+        findings += notes
+    ready_logs: list[Prepared] = []
     samples = 0
     for k, log in enumerate(experiment.log, start=1):
         progress(f"Reading log {k} of {len(experiment.log)}")
@@ -95,7 +121,7 @@ def identify(
         segments, processing = ready.segments, ready.processing
         findings += (*notes, *findings_on_samples(model, segments))
         samples += sum(map(len, segments))
-        used.append(processing)
+        ready_logs.append(ready)
         progress(f"Reducing log {k} of {len(experiment.log)}")
         parts.append(factors_of(model, segments, processing).weighted(log.weight))
         if experiment.physical.weight == "cross-validation":
@@ -103,19 +129,44 @@ def identify(
     progress("Estimating")
     try:
         with single_threaded_blas():
-            estimate = _estimate(experiment, parts, base)
+            estimate, parts, scales, notes = _estimate(experiment, ready_logs, parts, base, progress)
+            findings += notes
             essential = essential_parameters(parts, base, experiment.estimation.essential_ratio)
             physical = _physical(experiment, physics, base, parts, folds, estimate, progress)
     except NotIdentifiableError as error:
         noticed = next((f"{finding.subject}: {finding.text}" for finding in findings), "")
         raise NotIdentifiableError(error.names, error.rows, error.problem, noticed) from error
     findings += findings_on_estimate(estimate, model.robot)
+    progress("Looking at what is left")
+    bootstrap = None if earlier else _bootstrap(experiment, ready_logs, parts, base, estimate, scales)
+    diagnostics = _diagnostics(experiment, ready_logs, base, estimate)
+    findings += (*findings_on_bootstrap(estimate, bootstrap), *findings_on_residuals(diagnostics))
     if physical is not None:
         findings += (*findings_on_references(physics, model), *findings_on_physical(physical, estimate))
-    seconds = time.perf_counter() - start
     return Identification(
-        base, tuple(parts), estimate, essential, physical, tuple(used), tuple(findings), samples, seconds
+        base=base,
+        logs=tuple(parts),
+        estimate=estimate,
+        essential=essential,
+        physical=physical,
+        bootstrap=bootstrap,
+        diagnostics=diagnostics,
+        processing=tuple(log.processing for log in ready_logs),
+        sampling=tuple(log.sampling for log in ready_logs),
+        signs=experiment.drive.signs if experiment.drive.signs != "auto" else None,
+        findings=tuple(findings),
+        samples=samples,
+        seconds=time.perf_counter() - start,
     )
+
+
+def _with_found_signs(experiment: Experiment, base: BaseParameters) -> tuple[Experiment, tuple[Finding, ...]]:
+    """The experiment with the signs of its drives, found in its first log."""
+    log, model = experiment.log[0], base.model
+    ready, _ = prepared_log(experiment, log, model)
+    found = signs_in(recording_of(log, model.robot), drive_of(experiment, model.robot), ready, base)
+    signs = tuple(int(sign) for sign in found.signs)
+    return with_signs(experiment, signs), findings_on_signs(found, ready, base)
 
 
 def _physical(
@@ -137,12 +188,78 @@ def _physical(
     return physical_estimate(logs, base, physics, estimate, method)
 
 
-def _estimate(experiment: Experiment, logs: Sequence[Factors], base: BaseParameters) -> Estimate:
+Scales = Sequence[Mapping[str, float]]
+
+
+def _estimate(
+    experiment: Experiment,
+    ready: Sequence[Prepared],
+    logs: list[Factors],
+    base: BaseParameters,
+    progress: Callable[[str], None],
+) -> tuple[Estimate, list[Factors], Scales, tuple[Finding, ...]]:
+    """The estimate, the factors that it comes from, and by what deviation it divides each joint's rows in each log."""
     settings = experiment.estimation
     if settings.method == "ols":
-        return ordinary_least_squares(merge_logs(logs), base)
+        return (
+            ordinary_least_squares(merge_logs(logs), base),
+            logs,
+            [dict.fromkeys(logs[0].joints, 1.0)] * len(logs),
+            (),
+        )
     prior = None if settings.prior is None else Prior.near_reference(base, settings.prior)
-    return weighted_least_squares(logs, base, prior=prior)
+    if settings.robust is None:
+        scales = log_deviations(logs, base, base.names)
+        return weighted_least_squares(logs, base, deviations=scales, prior=prior), logs, scales, ()
+    progress("Weighing rows by their errors")
+    weights = [log.weight for log in experiment.log]
+    fit = robust_least_squares(ready, weights, logs, base, settings.robust, prior)
+    return fit.estimate, list(fit.logs), fit.scales, findings_on_robust(fit)
+
+
+def _bootstrap(
+    experiment: Experiment,
+    ready: Sequence[Prepared],
+    logs: Sequence[Factors],
+    base: BaseParameters,
+    estimate: Estimate,
+    scales: Scales,
+) -> Bootstrap | None:
+    """Deviations from blocks of time, where that is wished."""
+    settings = experiment.estimation
+    if not settings.bootstrap:
+        return None
+    floors = [1e-12 * max(scale.values()) or 1.0 for scale in scales]
+    sizes = [[max(size, floor) for size in scale.values()] for scale, floor in zip(scales, floors, strict=True)]
+    weighed = [
+        log.weighted({joint: 1.0 / size for joint, size in zip(log.joints, of_log, strict=True)})
+        for log, of_log in zip(logs, sizes, strict=True)
+    ]
+    whole = merge_logs(weighed).stacked(base.names, known=base.known)
+    if settings.prior is not None:
+        prior = Prior.near_reference(base, settings.prior)
+        whole = whole.with_prior(prior.means, prior.deviations)
+    plain = [[size / log.weight for size in of_log] for log, of_log in zip(experiment.log, sizes, strict=True)]
+    loss = None if settings.robust is None else LOSSES[settings.robust]
+    return block_bootstrap(ready, plain, whole, base, estimate.values, np.random.default_rng(0), loss)
+
+
+def _diagnostics(
+    experiment: Experiment, ready: Sequence[Prepared], base: BaseParameters, estimate: Estimate
+) -> tuple[JointDiagnostics, ...]:
+    """What the residuals of the longest log are like."""
+    log, longest = max(zip(experiment.log, ready, strict=True), key=lambda pair: sum(map(len, pair[1].segments)))
+    temperature = None
+    if log.temperature is not None:
+        column = log.temperature.columns
+        values = read_columns(Path(log.temperature.file), columns=column, count=1)[:, 0]
+        stamps = recording_of(log.model_copy(update={"rows": None, "seconds": None}), base.model.robot).time
+        if len(values) != len(stamps):
+            raise InvalidRequestError(
+                f"{log.temperature.file} has {len(values)} temperatures for {len(stamps)} samples"
+            )
+        temperature = (stamps, values)
+    return diagnose(base.model, longest, base.to_standard(estimate.values), temperature)
 
 
 def model_of(experiment: Experiment) -> DynamicModel:
@@ -156,9 +273,21 @@ def model_of(experiment: Experiment) -> DynamicModel:
 
 
 def prepared_log(
-    experiment: Experiment, log: LogTable, model: DynamicModel, progress: Progress = silent
+    experiment: Experiment,
+    log: LogTable,
+    model: DynamicModel,
+    progress: Progress = silent,
+    like: Processing | None = None,
 ) -> tuple[Prepared, tuple[Finding, ...]]:
-    """A log made ready for the model, and what was noticed and chosen on the way."""
+    """A log made ready for the model, and what was noticed and chosen on the way.
+
+    Args:
+        experiment: The experiment.
+        log: One of its logs, or one like them.
+        model: The model.
+        progress: Is told each step in a few words.
+        like: What was done to another log, whose filters are to be used again where the experiment states none.
+    """
     robot = model.robot
     if any(joint.kind.nq > 1 for joint in robot.joints):
         raise InvalidRequestError(
@@ -168,6 +297,32 @@ def prepared_log(
     if in_amperes != (experiment.drive.torque_constants is not None):
         wrong = "currents need drive.torque_constants" if in_amperes else "drive.torque_constants are for currents"
         raise InvalidRequestError(f"{wrong}: the unit of torque is '{log.torque.unit or 'N m'}' in {log.torque.file}")
+    recording = recording_of(log, robot, progress)
+    free = experiment.processing.free()
+    if "delay" in experiment.drive.model_fields_set:
+        free -= {"delay"}
+    if experiment.drive.unmeasured is not None:
+        free -= {"unmeasured"}
+    processing = processing_of(experiment, robot)
+    if like is not None:
+        again = free & {"lowpass", "torque_lowpass", "trim", "decimate", "velocity_threshold"}
+        processing = replace(processing, **{key: getattr(like, key) for key in again})
+        free -= again
+    progress("Looking at the signals")
+    ready = prepared(
+        recording,
+        drive_of(experiment, robot),
+        processing,
+        model,
+        experiment.drive.delay,
+        free,
+    )
+    chosen = [_finding(choice) for choice in ready.choices]
+    return ready, (*_that_still_hold(recording.findings, experiment, ready.processing), *chosen)
+
+
+def recording_of(log: LogTable, robot: Robot, progress: Progress = silent) -> Recording:
+    """What was logged, as it was logged."""
     recording = read_recording(*quantities_of(log, robot), log.rate, log.rows, log.seconds, progress=progress)
     if recording.q.shape[1] != robot.nv:
         joints = ", ".join(joint.name for joint in robot.independent_joints)
@@ -175,22 +330,7 @@ def prepared_log(
             f"{log.position.file} has {recording.q.shape[1]} columns of positions, and '{robot.name}' has {robot.nv} "
             f"joints; name one column each for {joints}"
         )
-    free = experiment.processing.free()
-    if "delay" in experiment.drive.model_fields_set:
-        free -= {"delay"}
-    if experiment.drive.unmeasured is not None:
-        free -= {"unmeasured"}
-    progress("Looking at the signals")
-    ready = prepared(
-        recording,
-        drive_of(experiment, robot),
-        processing_of(experiment, robot),
-        model,
-        experiment.drive.delay,
-        free,
-    )
-    chosen = [_finding(choice) for choice in ready.choices]
-    return ready, (*_that_still_hold(recording.findings, experiment, ready.processing), *chosen)
+    return recording
 
 
 def _finding(choice: Choice) -> Finding:
@@ -201,9 +341,7 @@ def _finding(choice: Choice) -> Finding:
     return Finding(Severity.NOTE, f"{table}.{choice.key}", choice.text)
 
 
-def _that_still_hold(
-    findings: Sequence[Finding], experiment: Experiment, processing: Processing
-) -> Iterator[Finding]:
+def _that_still_hold(findings: Sequence[Finding], experiment: Experiment, processing: Processing) -> Iterator[Finding]:
     """Findings on a recording, but for those that the experiment itself answers."""
     for finding in findings:
         if finding.subject == "positions" and experiment.drive.positions == "motor":

@@ -20,6 +20,7 @@ from dynid.data.processing import Processing
 from dynid.errors import FileProblemError
 from dynid.files import OutputError
 from dynid.findings import Finding
+from dynid.found_signs import with_signs
 from dynid.identification_findings import findings_on_samples
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
 from dynid.pipeline import Identification, model_of, prepared_log
@@ -194,8 +195,10 @@ def validate_result(result: Result, logs: Sequence[Path]) -> dict[str, Any]:
     for path in logs:
         experiment = read_experiment(path) if path.suffix == ".toml" else _with_file(result.experiment, path)
         require_same_model(result, experiment, path)
+        if experiment.drive.signs == "auto" and result.data.get("drive_signs"):
+            experiment = with_signs(experiment, tuple(result.data["drive_signs"]))
         for log in experiment.log:
-            ready, notes = prepared_log(experiment, log, model)
+            ready, notes = prepared_log(experiment, log, model, like=_training(result, experiment))
             logs_ready.append((ready.segments, ready.processing))
             findings += (*notes, *findings_on_samples(model, ready.segments))
     (segments, processing), *others = logs_ready or [((), Processing())]
@@ -210,6 +213,15 @@ def validate_result(result: Result, logs: Sequence[Path]) -> dict[str, Any]:
         "joints": [{"name": joint, **vars(prediction)} for joint, prediction in validation.joints.items()],
         "findings": [finding.to_dict() for finding in findings],
     }
+
+
+def _training(result: Result, experiment: Experiment) -> Processing | None:
+    """How the result's logs were filtered, where the same is asked for others: an error means little without it."""
+    used = result.data.get("processing") or ()
+    if not used or experiment.processing != result.experiment.processing:
+        return None
+    values = {key: tuple(value) if isinstance(value, list) else value for key, value in used[0].items()}
+    return Processing(**{key: value for key, value in values.items() if key != "sampling_rate"})
 
 
 def _grouped(base: BaseParameters, values: Mapping[str, float]) -> dict[str, float]:

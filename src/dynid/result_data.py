@@ -26,7 +26,7 @@ def identification_data(found: Identification, confidence: float = 0.95) -> dict
         "schema": SCHEMA,
         "version": __version__,
         "robot": found.base.model.robot.name,
-        "parameters": _parameters(found.base, found.estimate, confidence),
+        "parameters": _with_bootstrap(_parameters(found.base, found.estimate, confidence), found, confidence),
         "essential": _parameters(found.base, found.essential, confidence),
         "essential_relative_error": found.essential.relative_error,
         "confidence": confidence,
@@ -37,7 +37,19 @@ def identification_data(found: Identification, confidence: float = 0.95) -> dict
         "known": dict(found.base.known),
         "unidentifiable": list(found.base.no_effect),
         "logs": len(found.logs),
-        "processing": [vars(processing) for processing in found.processing],
+        "bootstrap": None
+        if found.bootstrap is None
+        else {
+            "blocks": found.bootstrap.blocks,
+            "seconds": found.bootstrap.seconds,
+            "correlation_time": found.bootstrap.correlation_time,
+        },
+        "residuals": [one.to_dict() for one in found.diagnostics],
+        "drive_signs": None if found.signs is None else list(found.signs),
+        "processing": [
+            {**vars(processing), "sampling_rate": rate}
+            for processing, rate in zip(found.processing, found.sampling, strict=True)
+        ],
         "samples": found.samples,
         "seconds": found.seconds,
         "findings": [finding.to_dict() for finding in found.findings],
@@ -60,6 +72,19 @@ def _parameters(base: BaseParameters, estimate: Estimate, confidence: float) -> 
             "upper": float(upper[k]),
         }
         for k, name in enumerate(estimate.names)
+    ]
+
+
+def _with_bootstrap(rows: list[dict[str, Any]], found: Identification, confidence: float) -> list[dict[str, Any]]:
+    """Rows of parameters with deviations and intervals that do not assume white errors, where there are any."""
+    bootstrap = found.bootstrap
+    if bootstrap is None:
+        return [{**row, "bootstrap_std": None, "bootstrap_lower": None, "bootstrap_upper": None} for row in rows]
+    ends = bootstrap.interval(found.estimate.values, confidence)
+    columns = zip(rows, bootstrap.deviations.tolist(), *(end.tolist() for end in ends), strict=True)
+    return [
+        {**row, "bootstrap_std": std, "bootstrap_lower": lower, "bootstrap_upper": upper}
+        for row, std, lower, upper in columns
     ]
 
 

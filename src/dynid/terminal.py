@@ -72,14 +72,18 @@ def show_identification(data: dict[str, Any], out: Path | None, experiment: Path
     essential = {parameter["name"] for parameter in data["essential"]}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("parameter", overflow="fold")
-    for name in ("value", "deviation", "%"):
+    both = any(finding["subject"] == "deviations" for finding in data["findings"])
+    for name in ("value", "deviation", *(("by blocks",) if both else ()), "%"):
         table.add_column(name, justify="right")
     table.add_column("unit")
     table.add_column("essential")
     for row in data["parameters"]:
+        blocks = (f"{row['bootstrap_std']:.2g}",) if both else ()
         percent = "-" if row["relative_std_percent"] is None else f"{row['relative_std_percent']:.1f}"
         mark = "yes" if row["name"] in essential else ""
-        table.add_row(row["expression"], f"{row['value']:.6g}", f"{row['std']:.2g}", percent, row["unit"], mark)
+        table.add_row(
+            row["expression"], f"{row['value']:.6g}", f"{row['std']:.2g}", *blocks, percent, row["unit"], mark
+        )
     output.print(table)
     joints = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     joints.add_column("joint", overflow="fold")

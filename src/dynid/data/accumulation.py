@@ -33,9 +33,9 @@ def factorise(model: DynamicModel, samples: Iterable[Chunk]) -> Factors:
     return rows.factors()
 
 
-def rows_of(rows: RowFactors, samples: Iterable[Chunk]) -> Iterator[list[Array]]:
-    """Rows `[W | torque]` of samples that count, weighed, a chunk of bounded size at a time."""
-    for chunk in rechunked((checked(rows.model, chunk) for chunk in samples), rows.samples_a_chunk):
+def rows_of(rows: RowFactors, samples: Iterable[Chunk], block: int | None = None) -> Iterator[list[Array]]:
+    """Rows `[W | torque]` of samples that count, weighed, a chunk of bounded size (or a block) at a time."""
+    for chunk in rechunked((checked(rows.model, chunk) for chunk in samples), block or rows.samples_a_chunk):
         yield _rows_that_count(rows.matrices(chunk), chunk)  # no name for them here: the next chunk needs the memory
 
 

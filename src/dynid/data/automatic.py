@@ -79,13 +79,17 @@ class Prepared:
 
     Attributes:
         segments: Its samples.
+        times: Their stamps [s], as logged.
         processing: What was done to them, and how rows are thinned out yet.
+        sampling: Samples a second [Hz] before rows are thinned out.
         delay: Time [s] by which torques were logged later than positions, taken off.
         choices: What was chosen automatically.
     """
 
     segments: tuple[Chunk, ...]
+    times: tuple[Array, ...]
     processing: Processing
+    sampling: float
     delay: float
     choices: tuple[Choice, ...]
 
@@ -128,12 +132,12 @@ def prepared(
         if "delay" in free:
             delay = _delay(recording, drive, processing, model, rate, choices)
     segments = processed(recording, drive, processing, delay)
-    return Prepared(tuple(segments), processing, delay, tuple(choices))
+    stamps = [signals.trimmed(piece.time, processing.trim) for piece in _pieces(recording, processing)]
+    times = [stamp[:: max(1, round(len(stamp) / len(part)))] for stamp, part in zip(stamps, segments, strict=True)]
+    return Prepared(tuple(segments), tuple(times), processing, rate, delay, tuple(choices))
 
 
-def _without_signal(
-    recording: Recording, drive: Drive, model: DynamicModel, choices: list[Choice]
-) -> tuple[str, ...]:
+def _without_signal(recording: Recording, drive: Drive, model: DynamicModel, choices: list[Choice]) -> tuple[str, ...]:
     """Joints whose torques are mostly exact zeros while they move: drives that report nothing."""
     zeros = np.mean(recording.torque == 0.0, axis=0)
     moves = np.ptp(recording.q, axis=0) > 0.0
@@ -155,9 +159,7 @@ def _without_outliers(recording: Recording, choices: list[Choice]) -> Recording:
     where = int(np.flatnonzero((wrong_q | wrong_torque).any(axis=1))[0])
     text = f"{count[0]} positions and {count[1]} torques stand out from their neighbours (the first in sample {where}) "
     choices.append(Choice("outliers", text + "and were interpolated"))
-    return replace(
-        recording, q=repaired(recording.q, wrong_q), torque=repaired(recording.torque, wrong_torque)
-    )
+    return replace(recording, q=repaired(recording.q, wrong_q), torque=repaired(recording.torque, wrong_torque))
 
 
 def _pieces(recording: Recording, processing: Processing) -> Sequence[Recording]:

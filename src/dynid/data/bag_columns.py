@@ -107,8 +107,8 @@ def _missing(topic: Topic, field: str, joint: str) -> str:
     advice = f"did you mean '{close[0]}'? " if close else ""
     shown = ", ".join(keys[:30]) + (", ..." if len(keys) > 30 else "")
     return (
-        f"joint '{joint}' has no '{field}' on topic {topic.name}; {advice}it has {shown}: name its joints in the robot's "
-        "order with columns = [...]"
+        f"joint '{joint}' has no '{field}' on topic {topic.name}; {advice}it has {shown}: name its joints in the order "
+        "of the robot's with columns = [...]"
     )
 
 

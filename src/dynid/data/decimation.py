@@ -52,25 +52,34 @@ def decimated_rows(
     segments: Iterable[Chunk],
     factors: Sequence[int],
     velocity_thresholds: Sequence[float] | None = None,
+    block: int | None = None,
 ) -> Iterator[list[Array]]:
-    """Rows `[W | torque]` that are left of decimated segments, a window at a time; arguments as above."""
+    """Rows `[W | torque]` that are left of decimated segments, a window (or a block of samples) at a time.
+
+    Other arguments as above; `block` counts decimated samples, before slow ones are dropped.
+    """
     count = rows.model.row_count
     thresholds = np.zeros(count) if velocity_thresholds is None else np.asarray(velocity_thresholds, dtype=float)
     if thresholds.shape != (count,):
         raise ShapeError("velocity thresholds", f"({count},)", thresholds.shape)
     for segment in segments:
         for window, part in _windows(checked(rows.model, segment), int(np.prod(factors))):
-            yield _thinned(rows, window, part, factors, thresholds)
+            thinned = _thinned(rows, window, part, factors, thresholds)
+            size = block or max(len(thinned[0][1]), 1)
+            for first in range(0, len(thinned[0][1]), size):
+                pieces = [(left[first : first + size], fast[first : first + size]) for left, fast in thinned]
+                yield [np.ascontiguousarray(left[fast]) for left, fast in pieces]
 
 
-def _thinned(rows: RowFactors, window: Chunk, part: slice, factors: Sequence[int], thresholds: Array) -> list[Array]:
-    """What is left of a window; each row of the dynamics in a thread."""
+def _thinned(
+    rows: RowFactors, window: Chunk, part: slice, factors: Sequence[int], thresholds: Array
+) -> list[tuple[Array, Array]]:
+    """For each row of the dynamics, in a thread: what is left of a window, and which of it is fast enough."""
     speed = np.abs(decimated(window.v[:, rows.model.rows], factors)[part])
     matrices = rows.matrices(window)
 
-    def thin(row: int) -> Array:
-        left = decimated(matrices[row], factors)[part]
-        return np.ascontiguousarray(left[speed[:, row] >= thresholds[row]])
+    def thin(row: int) -> tuple[Array, Array]:
+        return decimated(matrices[row], factors)[part], speed[:, row] >= thresholds[row]
 
     return parallel(thin, range(len(matrices)))
 

@@ -130,12 +130,17 @@ def _with_derivatives(
     return q, v, signals.central_difference(v, rate)
 
 
-def processed_rows(rows: RowFactors, segments: Sequence[Chunk], processing: Processing) -> Iterator[list[Array]]:
-    """Rows `[W | torque]` of processed segments, decimated if that was asked for; none of unmeasured joints."""
+def processed_rows(
+    rows: RowFactors, segments: Sequence[Chunk], processing: Processing, block: int | None = None
+) -> Iterator[list[Array]]:
+    """Rows `[W | torque]` of processed segments, decimated if that was asked for; none of unmeasured joints.
+
+    They come in pieces of bounded size, or in blocks of so many (decimated) samples.
+    """
     if processing.decimate:
-        chunks = decimated_rows(rows, segments, processing.decimate, processing.velocity_threshold)
+        chunks = decimated_rows(rows, segments, processing.decimate, processing.velocity_threshold, block)
     else:
-        chunks = rows_of(rows, segments)
+        chunks = rows_of(rows, segments, block)
     names = rows.model.row_names
     for matrices in chunks:
         yield [W[:0] if name in processing.unmeasured else W for name, W in zip(names, matrices, strict=True)]

@@ -195,7 +195,9 @@ class _Bag:
             fields = tuple(fields_of(kind, types))
             names = has_names(kind, types) if fields else None
         except Exception:  # a definition that cannot be read is a problem of this topic alone
-            return Topic(name, kind, (), f"the message type {kind} of topic {name} is unknown: no definition in the bag")
+            return Topic(
+                name, kind, (), f"the message type {kind} of topic {name} is unknown: no definition in the bag"
+            )
         columns: dict[tuple[Field, str], None] = {}
         if fields:
             for k, (_, message) in enumerate(self._messages(links)):

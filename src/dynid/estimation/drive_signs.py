@@ -1,0 +1,143 @@
+"""Drives whose sign nobody wrote down.
+
+A current of the wrong sign spoils the fit of every joint that shares parameters with its own. With the torque of drive m
+alone as right-hand side, `y = sum of s_m y_m`, what the best fit explains of y is a quadratic form `s' C s` in the signs s;
+the best ones are found by trying them all, or by flips from several beginnings where there are many. All signs turned
+over at once fit as well: of these two, the one with friction that brakes and masses that weigh is taken.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.data.factors import Factor, Factors
+from dynid.model.base_parameters import BaseParameters
+from dynid.model.sampling import random_states
+
+ALL = 14
+"""Up to this number of drives, all combinations of signs are tried."""
+
+BEGINNINGS = 200
+"""Random beginnings of flips where there are more."""
+
+CLEAR = 0.02
+"""Share by which the unexplained part must grow when a sign is turned over, for the sign to be clear."""
+
+
+@dataclass(frozen=True, eq=False)
+class DriveSigns:
+    """Signs of drives, and how clear each is.
+
+    Attributes:
+        signs: +1 or -1 for each drive, shape (drives,).
+        margins: By what share the unexplained squares grow when this sign alone is turned over, shape (drives,).
+        mirror_clear: Whether physics tells these signs from all of them turned over.
+    """
+
+    signs: Array
+    margins: Array
+    mirror_clear: bool
+
+
+def drive_signs(of_drives: Sequence[Factors], base: BaseParameters) -> DriveSigns:
+    """Find the signs of drives.
+
+    Args:
+        of_drives: For each drive, the factors of the log with the torques of that drive alone.
+        base: The base parameters.
+    """
+    joints = list(of_drives[0].joints)
+    scale = {joint: _scale([factors.joints[joint] for factors in of_drives]) for joint in joints}
+    stacked = [factors.weighted(scale) for factors in of_drives]
+    blocks = [np.concatenate([_columns(log.joints[joint], base) for joint in joints]) for log in stacked[:1]][0]
+    y = np.stack([np.concatenate([log.joints[joint].z for joint in joints]) for log in stacked], axis=1)
+    U, sizes, _ = np.linalg.svd(blocks / np.maximum(np.linalg.norm(blocks, axis=0), 1e-300), full_matrices=False)
+    Q = U[:, sizes > 1e-8 * sizes[0]]
+    C = (Q.T @ y).T @ (Q.T @ y)
+    total = y.T @ y + np.diag([sum(log.joints[joint].squares for joint in joints) for log in stacked])
+    loss = total - C
+    signs = _best(loss)
+    left = max(float(signs @ loss @ signs), 1e-300)
+    flipped = np.array([_flip(signs, k) @ loss @ _flip(signs, k) for k in range(len(signs))])
+    score = _physical_score(blocks, y @ signs, base)
+    signs = signs if score >= 0.0 else -signs
+    margins = flipped / left - 1.0
+    for k in np.flatnonzero(margins < CLEAR).tolist():  # other joints do not tell; its own friction may
+        signs = signs if _braking(blocks, y @ signs, base, k) >= 0.0 else _flip(signs, k)
+    return DriveSigns(signs, margins, abs(score) > 0.2)
+
+
+def _braking(columns: Array, y: Array, base: BaseParameters, drive: int) -> float:
+    """How much the friction of a drive's own joint brakes; negative where it would drive."""
+    b = np.linalg.lstsq(columns, y, rcond=1e-8)[0]
+    own = [k for k, name in enumerate(base.names) if name in (f"fv{drive + 1}", f"fs{drive + 1}")]
+    return float(sum(np.linalg.norm(columns[:, k]) * b[k] for k in own))
+
+
+def _scale(factors: Sequence[Factor]) -> float:
+    """One over the deviation of what a joint's own columns leave of its torques."""
+    squares = sum(factor.squares for factor in factors)
+    size = sum(float(factor.z @ factor.z) for factor in factors)
+    rows = max(factors[0].rows, 1)
+    return 1.0 / max(np.sqrt(max(squares, 1e-8 * size) / rows), 1e-300) if squares + size > 0.0 else 0.0
+
+
+def _columns(factor: Factor, base: BaseParameters) -> Array:
+    """Columns of base parameters of a factor, shape (k, base)."""
+    place = {name: k for k, name in enumerate(factor.names)}
+    columns = np.zeros((len(factor.z), len(base.names)))
+    for k, name in enumerate(base.names):
+        if name in place:
+            columns[:, k] = factor.R[:, place[name]]
+    return columns
+
+
+def _flip(signs: Array, k: int) -> Array:
+    other = signs.copy()
+    other[k] = -other[k]
+    return other
+
+
+def _best(loss: Array) -> Array:
+    """Signs of the smallest loss; the first is +1."""
+    n = len(loss)
+    if n <= ALL:
+        rest = np.array(list(itertools.product((1.0, -1.0), repeat=n - 1))).reshape(2 ** (n - 1), n - 1)
+        signs = np.column_stack([np.ones(len(rest)), rest])
+        return signs[int(np.argmin(np.einsum("ki,ij,kj->k", signs, loss, signs)))]
+    rng = np.random.default_rng(0)
+    found = [_descended(np.where(rng.random(n) < 0.5, 1.0, -1.0), loss) for _ in range(BEGINNINGS)]
+    best = min(found, key=lambda signs: float(signs @ loss @ signs))
+    return best * best[0]
+
+
+def _descended(signs: Array, loss: Array) -> Array:
+    while True:
+        change = -4.0 * signs * (loss @ signs) + 4.0 * np.diag(loss)
+        k = int(np.argmin(change))
+        if change[k] >= -1e-12 * np.trace(loss):
+            return signs
+        signs = _flip(signs, k)
+
+
+def _physical_score(columns: Array, y: Array, base: BaseParameters) -> float:
+    """Mean sign, between -1 and 1, of what must be positive: friction, motor inertia, the mass matrix's diagonal."""
+    b = np.linalg.lstsq(columns, y, rcond=1e-8)[0]
+    explained = np.linalg.norm(columns, axis=0) * np.abs(b)
+    votes = [
+        np.sign(value) * size
+        for name, value, size in zip(base.names, b, explained, strict=True)
+        if name.rstrip("0123456789") in ("fv", "fs", "Ia", "fsp", "fsn")
+    ]
+    q, _, _ = random_states(base.model, 20, np.random.default_rng(0))
+    M = base.model.mass_matrices(q, base.to_standard(b))
+    diagonal = np.einsum("kii->ki", M).mean(axis=0)
+    weights = np.abs(diagonal) / max(np.abs(diagonal).max(), 1e-300)
+    inertia = float(np.sum(np.sign(diagonal) * weights) / np.sum(weights))
+    friction = float(np.sum(votes) / np.sum(np.abs(votes))) if votes and np.any(votes) else 0.0
+    return 0.5 * (inertia + friction)
