@@ -188,6 +188,34 @@ def repair(
 
 
 @app.command()
+def init(
+    robot: RobotArgument,
+    log: Annotated[
+        Path,
+        typer.Argument(metavar="LOG", help="A log: CSV, text, Parquet, NPZ, MAT or a ROS bag."),
+    ],
+    out: Annotated[Path, typer.Option("--out", help="The experiment file to write.")] = Path("experiment.toml"),
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Write a first experiment by looking at a robot and a log."""
+    with _errors(), _steps() as step:
+        step("Looking at the log")
+        from dynid.files import write_text
+        from dynid.initial_experiment import initial_experiment
+
+        made = initial_experiment(robot, log, out.parent)
+        write_text(out, made.text, overwrite=force)
+    if json_output:
+        data = {"experiment": str(out), "joints": made.joints, "locked": made.locked, "guesses": made.guesses}
+        typer.echo(json.dumps(data, indent=2))
+    else:
+        from dynid.terminal import show_initial_experiment
+
+        show_initial_experiment(out, made)
+
+
+@app.command()
 def identify(
     experiment: Annotated[Path, typer.Argument(metavar="EXPERIMENT", help="The experiment file (.toml).")],
     out: Annotated[Path | None, typer.Option("--out", help="Folder to save the result as.")] = None,

@@ -215,7 +215,11 @@ def read_experiment(path: Path, relative_to: Path | None = None, *, needs_logs: 
     Raises:
         ExperimentError: If the file cannot be read, or a key is unknown, missing or wrong; names the line.
     """
-    text = read_toml_text(path, ExperimentError)
+    return parse_experiment(read_toml_text(path, ExperimentError), path, relative_to, needs_logs=needs_logs)
+
+
+def parse_experiment(text: str, path: Path, relative_to: Path | None = None, *, needs_logs: bool = True) -> Experiment:
+    """The experiment of a text that is, or will be, in a file; arguments and errors are those of `read_experiment`."""
     values = parse_toml(text, path, ExperimentError)
     try:
         return Experiment.model_validate(_with_paths(values, path, text, relative_to or path.parent, needs_logs))

@@ -125,9 +125,9 @@ def findings_on_bootstrap(estimate: Estimate, bootstrap: Bootstrap | None) -> tu
     worst = np.argsort(-ratio)[:5]
     listed = ", ".join(f"{estimate.names[k]} ({ratio[k]:.1f})" for k in worst)
     text = (
-        f"drawing {bootstrap.blocks} blocks of {bootstrap.seconds:.2g} s anew gives deviations {typical:.1f} times those "
-        f"of white errors (median), most for {listed}; errors last {1e3 * bootstrap.correlation_time:.2g} ms. Believe "
-        "these ('bootstrap_std')"
+        f"drawing {bootstrap.blocks} blocks of {bootstrap.seconds:.2g} s anew gives deviations {typical:.1f} times "
+        f"those of white errors (median), most for {listed}; errors last {1e3 * bootstrap.correlation_time:.3g} ms. "
+        "Believe these ('bootstrap_std')"
     )
     return (Finding(Severity.WARNING, "deviations", text),)
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from dynid.config import LogTable, QuantityTable
 from dynid.data.bag_columns import joint_columns, time_column
 from dynid.data.readers.bags import is_bag
-from dynid.data.recording import Quantity
+from dynid.data.readers.source import Progress, silent
+from dynid.data.recording import Quantity, Recording, read_recording
 from dynid.errors import InvalidRequestError
 from dynid.robot.robot import Robot
 
@@ -49,3 +50,15 @@ def _quantity(table: QuantityTable, role: str, unit: str, robot: Robot, topic: s
     joints = [joint.name for joint in robot.independent_joints] if own is None else own
     names = [str(name) for name in ([joints] if isinstance(joints, str | int) else joints)]
     return Quantity(path, table.unit or unit, joint_columns(path, role, names, table.topic or topic, table.field))
+
+
+def recording_of(log: LogTable, robot: Robot, progress: Progress = silent) -> Recording:
+    """What was logged, as it was logged."""
+    recording = read_recording(*quantities_of(log, robot), log.rate, log.rows, log.seconds, progress=progress)
+    if recording.q.shape[1] != robot.nv:
+        joints = ", ".join(joint.name for joint in robot.independent_joints)
+        raise InvalidRequestError(
+            f"{log.position.file} has {recording.q.shape[1]} columns of positions, and '{robot.name}' has {robot.nv} "
+            f"joints; name one column each for {joints}"
+        )
+    return recording

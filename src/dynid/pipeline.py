@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-
-import numpy as np
 
 from dynid.config import Experiment, LogTable
 from dynid.data.automatic import Choice, Prepared, prepared
@@ -16,38 +13,32 @@ from dynid.data.drive import Drive
 from dynid.data.factors import Factors
 from dynid.data.processing import Processing, factors_of
 from dynid.data.readers.source import Progress, silent
-from dynid.data.recording import Recording, read_recording
-from dynid.data.tables import read_columns
 from dynid.errors import InvalidRequestError
 from dynid.estimation import (
     Estimate,
     PhysicalEstimate,
     Physics,
-    Prior,
     cross_validated,
     essential_parameters,
-    ordinary_least_squares,
     physical_estimate,
-    weighted_least_squares,
 )
-from dynid.estimation.bootstrap import Bootstrap, block_bootstrap
-from dynid.estimation.least_squares import NotIdentifiableError, log_deviations, merge_logs
-from dynid.estimation.robust import LOSSES, robust_least_squares
+from dynid.estimation.bootstrap import Bootstrap
+from dynid.estimation.least_squares import NotIdentifiableError
+from dynid.estimation_steps import bootstrapped, diagnosed, estimated
 from dynid.findings import Finding, Severity
 from dynid.found_signs import findings_on_signs, signs_in, with_signs
 from dynid.identification_findings import (
     findings_on_bootstrap,
     findings_on_estimate,
     findings_on_physical,
-    findings_on_robust,
     findings_on_samples,
 )
-from dynid.log_quantities import quantities_of
+from dynid.log_quantities import recording_of
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.terms import parse_terms
 from dynid.physics import findings_on_references, physics_of
-from dynid.residual_diagnostics import JointDiagnostics, diagnose, findings_on_residuals
+from dynid.residual_diagnostics import JointDiagnostics, findings_on_residuals
 from dynid.robot.loading import load_robot
 from dynid.robot.robot import Robot
 from dynid.threads import single_threaded_blas
@@ -129,7 +120,7 @@ def identify(
     progress("Estimating")
     try:
         with single_threaded_blas():
-            estimate, parts, scales, notes = _estimate(experiment, ready_logs, parts, base, progress)
+            estimate, parts, scales, notes = estimated(experiment, ready_logs, parts, base, progress)
             findings += notes
             essential = essential_parameters(parts, base, experiment.estimation.essential_ratio)
             physical = _physical(experiment, physics, base, parts, folds, estimate, progress)
@@ -138,8 +129,8 @@ def identify(
         raise NotIdentifiableError(error.names, error.rows, error.problem, noticed) from error
     findings += findings_on_estimate(estimate, model.robot)
     progress("Looking at what is left")
-    bootstrap = None if earlier else _bootstrap(experiment, ready_logs, parts, base, estimate, scales)
-    diagnostics = _diagnostics(experiment, ready_logs, base, estimate)
+    bootstrap = None if earlier else bootstrapped(experiment, ready_logs, parts, base, estimate, scales)
+    diagnostics = diagnosed(experiment, ready_logs, base, estimate)
     findings += (*findings_on_bootstrap(estimate, bootstrap), *findings_on_residuals(diagnostics))
     if physical is not None:
         findings += (*findings_on_references(physics, model), *findings_on_physical(physical, estimate))
@@ -186,80 +177,6 @@ def _physical(
         physics, _ = cross_validated(folds, base, physics, method)
     progress("Making links physical")
     return physical_estimate(logs, base, physics, estimate, method)
-
-
-Scales = Sequence[Mapping[str, float]]
-
-
-def _estimate(
-    experiment: Experiment,
-    ready: Sequence[Prepared],
-    logs: list[Factors],
-    base: BaseParameters,
-    progress: Callable[[str], None],
-) -> tuple[Estimate, list[Factors], Scales, tuple[Finding, ...]]:
-    """The estimate, the factors that it comes from, and by what deviation it divides each joint's rows in each log."""
-    settings = experiment.estimation
-    if settings.method == "ols":
-        return (
-            ordinary_least_squares(merge_logs(logs), base),
-            logs,
-            [dict.fromkeys(logs[0].joints, 1.0)] * len(logs),
-            (),
-        )
-    prior = None if settings.prior is None else Prior.near_reference(base, settings.prior)
-    if settings.robust is None:
-        scales = log_deviations(logs, base, base.names)
-        return weighted_least_squares(logs, base, deviations=scales, prior=prior), logs, scales, ()
-    progress("Weighing rows by their errors")
-    weights = [log.weight for log in experiment.log]
-    fit = robust_least_squares(ready, weights, logs, base, settings.robust, prior)
-    return fit.estimate, list(fit.logs), fit.scales, findings_on_robust(fit)
-
-
-def _bootstrap(
-    experiment: Experiment,
-    ready: Sequence[Prepared],
-    logs: Sequence[Factors],
-    base: BaseParameters,
-    estimate: Estimate,
-    scales: Scales,
-) -> Bootstrap | None:
-    """Deviations from blocks of time, where that is wished."""
-    settings = experiment.estimation
-    if not settings.bootstrap:
-        return None
-    floors = [1e-12 * max(scale.values()) or 1.0 for scale in scales]
-    sizes = [[max(size, floor) for size in scale.values()] for scale, floor in zip(scales, floors, strict=True)]
-    weighed = [
-        log.weighted({joint: 1.0 / size for joint, size in zip(log.joints, of_log, strict=True)})
-        for log, of_log in zip(logs, sizes, strict=True)
-    ]
-    whole = merge_logs(weighed).stacked(base.names, known=base.known)
-    if settings.prior is not None:
-        prior = Prior.near_reference(base, settings.prior)
-        whole = whole.with_prior(prior.means, prior.deviations)
-    plain = [[size / log.weight for size in of_log] for log, of_log in zip(experiment.log, sizes, strict=True)]
-    loss = None if settings.robust is None else LOSSES[settings.robust]
-    return block_bootstrap(ready, plain, whole, base, estimate.values, np.random.default_rng(0), loss)
-
-
-def _diagnostics(
-    experiment: Experiment, ready: Sequence[Prepared], base: BaseParameters, estimate: Estimate
-) -> tuple[JointDiagnostics, ...]:
-    """What the residuals of the longest log are like."""
-    log, longest = max(zip(experiment.log, ready, strict=True), key=lambda pair: sum(map(len, pair[1].segments)))
-    temperature = None
-    if log.temperature is not None:
-        column = log.temperature.columns
-        values = read_columns(Path(log.temperature.file), columns=column, count=1)[:, 0]
-        stamps = recording_of(log.model_copy(update={"rows": None, "seconds": None}), base.model.robot).time
-        if len(values) != len(stamps):
-            raise InvalidRequestError(
-                f"{log.temperature.file} has {len(values)} temperatures for {len(stamps)} samples"
-            )
-        temperature = (stamps, values)
-    return diagnose(base.model, longest, base.to_standard(estimate.values), temperature)
 
 
 def model_of(experiment: Experiment) -> DynamicModel:
@@ -321,18 +238,6 @@ def prepared_log(
     return ready, (*_that_still_hold(recording.findings, experiment, ready.processing), *chosen)
 
 
-def recording_of(log: LogTable, robot: Robot, progress: Progress = silent) -> Recording:
-    """What was logged, as it was logged."""
-    recording = read_recording(*quantities_of(log, robot), log.rate, log.rows, log.seconds, progress=progress)
-    if recording.q.shape[1] != robot.nv:
-        joints = ", ".join(joint.name for joint in robot.independent_joints)
-        raise InvalidRequestError(
-            f"{log.position.file} has {recording.q.shape[1]} columns of positions, and '{robot.name}' has {robot.nv} "
-            f"joints; name one column each for {joints}"
-        )
-    return recording
-
-
 def _finding(choice: Choice) -> Finding:
     """A choice as a finding: a note, but for missing signals, which are worth a warning."""
     if choice.key == "unmeasured":
@@ -383,7 +288,7 @@ def _check_count(key: str, values: Sequence[float] | None, robot: Robot) -> None
 def processing_of(experiment: Experiment, robot: Robot) -> Processing:
     """The processing that an experiment states, with one velocity threshold for each joint."""
     settings = experiment.processing.model_dump(exclude={"automatic", "outliers", "idle"})
-    settings = {key: None if value == "none" else value for key, value in settings.items()}
+    settings |= {key: None for key, value in settings.items() if value == "none"}
     threshold = settings.pop("velocity_threshold")
     if threshold is not None and not isinstance(threshold, tuple):
         threshold = (threshold,) * robot.nv

@@ -220,7 +220,7 @@ def _training(result: Result, experiment: Experiment) -> Processing | None:
     used = result.data.get("processing") or ()
     if not used or experiment.processing != result.experiment.processing:
         return None
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in used[0].items()}
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in used[0].items()}
     return Processing(**{key: value for key, value in values.items() if key != "sampling_rate"})
 
 

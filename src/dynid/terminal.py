@@ -15,6 +15,7 @@ from dynid.robot.repair import Change, FileRepair
 from dynid.robot.robot import Robot
 
 if TYPE_CHECKING:
+    from dynid.initial_experiment import InitialExperiment
     from dynid.result_export import Exported
 
 
@@ -134,6 +135,17 @@ def _principal_moments(matrix: list[list[float]]) -> list[float]:
     import numpy as np
 
     return np.linalg.eigvalsh(matrix).tolist()
+
+
+def show_initial_experiment(path: Path, made: InitialExperiment) -> None:
+    """Show what a first experiment guesses."""
+    output = Console()
+    output.print(
+        f"Wrote {path} for {len(made.joints)} joints: {', '.join(made.joints)}.", highlight=False, markup=False
+    )
+    for guess in made.guesses:
+        output.print(f"- {guess}", highlight=False, markup=False)
+    output.print(f"\nNext: check it, then dynid identify {path}", highlight=False, markup=False)
 
 
 def show_conversion(output_file: Path, robot: Robot, left_out: list[str]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.data.accumulation import RowFactors
@@ -73,12 +74,12 @@ def decimated_rows(
 
 def _thinned(
     rows: RowFactors, window: Chunk, part: slice, factors: Sequence[int], thresholds: Array
-) -> list[tuple[Array, Array]]:
+) -> list[tuple[Array, NDArray[np.bool_]]]:
     """For each row of the dynamics, in a thread: what is left of a window, and which of it is fast enough."""
     speed = np.abs(decimated(window.v[:, rows.model.rows], factors)[part])
     matrices = rows.matrices(window)
 
-    def thin(row: int) -> tuple[Array, Array]:
+    def thin(row: int) -> tuple[Array, NDArray[np.bool_]]:
         return decimated(matrices[row], factors)[part], speed[:, row] >= thresholds[row]
 
     return parallel(thin, range(len(matrices)))

@@ -17,6 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.data.readers import large_text
 from dynid.data.readers.bags import SUFFIXES as BAGS
 from dynid.data.readers.bags import bag, is_bag
 from dynid.data.readers.mat import mat
@@ -81,7 +82,11 @@ def read_groups(
     source = source_of(path, width, progress)
     chosen = [_positions(path, source, columns) for columns in groups]
     wanted = sorted({position for positions in chosen for position in positions})
-    values = dict(zip(wanted, source.load(wanted), strict=True))
+    try:
+        values = dict(zip(wanted, source.load(wanted), strict=True))
+    except MemoryError as error:
+        problem = "there is not enough memory for it; name fewer columns, or cut it into several logs"
+        raise RecordingError(path, problem) from error
     if not wanted or not len(values[wanted[0]]):
         raise RecordingError(path, "there are no rows of numbers; check that the whole log was saved")
     for position in wanted:
@@ -111,6 +116,8 @@ def source_of(path: Path, width: int | None = None, progress: Progress = silent)
             raise RecordingError(path, "the file is empty")
         if width is not None and (suffix not in TEXT or width < 1):
             raise RecordingError(path, f"width = {width} does not fit; it is for flat text, and at least 1")
+        if suffix in TEXT and width is None and path.stat().st_size >= large_text.LARGE:
+            return large_text.large_delimited(path)
         if suffix in TEXT:
             content = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
             check_text(path, content)

@@ -35,6 +35,9 @@ LENGTH = 3.0
 
 DRAWS = 500
 
+BATCH = 2_000_000
+"""Numbers of the matrices that are solved at once."""
+
 
 @dataclass(frozen=True, eq=False)
 class Bootstrap:
@@ -107,12 +110,13 @@ def _draws(G: Array, m: Array, rng: np.random.Generator) -> Array:
     if blocks < ENOUGH:  # too few of them to have all parameters in each draw: to first order
         counts = rng.multinomial(blocks, np.full(blocks, 1.0 / blocks), size=DRAWS)
         return np.sqrt(blocks / (blocks - 1.0)) * (counts - 1.0) @ m
-    found = []
-    for _ in range(DRAWS):
-        counts = np.bincount(rng.integers(blocks, size=blocks), minlength=blocks).astype(float)
+    found, batch = [], max(1, BATCH // n**2)
+    for first in range(0, DRAWS, batch):
+        counts = rng.multinomial(blocks, np.full(blocks, 1.0 / blocks), size=min(batch, DRAWS - first)).astype(float)
         H = fixed + np.tensordot(counts, G, axes=1)
-        found.append(np.linalg.lstsq(H, level + counts @ m, rcond=1e-6)[0])
-    return np.array(found)
+        H += 1e-9 * np.eye(n)  # a draw may lack a parameter: all together are the identity
+        found.append(np.linalg.solve(H, (level + counts @ m)[..., None])[..., 0])
+    return np.concatenate(found)
 
 
 def _moments(

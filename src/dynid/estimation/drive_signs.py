@@ -1,9 +1,9 @@
 """Drives whose sign nobody wrote down.
 
-A current of the wrong sign spoils the fit of every joint that shares parameters with its own. With the torque of drive m
-alone as right-hand side, `y = sum of s_m y_m`, what the best fit explains of y is a quadratic form `s' C s` in the signs s;
-the best ones are found by trying them all, or by flips from several beginnings where there are many. All signs turned
-over at once fit as well: of these two, the one with friction that brakes and masses that weigh is taken.
+A current of the wrong sign spoils the fit of every joint that shares parameters with its own. With the torque of drive
+m alone as right-hand side, `y = sum of s_m y_m`, what the best fit explains of y is a quadratic form `s' C s` in the
+signs s; the best ones are found by trying them all, or by flips from several beginnings where there are many. All signs
+turned over at once fit as well: of these two, the one with friction that brakes and masses that weigh is taken.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def drive_signs(of_drives: Sequence[Factors], base: BaseParameters) -> DriveSign
     joints = list(of_drives[0].joints)
     scale = {joint: _scale([factors.joints[joint] for factors in of_drives]) for joint in joints}
     stacked = [factors.weighted(scale) for factors in of_drives]
-    blocks = [np.concatenate([_columns(log.joints[joint], base) for joint in joints]) for log in stacked[:1]][0]
+    blocks = np.concatenate([_columns(stacked[0].joints[joint], base) for joint in joints])
     y = np.stack([np.concatenate([log.joints[joint].z for joint in joints]) for log in stacked], axis=1)
     U, sizes, _ = np.linalg.svd(blocks / np.maximum(np.linalg.norm(blocks, axis=0), 1e-300), full_matrices=False)
     Q = U[:, sizes > 1e-8 * sizes[0]]
@@ -127,7 +127,7 @@ def _descended(signs: Array, loss: Array) -> Array:
 
 def _physical_score(columns: Array, y: Array, base: BaseParameters) -> float:
     """Mean sign, between -1 and 1, of what must be positive: friction, motor inertia, the mass matrix's diagonal."""
-    b = np.linalg.lstsq(columns, y, rcond=1e-8)[0]
+    b = np.asarray(np.linalg.lstsq(columns, y, rcond=1e-8)[0], dtype=float)
     explained = np.linalg.norm(columns, axis=0) * np.abs(b)
     votes = [
         np.sign(value) * size

@@ -1,7 +1,7 @@
 """Estimates that outliers do not spoil: iteratively reweighted least squares, by sample.
 
-Huber's loss grows with the square of small errors and in proportion to large ones; Tukey's bisquare gives the largest no
-weight at all. Each row of each joint is weighed by its own error, relative to the robust scale (1.4826 times the
+Huber's loss grows with the square of small errors and in proportion to large ones; Tukey's bisquare gives the largest
+no weight at all. Each row of each joint is weighed by its own error, relative to the robust scale (1.4826 times the
 median absolute error) of its joint in its log. Logs whose rows are too many to hold are passed over anew each time.
 """
 
@@ -124,7 +124,7 @@ def _step(
         factors.append(_weighed(log, estimate.values, scale, loss).weighted(weight))
         deviations.append({j: weight * _spread(e, s, loss) for j, e, s in zip(joints, of_log, scale, strict=True)})
         for row, (e, s) in enumerate(zip(of_log, scale, strict=True)):
-            light[:, row] += (np.sum(loss(e / s) < 0.5), len(e))
+            light[:, row] += np.array([np.sum(loss(e / s) < 0.5), len(e)], dtype=float)
     sizes = [
         {joint: weight * s for joint, s in zip(joints, scale, strict=True)}
         for weight, scale in zip(weights, scales, strict=True)

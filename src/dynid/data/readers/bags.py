@@ -231,10 +231,9 @@ class _Bag:
 
     def _messages(self, links: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         """Messages with their stamps [ns]: those of their headers, or when they were recorded where these are zero."""
-        read: Callable[..., Any] | None = None
         for link, recorded, raw in self.reader.messages(connections=links):
             store = self._store(link)
-            read = store.deserialize_ros1 if self.is_ros1 else store.deserialize_cdr
+            read: Callable[..., Any] = store.deserialize_ros1 if self.is_ros1 else store.deserialize_cdr
             message = read(raw, link.msgtype)
             header = getattr(message, "header", None)
             stamp = 0 if header is None else header.stamp.sec * 1_000_000_000 + header.stamp.nanosec

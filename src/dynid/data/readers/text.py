@@ -25,7 +25,7 @@ def check_text(path: Path, content: bytes) -> None:
 
 
 @dataclass(frozen=True)
-class _Layout:
+class Layout:
     """How delimited text is laid out; no delimiter is any white space."""
 
     delimiter: str | None
@@ -35,12 +35,13 @@ class _Layout:
     body: bytes
 
     def fields(self, line: str) -> list[str]:
+        """The fields of a line."""
         return [field.strip().strip('"').strip() for field in line.strip(" \r\n").split(self.delimiter)]
 
 
 def delimited(path: Path, content: bytes) -> Source:
     """The columns of delimited text, with or without a header."""
-    layout = _layout(path, content)
+    layout = layout_of_text(path, content)
 
     def load(positions: list[int]) -> Sequence[np.ndarray]:
         try:
@@ -53,7 +54,8 @@ def delimited(path: Path, content: bytes) -> Source:
     return Source(layout.names, load, layout.named, layout.first_row)
 
 
-def _layout(path: Path, content: bytes) -> _Layout:
+def layout_of_text(path: Path, content: bytes) -> Layout:
+    """How delimited text is laid out, from its beginning or from all of it."""
     start, row, title = 0, 1, ""
     line = ""
     for raw in io.BytesIO(content):
@@ -63,7 +65,7 @@ def _layout(path: Path, content: bytes) -> _Layout:
         title = line.lstrip("#% ") or title
         start, row = start + len(raw), row + 1
     delimiter = next((mark for mark in "\t;," if mark in line), None)
-    layout = _Layout(delimiter, (), False, row, b"")
+    layout = Layout(delimiter, (), False, row, b"")
     end = content.find(b"\n", start) + 1 or len(content)
     following = content[end : content.find(b"\n", end) + 1 or len(content)].decode()
     first, second, titled = layout.fields(line), layout.fields(following), layout.fields(title)
@@ -84,7 +86,7 @@ def _layout(path: Path, content: bytes) -> _Layout:
     if named and following.strip() and len(second) != len(first):
         problem = f"the header has {len(first)} fields, but row {row} has {len(second)}"
         raise RecordingError(path, f"{problem}; check the delimiter and that names hold none")
-    return _Layout(delimiter, tuple(names), named, row, body)
+    return Layout(delimiter, tuple(names), named, row, body)
 
 
 def _is_header(first: list[str], second: list[str]) -> bool:
@@ -101,7 +103,7 @@ def _is_number(field: str) -> bool:
     return "_" not in field  # Python reads 1_000 as a number
 
 
-def _by_polars(layout: _Layout, positions: list[int]) -> Sequence[np.ndarray] | None:
+def _by_polars(layout: Layout, positions: list[int]) -> Sequence[np.ndarray] | None:
     import polars as pl
 
     names = [f"column_{p + 1}" for p in range(len(layout.names))]
@@ -122,7 +124,7 @@ def _by_polars(layout: _Layout, positions: list[int]) -> Sequence[np.ndarray] | 
     return [frame[names[p]].to_numpy() for p in positions]
 
 
-def _by_numpy(layout: _Layout, positions: list[int]) -> Sequence[np.ndarray]:
+def _by_numpy(layout: Layout, positions: list[int]) -> Sequence[np.ndarray]:
     lines = [line for line in layout.body.decode().splitlines() if line.strip()]
     if any(len(line.split(layout.delimiter)) != len(layout.names) for line in lines):
         raise ValueError("ragged rows")  # NumPy would read past them when it reads some columns only
@@ -130,7 +132,7 @@ def _by_numpy(layout: _Layout, positions: list[int]) -> Sequence[np.ndarray]:
     return list(np.loadtxt(lines, ndmin=2, **options).T)
 
 
-def _first_misfit(path: Path, layout: _Layout, positions: list[int]) -> RecordingError:
+def _first_misfit(path: Path, layout: Layout, positions: list[int]) -> RecordingError:
     for row, line in enumerate(io.StringIO(layout.body.decode()), layout.first_row):
         fields = layout.fields(line)
         if line.strip() and len(fields) != len(layout.names):

@@ -1,0 +1,96 @@
+"""From prepared logs to an estimate and to what it leaves: the steps that an experiment can change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from dynid.config import Experiment
+from dynid.data.automatic import Prepared
+from dynid.data.factors import Factors
+from dynid.data.tables import read_columns
+from dynid.errors import InvalidRequestError
+from dynid.estimation import Estimate, Prior, ordinary_least_squares, weighted_least_squares
+from dynid.estimation.bootstrap import Bootstrap, block_bootstrap
+from dynid.estimation.least_squares import log_deviations, merge_logs
+from dynid.estimation.robust import LOSSES, robust_least_squares
+from dynid.findings import Finding
+from dynid.identification_findings import findings_on_robust
+from dynid.log_quantities import recording_of
+from dynid.model.base_parameters import BaseParameters
+from dynid.residual_diagnostics import JointDiagnostics, diagnose
+
+Scales = Sequence[Mapping[str, float]]
+
+
+def estimated(
+    experiment: Experiment,
+    ready: Sequence[Prepared],
+    logs: list[Factors],
+    base: BaseParameters,
+    progress: Callable[[str], None],
+) -> tuple[Estimate, list[Factors], Scales, tuple[Finding, ...]]:
+    """The estimate, the factors that it comes from, and by what deviation it divides each joint's rows in each log."""
+    settings = experiment.estimation
+    if settings.method == "ols":
+        return (
+            ordinary_least_squares(merge_logs(logs), base),
+            logs,
+            [dict.fromkeys(logs[0].joints, 1.0)] * len(logs),
+            (),
+        )
+    prior = None if settings.prior is None else Prior.near_reference(base, settings.prior)
+    if settings.robust is None:
+        scales = log_deviations(logs, base, base.names)
+        return weighted_least_squares(logs, base, deviations=scales, prior=prior), logs, scales, ()
+    progress("Weighing rows by their errors")
+    weights = [log.weight for log in experiment.log]
+    fit = robust_least_squares(ready, weights, logs, base, settings.robust, prior)
+    return fit.estimate, list(fit.logs), fit.scales, findings_on_robust(fit)
+
+
+def bootstrapped(
+    experiment: Experiment,
+    ready: Sequence[Prepared],
+    logs: Sequence[Factors],
+    base: BaseParameters,
+    estimate: Estimate,
+    scales: Scales,
+) -> Bootstrap | None:
+    """Deviations from blocks of time, where that is wished."""
+    settings = experiment.estimation
+    if not settings.bootstrap:
+        return None
+    floors = [1e-12 * max(scale.values()) or 1.0 for scale in scales]
+    sizes = [[max(size, floor) for size in scale.values()] for scale, floor in zip(scales, floors, strict=True)]
+    weighed = [
+        log.weighted({joint: 1.0 / size for joint, size in zip(log.joints, of_log, strict=True)})
+        for log, of_log in zip(logs, sizes, strict=True)
+    ]
+    whole = merge_logs(weighed).stacked(base.names, known=base.known)
+    if settings.prior is not None:
+        prior = Prior.near_reference(base, settings.prior)
+        whole = whole.with_prior(prior.means, prior.deviations)
+    plain = [[size / log.weight for size in of_log] for log, of_log in zip(experiment.log, sizes, strict=True)]
+    loss = None if settings.robust is None else LOSSES[settings.robust]
+    return block_bootstrap(ready, plain, whole, base, estimate.values, np.random.default_rng(0), loss)
+
+
+def diagnosed(
+    experiment: Experiment, ready: Sequence[Prepared], base: BaseParameters, estimate: Estimate
+) -> tuple[JointDiagnostics, ...]:
+    """What the residuals of the longest log are like."""
+    log, longest = max(zip(experiment.log, ready, strict=True), key=lambda pair: sum(map(len, pair[1].segments)))
+    temperature = None
+    if log.temperature is not None:
+        column = log.temperature.columns
+        values = read_columns(Path(log.temperature.file), columns=column, count=1)[:, 0]
+        stamps = recording_of(log.model_copy(update={"rows": None, "seconds": None}), base.model.robot).time
+        if len(values) != len(stamps):
+            raise InvalidRequestError(
+                f"{log.temperature.file} has {len(values)} temperatures for {len(stamps)} samples"
+            )
+        temperature = (stamps, values)
+    return diagnose(base.model, longest, base.to_standard(estimate.values), temperature)

@@ -1,0 +1,170 @@
+"""A first experiment file for a robot and a log, with comments that say what was guessed and why."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dynid.config import ExperimentError
+from dynid.data.timing import check_time
+from dynid.errors import InvalidRequestError
+from dynid.log_layout import Group, Layout, layout_of
+from dynid.robot.loading import load_robot
+from dynid.robot.robot import Robot
+
+
+@dataclass(frozen=True)
+class InitialExperiment:
+    """A first experiment.
+
+    Attributes:
+        text: The file's text.
+        joints: Joints that the log has.
+        locked: Joints of the robot that the log does not have, held at zero or at the nearest limit.
+        guesses: What was guessed, in sentences.
+    """
+
+    text: str
+    joints: tuple[str, ...]
+    locked: tuple[str, ...]
+    guesses: tuple[str, ...]
+
+
+def initial_experiment(robot: str, log: Path, folder: Path) -> InitialExperiment:
+    """Look at a robot and a log, and write what an experiment of both looks like.
+
+    Args:
+        robot: The robot, as `load_robot` takes it.
+        log: The log: a table or a bag.
+        folder: Folder of the file that is to be written; paths in it are relative to it.
+
+    Raises:
+        RecordingError: If the log cannot be read, or its columns cannot be told.
+    """
+    loaded = load_robot(robot)
+    if any(joint.kind.nq > 1 for joint in loaded.joints):
+        raise InvalidRequestError(
+            f"'{loaded.name}' has a floating base or spherical joints, whose logs cannot be read yet"
+        )
+    layout = layout_of(log, loaded)
+    locked = tuple(joint.name for joint in loaded.independent_joints if joint.name not in layout.joints)
+    name = robot if robot.startswith("builtin:") else _relative(Path(robot), folder)
+    guesses = _guesses(layout, locked)
+    text = "\n".join(
+        [
+            f"# A first experiment for {loaded.name}, from what dynid saw in {log.name}. Check what is marked 'guess'.",
+            f"robot = {_quoted(name)}",
+            'terms = ["viscous", "coulomb", "offset"]   # what joints add: docs/terms.md tells of more',
+            *_lock(loaded, locked),
+            "",
+            *_drive(layout),
+            "[[log]]",
+            f"# {_sampling(layout)}",
+            *_log(layout, _relative(log, folder)),
+            "",
+            "# Nothing below is needed: filters, thinning out, thresholds and delays are chosen by what the log shows,",
+            "# and each choice is said with its reason. To decide yourself, remove the '#' and change the numbers:",
+            "# [processing]",
+            "# lowpass = 10                  # Hz, on positions",
+            "# velocity_threshold = 0.05     # rad/s: rows of a joint are dropped below it",
+            "#",
+            "# [estimation]",
+            '# robust = "huber"              # if single torques are far off',
+            "",
+        ]
+    )
+    _check(text, folder)
+    return InitialExperiment(text, layout.joints, locked, guesses)
+
+
+def _check(text: str, folder: Path) -> None:
+    """Make sure that the text is an experiment."""
+    from dynid.config import parse_experiment
+
+    try:
+        parse_experiment(text, folder / "experiment.toml")
+    except ExperimentError as error:
+        raise InvalidRequestError(f"no experiment can be written for this robot and log: {error.problem}") from error
+
+
+def _relative(path: Path, folder: Path) -> str:
+    return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text)
+
+
+def _lock(robot: Robot, locked: tuple[str, ...]) -> list[str]:
+    if not locked:
+        return []
+    lines = ["", "# guess: the log has nothing of these joints, so they are held where they are here", "[lock]"]
+    for name in locked:
+        limits = robot.joint(name).limits
+        value = min(max(0.0, limits.lower), limits.upper) if limits.lower <= limits.upper else 0.0
+        lines.append(f"{_quoted(name)} = {float(value)!r}")
+    return lines
+
+
+def _drive(layout: Layout) -> list[str]:
+    if layout.torque.unit != "A":
+        return []
+    ones = ", ".join(["1.0"] * len(layout.joints))
+    return [
+        "[drive]",
+        "# guess: joint torque is one N m/A; write torque constants times gear ratios. Their signs are found.",
+        f"torque_constants = [{ones}]",
+        'signs = "auto"',
+        "",
+    ]
+
+
+def _log(layout: Layout, file: str) -> list[str]:
+    lines = [f"# guess: {layout.position.why}", f"position = {_table(file, layout.position)}"]
+    lines += [f"# guess: {layout.torque.why}", f"torque = {_table(file, layout.torque)}"]
+    if layout.velocity is not None:
+        lines.append("# Velocities were logged, too; positions are differentiated without a delay unless you use them:")
+        lines.append(f"# velocity = {_table(file, layout.velocity)}")
+    if layout.time is not None:
+        lines += [f"# guess: {layout.time.why}", f"time = {_table(file, layout.time)}"]
+    elif layout.stamps is None:
+        lines += ["# guess: no column of time was found; write the true rate", "rate = 1000   # Hz"]
+    return lines
+
+
+def _table(file: str, group: Group) -> str:
+    parts = [f"file = {_quoted(file)}"]
+    if group.topic is not None:
+        parts.append(f"topic = {_quoted(group.topic)}")
+    if group.columns is not None:
+        columns = ", ".join(_quoted(c) if isinstance(c, str) else str(c) for c in group.columns)
+        parts.append(f"columns = [{columns}]")
+    return f"{{ {', '.join(parts)}, unit = {_quoted(group.unit)} }}"
+
+
+def _sampling(layout: Layout) -> str:
+    if layout.stamps is None:
+        return f"{layout.samples} samples, without time stamps"
+    timing = check_time(layout.stamps)
+    length = float(np.ptp(layout.stamps))
+    text = f"{layout.samples} samples in {length:.4g} s, {timing.rate:.4g} Hz; steps vary by {timing.jitter:.1%}"
+    if timing.gaps:
+        text += f", {len(timing.gaps)} gaps, the longest of {1e3 * timing.largest_step:.3g} ms"
+    if not timing.is_ordered:
+        text += (
+            f"; time does not always advance (row {(timing.repeats or [timing.resets[0][0]])[0] + 1}): cut with rows"
+        )
+    return text
+
+
+def _guesses(layout: Layout, locked: tuple[str, ...]) -> tuple[str, ...]:
+    found = [_sampling(layout), f"positions: {layout.position.why}", f"torques: {layout.torque.why}"]
+    if layout.time is not None:
+        found.append(f"time: {layout.time.why}")
+    if locked:
+        found.append(f"held still, because the log has nothing of them: {', '.join(locked)}")
+    return tuple(found)
