@@ -1,0 +1,117 @@
+"""Signs of drives that nobody wrote down, and drives that turn several joints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dynid.config import read_experiment
+from dynid.data.drive import Drive
+from dynid.errors import DynidError
+from dynid.estimation.drive_signs import _best, _descended
+from dynid.pipeline import identify, prepared_log
+from dynid.validation import validate
+from tests.test_pipeline import EXPERIMENT, TRUTH, log, needs_logs
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("signs", [(1, 1), (1, -1), (-1, 1), (-1, -1)])
+def test_signs_are_found_and_said(signs: tuple[int, int], tmp_path: Path) -> None:
+    import polars as pl
+
+    columns = log()
+    for k, sign in enumerate(signs, start=1):
+        columns[f"tau_{k}"] = sign * columns[f"tau_{k}"]
+    pl.DataFrame(columns).write_csv(tmp_path / "log.csv")
+    (tmp_path / "experiment.toml").write_text(EXPERIMENT + '[drive]\nsigns = "auto"\n')
+    found = identify(read_experiment(tmp_path / "experiment.toml"))
+    assert found.signs == signs
+    assert any(f"[{signs[0]:+d}, {signs[1]:+d}]" in finding.text for finding in found.findings)
+    values = dict(zip(found.estimate.names, found.estimate.values, strict=True))
+    assert all(values[name] == pytest.approx(TRUTH[name], rel=0.05, abs=0.02) for name in TRUTH)
+
+
+def test_flips_find_the_best_signs_as_trying_all_does() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        A = rng.normal(size=(8, 8))
+        loss = A @ A.T
+        best = _best(loss)
+        by_flips = [_descended(np.where(rng.random(8) < 0.5, 1.0, -1.0), loss) for _ in range(50)]
+        assert min(float(s @ loss @ s) for s in by_flips) == pytest.approx(float(best @ loss @ best))
+
+
+def test_power_is_the_same_on_both_sides_of_any_transmission() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        N = rng.normal(size=(4, 4)) + 3 * np.eye(4)
+        drive = Drive.of(N.tolist())
+        motor_speed, motor_torque = rng.normal(size=(2, 5, 4))
+        joint_power = np.sum(drive.joint_velocities(motor_speed) * drive.joint_torques(motor_torque), axis=1)
+        assert np.allclose(joint_power, np.sum(motor_speed * motor_torque, axis=1))
+    with pytest.raises(DynidError, match="cannot be inverted"):
+        Drive.of([[1.0, 1.0], [1.0, 1.0]])
+    with pytest.raises(DynidError, match="the transmission matrix"):
+        Drive.of([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0]])
+
+
+HELD_OUT = 55.0
+"""Seconds of TIAGo's log after which nothing is used to find parameters."""
+
+
+@needs_logs
+def test_tiago_is_predicted_at_least_as_well_as_by_its_file(tmp_path: Path) -> None:
+    """Against the URDF's own inertias with friction and offset fitted to the same training data."""
+    text = (ROOT / "examples" / "tiago.toml").read_text()
+    experiments = []
+    for first, last in ((0.0, HELD_OUT), (HELD_OUT, 80.0)):
+        path = tmp_path / f"{last:g}.toml"
+        path.write_text(text.replace('columns = "t" }\n', f'columns = "t" }}\nseconds = [{first}, {last}]\n'))
+        experiments.append(read_experiment(path))
+    found = identify(experiments[0])
+    model = found.base.model
+    assert found.physical is not None
+    silent = next(finding for finding in found.findings if finding.subject == "drive.unmeasured")
+    assert all(f"arm_{k}_joint" in silent.text for k in (5, 6, 7))
+    held, _ = prepared_log(experiments[1], experiments[1].log[0], model, like=found.processing[0])
+    file = dict(zip(model.names, model.reference.tolist(), strict=True))
+    file |= _friction(found.logs[0], file)
+    of_file, ours = (
+        validate(found.base, _grouped(found.base, p), held.segments, held.processing)
+        for p in (np.array([file[name] for name in model.names]), found.physical.parameters)
+    )
+    for joint in ("torso_lift_joint", *(f"arm_{k}_joint" for k in range(1, 5))):
+        assert ours.joints[joint].rows > 100
+        assert ours.joints[joint].rmse <= of_file.joints[joint].rmse, joint
+
+
+def _friction(factors, file: dict[str, float]) -> dict[str, float]:
+    """Friction and offsets that fit best beside the file's inertias."""
+    fitted = {}
+    for factor in factors.joints.values():
+        known = {name: file[name] for name in factor.names if name.rstrip("0123456789") not in ("fv", "fs", "off")}
+        if factor.rows:
+            rest = factor.without(known)
+            fitted |= dict(zip(rest.names, rest.solve().tolist(), strict=True))
+    return fitted
+
+
+def _grouped(base, parameters: np.ndarray) -> dict[str, float]:
+    return dict(zip(base.names, base.to_base(np.nan_to_num(parameters)).tolist(), strict=True))
+
+
+@needs_logs
+def test_signs_of_tiagos_drives_are_those_that_its_authors_use(tmp_path: Path) -> None:
+    text = (
+        (ROOT / "examples" / "tiago.toml")
+        .read_text()
+        .replace("-0.0", "0.0")
+        .replace("[[log]]", 'signs = "auto"\n[[log]]')
+    )
+    (tmp_path / "tiago.toml").write_text(text[: text.index("[physical]")] + "[physical]\nfit = false\n")
+    found = identify(read_experiment(tmp_path / "tiago.toml"))
+    assert found.signs is not None
+    assert found.signs[:5] == (1, 1, 1, -1, -1)

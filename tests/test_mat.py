@@ -1,0 +1,58 @@
+"""MATLAB files of both kinds: arrays, structs, and what cannot be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from scipy.io import savemat
+
+from dynid.data.tables import RecordingError, read_columns
+
+T = np.arange(50) / 100
+Q = np.column_stack([np.sin(T), np.cos(T)])
+
+
+def version_73(path: Path, arrays: dict[str, np.ndarray]) -> Path:
+    """A file as MATLAB writes it with -v7.3: HDF5 behind 512 bytes, with indices turned round."""
+    with h5py.File(path, "w", userblock_size=512) as file:
+        for name, values in arrays.items():
+            file[name] = values.T
+    with path.open("r+b") as stream:
+        stream.write(b"MATLAB 7.3 MAT-file, written by a test".ljust(124) + b"\x00\x02IM")
+    return path
+
+
+@pytest.fixture(params=["5", "7.3"])
+def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    path = tmp_path / "log.mat"
+    if request.param == "7.3":
+        return version_73(path, {"t": T[:, None], "q": Q, "data/tau": 2 * Q.T})
+    savemat(path, {"t": T[:, None], "q": Q, "data": {"tau": 2 * Q.T, "name": "run"}})
+    return path
+
+
+def test_arrays_and_structs_are_columns(file: Path) -> None:
+    assert np.array_equal(read_columns(file, columns="q"), Q)
+    assert np.array_equal(read_columns(file, columns=["t"])[:, 0], T)
+    assert np.array_equal(read_columns(file, columns="data.tau"), 2 * Q)  # lying arrays are set upright
+
+
+def test_a_file_of_objects_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "log.mat"
+    savemat(path, {"cells": np.array([[1, "a"]], dtype=object), "text": "no numbers"})
+    with pytest.raises(RecordingError, match=r"holds no arrays of numbers, but cells \(cell\), text \(char\)"):
+        read_columns(path)
+    other = version_73(tmp_path / "other.mat", {"cells": np.zeros((1, 1))})
+    with h5py.File(other, "r+") as file:
+        file["cells"].attrs["MATLAB_object_decode"] = 3
+    with pytest.raises(RecordingError, match="holds no arrays of numbers, but cells"):
+        read_columns(other)
+
+
+def test_arrays_of_other_lengths_are_told(tmp_path: Path) -> None:
+    savemat(tmp_path / "log.mat", {"q": Q, "tau": Q[:-1]})
+    with pytest.raises(RecordingError, match="'tau' has 49 samples, but 'q' has 50"):
+        read_columns(tmp_path / "log.mat", columns=["q", "tau"])
