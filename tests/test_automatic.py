@@ -68,7 +68,7 @@ def test_cut_off_thinning_out_and_threshold_follow_the_motion() -> None:
     log = ready(recording())
     cutoff, factors = log.processing.lowpass, log.processing.decimate
     assert cutoff is not None
-    assert 15.0 <= cutoff <= 35.0
+    assert 3.0 * 2.0 <= cutoff <= 10.0 * 2.5
     assert RATE / np.prod(factors) >= 2.5 * 2.0 * 2
     assert log.processing.velocity_threshold is not None
     for key in ("lowpass", "decimate", "velocity_threshold", "delay"):

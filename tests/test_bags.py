@@ -135,7 +135,7 @@ def test_a_bag_without_joint_states_lists_its_topics(tmp_path: Path) -> None:
 def test_two_robots_in_one_bag_are_told(tmp_path: Path) -> None:
     states = joint_states("mcap", NAMES, T, Q, TORQUE)
     path = write_bag(tmp_path / "two", "mcap", {f"/{side}/joint_states": (STATE, states) for side in ("left", "right")})
-    with pytest.raises(DynidError, match="two robots in one bag.*topic = '/left/joint_states'"):
+    with pytest.raises(DynidError, match=r"two robots in one bag.*topic = '/left/joint_states'"):
         joint_columns(path, "position", NAMES)
     columns = joint_columns(path, "position", NAMES, "/right/joint_states")
     assert np.array_equal(read_columns(path, columns=columns), Q)

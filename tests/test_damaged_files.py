@@ -42,6 +42,15 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return {("new" if file.stem == "new" else "") + file.suffix: file.read_bytes() for file in files}
 
 
+def error_of(path: Path) -> str:
+    """What reading a file complains of in one line; just its path where it can be read all the same."""
+    try:
+        read_columns(path)
+    except DynidError as error:
+        return str(error) if "\n" not in str(error) else f"several lines: {error}"
+    return str(path)
+
+
 @settings(max_examples=120)
 @given(data=st.data())
 def test_damaged_files_give_our_own_errors_only(
@@ -54,21 +63,14 @@ def test_damaged_files_give_our_own_errors_only(
     content = content[: data.draw(st.integers(1, len(content)) | st.just(len(content)))]
     path = tmp_path_factory.mktemp("damaged") / f"log{kind.removeprefix('new')}"
     path.write_bytes(bytes(content))
-    try:
-        read_columns(path)
-    except DynidError as error:
-        assert str(path) in str(error)
-        assert "\n" not in str(error)
+    assert error_of(path).startswith(str(path))
 
 
 @given(content=st.binary(max_size=300), suffix=st.sampled_from([*SUFFIXES, ".mat", ".csv", ".npz", ".parquet"]))
 def test_any_bytes_give_our_own_errors_only(content: bytes, suffix: str, tmp_path_factory) -> None:
     path = tmp_path_factory.mktemp("any") / f"log{suffix}"
     path.write_bytes(content)
-    try:
-        read_columns(path)
-    except DynidError as error:
-        assert str(path) in str(error)
+    assert error_of(path).startswith(str(path))
 
 
 @pytest.mark.parametrize("text", ["t,q\n1,2\n3,4\n", "# made\nt\tq\n1\t2,5\n3\t4\n", "t q\n1 2\n3 4\n", "1;2\n3;4\n"])
@@ -89,5 +91,5 @@ def test_text_that_does_not_fit_into_memory_is_refused(tmp_path: Path, monkeypat
     path.write_text("t,q\n" + "1,2\n" * 1000)
     monkeypatch.setattr(large_text, "LARGE", 1)
     monkeypatch.setattr("dynid.data.readers.memory.available_bytes", lambda: 10_000)
-    with pytest.raises(RecordingError, match="takes about .* GB of memory"):
+    with pytest.raises(RecordingError, match=r"takes about .* GB of memory"):
         read_columns(path)

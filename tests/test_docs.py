@@ -54,6 +54,14 @@ def test_the_experiment_of_the_documentation_is_one(tmp_path: Path) -> None:
     assert read_experiment(path).estimation.method == "wls"
 
 
+def test_the_bag_experiment_of_the_documentation_is_one(tmp_path: Path) -> None:
+    from dynid.config import read_experiment
+
+    path = tmp_path / "experiment.toml"
+    path.write_text(blocks(ROOT / "docs" / "logs.md", "toml")[0])
+    assert read_experiment(path).log[0].position.topic == "/joint_states"
+
+
 def test_links_between_pages_lead_somewhere() -> None:
     for page in (*PAGES, ROOT / "CONTRIBUTING.md"):
         for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):

@@ -13,7 +13,7 @@ T, Q, V, _, TORQUE = motion()
 
 EFFECTS = {
     "velocity sign": 0.3 * np.sign(V),
-    "velocity": 0.4 * np.exp(-((V / 0.3) ** 2)) * np.sign(V),
+    "velocity": 0.1 * V**3,
     "position": 0.3 * np.sin(9.0 * Q),
     "time": 0.01 * T[:, None] ** 1.5 * np.ones(2),
 }

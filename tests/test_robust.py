@@ -35,7 +35,7 @@ def logged(errors: np.ndarray, processing: Processing | None = None) -> Prepared
 @pytest.mark.parametrize("loss", ["huber", "bisquare"])
 def test_five_percent_of_gross_outliers_cost_less_than_half_of_the_error(loss: str) -> None:
     size = motion()[1].shape
-    errors = {"clean": [], "robust": [], "plain": []}
+    errors, within = {"clean": [], "robust": [], "plain": []}, []
     for seed in range(8):
         rng = np.random.default_rng(seed)
         noise = 0.1 * rng.normal(size=size)
@@ -47,9 +47,10 @@ def test_five_percent_of_gross_outliers_cost_less_than_half_of_the_error(loss: s
         errors["plain"].append(ordinary_least_squares(plain, BASE).values - TRUTH)
         errors["robust"].append(fit.estimate.values - TRUTH)
         assert all(0.03 < share < 0.08 for share in fit.light.values())
-        assert np.mean(np.abs(errors["robust"][-1]) < 3.5 * fit.estimate.deviations) > 0.9
+        within.append(np.abs(errors["robust"][-1]) < 2.0 * fit.estimate.deviations)
     size_of = {key: np.sqrt(np.mean(np.square(values), axis=0)) / np.abs(TRUTH) for key, values in errors.items()}
     assert np.linalg.norm(size_of["robust"]) <= 1.5 * np.linalg.norm(size_of["clean"])
+    assert np.mean(within) > 0.85
     assert np.linalg.norm(size_of["plain"]) > 10.0 * np.linalg.norm(size_of["clean"])
 
 

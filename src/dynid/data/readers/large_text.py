@@ -14,6 +14,12 @@ from dynid.data.readers.text import Layout, check_text, layout_of_text
 LARGE = 256_000_000
 """Size in bytes from which text is read as a stream."""
 
+COPIES = 5
+"""Copies of the numbers that the reader holds at its worst (measured)."""
+
+READER = 300_000_000
+"""Bytes that the reader itself takes."""
+
 HEAD = 1_000_000
 """Bytes at the beginning that tell how the text is laid out."""
 
@@ -28,7 +34,8 @@ def large_delimited(path: Path) -> Source:
     width = len(layout.body) / max(1, layout.body.count(b"\n") + 1)
 
     def load(positions: list[int]) -> Sequence[np.ndarray]:
-        require_memory(path, int(3 * 8 * len(positions) * path.stat().st_size / max(width, 1.0)))
+        numbers = len(positions) * path.stat().st_size / max(width, 1.0)
+        require_memory(path, int(COPIES * 8 * numbers) + READER)
         try:
             return _by_polars(path, layout, positions) if layout.delimiter else _by_numpy(path, layout, positions)
         except (ValueError, UnicodeDecodeError) as error:
