@@ -141,6 +141,21 @@ def test_two_robots_in_one_bag_are_told(tmp_path: Path) -> None:
     assert np.array_equal(read_columns(path, columns=columns), Q)
 
 
+def test_two_senders_on_one_topic_are_told(tmp_path: Path) -> None:
+    from rosbags.rosbag1 import Writer
+
+    from tests.bag_files import NOETIC
+
+    path = tmp_path / "two.bag"
+    with Writer(path) as writer:
+        for sender in ("/left", "/right"):
+            link = writer.add_connection("/joint_states", STATE, typestore=NOETIC, callerid=sender)
+            for stamp, message in joint_states("bag", NAMES, T, Q, TORQUE):
+                writer.write(link, stamp, NOETIC.serialize_ros1(message, STATE))
+    with pytest.raises(DynidError, match="2 senders publish the same joints on topic /joint_states"):
+        read_columns(path, columns=joint_columns(path, "position", NAMES))
+
+
 def test_a_message_type_that_nobody_defines_is_named(tmp_path: Path) -> None:
     kind = "secret_msgs/msg/State"
     if kind not in LATEST.fielddefs:

@@ -76,6 +76,12 @@ WRONG = {
     "wrong word": (GOOD.replace('torques = "motor"', 'torques = "engine"'), "line 7: .*'engine'.*'motor' or 'joint'"),
     "time and rate": (GOOD.replace("rate = 125", 'rate = 125\ntime = { file = "t.csv" }'), "either 'time' or 'rate'"),
     "no time": (GOOD.replace("rate = 125", ""), "either 'time' or 'rate'"),
+    "a matrix that is none": (
+        GOOD.replace('torques = "motor"', 'torques = "motor"\nmatrix = [[1.0], [1.0, 2.0]]').replace(
+            "ratios", "#ratios"
+        ),
+        "must be square",
+    ),
     "two ways to thin out": (GOOD + "rate = 50.0\n", "'decimate' or by 'rate'"),
     "unset variable": (GOOD.replace("${LOGS}", "${NO_SUCH}"), "line 11: .*environment variable that is not set"),
 }

@@ -56,6 +56,8 @@ class DriveTable(_Table):
             raise ValueError("ratios, couplings and matrix have no effect while positions and torques are both 'joint'")
         if self.matrix is not None and (self.ratios or self.couplings):
             raise ValueError("a matrix holds all ratios and couplings; leave 'ratios' and 'couplings' out")
+        if self.matrix is not None and any(len(row) != len(self.matrix) for row in self.matrix):
+            raise ValueError("the transmission matrix must be square: one row a motor, one column a joint")
         if 0.0 in (self.torque_constants or ()):
             raise ValueError("a torque constant cannot be zero")
         return self

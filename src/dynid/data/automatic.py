@@ -15,13 +15,16 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.data import signals
+from dynid.data.choices import Choice
 from dynid.data.chunks import Chunk
 from dynid.data.delay import Delay, estimated_delay
 from dynid.data.drive import Drive
+from dynid.data.filter_choices import with_filters
+from dynid.data.motion_choices import with_threshold, without_rest
 from dynid.data.outliers import outliers_in, repaired
 from dynid.data.processing import LONGEST_GAP, Processing, processed
 from dynid.data.recording import Recording
-from dynid.data.spectra import Spectra, spectra_of
+from dynid.data.spectra import spectra_of
 from dynid.data.timing import check_time, resampled
 from dynid.model.dynamic_model import DynamicModel
 
@@ -41,15 +44,6 @@ KEYS = frozenset(
 )
 """What can be chosen automatically."""
 
-FEWEST_SAMPLES = 500
-"""Samples that thinning out leaves, if there are so many."""
-
-SLOW = 0.01
-"""Share of a joint's top speed below which friction is not taken to be what the model says."""
-
-IDLE = 0.5
-"""Ends at rest that are longer than this [s] are cut; half of it is kept, for filters."""
-
 SILENT = 0.5
 """Share of torques that are exactly zero above which a drive is taken to report nothing."""
 
@@ -58,19 +52,6 @@ SURE = 5.0
 
 WORTH = 0.25
 """Share of the squared residual that a delay must explain to be taken off."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A choice and its reason.
-
-    Attributes:
-        key: What was chosen, as the experiment file calls it.
-        text: What was chosen and why, in a sentence.
-    """
-
-    key: str
-    text: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,9 +107,12 @@ def prepared(
     rate = processing.resample or timing.rate
     spectra = spectra_of([drive.joint_positions(piece.q) for piece in _pieces(recording, processing)], rate)
     if spectra is not None:
-        processing = _filters(processing, free, spectra, rate, len(recording), choices)
-        recording = _moving(recording, drive, processing, spectra, free, rate, choices)
-        processing = _threshold(recording, drive, processing, spectra, free, rate, choices)
+        processing, more = with_filters(processing, free, spectra, rate, len(recording))
+        choices += more
+        if "idle" in free:
+            recording = without_rest(recording, drive, processing, spectra, rate, choices)
+        if "velocity_threshold" in free:
+            processing = with_threshold(recording, drive, processing, spectra, rate, choices)
         if "delay" in free:
             delay = _delay(recording, drive, processing, model, rate, choices)
     segments = processed(recording, drive, processing, delay)
@@ -167,120 +151,6 @@ def _pieces(recording: Recording, processing: Processing) -> Sequence[Recording]
         return (recording,)
     period = check_time(recording.time).period
     return resampled(recording, processing.resample, longest_gap=LONGEST_GAP * period)
-
-
-def _filters(
-    processing: Processing, free: frozenset[str], spectra: Spectra, rate: float, samples: int, choices: list[Choice]
-) -> Processing:
-    """Cut-offs, ends to trim and thinning out, from the motion's bandwidth and the noise."""
-    band = spectra.bandwidth
-    if "lowpass" in free:
-        cutoff = max(min(10.0 * band, spectra.crossing), 3.0 * band)
-        why = "where it drowns in noise" if spectra.crossing < 10.0 * band else "ten times its bandwidth"
-        if cutoff < 0.4 * rate:
-            processing = replace(processing, lowpass=float(f"{cutoff:.2g}"))
-            noise = f"noise of positions is {spectra.noise.max():.2g} rad or m at most"
-            text = f"{processing.lowpass:g} Hz on positions: motion reaches {band:.2g} Hz, and this is {why}; {noise}"
-            choices.append(Choice("lowpass", text))
-        else:
-            text = f"none: motion reaches {band:.2g} Hz, too near to half the {rate:.4g} Hz of the samples"
-            choices.append(Choice("lowpass", text))
-    if "trim" in free and processing.lowpass is not None:
-        trim = min(round(rate / processing.lowpass), samples // 20)
-        processing = replace(processing, trim=trim)
-        choices.append(Choice("trim", f"{trim} samples at each end, where filters see one side only"))
-    if "decimate" in free and processing.rate is None:
-        factors = _factors(min(rate / (12.5 * band), samples / FEWEST_SAMPLES))
-        if factors:
-            left = rate / np.prod(factors)
-            processing = replace(processing, decimate=factors)
-            text = f"{list(factors)}, to {left:.4g} Hz: enough for five times the motion's {band:.2g} Hz"
-            enough = rate / (12.5 * band) <= samples / FEWEST_SAMPLES
-            choices.append(Choice("decimate", text if enough else f"{text}, and {FEWEST_SAMPLES} samples are left"))
-    if "torque_lowpass" in free and processing.lowpass is not None:
-        left = rate / np.prod(processing.decimate or (1,))
-        if 0.4 * left > processing.lowpass:
-            processing = replace(processing, torque_lowpass=processing.lowpass)
-            choices.append(Choice("torque_lowpass", f"{processing.lowpass:g} Hz on torques, as on positions"))
-    return processing
-
-
-def _factors(total: float) -> tuple[int, ...]:
-    """Factors of 2 to 10 whose product is the largest one not above a number; as few as can be."""
-    best: tuple[int, ...] = ()
-    for one in range(1, 11):
-        for two in range(one, 11):
-            for three in range(two, 11):
-                product = one * two * three
-                factors = tuple(k for k in (three, two, one) if k > 1)
-                if product <= total and (product, -len(factors)) > (int(np.prod(best or (1,))), -len(best)):
-                    best = factors
-    return best
-
-
-def _moving(
-    recording: Recording,
-    drive: Drive,
-    processing: Processing,
-    spectra: Spectra,
-    free: frozenset[str],
-    rate: float,
-    choices: list[Choice],
-) -> Recording:
-    """The recording without ends at rest."""
-    if "idle" not in free:
-        return recording
-    speed, top = _speeds(recording, drive, processing, rate)
-    noise = spectra.speed_noise(_band(processing, spectra))
-    going = np.flatnonzero((speed > np.maximum(3.0 * noise, 2.0 * SLOW * top)).any(axis=1))
-    if not len(going):
-        return recording
-    time = recording.time
-    first, last = time[going[0]] - 0.5 * IDLE, time[going[-1]] + 0.5 * IDLE
-    start = int(np.searchsorted(time, first)) if time[going[0]] - time[0] > IDLE else 0
-    stop = int(np.searchsorted(time, last)) if time[-1] - time[going[-1]] > IDLE else len(time)
-    if start == 0 and stop == len(time):
-        return recording
-    text = f"{time[start] - time[0]:.3g} s at the beginning and {time[-1] - time[stop - 1]:.3g} s at the end"
-    choices.append(Choice("idle", f"{text}, where no joint moves, were cut"))
-    return recording[start:stop]
-
-
-def _threshold(
-    recording: Recording,
-    drive: Drive,
-    processing: Processing,
-    spectra: Spectra,
-    free: frozenset[str],
-    rate: float,
-    choices: list[Choice],
-) -> Processing:
-    if "velocity_threshold" not in free:
-        return processing
-    _, top = _speeds(recording, drive, processing, rate)
-    noise = 3.0 * spectra.speed_noise(_band(processing, spectra))
-    values = np.maximum(np.minimum(noise, 3.0 * SLOW * top), SLOW * top)
-    shown = ", ".join(f"{value:.2g}" for value in values)
-    text = (
-        f"{shown} rad/s or m/s: rows below are dropped, for there friction is not what the model says; 1 % of the top "
-        "speed, or three deviations of the speed's noise where they are more"
-    )
-    choices.append(Choice("velocity_threshold", text))
-    return replace(processing, velocity_threshold=tuple(values.tolist()))
-
-
-def _band(processing: Processing, spectra: Spectra) -> float:
-    return processing.lowpass or float(spectra.frequency[-1])
-
-
-def _speeds(recording: Recording, drive: Drive, processing: Processing, rate: float) -> tuple[Array, Array]:
-    """Speeds of the joints at each sample as logged, and each joint's top speed."""
-    q = drive.joint_positions(recording.q)
-    if processing.lowpass is not None and processing.lowpass < 0.5 * rate and len(q) > 100:
-        q = signals.lowpass(q, rate, processing.lowpass, processing.order)
-    steps = np.gradient(recording.time)[:, None]
-    speed = np.abs(np.gradient(q, axis=0)) / np.maximum(steps, 0.2 / rate)
-    return speed, np.quantile(speed, 0.999, axis=0)
 
 
 def _delay(

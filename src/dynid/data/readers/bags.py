@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dynid.data.readers.messages import Field, fields_of, has_names, is_harmless, keys_of, values_of
+from dynid.data.readers.messages import Field, Taker, fields_of, has_names, is_harmless, keys_of
 from dynid.data.readers.source import Progress, RecordingError, Source, silent
 
 SUFFIXES = (".bag", ".mcap", ".db3")
@@ -212,7 +212,8 @@ class _Bag:
     def numbers(self, topic: Topic, columns: Sequence[int], progress: Progress) -> tuple[np.ndarray, np.ndarray]:
         """Stamps [ns], shape (samples,), and columns of a topic, shape (samples, columns), where all are present."""
         links = [link for link in self.links if link.topic == topic.name]
-        take = _Taker(topic, [c for c in columns if c >= 0], has_names(topic.kind, self._store(links[0]).fielddefs))
+        names = has_names(topic.kind, self._store(links[0]).fielddefs)
+        take = Taker([topic.columns[c] for c in columns if c >= 0], names)
         stamps, numbers, total = array("q"), array("d"), sum(link.msgcount or 0 for link in links)
         for k, (stamp, message) in enumerate(self._messages(links)):
             row = take(message)
@@ -222,7 +223,7 @@ class _Bag:
             if k % 5000 == 4999 and total:
                 progress(f"{self.path.name}: {min(1.0, k / total):.0%} of {topic.name}")
         if not stamps:
-            raise RecordingError(self.path, take.complaint())
+            raise RecordingError(self.path, f"no message of topic {topic.name} {take.complaint()}")
         times = np.frombuffer(stamps, dtype=np.int64)
         if len(links) > 1 and np.any(np.diff(times) <= 0):
             problem = f"{len(links)} senders publish the same joints on topic {topic.name}, and their messages mix"
@@ -257,48 +258,3 @@ class _Bag:
                 store.register({name: ([], fields) for name, (_, fields) in types.items()})
             self._stores[link.msgtype] = store
         return self._stores[link.msgtype]
-
-
-class _Taker:
-    """Takes some columns out of messages; messages that lack one of them give nothing."""
-
-    def __init__(self, topic: Topic, columns: Sequence[int], names: str | None) -> None:
-        self.topic = topic
-        self.names = names
-        self.wanted: dict[Field, list[str]] = {}
-        self.order: list[tuple[Field, str]] = [topic.columns[c] for c in columns]
-        for field, key in self.order:
-            self.wanted.setdefault(field, []).append(key)
-        self._seen: list[str] | None = None
-        self._rows: dict[Field, list[int]] | None = {}
-        self.missing = ""
-
-    def __call__(self, message: Any) -> list[float] | None:
-        """The numbers of one message in the order of the columns."""
-        own = None if self.names is None else [str(name) for name in getattr(message, self.names)]
-        found = {}
-        for field, keys in self.wanted.items():
-            rows = self._positions(message, field, keys, own)
-            if rows is None:
-                return None
-            found[field] = iter(values_of(message, field, rows))
-        return [next(found[field]) for field, _ in self.order]
-
-    def _positions(self, message: Any, field: Field, keys: list[str], own: list[str] | None) -> list[int] | None:
-        present = keys_of(message, field, own)
-        if self._seen == present and self._rows and field in self._rows:
-            return self._rows[field]
-        place = {key: k for k, key in enumerate(present)}
-        self.missing = next((key for key in keys if key not in place), "")
-        if self.missing:
-            return None
-        rows = [place[key] for key in keys]
-        if self._seen != present:
-            self._seen, self._rows = present, {}
-        self._rows = {**(self._rows or {}), field: rows}
-        return rows
-
-    def complaint(self) -> str:
-        """Why no message was of use."""
-        keys = ", ".join(dict.fromkeys(key for keys in self.wanted.values() for key in keys))
-        return f"no message of topic {self.topic.name} holds all of {keys} at once; '{self.missing}' was missing last"

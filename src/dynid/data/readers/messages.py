@@ -96,3 +96,47 @@ def values_of(message: Any, field: Field, rows: Sequence[int]) -> list[float]:
     if not field.is_list:
         return [float(value)]
     return np.asarray(value, dtype=np.float64)[list(rows)].tolist()
+
+
+class Taker:
+    """Takes some columns out of messages; messages that lack one of them give nothing."""
+
+    def __init__(self, columns: Sequence[tuple[Field, str]], names: str | None) -> None:
+        self.names = names
+        self.wanted: dict[Field, list[str]] = {}
+        self.order = list(columns)
+        for field, key in self.order:
+            self.wanted.setdefault(field, []).append(key)
+        self._seen: list[str] | None = None
+        self._rows: dict[Field, list[int]] | None = {}
+        self.missing = ""
+
+    def __call__(self, message: Any) -> list[float] | None:
+        """The numbers of one message in the order of the columns."""
+        own = None if self.names is None else [str(name) for name in getattr(message, self.names)]
+        found = {}
+        for field, keys in self.wanted.items():
+            rows = self._positions(message, field, keys, own)
+            if rows is None:
+                return None
+            found[field] = iter(values_of(message, field, rows))
+        return [next(found[field]) for field, _ in self.order]
+
+    def _positions(self, message: Any, field: Field, keys: list[str], own: list[str] | None) -> list[int] | None:
+        present = keys_of(message, field, own)
+        if self._seen == present and self._rows and field in self._rows:
+            return self._rows[field]
+        place = {key: k for k, key in enumerate(present)}
+        self.missing = next((key for key in keys if key not in place), "")
+        if self.missing:
+            return None
+        rows = [place[key] for key in keys]
+        if self._seen != present:
+            self._seen, self._rows = present, {}
+        self._rows = {**(self._rows or {}), field: rows}
+        return rows
+
+    def complaint(self) -> str:
+        """Why no message was of use."""
+        keys = ", ".join(dict.fromkeys(key for keys in self.wanted.values() for key in keys))
+        return f"holds all of {keys} at once; '{self.missing}' was missing last"
