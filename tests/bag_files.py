@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,7 @@ def joint_states(
     return messages
 
 
-def write_bag(path: Path, kind: str, topics: dict[str, tuple[str, Messages]]) -> Path:
+def write_bag(path: Path, kind: str, topics: Mapping[str, tuple[str, Messages]]) -> Path:
     """Write a bag of some topics, each with its message type; gives the path to read."""
     store: Any = NOETIC if kind == "bag" else LATEST
     if kind == "bag":

@@ -36,7 +36,7 @@ def logged(errors: np.ndarray, processing: Processing | None = None) -> Prepared
 def test_five_percent_of_gross_outliers_cost_less_than_half_of_the_error(loss: str) -> None:
     size = motion()[1].shape
     errors, within = {"clean": [], "robust": [], "plain": []}, []
-    for seed in range(8):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         noise = 0.1 * rng.normal(size=size)
         gross = np.where(rng.random(size) < 0.05, 10.0 + 20.0 * rng.normal(size=size), 0.0)
@@ -64,7 +64,7 @@ def coloured(rng: np.random.Generator, samples: int, memory: float = 0.9) -> np.
 
 def test_intervals_by_blocks_cover_where_those_of_white_errors_do_not() -> None:
     hits: dict[str, list[np.ndarray]] = {"blocks": [], "white": []}
-    for seed in range(60):
+    for seed in range(40):
         rng = np.random.default_rng(seed)
         log = logged(0.3 * coloured(rng, len(motion()[0])))
         factors = factors_of(MODEL, log.segments, log.processing)

@@ -55,11 +55,8 @@ def _with_lowpass(processing: Processing, spectra: Spectra, rate: float) -> tupl
     cutoff = float(f"{cutoff:.2g}")
     why = "ten times its bandwidth"
     if spectra.crossing < 10.0 * band:
-        why = (
-            "where it drowns in noise"
-            if spectra.crossing > 3.0 * band
-            else "three times its bandwidth, for it soon drowns"
-        )
+        drowns = "where it drowns in noise"
+        why = drowns if spectra.crossing > 3.0 * band else "three times its bandwidth, for it soon drowns in noise"
     noise = f"noise of positions is {spectra.noise.max():.2g} rad or m at most"
     text = f"{cutoff:g} Hz on positions: motion reaches {band:.2g} Hz, and this is {why}; {noise}"
     return replace(processing, lowpass=cutoff), Choice("lowpass", text)

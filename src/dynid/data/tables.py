@@ -20,9 +20,8 @@ from dynid.arrays import Array
 from dynid.data.readers import large_text
 from dynid.data.readers.bags import SUFFIXES as BAGS
 from dynid.data.readers.bags import bag, is_bag
-from dynid.data.readers.mat import mat
+from dynid.data.readers.isolated import isolated
 from dynid.data.readers.npz import npz
-from dynid.data.readers.parquet import parquet
 from dynid.data.readers.source import Progress, RecordingError, Source, silent
 from dynid.data.readers.text import check_text, delimited, flat
 
@@ -31,7 +30,11 @@ Columns: TypeAlias = str | int | Sequence[str | int] | None
 
 TEXT = (".csv", ".tsv", ".txt", ".dat")
 
-BINARY: Mapping[str, Callable[[Path], Source]] = {".parquet": parquet, ".npz": npz, ".mat": mat}
+BINARY: Mapping[str, Callable[[Path], Source]] = {
+    ".parquet": lambda path: isolated(path, "parquet"),
+    ".npz": npz,
+    ".mat": lambda path: isolated(path, "mat"),
+}
 """Readers of binary files, by their ending."""
 
 

@@ -21,11 +21,14 @@ def mat(path: Path) -> Source:
     try:
         with path.open("rb") as stream:
             is_hdf5 = b"MATLAB 7.3" in stream.read(128)
-        shapes, read = _hdf5(path) if is_hdf5 else _version_5(path)
+        return _columns(path, *(_hdf5(path) if is_hdf5 else _version_5(path)))
     except RecordingError:
         raise
     except Exception as error:  # the libraries meet bytes of strangers, and raise whatever these lead to
         raise RecordingError(path, "this is no MAT file, or it is damaged; write or copy it again") from error
+
+
+def _columns(path: Path, shapes: dict[str, Shape], read: Callable[[str], np.ndarray]) -> Source:
     places = [(name, k) for name, shape in shapes.items() for k in range(min(shape))]
     names = [f"{name}[{k}]" if min(shapes[name]) > 1 else name for name, k in places]
 
