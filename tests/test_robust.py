@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,7 @@ RATE = 100.0
 TRUTH = BASE.to_base(MODEL.reference)
 
 
+@cache
 def motion(seconds: float = 30.0) -> tuple[np.ndarray, ...]:
     rng = np.random.default_rng(5)
     t = np.arange(0.0, seconds, 1.0 / RATE)
