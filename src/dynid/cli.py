@@ -268,19 +268,13 @@ def export(
     with _errors(), _steps() as step:
         step("Writing the identified robot")
         from dynid.result import load_result
-        from dynid.result_export import default_path, export_result
+        from dynid.result_export import Format, default_path, export_result
 
         loaded = load_result(result)
-        exported = export_result(loaded, to.value, out or default_path(loaded, result, to.value), overwrite=force)
+        form = Format(to.value)
+        exported = export_result(loaded, form, out or default_path(loaded, result, form), overwrite=force)
     if json_output:
-        beside = None if exported.beside is None else str(exported.beside)
-        paths = {
-            "path": str(exported.path),
-            "beside": beside,
-            "left_out": exported.left_out,
-            "impossible": exported.impossible,
-        }
-        typer.echo(json.dumps(paths, indent=2))
+        typer.echo(json.dumps(exported.to_dict(), indent=2))
     else:
         from dynid.terminal import show_export
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints, ValidationError, model_validator
 
 from dynid.errors import FileProblemError, UnknownNameError
 from dynid.toml_files import line_of, parse_toml, read_toml_text
@@ -131,14 +132,14 @@ MassRange = NotNegative | tuple[NotNegative, NotNegative]
 class PhysicalTable(_Table):
     """`[physical]`: links that can exist; masses [kg], centres of mass [m] in joint frames."""
 
-    fit: bool = True
+    fit: StrictBool = True
     prior: Literal["logdet", "euclidean", "none"] = "logdet"
     weight: Annotated[float, Field(strict=True, ge=0.01, le=1e6)] | Literal["cross-validation"] = 1.0
     reference: Name | None = None
     total_mass: MassRange | None = None
     masses: dict[str, MassRange] = {}
     centres_of_mass: dict[str, tuple[Vector, Vector]] = {}
-    in_geometry: bool | tuple[Name, ...] = False
+    in_geometry: StrictBool | tuple[Name, ...] = False
 
     @model_validator(mode="after")
     def _weighs_something(self) -> PhysicalTable:
@@ -194,7 +195,7 @@ def read_experiment(path: Path, relative_to: Path | None = None, *, needs_logs: 
         return Experiment.model_validate(_with_paths(values, path, text, relative_to or path.parent, needs_logs))
     except ValidationError as error:
         problem = error.errors()[0]
-        raise ExperimentError(path, _in_words(problem), line_of(text, problem["loc"])) from error
+        raise ExperimentError(path, _in_words(error.errors()), line_of(text, _key(problem))) from error
 
 
 def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path, needs_logs: bool) -> dict[str, Any]:
@@ -246,11 +247,20 @@ _TABLES: dict[str, type[_Table]] = {
 }
 
 
-def _in_words(problem: Any) -> str:
-    """A problem that validation found, in one sentence that names the key and the nearest valid one."""
-    path = list(problem["loc"])
-    tags = ("str", "int", "float", "tuple", "constrained-str")  # of alternatives, not of the file
-    names = [part for part in path if isinstance(part, str) and not part.startswith((*tags, "function-"))]
+_ALTERNATIVES = ("str", "int", "float", "bool", "tuple", "literal[", "constrained-", "function-")
+"""How pydantic names alternatives of a type; they are no keys of the file."""
+
+
+def _key(problem: Any) -> tuple[str | int, ...]:
+    """Where in the file a problem is, from the outermost table to the key or element."""
+    return tuple(part for part in problem["loc"] if not (isinstance(part, str) and part.startswith(_ALTERNATIVES)))
+
+
+def _in_words(problems: Sequence[Any]) -> str:
+    """The first problem that validation found, in one sentence that names the key and the nearest valid one."""
+    problem = problems[0]
+    path = _key(problem)
+    names = [part for part in path if isinstance(part, str)]
     key = ".".join(names)
     if problem["type"] == "extra_forbidden":
         table = next((_TABLES[name] for name in reversed(names[:-1]) if name in _TABLES), Experiment)
@@ -259,8 +269,12 @@ def _in_words(problem: Any) -> str:
     if problem["type"] == "missing":
         needed = f"'{key}' needs {path[-1] + 1} numbers or more" if isinstance(path[-1], int) else ""
         return needed or f"the key '{key}' is missing"
-    message = problem["msg"].removeprefix("Value error, ").replace("valid tuple", "list")
     if problem["type"] == "value_error":
+        message = problem["msg"].removeprefix("Value error, ")
         return f"[{key}]: {message}" if key else message
     found = repr(problem["input"])
+    # A key of several types has a message for each.
+    messages = dict.fromkeys(other["msg"] for other in problems if _key(other)[: len(path)] == path)
+    message = ", or ".join(messages).replace("valid tuple", "list").replace("Input should", "it should", 1)
+    message = message.replace("Input should be", "be")
     return f"the key '{key}' is {found if len(found) <= 60 else found[:57] + '...'}: {message}"

@@ -26,12 +26,14 @@ from dynid.estimation import (
     weighted_least_squares,
 )
 from dynid.estimation.least_squares import NotIdentifiableError, merge_logs
+from dynid.feasibility.cone_program import SolverError
 from dynid.findings import Finding, Severity
-from dynid.identification_findings import findings_on_estimate, findings_on_physical, findings_on_samples
+from dynid.identification_findings import findings_on_estimate, findings_on_samples
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.terms import parse_terms
-from dynid.physics import findings_on_references, physics_of
+from dynid.physical_findings import findings_on_physical, findings_on_references, findings_on_weight
+from dynid.physics import physics_of
 from dynid.robot.loading import load_robot
 from dynid.robot.robot import Robot
 from dynid.threads import single_threaded_blas
@@ -80,7 +82,7 @@ def identify(
     model = model_of(experiment)
     base = find_base_parameters(model, known=experiment.known)
     processing = processing_of(experiment, model.robot)
-    physics = physics_of(experiment, model)
+    physics = physics_of(experiment, model) if experiment.physical.fit else None
     findings: list[Finding] = list(base.findings())
     parts: list[Factors] = list(earlier)
     folds: list[Factors] = list(earlier)
@@ -99,13 +101,15 @@ def identify(
         with single_threaded_blas():
             estimate = _estimate(experiment, parts, base)
             essential = essential_parameters(parts, base, experiment.estimation.essential_ratio)
-            physical = _physical(experiment, physics, base, parts, folds, estimate, progress)
     except NotIdentifiableError as error:
         noticed = next((f"{finding.subject}: {finding.text}" for finding in findings), "")
         raise NotIdentifiableError(error.names, error.rows, error.problem, noticed) from error
     findings += findings_on_estimate(estimate, model.robot)
-    if physical is not None:
-        findings += (*findings_on_references(physics, model), *findings_on_physical(physical, estimate))
+    physical = None
+    if physics is not None:
+        with single_threaded_blas():
+            physical, notes = _physical(experiment, physics, base, (parts, folds), estimate)
+        findings += notes
     return Identification(
         base, tuple(parts), estimate, essential, physical, tuple(findings), samples, time.perf_counter() - start
     )
@@ -115,19 +119,28 @@ def _physical(
     experiment: Experiment,
     physics: Physics,
     base: BaseParameters,
-    logs: Sequence[Factors],
-    folds: Sequence[Factors],
+    data: tuple[Sequence[Factors], Sequence[Factors]],
     estimate: Estimate,
-    progress: Callable[[str], None],
-) -> PhysicalEstimate | None:
-    if not experiment.physical.fit:
-        return None
-    method = experiment.estimation.method
-    if experiment.physical.weight == "cross-validation":
-        progress("Weighing the prior by cross-validation")
-        physics, _ = cross_validated(folds, base, physics, method)
-    progress("Making links physical")
-    return physical_estimate(logs, base, physics, estimate, method)
+) -> tuple[PhysicalEstimate | None, tuple[Finding, ...]]:
+    """Links that can exist, from logs and, for cross-validation, their parts; or a finding on why there are none."""
+    method, (logs, folds) = experiment.estimation.method, data
+    notes = findings_on_references(physics, base.model)
+    try:
+        if experiment.physical.weight == "cross-validation":
+            physics, errors = cross_validated(folds, base, physics, method)
+            notes += findings_on_weight(physics.prior.weight, errors)
+        physical = physical_estimate(logs, base, physics, _without_prior(logs, base, estimate), method)
+    except SolverError as error:
+        return None, (*notes, Finding(Severity.ERROR, "physical links", str(error)))
+    return physical, (*notes, *findings_on_physical(physical, estimate))
+
+
+def _without_prior(logs: Sequence[Factors], base: BaseParameters, estimate: Estimate) -> Estimate:
+    """What the data say by themselves; the estimate with its prior where they do not say all."""
+    try:
+        return weighted_least_squares(logs, base)
+    except NotIdentifiableError:
+        return estimate
 
 
 def _estimate(experiment: Experiment, logs: Sequence[Factors], base: BaseParameters) -> Estimate:

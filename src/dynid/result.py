@@ -22,8 +22,8 @@ from dynid.findings import Finding
 from dynid.identification_findings import findings_on_samples
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
 from dynid.pipeline import Identification, model_of, processing_of, segments_of
-from dynid.result_data import SCHEMA, identification_data
-from dynid.validation import validate
+from dynid.result_data import SCHEMA, identification_data, kinematics
+from dynid.validation import Validation, validate
 
 
 class ResultError(FileProblemError):
@@ -124,6 +124,7 @@ def load_result(folder: Path) -> Result:
         data = json.loads((folder / "result.json").read_text(encoding="utf-8"))
         origin = Path(json.loads((folder / "origin.json").read_text(encoding="utf-8"))["experiment"])
         schema, count = data["schema"], int(data["logs"])
+        stood = data["kinematics"]
         values = {parameter["name"]: float(parameter["value"]) for parameter in data["parameters"]}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ResultError(folder, "holds no result; name a folder that dynid identify wrote") from error
@@ -133,10 +134,26 @@ def load_result(folder: Path) -> Result:
     base = find_base_parameters(model_of(experiment), known=experiment.known)
     if set(values) != set(base.names) or not all(map(math.isfinite, values.values())):
         raise ResultError(folder, "its parameters are not those of its experiment; identify again")
+    if not _same_kinematics(stood, kinematics(base.model.robot)):
+        raise ResultError(
+            folder, f"the joints of '{experiment.robot}' stand or point elsewhere now than when it was identified"
+        )
     logs = tuple(Factors.load(folder / f"log_{k + 1}.factors") for k in range(count))
     result = Result(experiment, data, logs, base)
     _check_links(folder, result)
     return result
+
+
+def _same_kinematics(before: Any, now: list[dict[str, Any]]) -> bool:
+    try:
+        return [joint["joint"] for joint in before] == [joint["joint"] for joint in now] and all(
+            then["parent"] == joint["parent"]
+            and np.allclose(then["placement"], joint["placement"], rtol=0.0, atol=1e-9)
+            and np.allclose(then["axis"], joint["axis"], rtol=0.0, atol=1e-9)
+            for then, joint in zip(before, now, strict=True)
+        )
+    except (KeyError, TypeError, ValueError):
+        return False
 
 
 def _check_links(folder: Path, result: Result) -> None:
@@ -210,10 +227,15 @@ def validate_result(result: Result, logs: Sequence[Path]) -> dict[str, Any]:
     return {
         "relative_error": validation.relative_error,
         "physical_relative_error": None if of_links is None else of_links.relative_error,
+        "physical_joints": None if of_links is None else _rows(of_links),
         "samples": sum(map(len, segments)),
-        "joints": [{"name": joint, **vars(prediction)} for joint, prediction in validation.joints.items()],
+        "joints": _rows(validation),
         "findings": [finding.to_dict() for finding in findings],
     }
+
+
+def _rows(validation: Validation) -> list[dict[str, Any]]:
+    return [{"name": joint, **vars(prediction)} for joint, prediction in validation.joints.items()]
 
 
 def _grouped(base: BaseParameters, values: Mapping[str, float]) -> dict[str, float]:

@@ -12,12 +12,10 @@ from dynid.estimation import Estimate, PhysicalEstimate
 from dynid.model.base_parameters import BaseParameters
 from dynid.pipeline import Identification
 from dynid.robot import inertia
+from dynid.robot.robot import Robot
 
 SCHEMA = "dynid-result-2"
 """What a result says of itself."""
-
-FROM_THE_PRIOR = "from the prior"
-"""What is said of a parameter that the data do not tell."""
 
 
 def identification_data(found: Identification, confidence: float = 0.95) -> dict[str, Any]:
@@ -26,6 +24,7 @@ def identification_data(found: Identification, confidence: float = 0.95) -> dict
         "schema": SCHEMA,
         "version": __version__,
         "robot": found.base.model.robot.name,
+        "kinematics": kinematics(found.base.model.robot),
         "parameters": _parameters(found.base, found.estimate, confidence),
         "essential": _parameters(found.base, found.essential, confidence),
         "essential_relative_error": found.essential.relative_error,
@@ -41,6 +40,19 @@ def identification_data(found: Identification, confidence: float = 0.95) -> dict
         "seconds": found.seconds,
         "findings": [finding.to_dict() for finding in found.findings],
     }
+
+
+def kinematics(robot: Robot) -> list[dict[str, Any]]:
+    """Where a robot's joints stand and point: what a result holds for."""
+    return [
+        {
+            "joint": joint.name,
+            "parent": joint.parent,
+            "placement": joint.placement.tolist(),
+            "axis": joint.axis.tolist(),
+        }
+        for joint in robot.joints
+    ]
 
 
 def _parameters(base: BaseParameters, estimate: Estimate, confidence: float) -> list[dict[str, Any]]:
@@ -70,15 +82,18 @@ def _physical(physical: PhysicalEstimate) -> dict[str, Any]:
             "name": parameter.name,
             "value": float(value),
             "std": _finite(float(deviation)),
-            "source": "data" if math.isfinite(deviation) else FROM_THE_PRIOR,
+            "data_value": _finite(float(data_value)),
+            "source": physical.source(parameter.name).value,
             "unit": parameter.unit,
             "owner": parameter.owner,
         }
-        for parameter, value, deviation in zip(model.parameters, physical.parameters, physical.deviations, strict=True)
+        for parameter, value, data_value, deviation in zip(
+            model.parameters, physical.parameters, physical.data_values, physical.deviations, strict=True
+        )
     ]
     links = []
     for k, reference in enumerate(physical.references):
-        mass, com, matrix = inertia.to_mass_com_inertia(physical.parameters[10 * k : 10 * k + 10])
+        mass, com, matrix = inertia.to_mass_com_inertia(physical.parameters[inertia.SIZE * k : inertia.SIZE * (k + 1)])
         links.append(
             {
                 "name": model.robot.links[reference.link].name,
@@ -86,8 +101,9 @@ def _physical(physical: PhysicalEstimate) -> dict[str, Any]:
                 "mass": mass,
                 "centre_of_mass": np.nan_to_num(com).tolist(),
                 "inertia": matrix.tolist(),
+                "principal_moments": np.linalg.eigvalsh(matrix).tolist(),
                 "reference": reference.origin.value,
-                "parameters": rows[10 * k : 10 * k + 10],
+                "parameters": rows[inertia.SIZE * k : inertia.SIZE * (k + 1)],
             }
         )
     return {
@@ -96,7 +112,7 @@ def _physical(physical: PhysicalEstimate) -> dict[str, Any]:
         "weight": physical.prior.weight,
         "total_mass": sum(link["mass"] for link in links),
         "links": links,
-        "terms": rows[10 * len(links) :],
+        "terms": rows[inertia.SIZE * len(links) :],
         "joints": [{"name": joint, **vars(fit)} for joint, fit in physical.joints.items()],
         "seconds": physical.seconds,
     }

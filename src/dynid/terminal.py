@@ -96,7 +96,7 @@ def show_identification(data: dict[str, Any], cutoff: float | None, out: Path | 
     following = (
         f"save it: dynid identify {experiment} --out result"
         if out is None
-        else f"prove it on another log: dynid validate {out} OTHER.toml"
+        else f"prove it on another log: dynid validate {out} OTHER.toml; write your robot: dynid export {out} --to urdf"
     )
     output.print(f"\nNext: {following}", highlight=False, markup=False)
 
@@ -112,22 +112,18 @@ def _show_physical(output: Console, physical: dict[str, Any]) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("link", overflow="fold")
     for name in ("mass [kg]", "centre of mass [m]", "principal moments [kg m^2]"):
-        table.add_column(name, justify="right")
+        table.add_column(Text(name), justify="right")
     table.add_column("told by the data", overflow="fold")
     for link in physical["links"]:
         told = [row["name"] for row in link["parameters"] if row["source"] == "data"]
         centre = " ".join(f"{x:.3f}" for x in link["centre_of_mass"])
-        moments = " ".join(f"{x:.2g}" for x in _principal_moments(link["inertia"]))
-        rest = "" if len(told) == len(link["parameters"]) else "; rest from the prior"
-        words = f"{', '.join(told)}{rest}" if told else "nothing alone: from the prior"
+        moments = " ".join(f"{x:.2g}" for x in link["principal_moments"])
+        held = [row["name"] for row in link["parameters"] if row["source"] == "held by physics"]
+        words = ", ".join(told) if told else "nothing alone"
+        words += f"; held by physics: {', '.join(held)}" if held else ""
+        words += "; rest from the prior" if len(told) + len(held) < len(link["parameters"]) else ""
         table.add_row(Text(link["name"]), f"{link['mass']:.4g}", centre, moments, words)
     output.print(table)
-
-
-def _principal_moments(matrix: list[list[float]]) -> list[float]:
-    import numpy as np
-
-    return np.linalg.eigvalsh(matrix).tolist()
 
 
 def show_conversion(output_file: Path, robot: Robot, left_out: list[str]) -> None:
@@ -149,10 +145,12 @@ def show_export(exported: Exported) -> None:
         output.print(f"Wrote {exported.beside}: what the format has no place for.", highlight=False, markup=False)
     for item in exported.left_out:
         output.print(f"Left out: {item}.", highlight=False, markup=False)
+    for item in exported.kept:
+        output.print(f"Kept from your file, as the model has no such term: {item}.", highlight=False, markup=False)
     if exported.impossible:
         names = ", ".join(exported.impossible)
         output.print(f"Still impossible, as in your file: {names}; see dynid repair.", highlight=False, markup=False)
-    if exported.path.suffix != ".json":
+    if exported.format.value != "json":
         output.print(f"\nNext: dynid inspect {exported.path}", highlight=False, markup=False)
 
 
@@ -179,7 +177,7 @@ def show_repair(done: FileRepair) -> None:
 
 def _change(change: Change) -> str:
     before, after = (", ".join(f"{value:.3g}" for value in values) for values in (change.before, change.after))
-    size = "" if change.relative is None else f" ({100 * change.relative:.2g} %)"
+    size = "" if change.relative is None else f" ({100 * change.relative:.3g} %)"
     return f"{change.what} {before} -> {after} {change.unit}{size}"
 
 
