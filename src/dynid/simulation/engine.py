@@ -1,0 +1,186 @@
+"""The bridge to MuJoCo: mass matrix and bias forces of a state, from compiled code or from Python.
+
+MuJoCo's own C functions are called at their addresses, so a compiled loop can use them without going through Python. With
+`DYNID_NO_COMPILE` set, the same functions run as plain Python on MuJoCo's bindings: some hundred times slower, and the
+same numbers.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import mujoco
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.model.kernel import NO_COMPILE
+from dynid.simulation.plant import Plant
+
+IS_COMPILED = not os.environ.get(NO_COMPILE)
+"""Whether loops are compiled."""
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function with Numba, unless compilation is switched off."""
+    if not IS_COMPILED:
+        return function
+    from numba import njit
+
+    return njit(cache=True, nogil=True, error_model="numpy")(function)
+
+
+class Engine(NamedTuple):
+    """A plant as compiled code takes it: addresses, views of MuJoCo's memory, and how its coordinates are ours.
+
+    Attributes:
+        functions: Addresses of MuJoCo's functions, in the order of `STEPS`.
+        pointers: Addresses of the model, of the data and of `bias`.
+        qpos: MuJoCo's positions, shape (tree,).
+        qvel: MuJoCo's velocities, shape (tree,).
+        bias: MuJoCo's Coriolis, centrifugal and gravity forces, shape (tree,).
+        M: Lower triangle of MuJoCo's mass matrix, as compressed rows.
+        row_start: Where each row starts in `M`.
+        row_count: How many numbers each row has.
+        row_column: Column of each number.
+        column: Our coordinate of each of MuJoCo's, shape (tree,).
+        ratio: What it moves per unit of ours, shape (tree,).
+        offset: Where it is when ours is zero, shape (tree,).
+    """
+
+    functions: np.ndarray
+    pointers: np.ndarray
+    qpos: Array
+    qvel: Array
+    bias: Array
+    M: Array
+    row_start: np.ndarray
+    row_count: np.ndarray
+    row_column: np.ndarray
+    column: np.ndarray
+    ratio: Array
+    offset: Array
+
+
+STEPS = ("mj_kinematics", "mj_comPos", "mj_makeM", "mj_comVel", "mj_rne")
+"""What MuJoCo does for a mass matrix and bias forces."""
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """An engine with the MuJoCo objects that its addresses point into; keep it while the engine is used."""
+
+    engine: Engine
+    model: Any
+    data: Any
+
+
+def start(plant: Plant) -> Instance:
+    """Set up MuJoCo for a plant; each thread needs an instance of its own."""
+    model = plant.compile()
+    data = mujoco.MjData(model)
+    bias = np.zeros(model.nv)
+    pointers = np.array([model._address, data._address, bias.ctypes.data], dtype=np.int64)
+    engine = Engine(
+        functions=_addresses() if IS_COMPILED else np.zeros(len(STEPS), dtype=np.int64),
+        pointers=pointers,
+        qpos=data.qpos,
+        qvel=data.qvel,
+        bias=bias,
+        M=data.M,
+        row_start=model.M_rowadr.astype(np.int64),
+        row_count=model.M_rownnz.astype(np.int64),
+        row_column=model.M_colind.astype(np.int64),
+        column=plant.columns,
+        ratio=plant.ratios,
+        offset=plant.offsets,
+    )
+    if not IS_COMPILED:
+        _IN_PYTHON[int(pointers[1])] = (model, data, bias)
+    return Instance(engine, model, data)
+
+
+_IN_PYTHON: dict[int, tuple[Any, Any, Array]] = {}
+"""Without compilation: the MuJoCo objects of each engine, by the address of its data."""
+
+
+@cache
+def _addresses() -> np.ndarray:
+    """Addresses of MuJoCo's functions in the library that its Python package has loaded."""
+    folder = Path(mujoco.__file__).parent
+    pattern = {"win32": "mujoco.dll", "darwin": "libmujoco*.dylib"}.get(sys.platform, "libmujoco.so*")
+    library = ctypes.CDLL(str(next(folder.glob(pattern))))
+    return np.array([ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in STEPS], dtype=np.int64)
+
+
+if IS_COMPILED:
+    from numba import types
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def _call(typing_context, address, model, data):  # noqa: ANN001, ANN202
+        """Call `void f(mjModel*, mjData*)` at an address."""
+
+        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+            return _call_at(context, builder, arguments[0], arguments[1:])
+
+        return types.void(types.int64, types.int64, types.int64), generate
+
+    @intrinsic
+    def _call_rne(typing_context, address, model, data, with_acceleration, result):  # noqa: ANN001, ANN202
+        """Call `void mj_rne(mjModel*, mjData*, int, mjtNum*)` at an address."""
+
+        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+            return _call_at(context, builder, arguments[0], arguments[1:])
+
+        return types.void(types.int64, types.int64, types.int64, types.int32, types.int64), generate
+
+    def _call_at(context: Any, builder: Any, address: Any, arguments: Any) -> Any:
+        """LLVM code of a call at an address; pointers are passed as 64-bit integers, as all our platforms do."""
+        from llvmlite import ir
+
+        kind = ir.FunctionType(ir.VoidType(), [argument.type for argument in arguments])
+        builder.call(builder.inttoptr(address, kind.as_pointer()), arguments)
+        return context.get_dummy_value()
+
+    @compiled
+    def _run(functions, pointers):  # noqa: ANN001, ANN202
+        for k in range(4):
+            _call(functions[k], pointers[0], pointers[1])
+        _call_rne(functions[4], pointers[0], pointers[1], np.int32(0), pointers[2])
+
+else:
+
+    def _run(functions: np.ndarray, pointers: np.ndarray) -> None:
+        model, data, bias = _IN_PYTHON[int(pointers[1])]
+        for name in STEPS[:4]:
+            getattr(mujoco, name)(model, data)
+        mujoco.mj_rne(model, data, 0, bias)
+
+
+@compiled
+def mass_and_bias(engine, q, v, M, c):  # noqa: ANN001, ANN201
+    """Write the mass matrix M, (nv, nv), and the Coriolis, centrifugal and gravity forces c, (nv,), of a state."""
+    column, ratio = engine.column, engine.ratio
+    n = len(column)
+    for i in range(n):
+        engine.qpos[i] = ratio[i] * q[column[i]] + engine.offset[i]
+        engine.qvel[i] = ratio[i] * v[column[i]]
+    _run(engine.functions, engine.pointers)
+    M[:] = 0.0
+    c[:] = 0.0
+    for i in range(n):
+        c[column[i]] += ratio[i] * engine.bias[i]
+        first = engine.row_start[i]
+        for k in range(first, first + engine.row_count[i]):
+            j = engine.row_column[k]
+            value = ratio[i] * ratio[j] * engine.M[k]
+            M[column[i], column[j]] += value
+            if i != j:
+                M[column[j], column[i]] += value
