@@ -98,6 +98,7 @@ class ProcessingTable(_Table):
     window: Count = 11
     degree: Count = 3
     trim: Annotated[int, Field(strict=True, ge=0)] = 0
+    period: Positive | None = None
     decimate: tuple[Count, ...] = ()
     rate: Positive | None = None
     velocity_threshold: tuple[NotNegative, ...] | NotNegative | None = None
@@ -124,6 +125,50 @@ class EstimationTable(_Table):
         return self
 
 
+class PayloadTable(_Table):
+    """`[simulation.payload]`: a body welded to the link that a joint moves, in the frame of that joint."""
+
+    mass: Positive
+    com: tuple[Number, Number, Number] = (0.0, 0.0, 0.0)
+    inertia: tuple[Number, Number, Number, Number, Number, Number] = (0.0,) * 6
+    joint: Name | None = None
+
+
+class SensorTable(_Table):
+    """`[simulation.sensors]`: how a simulated run is measured."""
+
+    encoder: NotNegative = 0.0
+    noise: tuple[NotNegative, ...] | NotNegative = 0.0
+    signal_to_noise: Number | None = None
+    torque_constant_error: NotNegative = 0.0
+    delay: NotNegative = 0.0
+    jitter: NotNegative = 0.0
+    dropped: NotNegative = 0.0
+    saturation: Positive | None = None
+
+
+class SimulationTable(_Table):
+    """`[simulation]`: the simulated robot, what it follows, its controller and its sensors."""
+
+    trajectory: Name | None = None
+    periods: Count = 1
+    controller: Literal["pd", "pd_gravity", "computed_torque"] = "computed_torque"
+    bandwidth: tuple[Positive, ...] | Positive = 10.0
+    damping: Positive = 1.0
+    rate: Positive = 1000.0
+    log_rate: Positive | None = None
+    saturates: bool = True
+    start: tuple[Number, ...] | None = None
+    lead_in: NotNegative = 0.0
+    parameters: dict[str, Number] = {}
+    smoothing: NotNegative = 0.0
+    stribeck: tuple[Number, Positive] | None = None
+    payload: PayloadTable | None = None
+    sensors: SensorTable = SensorTable()
+    seed: Annotated[int, Field(strict=True, ge=0)] = 0
+    specimen: Annotated[int, Field(strict=True, ge=0)] = 0
+
+
 class Experiment(_Table):
     """An experiment: the robot, what its joints add, its drives, logs, processing and estimation."""
 
@@ -133,9 +178,10 @@ class Experiment(_Table):
     terms: tuple[Name, ...] = ()
     known: dict[str, Number] = {}
     drive: DriveTable = DriveTable()
-    log: tuple[LogTable, ...] = Field(min_length=1)
+    log: tuple[LogTable, ...] = ()
     processing: ProcessingTable = ProcessingTable()
     estimation: EstimationTable = EstimationTable()
+    simulation: SimulationTable = SimulationTable()
 
     @model_validator(mode="after")
     def _counts_logs_once(self) -> Experiment:
@@ -157,18 +203,29 @@ def read_experiment(path: Path, relative_to: Path | None = None, *, needs_logs: 
     Args:
         path: The file.
         relative_to: Folder that paths in it are relative to; its own when None.
-        needs_logs: Whether environment variables in the paths of logs must be set.
+        needs_logs: Whether there must be logs, and environment variables in their paths must be set.
 
     Raises:
         ExperimentError: If the file cannot be read, or a key is unknown, missing or wrong; names the line.
     """
     text = read_toml_text(path, ExperimentError)
     values = parse_toml(text, path, ExperimentError)
+    if needs_logs and not values.get("log", True):
+        raise ExperimentError(path, "the key 'log' holds no log")
+    if needs_logs and "log" not in values:
+        raise ExperimentError(path, "the key 'log' is missing")
     try:
         return Experiment.model_validate(_with_paths(values, path, text, relative_to or path.parent, needs_logs))
     except ValidationError as error:
         problem = error.errors()[0]
         raise ExperimentError(path, _in_words(problem), line_of(text, problem["loc"])) from error
+
+
+def is_experiment(path: Path) -> bool:
+    """Whether a file is an experiment; tables of robots are TOML files, too, but have no key 'robot'."""
+    return path.suffix.lower() == ".toml" and "robot" in parse_toml(
+        read_toml_text(path, ExperimentError), path, ExperimentError
+    )
 
 
 def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path, needs_logs: bool) -> dict[str, Any]:
@@ -186,6 +243,10 @@ def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path, nee
     values = dict(values)
     if "robot" in values:
         values["robot"] = whole(values["robot"], ("robot",), keep="builtin:")
+    simulation = values.get("simulation")
+    if isinstance(simulation, dict) and "trajectory" in simulation:
+        trajectory = whole(simulation["trajectory"], ("simulation", "trajectory"))
+        values["simulation"] = {**simulation, "trajectory": trajectory}
     logs = values.get("log")
     if isinstance(logs, list):
         values["log"] = [
@@ -212,6 +273,9 @@ _TABLES: dict[str, type[_Table]] = {
     "time": QuantityTable,
     "processing": ProcessingTable,
     "estimation": EstimationTable,
+    "simulation": SimulationTable,
+    "sensors": SensorTable,
+    "payload": PayloadTable,
 }
 
 

@@ -11,6 +11,7 @@ from dynid.config import Experiment, LogTable, QuantityTable
 from dynid.data.chunks import Chunk
 from dynid.data.drive import Drive
 from dynid.data.factors import Factors
+from dynid.data.periods import averaged, processed_period
 from dynid.data.processing import Processing, factors_of, processed
 from dynid.data.recording import Quantity, read_recording
 from dynid.errors import InvalidRequestError
@@ -18,6 +19,7 @@ from dynid.estimation import Estimate, Prior, essential_parameters, ordinary_lea
 from dynid.estimation.least_squares import NotIdentifiableError, merge_logs
 from dynid.findings import Finding, Severity
 from dynid.identification_findings import findings_on_estimate, findings_on_samples
+from dynid.missing_friction import findings_on_friction, probed, without_probes
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.terms import parse_terms
@@ -66,6 +68,7 @@ def identify(
     processing = processing_of(experiment, model.robot)
     findings: list[Finding] = list(base.findings())
     parts: list[Factors] = list(earlier)
+    with_probes, probes = probed(model), list[Factors]()
     samples = 0
     for k, log in enumerate(experiment.log, start=1):
         progress(f"Reading log {k} of {len(experiment.log)}")
@@ -73,7 +76,8 @@ def identify(
         findings += (*notes, *findings_on_samples(model, segments))
         samples += sum(map(len, segments))
         progress(f"Reducing log {k} of {len(experiment.log)}")
-        parts.append(factors_of(model, segments, processing).weighted(log.weight))
+        probes.append(factors_of(with_probes, segments, processing).weighted(log.weight))
+        parts.append(without_probes(probes[-1], model))
     progress("Estimating")
     try:
         with single_threaded_blas():
@@ -82,7 +86,7 @@ def identify(
     except NotIdentifiableError as error:
         noticed = next((f"{finding.subject}: {finding.text}" for finding in findings), "")
         raise NotIdentifiableError(error.names, error.rows, error.problem, noticed) from error
-    findings += findings_on_estimate(estimate, model.robot)
+    findings += (*findings_on_estimate(estimate, model.robot), *findings_on_friction(probes, base))
     return Identification(
         base, tuple(parts), estimate, essential, tuple(findings), samples, time.perf_counter() - start
     )
@@ -131,10 +135,15 @@ def segments_of(experiment: Experiment, log: LogTable, robot: Robot) -> tuple[li
             f"{log.position.file} has {recording.q.shape[1]} columns of positions, and '{robot.name}' has {robot.nv} "
             f"joints; name one column each for {joints}"
         )
-    segments = processed(
-        recording, drive_of(experiment, robot), processing_of(experiment, robot), experiment.drive.delay
-    )
-    return segments, tuple(_that_still_hold(recording.findings, experiment))
+    processing, drive, notes = processing_of(experiment, robot), drive_of(experiment, robot), recording.findings
+    if experiment.processing.period is not None:
+        mean = averaged(recording, experiment.processing.period)
+        names = [joint.name for joint in robot.independent_joints]
+        notes = (*notes, *mean.findings(names, experiment.drive.torques, log.torque.unit or "N m"))
+        segments = processed_period(mean, drive, processing, experiment.drive.delay)
+    else:
+        segments = processed(recording, drive, processing, experiment.drive.delay)
+    return segments, tuple(_that_still_hold(notes, experiment))
 
 
 def _that_still_hold(findings: Sequence[Finding], experiment: Experiment) -> Iterator[Finding]:
@@ -142,6 +151,8 @@ def _that_still_hold(findings: Sequence[Finding], experiment: Experiment) -> Ite
     for finding in findings:
         if finding.subject == "positions" and experiment.drive.positions == "motor":
             continue  # motors turn many times: what looks like degrees on their side is none
+        if finding.subject == "time" and experiment.processing.period is not None:
+            continue  # periods are averaged at even times
         if finding.subject == "time" and experiment.processing.resample is not None:
             text = finding.text.partition(" Resample")[0].partition("; resample")[0]
             yield Finding(
@@ -179,7 +190,7 @@ def _check_count(key: str, values: Sequence[float] | None, robot: Robot) -> None
 
 def processing_of(experiment: Experiment, robot: Robot) -> Processing:
     """The processing that an experiment states, with one velocity threshold for each joint."""
-    settings = experiment.processing.model_dump()
+    settings = experiment.processing.model_dump(exclude={"period"})
     threshold = settings.pop("velocity_threshold")
     if threshold is not None and not isinstance(threshold, tuple):
         threshold = (threshold,) * robot.nv
