@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from dynid.errors import FileProblemError, UnknownNameError
+from dynid.errors import FileProblemError, InvalidRequestError, UnknownNameError
 from dynid.toml_files import line_of, parse_toml, read_toml_text
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e30, le=1e30)]
@@ -219,6 +220,18 @@ def read_experiment(path: Path, relative_to: Path | None = None, *, needs_logs: 
     except ValidationError as error:
         problem = error.errors()[0]
         raise ExperimentError(path, _in_words(problem), line_of(text, problem["loc"])) from error
+
+
+def checked_simulation(values: Mapping[str, Any]) -> SimulationTable:
+    """A `[simulation]` table of values that do not come from a file.
+
+    Raises:
+        InvalidRequestError: If one is none that its key can have.
+    """
+    try:
+        return SimulationTable.model_validate(values)
+    except ValidationError as error:
+        raise InvalidRequestError(f"simulation: {_in_words(error.errors()[0])}") from error
 
 
 def is_experiment(path: Path) -> bool:

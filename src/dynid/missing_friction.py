@@ -17,6 +17,7 @@ from dynid.findings import Finding, Severity
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel, Observed
 from dynid.model.terms import Coulomb, JointTerm, Viscous
+from dynid.robot.joints import JointKind
 
 SHARE = 0.3
 """Share of a row's squared residual from which probes are worth a finding."""
@@ -33,13 +34,15 @@ class Probe:
         joint: Name of the joint.
         terms: Terms that the model lacks there.
         share: Share of the squared residual that they would explain.
-        torque: Root mean square of the torque that they would explain [N m or N].
+        torque: Root mean square of the torque that they would explain.
+        unit: Its unit.
     """
 
     joint: str
     terms: tuple[str, ...]
     share: float
     torque: float
+    unit: str
 
 
 def probed(model: DynamicModel) -> DynamicModel:
@@ -76,7 +79,9 @@ def findings_on_friction(logs: Sequence[Factors], base: BaseParameters) -> tuple
     found = [probe for probe in _probes(logs, base) if probe.share >= SHARE]
     if not found:
         return ()
-    listed = ", ".join(f"'{probe.joint}' ({probe.share:.0%} of what is left, {probe.torque:.3g} N m)" for probe in found)
+    listed = ", ".join(
+        f"'{probe.joint}' ({probe.share:.0%} of what is left, {probe.torque:.3g} {probe.unit})" for probe in found
+    )
     terms = sorted({term for probe in found for term in probe.terms}, reverse=True)
     text = f"friction is missing from the model on {listed}; add the terms {' and '.join(terms)}"
     return (Finding(Severity.WARNING, "friction", text),)
@@ -100,7 +105,8 @@ def _probes(logs: Sequence[Factors], base: BaseParameters) -> Iterator[Probe]:
         if more - errors < SIZE**2 * total or not _brakes(free, extra, x):
             continue
         terms = tuple("viscous" if name.startswith("fv") else "coulomb" for name in extra)
-        yield Probe(joint, terms, 1.0 - errors / more, float(np.sqrt((more - errors) / free.rows)))
+        unit = "N" if base.model.robot.joint(joint).kind is JointKind.PRISMATIC else "N m"
+        yield Probe(joint, terms, 1.0 - errors / more, float(np.sqrt((more - errors) / free.rows)), unit)
 
 
 def _brakes(factor: Factor, extra: Sequence[str], x: np.ndarray) -> bool:

@@ -13,7 +13,7 @@ from dynid.data.drive import Drive
 from dynid.data.factors import Factors
 from dynid.data.periods import averaged, processed_period
 from dynid.data.processing import Processing, factors_of, processed
-from dynid.data.recording import Quantity, read_recording
+from dynid.data.recording import Quantity, Recording, read_recording
 from dynid.errors import InvalidRequestError
 from dynid.estimation import Estimate, Prior, essential_parameters, ordinary_least_squares, weighted_least_squares
 from dynid.estimation.least_squares import NotIdentifiableError, merge_logs
@@ -120,6 +120,20 @@ def segments_of(experiment: Experiment, log: LogTable, robot: Robot) -> tuple[li
     if in_amperes != (experiment.drive.torque_constants is not None):
         wrong = "currents need drive.torque_constants" if in_amperes else "drive.torque_constants are for currents"
         raise InvalidRequestError(f"{wrong}: the unit of torque is '{log.torque.unit or 'N m'}' in {log.torque.file}")
+    recording = recording_of(log, robot)
+    processing, drive, notes = processing_of(experiment, robot), drive_of(experiment, robot), recording.findings
+    if experiment.processing.period is not None:
+        mean = averaged(recording, experiment.processing.period)
+        names = [joint.name for joint in robot.independent_joints]
+        notes = (*notes, *mean.findings(names, experiment.drive.torques, log.torque.unit or "N m"))
+        segments = processed_period(mean, drive, processing, experiment.drive.delay)
+    else:
+        segments = processed(recording, drive, processing, experiment.drive.delay)
+    return segments, tuple(_that_still_hold(notes, experiment))
+
+
+def recording_of(log: LogTable, robot: Robot) -> Recording:
+    """What was logged, as it was logged."""
     recording = read_recording(
         _quantity(log.position, "rad", robot.nv),
         _quantity(log.torque, "N m", robot.nv),
@@ -135,15 +149,7 @@ def segments_of(experiment: Experiment, log: LogTable, robot: Robot) -> tuple[li
             f"{log.position.file} has {recording.q.shape[1]} columns of positions, and '{robot.name}' has {robot.nv} "
             f"joints; name one column each for {joints}"
         )
-    processing, drive, notes = processing_of(experiment, robot), drive_of(experiment, robot), recording.findings
-    if experiment.processing.period is not None:
-        mean = averaged(recording, experiment.processing.period)
-        names = [joint.name for joint in robot.independent_joints]
-        notes = (*notes, *mean.findings(names, experiment.drive.torques, log.torque.unit or "N m"))
-        segments = processed_period(mean, drive, processing, experiment.drive.delay)
-    else:
-        segments = processed(recording, drive, processing, experiment.drive.delay)
-    return segments, tuple(_that_still_hold(notes, experiment))
+    return recording
 
 
 def _that_still_hold(findings: Sequence[Finding], experiment: Experiment) -> Iterator[Finding]:

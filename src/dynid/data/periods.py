@@ -41,7 +41,9 @@ class PeriodMean:
     def findings(self, names: Sequence[str], side: str, unit: str) -> tuple[Finding, ...]:
         """What averaging told about noise, as a note; `side` is where torques were logged."""
         noises = zip(names, self.torque_noise, self.position_noise, strict=True)
-        listed = ", ".join(f"'{name}' {torque:.3g} {unit} and {position:.2g} rad or m" for name, torque, position in noises)
+        listed = ", ".join(
+            f"'{name}' {torque:.3g} {unit} and {position:.2g} rad or m" for name, torque, position in noises
+        )
         text = (
             f"the mean of {self.periods} periods was taken; noise of one period (torque at the {side}, position): {listed}; "
             f"the mean has {math.sqrt(self.periods):.1f} times less"

@@ -32,7 +32,8 @@ class Controller:
     Attributes:
         law: How torques come from errors.
         bandwidth: Natural frequency of each joint's errors [Hz]; one for all, or one each. Gains are
-            Kp = (2 pi bandwidth)^2 and Kd = 2 damping (2 pi bandwidth), times the joint's inertia at the start for PD.
+            Kp = (2 pi bandwidth)^2 and Kd = 2 damping (2 pi bandwidth), times the joint's inertia at the start for PD, as
+            the controller knows it.
         damping: Damping ratio; 1 is critical.
         rate: Ticks a second [Hz].
         saturates: Whether torques stay within the joints' effort limits.
@@ -53,7 +54,9 @@ class Controller:
         """Stiffness and damping of each joint, of shape (nv,), for its inertia at the start [kg m^2], shape (nv,)."""
         each: Sequence[float] = self.bandwidth if isinstance(self.bandwidth, tuple) else (self.bandwidth,)
         if len(each) not in (1, len(inertia)):
-            raise InvalidRequestError(f"{len(each)} bandwidths are given for {len(inertia)} joints; give one, or one each")
+            raise InvalidRequestError(
+                f"{len(each)} bandwidths are given for {len(inertia)} joints; give one, or one each"
+            )
         w = 2.0 * math.pi * np.broadcast_to(np.array(each, dtype=float), inertia.shape)
         scale = np.ones(len(inertia)) if self.law is ControlLaw.COMPUTED_TORQUE else inertia
         return w**2 * scale, 2.0 * self.damping * w * scale

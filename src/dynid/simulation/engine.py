@@ -124,19 +124,19 @@ if IS_COMPILED:
     from numba.extending import intrinsic
 
     @intrinsic
-    def _call(typing_context, address, model, data):  # noqa: ANN001, ANN202
+    def _call(typing_context, address, model, data):
         """Call `void f(mjModel*, mjData*)` at an address."""
 
-        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+        def generate(context, builder, signature, arguments):
             return _call_at(context, builder, arguments[0], arguments[1:])
 
         return types.void(types.int64, types.int64, types.int64), generate
 
     @intrinsic
-    def _call_rne(typing_context, address, model, data, with_acceleration, result):  # noqa: ANN001, ANN202
+    def _call_rne(typing_context, address, model, data, with_acceleration, result):
         """Call `void mj_rne(mjModel*, mjData*, int, mjtNum*)` at an address."""
 
-        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+        def generate(context, builder, signature, arguments):
             return _call_at(context, builder, arguments[0], arguments[1:])
 
         return types.void(types.int64, types.int64, types.int64, types.int32, types.int64), generate
@@ -150,7 +150,7 @@ if IS_COMPILED:
         return context.get_dummy_value()
 
     @compiled
-    def _run(functions, pointers):  # noqa: ANN001, ANN202
+    def _run(functions, pointers):
         for k in range(4):
             _call(functions[k], pointers[0], pointers[1])
         _call_rne(functions[4], pointers[0], pointers[1], np.int32(0), pointers[2])
@@ -165,7 +165,7 @@ else:
 
 
 @compiled
-def mass_and_bias(engine, q, v, M, c):  # noqa: ANN001, ANN201
+def mass_and_bias(engine, q, v, M, c):
     """Write the mass matrix M, (nv, nv), and the Coriolis, centrifugal and gravity forces c, (nv,), of a state."""
     column, ratio = engine.column, engine.ratio
     n = len(column)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from dynid.errors import DynidError, InvalidRequestError, ShapeError
 from dynid.model.dynamic_model import DynamicModel, Observed
 from dynid.robot.joints import JointKind
 from dynid.robot.robot import Robot
-from dynid.simulation.controller import Controller, ControlLaw
+from dynid.simulation.controller import ControlLaw, Controller
 from dynid.simulation.joint_forces import JointForces
 from dynid.simulation.plant import Plant
 from dynid.simulation.references import Trajectory
@@ -85,7 +85,9 @@ class SimulatedRobot:
             raise InvalidRequestError(f"the velocity of smooth friction must be zero or positive, not {smoothing}")
         if stribeck is not None:
             if not (stribeck[0] >= 1.0 and 0.0 < stribeck[1] < math.inf):
-                raise InvalidRequestError(f"Stribeck friction needs a ratio over 1 and a positive velocity, not {stribeck}")
+                raise InvalidRequestError(
+                    f"Stribeck friction needs a ratio over 1 and a positive velocity, not {stribeck}"
+                )
             forces = forces.with_stribeck(*stribeck)
         return SimulatedRobot(model, frozen(p), forces.smoothed(smoothing))
 
@@ -174,7 +176,8 @@ def simulate(
     q = reference[0, 0]
     nominal = nominal or SimulatedRobot.of(robot.model)
     engine, known = start_engine(robot.plant), start_engine(nominal.plant)
-    M, stiffest = _inertia(robot, engine, reference[0, :: max(1, len(reference[0]) // 20)])
+    postures = reference[0, :: max(1, len(reference[0]) // 20)]
+    (M, _), (_, stiffest) = _inertia(nominal, known, postures[:1]), _inertia(robot, engine, postures)
     law = _law(controller, robot.robot, reference, M)
     substeps = _substeps(stiffest, controller.rate, finest_step)
     ticks = reference.shape[1]
@@ -258,7 +261,7 @@ def _quintic(begin: Array, q: Array, v: Array, a: Array, seconds: float, ticks: 
     return np.stack([spline(t), spline(t, nu=1), spline(t, nu=2)])
 
 
-def _inertia(robot: SimulatedRobot, instance, postures: Array) -> tuple[Array, float]:  # type: ignore[no-untyped-def] # noqa: ANN001
+def _inertia(robot: SimulatedRobot, instance, postures: Array) -> tuple[Array, float]:  # type: ignore[no-untyped-def]
     """Each joint's inertia at the first posture, shape (nv,), and the fastest rate of joint forces at all [1/s]."""
     from dynid.simulation.engine import mass_and_bias
 
@@ -275,10 +278,14 @@ def _inertia(robot: SimulatedRobot, instance, postures: Array) -> tuple[Array, f
     return first, fastest
 
 
-def _law(controller: Controller, robot: Robot, reference: Array, inertia: Array):  # type: ignore[no-untyped-def] # noqa: ANN202
+def _law(controller: Controller, robot: Robot, reference: Array, inertia: Array):  # type: ignore[no-untyped-def]
     from dynid.simulation import loop
 
-    kinds = {ControlLaw.PD: loop.PD, ControlLaw.PD_GRAVITY: loop.PD_GRAVITY, ControlLaw.COMPUTED_TORQUE: loop.COMPUTED_TORQUE}
+    kinds = {
+        ControlLaw.PD: loop.PD,
+        ControlLaw.PD_GRAVITY: loop.PD_GRAVITY,
+        ControlLaw.COMPUTED_TORQUE: loop.COMPUTED_TORQUE,
+    }
     slides = np.array([joint.kind is JointKind.PRISMATIC for joint in robot.independent_joints])
     return loop.Law(
         kinds[controller.law],

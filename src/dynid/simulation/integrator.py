@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.simulation.engine import Engine, compiled, mass_and_bias
+from dynid.simulation.engine import compiled, mass_and_bias
 from dynid.simulation.joint_forces import JointForces
 
 MOST_EVENTS = 50
@@ -86,7 +86,7 @@ class State(NamedTuple):
 
 
 @compiled
-def advance(engine, forces, state, u, duration):  # noqa: ANN001, ANN201
+def advance(engine, forces, state, u, duration):
     """Move a robot on by a duration [s] under the motors' torques u; False if its mass matrix is not positive definite.
 
     `settle` must have been called for the state and the torques.
@@ -111,7 +111,7 @@ def advance(engine, forces, state, u, duration):  # noqa: ANN001, ANN201
 
 
 @compiled
-def settle(engine, forces, state, u):  # noqa: ANN001, ANN201
+def settle(engine, forces, state, u):
     """Decide which resting elements stick and which break away, and find accelerations and friction.
 
     Elements break away one at a time, the most overloaded first.
@@ -133,7 +133,7 @@ def settle(engine, forces, state, u):  # noqa: ANN001, ANN201
 
 
 @compiled
-def accelerate(engine, forces, state, u):  # noqa: ANN001, ANN201
+def accelerate(engine, forces, state, u):
     """Find accelerations, friction and added torques of the state; False if its mass matrix is not positive definite."""
     q, v, a, M, added, mode = state.q, state.v, state.a, state.M, state.added, state.mode
     n = len(q)
@@ -169,7 +169,7 @@ def accelerate(engine, forces, state, u):  # noqa: ANN001, ANN201
 
 
 @compiled
-def _level(forces, k, w, sign):  # noqa: ANN001, ANN202
+def _level(forces, k, w, sign):
     """Torque of a dry element that slips at the speed w."""
     side = 0 if sign > 0.0 else 1
     kinetic, breakaway = forces.kinetic[k, side], forces.breakaway[k, side]
@@ -177,7 +177,7 @@ def _level(forces, k, w, sign):  # noqa: ANN001, ANN202
 
 
 @compiled
-def _stick(forces, state, count):  # noqa: ANN001, ANN202
+def _stick(forces, state, count):
     """Hold the elements that stick: torques f with D (a - M^-1 D' f) = 0."""
     n = len(state.q)
     held = np.empty(count, np.int64)
@@ -212,7 +212,7 @@ def _stick(forces, state, count):  # noqa: ANN001, ANN202
 
 
 @compiled
-def _runge_kutta(engine, forces, state, u, h):  # noqa: ANN001, ANN202
+def _runge_kutta(engine, forces, state, u, h):
     """One step from `state.start`; the first stage has been found by `settle`, and its acceleration stays in `state.a`."""
     q, v, rates, start = state.q, state.v, state.rates, state.start
     n = len(q)
@@ -243,19 +243,19 @@ def _runge_kutta(engine, forces, state, u, h):  # noqa: ANN001, ANN202
 
 
 @compiled
-def _remember(state):  # noqa: ANN001, ANN202
+def _remember(state):
     n = len(state.q)
     state.start[:n], state.start[n : 2 * n], state.start[2 * n :] = state.q, state.v, state.work
 
 
 @compiled
-def _return(state):  # noqa: ANN001, ANN202
+def _return(state):
     n = len(state.q)
     state.q[:], state.v[:], state.work[:] = state.start[:n], state.start[n : 2 * n], state.start[2 * n :]
 
 
 @compiled
-def _slack(forces, state):  # noqa: ANN001, ANN202
+def _slack(forces, state):
     """The smallest speed of slipping elements in the direction that they slip in; negative when one has turned."""
     least = math.inf
     for k in range(len(state.mode)):
@@ -268,7 +268,7 @@ def _slack(forces, state):  # noqa: ANN001, ANN202
 
 
 @compiled
-def _step_to_rest(engine, forces, state, u, longest):  # noqa: ANN001, ANN202
+def _step_to_rest(engine, forces, state, u, longest):
     """Step [s] after which the first slipping element rests, and the state there; negative where that fails.
 
     A bracket is closed by false position (Illinois) from a step at whose end all still slip.
@@ -311,14 +311,14 @@ def _step_to_rest(engine, forces, state, u, longest):  # noqa: ANN001, ANN202
 
 
 @compiled
-def _step_again(engine, forces, state, u, h):  # noqa: ANN001, ANN202
+def _step_again(engine, forces, state, u, h):
     """Another step from where the last one began."""
     _return(state)
     return accelerate(engine, forces, state, u) and _runge_kutta(engine, forces, state, u, h)
 
 
 @compiled
-def _bring_to_rest(forces, state):  # noqa: ANN001, ANN202
+def _bring_to_rest(forces, state):
     """Let elements stick that have come to rest or turned, without what is left of their speed."""
     n = len(state.v)
     for k in range(len(state.mode)):
@@ -335,7 +335,7 @@ def _bring_to_rest(forces, state):  # noqa: ANN001, ANN202
 
 
 @compiled
-def _cholesky(M):  # noqa: ANN001, ANN202
+def _cholesky(M):
     """Overwrite the lower triangle of M with its Cholesky factor; False if it has none."""
     for j in range(len(M)):
         pivot = M[j, j]
@@ -354,7 +354,7 @@ def _cholesky(M):  # noqa: ANN001, ANN202
 
 
 @compiled
-def _solve(L, x):  # noqa: ANN001, ANN202
+def _solve(L, x):
     """Overwrite x with the solution of L L' x = x."""
     n = len(x)
     for i in range(n):

@@ -78,9 +78,7 @@ class JointForces:
 
     def with_stribeck(self, ratio: float, velocity: float) -> JointForces:
         """The same with a breakaway level of `ratio` times the kinetic one, which speed [rad/s] takes away."""
-        return replace(
-            self, breakaway=ratio * self.kinetic, stribeck=np.full(len(self.stribeck), float(velocity))
-        )
+        return replace(self, breakaway=ratio * self.kinetic, stribeck=np.full(len(self.stribeck), float(velocity)))
 
     def rate(self, M: Array) -> float:
         """The fastest rate [1/s] at which these forces change velocities, with the mass matrix M, shape (nv, nv)."""
@@ -101,7 +99,9 @@ def _with_term(forces: JointForces, term: Term, robot: Robot, values: Mapping[st
         return _with_coupling(forces, term, robot, p)
     if not isinstance(term, JointTerm):
         raise InvalidRequestError(f"the term {type(term).__name__} cannot be simulated; leave it out")
-    rows = [row for row, column, _ in term.entries(robot, *np.zeros((3, 1, robot.nv))) if column % len(term.symbols) == 0]
+    rows = [
+        row for row, column, _ in term.entries(robot, *np.zeros((3, 1, robot.nv))) if column % len(term.symbols) == 0
+    ]
     n = robot.nv
     if type(term) is Armature:
         return replace(forces, inertia=forces.inertia + _diagonal(n, rows, p))

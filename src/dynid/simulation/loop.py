@@ -62,7 +62,7 @@ class Track(NamedTuple):
 
 
 @compiled
-def run(engine, forces, state, nominal, nominal_forces, law, reference, period, substeps, first, every, track):  # noqa: ANN001, ANN201
+def run(engine, forces, state, nominal, nominal_forces, law, reference, period, substeps, first, every, track):
     """Run the closed loop.
 
     Args:
@@ -104,7 +104,7 @@ def run(engine, forces, state, nominal, nominal_forces, law, reference, period, 
 
 
 @compiled
-def _command(nominal, forces, law, wanted, state, M, c, u):  # noqa: ANN001, ANN202
+def _command(nominal, forces, law, wanted, state, M, c, u):
     """The controller's torques."""
     n = len(u)
     q, v = state.q, state.v
@@ -133,7 +133,7 @@ def _command(nominal, forces, law, wanted, state, M, c, u):  # noqa: ANN001, ANN
 
 
 @compiled
-def _saturate(law, j, u, flips, last):  # noqa: ANN001, ANN202
+def _saturate(law, j, u, flips, last):
     """Limit a torque, and count how often it jumps from one limit to the other within few ticks."""
     if abs(u[j]) <= law.limit[j]:
         flips[j] = max(0.0, flips[j] - 0.2)
@@ -146,6 +146,6 @@ def _saturate(law, j, u, flips, last):  # noqa: ANN001, ANN202
 
 
 @compiled
-def _keep(track, row, state, u):  # noqa: ANN001, ANN202
+def _keep(track, row, state, u):
     track.q[row], track.v[row], track.a[row], track.torque[row] = state.q, state.v, state.a, u
     track.mode[row], track.work[row] = state.mode, state.work

@@ -52,7 +52,9 @@ class FourierTrajectory:
         if np.shape(self.sine) != np.shape(self.cosine) or len(self.sine) != len(self.centre):
             raise ShapeError("Fourier coefficients", f"({len(self.centre)}, harmonics)", np.shape(self.cosine))
         if not (self.period > 0.0 and self.periods >= 1):
-            raise InvalidRequestError(f"{self.periods} periods of {self.period} s are no trajectory; both must be positive")
+            raise InvalidRequestError(
+                f"{self.periods} periods of {self.period} s are no trajectory; both must be positive"
+            )
 
     @property
     def duration(self) -> float:

@@ -70,9 +70,7 @@ def torque_constants(sensors: Sensors, joints: int, specimen: int = 0) -> Array:
     return 1.0 + sensors.torque_constant_error * np.random.default_rng([1, specimen]).standard_normal(joints)
 
 
-def measure(
-    run: Run, sensors: Sensors, drive: Drive | None = None, *, seed: int = 0, specimen: int = 0
-) -> Recording:
+def measure(run: Run, sensors: Sensors, drive: Drive | None = None, *, seed: int = 0, specimen: int = 0) -> Recording:
     """Log a run.
 
     Args:
