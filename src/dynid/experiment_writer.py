@@ -28,6 +28,9 @@ def experiment_text(experiment: Experiment, log: Path) -> str:
     """
     settings = experiment.simulation
     stated = experiment.model_dump(exclude_defaults=True, exclude={"log", "simulation", "processing"}, mode="json")
+    # The controller holds torques: on average they act half a period after they are logged.
+    hold = 0.5 / settings.rate
+    stated["drive"] = {**stated.get("drive", {}), "delay": experiment.drive.delay - hold}
     unit = "A" if experiment.drive.torque_constants else "N m"
     columns = {
         "position": {"file": log.name, "columns": "q_*", "unit": "rad"},

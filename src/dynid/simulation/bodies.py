@@ -21,7 +21,7 @@ LIGHTEST = 1e-8
 def with_made_up_bodies(robot: Robot, parameters: Array) -> tuple[Array, tuple[str, ...]]:
     """Give a body to every link whose joint has no inertia to move.
 
-    Such a body is a straight rod with round ends, from the joint to the farthest joint on it. Joints that move something
+    Where no link has any mass, all are given bodies. Such a body is a straight rod with round ends, from the joint to the farthest joint on it. Joints that move something
     further out, or whose link has mass, are left as they are, unless all of it lies on their axis.
 
     Args:
@@ -32,10 +32,11 @@ def with_made_up_bodies(robot: Robot, parameters: Array) -> tuple[Array, tuple[s
         Parameters of the same shape, and the names of the links that were given bodies.
     """
     p = np.array(parameters, dtype=float).reshape(-1, inertia.SIZE)
+    nothing = not p.any()
     names = []
     for k in reversed(range(len(robot.solid_links))):
         i = robot.solid_links[k]
-        if _own_inertia(robot, p, i) < LIGHTEST:
+        if nothing or _own_inertia(robot, p, i) < LIGHTEST:
             p[k] = p[k] + _rod(robot, i)
             names.append(robot.links[i].name)
     return p.ravel(), tuple(reversed(names))

@@ -29,11 +29,21 @@ IS_COMPILED = not os.environ.get(NO_COMPILE)
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function with Numba, unless compilation is switched off."""
+    return _compiled(function, inner=False)
+
+
+def inner(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function that only compiled functions call: it needs no way in from Python, which takes long to make."""
+    return _compiled(function, inner=True)
+
+
+def _compiled(function: Callable[..., Any], *, inner: bool) -> Callable[..., Any]:
     if not IS_COMPILED:
         return function
     from numba import njit
 
-    return njit(cache=True, nogil=True, error_model="numpy")(function)
+    options = {"no_cpython_wrapper": inner, "no_cfunc_wrapper": True}
+    return njit(cache=True, nogil=True, error_model="numpy", **options)(function)
 
 
 class Engine(NamedTuple):
@@ -149,7 +159,7 @@ if IS_COMPILED:
         builder.call(builder.inttoptr(address, kind.as_pointer()), arguments)
         return context.get_dummy_value()
 
-    @compiled
+    @inner
     def _run(functions, pointers):
         for k in range(4):
             _call(functions[k], pointers[0], pointers[1])

@@ -21,8 +21,8 @@ from dynid.simulation.references import Trajectory
 SAME_PLACE = 1e-3
 """Largest distance [rad or m], and speed, by which a robot may start off its trajectory."""
 
-FINEST = 2000
-"""Most steps of the integrator between two ticks of the controller."""
+MOST_STEPS = 5
+"""Most steps that friction makes the explicit integrator take between two ticks; beyond, it counts as steep."""
 
 
 class LostError(DynidError):
@@ -167,8 +167,8 @@ def simulate(
         LostError: If a joint no longer follows; says when, and which.
     """
     from dynid.simulation import loop
+    from dynid.simulation.acceleration import Forces, State
     from dynid.simulation.engine import start as start_engine
-    from dynid.simulation.integrator import Forces, State
 
     every = _every(controller.rate, log_rate)
     lead = round(lead_in * controller.rate)
@@ -177,17 +177,18 @@ def simulate(
     nominal = nominal or SimulatedRobot.of(robot.model)
     engine, known = start_engine(robot.plant), start_engine(nominal.plant)
     postures = reference[0, :: max(1, len(reference[0]) // 20)]
-    (M, _), (_, stiffest) = _inertia(nominal, known, postures[:1]), _inertia(robot, engine, postures)
+    (M, _), (_, rates) = _inertia(nominal, known, postures[:1]), _inertia(robot, engine, postures)
     law = _law(controller, robot.robot, reference, M)
-    substeps = _substeps(stiffest, controller.rate, finest_step)
+    substeps, stiff = _substeps(rates, controller.rate, finest_step)
     ticks = reference.shape[1]
     rows = -(-(ticks - lead) // every)
     n, elements = robot.robot.nv, len(robot.forces.direction)
     track = loop.Track(*np.zeros((4, rows, n)), np.zeros((rows, elements)), np.zeros((rows, 2)))
     state = State.at(q, np.zeros(n), robot.forces)
     end, tick, joint = loop.run(
-        engine.engine, Forces.of(robot.forces), state, known.engine, Forces.of(nominal.forces), law, reference,
-        1.0 / controller.rate, substeps, lead, every, track,
+        engine.engine, Forces.of(robot.forces), state, known.engine, Forces.of(nominal.forces), law,
+        np.ascontiguousarray(reference.transpose(1, 0, 2)),
+        1.0 / controller.rate, substeps, stiff, lead, every, track,
     )  # fmt: skip
     if end != loop.DONE:
         names = {j.v.start: j.name for j in robot.robot.independent_joints}
@@ -197,7 +198,7 @@ def simulate(
 
 def _as_run(track: "loop.Track", robot: SimulatedRobot, reference: Array, period: float) -> Run:  # type: ignore[name-defined] # noqa: F821, UP037
     D = robot.forces.direction
-    rests = ((track.mode == 0.0) | (np.abs(track.v @ D.T) < 1e-12)) & (robot.forces.smoothing == 0.0)
+    rests = ((track.mode == 0.0) | (np.abs(track.v @ D.T) < 1e-10)) & (robot.forces.smoothing == 0.0)
     return Run(
         time=frozen(np.arange(len(track.q)) * period),
         q=frozen(track.q),
@@ -261,12 +262,12 @@ def _quintic(begin: Array, q: Array, v: Array, a: Array, seconds: float, ticks: 
     return np.stack([spline(t), spline(t, nu=1), spline(t, nu=2)])
 
 
-def _inertia(robot: SimulatedRobot, instance, postures: Array) -> tuple[Array, float]:  # type: ignore[no-untyped-def]
-    """Each joint's inertia at the first posture, shape (nv,), and the fastest rate of joint forces at all [1/s]."""
+def _inertia(robot: SimulatedRobot, instance, postures: Array) -> tuple[Array, Array]:  # type: ignore[no-untyped-def]
+    """Each joint's inertia at the first posture, shape (nv,), and the fastest rates of joint forces at all [1/s]."""
     from dynid.simulation.engine import mass_and_bias
 
     n = robot.robot.nv
-    first, fastest = np.zeros(n), 0.0
+    first, fastest = np.zeros(n), np.zeros(2)
     for k, q in enumerate(postures):
         M, c = np.zeros((n, n)), np.zeros(n)
         mass_and_bias(instance.engine, np.array(q), np.zeros(n), M, c)
@@ -274,7 +275,7 @@ def _inertia(robot: SimulatedRobot, instance, postures: Array) -> tuple[Array, f
         if not np.linalg.eigvalsh(0.5 * (total + total.T))[0] > 0.0:
             raise LostError(0.0, None)
         first = np.diag(total) if k == 0 else first
-        fastest = max(fastest, robot.forces.rate(M))
+        fastest = np.maximum(fastest, robot.forces.rates(M))
     return first, fastest
 
 
@@ -296,14 +297,12 @@ def _law(controller: Controller, robot: Robot, reference: Array, inertia: Array)
     )
 
 
-def _substeps(rate: float, ticks: float, finest_step: float | None) -> int:
-    """Steps between two ticks, so that the fastest rate [1/s] times the step stays below one half."""
-    needed = max(1, math.ceil(2.0 * rate / ticks - 1e-9))
-    if finest_step is not None:
-        needed = max(needed, math.ceil(1.0 / (ticks * finest_step) - 1e-9))
-    if needed > FINEST:
-        raise InvalidRequestError(
-            f"friction changes velocities within {1e6 / rate:.3g} us: too fast to be simulated; use the discontinuous form, "
-            "a larger smoothing velocity, or motor inertia"
-        )
-    return needed
+def _substeps(rates: Array, ticks: float, finest_step: float | None) -> tuple[int, bool]:
+    """Steps between two ticks, and whether they are of the method for steep forces.
+
+    The explicit method needs rates [1/s] times the step to stay below one half.
+    """
+    friction, springs = (max(1, math.ceil(2.0 * rate / ticks - 1e-9)) for rate in rates)
+    stiff = friction > MOST_STEPS
+    wanted = 1 if finest_step is None else math.ceil(1.0 / (ticks * finest_step) - 1e-9)
+    return max(wanted, springs, MOST_STEPS if stiff else friction), stiff

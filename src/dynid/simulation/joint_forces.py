@@ -80,16 +80,19 @@ class JointForces:
         """The same with a breakaway level of `ratio` times the kinetic one, which speed [rad/s] takes away."""
         return replace(self, breakaway=ratio * self.kinetic, stribeck=np.full(len(self.stribeck), float(velocity)))
 
-    def rate(self, M: Array) -> float:
-        """The fastest rate [1/s] at which these forces change velocities, with the mass matrix M, shape (nv, nv)."""
-        slope = np.array([
-            max(levels) / smoothing if smoothing > 0.0 else max(abs(levels - kinetic)) / stribeck
-            for levels, kinetic, smoothing, stribeck in zip(
-                self.breakaway, self.kinetic, self.smoothing, self.stribeck, strict=True)
-        ])  # fmt: skip
+    def rates(self, M: Array) -> tuple[float, float]:
+        """How fast these forces change velocities, with the mass matrix M, shape (nv, nv).
+
+        Returns:
+            The fastest decay by friction, and the fastest angular frequency of springs [1/s].
+        """
+        slope = np.zeros(len(self.direction))
+        smooth = self.smoothing > 0.0
+        slope[smooth] = self.breakaway[smooth].max(axis=1) / self.smoothing[smooth]
+        slope[~smooth] = np.abs(self.breakaway - self.kinetic)[~smooth].max(axis=1) / self.stribeck[~smooth]
         D = self.viscous + self.direction.T @ (slope[:, None] * self.direction)
-        rates = np.linalg.eigvals(np.linalg.solve(M + self.inertia, np.stack([D, self.stiffness])))
-        return float(max(np.abs(rates[0]).max(), np.sqrt(np.abs(rates[1]).max())))
+        decays, squares = np.linalg.eigvals(np.linalg.solve(M + self.inertia, np.stack([D, self.stiffness])))
+        return float(np.abs(decays).max()), float(np.sqrt(np.abs(squares).max()))
 
 
 def _with_term(forces: JointForces, term: Term, robot: Robot, values: Mapping[str, float]) -> JointForces:

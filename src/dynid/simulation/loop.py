@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.simulation.engine import compiled, mass_and_bias
-from dynid.simulation.integrator import advance, settle
+from dynid.simulation.engine import compiled, inner, mass_and_bias
+from dynid.simulation.acceleration import along, settle
+from dynid.simulation.integrator import advance
 
 PD, PD_GRAVITY, COMPUTED_TORQUE = 0, 1, 2
 """Kinds of controllers."""
@@ -62,7 +63,7 @@ class Track(NamedTuple):
 
 
 @compiled
-def run(engine, forces, state, nominal, nominal_forces, law, reference, period, substeps, first, every, track):
+def run(engine, forces, state, nominal, nominal_forces, law, reference, period, substeps, stiff, first, every, track):
     """Run the closed loop.
 
     Args:
@@ -72,9 +73,10 @@ def run(engine, forces, state, nominal, nominal_forces, law, reference, period, 
         nominal: The robot as the controller knows it.
         nominal_forces: What its joints add, as the controller knows it.
         law: The control law.
-        reference: Positions, velocities and accelerations to follow, shape (3, ticks, nv).
+        reference: Positions, velocities and accelerations to follow, shape (ticks, 3, nv).
         period: Time between two ticks [s].
         substeps: Steps of the integrator between two ticks.
+        stiff: Whether it is the one for steep forces.
         first: The first tick that is kept.
         every: Every how many ticks one is kept.
         track: Where they are kept.
@@ -85,11 +87,11 @@ def run(engine, forces, state, nominal, nominal_forces, law, reference, period, 
     n = len(state.q)
     u, M, c = np.zeros(n), np.zeros((n, n)), np.zeros(n)
     flips, last = np.zeros(n), np.zeros(n)
-    for tick in range(reference.shape[1]):
-        _command(nominal, nominal_forces, law, reference[:, tick], state, M, c, u)
+    for tick in range(len(reference)):
+        _command(nominal, nominal_forces, law, reference, tick, state, M, c, u)
         for j in range(n):
             _saturate(law, j, u, flips, last)
-            error = abs(reference[0, tick, j] - state.q[j])
+            error = abs(reference[tick, 0, j] - state.q[j])
             lost = not (abs(state.v[j]) <= law.fastest[j] and error <= law.farthest[j])
             if lost or flips[j] >= FLIPS:
                 return LOST, tick, j
@@ -98,41 +100,41 @@ def run(engine, forces, state, nominal, nominal_forces, law, reference, period, 
                 return NOT_POSITIVE, tick, 0
             if step == 0 and tick >= first and (tick - first) % every == 0:
                 _keep(track, (tick - first) // every, state, u)
-            if not advance(engine, forces, state, u, period / substeps):
+            if not advance(engine, forces, state, u, period / substeps, stiff):
                 return NOT_POSITIVE, tick, 0
     return DONE, 0, 0
 
 
-@compiled
-def _command(nominal, forces, law, wanted, state, M, c, u):
+@inner
+def _command(nominal, forces, law, reference, tick, state, M, c, u):
     """The controller's torques."""
     n = len(u)
-    q, v = state.q, state.v
+    q, v, wanted = state.q, state.v, reference[tick]
     for j in range(n):
+        c[j] = 0.0
         u[j] = law.stiffness[j] * (wanted[0, j] - q[j]) + law.damping[j] * (wanted[1, j] - v[j])
     if law.kind == PD_GRAVITY:
-        c[:] = 0.0
-        mass_and_bias(nominal, q, c, M, c)
-        u += c
+        mass_and_bias(nominal, q, c, M, c)  # at rest: c is read as velocities before it is written
+        for j in range(n):
+            u[j] += c[j]
     elif law.kind == COMPUTED_TORQUE:
         mass_and_bias(nominal, q, v, M, c)
-        wish = u + wanted[2]
         for i in range(n):
-            u[i] = c[i] + forces.offset[i]
+            c[i] += forces.offset[i]
             for j in range(n):
-                u[i] += (M[i, j] + forces.inertia[i, j]) * wish[j]
-                u[i] += forces.viscous[i, j] * wanted[1, j] + forces.stiffness[i, j] * wanted[0, j]
+                c[i] += (M[i, j] + forces.inertia[i, j]) * (u[j] + wanted[2, j])
+                c[i] += forces.viscous[i, j] * wanted[1, j] + forces.stiffness[i, j] * wanted[0, j]
+        for i in range(n):
+            u[i] = c[i]
         for k in range(len(forces.kinetic)):
-            w = 0.0
-            for i in range(n):
-                w += forces.direction[k, i] * wanted[1, i]
+            w = along(forces.direction[k], wanted[1])
             if w != 0.0:
                 f = forces.kinetic[k, 0] if w > 0.0 else -forces.kinetic[k, 1]
                 for i in range(n):
                     u[i] += forces.direction[k, i] * f
 
 
-@compiled
+@inner
 def _saturate(law, j, u, flips, last):
     """Limit a torque, and count how often it jumps from one limit to the other within few ticks."""
     if abs(u[j]) <= law.limit[j]:
@@ -145,7 +147,11 @@ def _saturate(law, j, u, flips, last):
     last[j] = math.copysign(1.0, u[j])
 
 
-@compiled
+@inner
 def _keep(track, row, state, u):
-    track.q[row], track.v[row], track.a[row], track.torque[row] = state.q, state.v, state.a, u
-    track.mode[row], track.work[row] = state.mode, state.work
+    for i in range(len(u)):
+        track.q[row, i], track.v[row, i] = state.q[i], state.v[i]
+        track.a[row, i], track.torque[row, i] = state.a[i], u[i]
+    for k in range(len(state.mode)):
+        track.mode[row, k] = state.mode[k]
+    track.work[row, 0], track.work[row, 1] = state.work[0], state.work[1]
