@@ -291,7 +291,7 @@ def validate(
         bool,
         typer.Option(
             "--simulate",
-            help="Also simulate the result in closed loop, as the experiments' [simulation] says, and compare positions.",
+            help="Also simulate the result in closed loop, as [simulation] of the experiments says: compare positions.",
         ),
     ] = False,
     json_output: JsonOption = False,

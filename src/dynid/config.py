@@ -131,7 +131,7 @@ class PayloadTable(_Table):
 
     mass: Positive
     com: tuple[Number, Number, Number] = (0.0, 0.0, 0.0)
-    inertia: tuple[Number, Number, Number, Number, Number, Number] = (0.0,) * 6
+    inertia: tuple[Number, Number, Number, Number, Number, Number] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     joint: Name | None = None
 
 

@@ -1,8 +1,8 @@
 """Whether friction is missing from a model, and on which joints.
 
 Columns of viscous and Coulomb friction that the model lacks are carried along as *probes*: through filters and
-decimation, into the factors of each row. Then each row is fitted alone, with and without its probes. What they take away
-of the residual is friction, if it is much of it, large, and brakes.
+decimation, into the factors of each row. Then each row is fitted alone, with and without its probes. What they take
+away of the residual is friction, if it is much of it, large, and brakes.
 """
 
 from __future__ import annotations

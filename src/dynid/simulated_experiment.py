@@ -234,8 +234,8 @@ def _on_limits(run: Run, limits: Array, model: DynamicModel) -> tuple[Finding, .
         Finding(
             Severity.WARNING,
             f"joint '{joint.name}'",
-            f"its torque is at the effort limit {limits[joint.v.start]:.4g} for {shares[joint.v.start]:.0%} of the time; "
-            "move more slowly",
+            f"its torque is at the effort limit {limits[joint.v.start]:.4g} for {shares[joint.v.start]:.0%} of the "
+            "time; move more slowly",
         )
         for joint in model.robot.independent_joints
         if shares[joint.v.start] > SATURATED

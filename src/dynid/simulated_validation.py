@@ -50,7 +50,7 @@ def simulate_result(result: Result, logs: Sequence[Path], parameters: Array | No
     for path in logs:
         if path.suffix != ".toml":
             raise InvalidRequestError(
-                f"'{path}' is no experiment, and only its [simulation] can say what the robot followed; name one (.toml)"
+                f"'{path}' is no experiment, and only its [simulation] can say what the robot followed; name one"
             )
         experiment = read_experiment(path)
         require_same_model(result, experiment, path)

@@ -45,8 +45,8 @@ class PeriodMean:
             f"'{name}' {torque:.3g} {unit} and {position:.2g} rad or m" for name, torque, position in noises
         )
         text = (
-            f"the mean of {self.periods} periods was taken; noise of one period (torque at the {side}, position): {listed}; "
-            f"the mean has {math.sqrt(self.periods):.1f} times less"
+            f"the mean of {self.periods} periods was taken; noise of one period (torque at the {side}, position): "
+            f"{listed}; the mean has {math.sqrt(self.periods):.1f} times less"
         )
         return (Finding(Severity.NOTE, "periods", text),)
 
@@ -68,13 +68,13 @@ def averaged(recording: Recording, period: float) -> PeriodMean:
     periods = math.floor((time[-1] + 1.5 * timing.period) / period)
     if periods < 2 or samples < 8:
         raise InvalidRequestError(
-            f"{time[-1]:.4g} s at {timing.rate:.4g} Hz hold {periods} periods of {period:g} s; averaging needs two or more, of "
-            "eight samples or more: check processing.period"
+            f"{time[-1]:.4g} s at {timing.rate:.4g} Hz hold {periods} periods of {period:g} s; averaging needs two or "
+            "more, of eight samples or more: check processing.period"
         )
     if timing.largest_step > LONGEST_GAP * timing.period or not timing.is_ordered:
         raise InvalidRequestError(
-            f"the log has a gap of {timing.largest_step:.3g} s, or time that does not advance, and its periods cannot be "
-            "averaged; cut it by rows or seconds"
+            f"the log has a gap of {timing.largest_step:.3g} s, or time that does not advance, and its periods cannot "
+            "be averaged; cut it by rows or seconds"
         )
     grid = (np.arange(periods)[:, None] + np.arange(samples) / samples) * period
     grid = np.minimum(grid, time[-1])

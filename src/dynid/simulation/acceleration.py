@@ -128,9 +128,9 @@ def _mend(forces, state):
 def accelerate(engine, forces, state, u, damp, earlier, factor):
     """Find accelerations, friction and added torques of the state under the motors' torques u.
 
-    They solve `(M + damp D) a = u - bias - added - factor M earlier`: implicit methods need a time `damp` [s], with D how
-    steeply added torques grow with velocity. Both are zero for the accelerations themselves. False if the matrix is not
-    positive definite.
+    They solve `(M + damp D) a = u - bias - added - factor M earlier`: implicit methods need a time `damp` [s], with D
+    how steeply added torques grow with velocity. Both are zero for the accelerations themselves. False if the matrix is
+    not positive definite.
     """
     M, r = state.M, state.c
     n = len(r)

@@ -21,8 +21,9 @@ LIGHTEST = 1e-8
 def with_made_up_bodies(robot: Robot, parameters: Array) -> tuple[Array, tuple[str, ...]]:
     """Give a body to every link whose joint has no inertia to move.
 
-    Where no link has any mass, all are given bodies. Such a body is a straight rod with round ends, from the joint to the farthest joint on it. Joints that move something
-    further out, or whose link has mass, are left as they are, unless all of it lies on their axis.
+    Where no link has any mass, all are given bodies. Such a body is a straight rod with round ends, from the joint to
+    the farthest joint on it. Joints that move something further out, or whose link has mass, are left as they are,
+    unless all of it lies on their axis.
 
     Args:
         robot: The robot.
@@ -43,7 +44,7 @@ def with_made_up_bodies(robot: Robot, parameters: Array) -> tuple[Array, tuple[s
 
 
 def _own_inertia(robot: Robot, p: Array, index: int) -> float:
-    """Inertia [kg m^2 or kg] that a joint moves with the robot at neutral: its element of the mass matrix's diagonal."""
+    """Inertia [kg m^2 or kg] that a joint moves with the robot at neutral: its part of the mass matrix's diagonal."""
     total = np.zeros(inertia.SIZE)
     poses: dict[int, Array] = {index: np.eye(4)}
     for j in range(index, len(robot.joints)):

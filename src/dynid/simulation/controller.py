@@ -32,8 +32,8 @@ class Controller:
     Attributes:
         law: How torques come from errors.
         bandwidth: Natural frequency of each joint's errors [Hz]; one for all, or one each. Gains are
-            Kp = (2 pi bandwidth)^2 and Kd = 2 damping (2 pi bandwidth), times the joint's inertia at the start for PD, as
-            the controller knows it.
+            Kp = (2 pi bandwidth)^2 and Kd = 2 damping (2 pi bandwidth), for PD times the joint's inertia at the start
+            as the controller knows it.
         damping: Damping ratio; 1 is critical.
         rate: Ticks a second [Hz].
         saturates: Whether torques stay within the joints' effort limits.

@@ -1,19 +1,15 @@
 """The bridge to MuJoCo: mass matrix and bias forces of a state, from compiled code or from Python.
 
-MuJoCo's own C functions are called at their addresses, so a compiled loop can use them without going through Python. With
+MuJoCo's own C functions are called at their addresses, so a compiled loop uses them without going through Python. With
 `DYNID_NO_COMPILE` set, the same functions run as plain Python on MuJoCo's bindings: some hundred times slower, and the
 same numbers.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import mujoco
@@ -29,20 +25,20 @@ IS_COMPILED = not os.environ.get(NO_COMPILE)
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function with Numba, unless compilation is switched off."""
-    return _compiled(function, inner=False)
+    return _compiled(function, is_inner=False)
 
 
 def inner(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function that only compiled functions call: it needs no way in from Python, which takes long to make."""
-    return _compiled(function, inner=True)
+    """Compile a function that only compiled ones call: it needs no way in from Python, which takes long to make."""
+    return _compiled(function, is_inner=True)
 
 
-def _compiled(function: Callable[..., Any], *, inner: bool) -> Callable[..., Any]:
+def _compiled(function: Callable[..., Any], *, is_inner: bool) -> Callable[..., Any]:
     if not IS_COMPILED:
         return function
     from numba import njit
 
-    options = {"no_cpython_wrapper": inner, "no_cfunc_wrapper": True}
+    options: dict[str, Any] = {"no_cpython_wrapper": is_inner, "no_cfunc_wrapper": True}
     return njit(cache=True, nogil=True, error_model="numpy", **options)(function)
 
 
@@ -50,7 +46,7 @@ class Engine(NamedTuple):
     """A plant as compiled code takes it: addresses, views of MuJoCo's memory, and how its coordinates are ours.
 
     Attributes:
-        functions: Addresses of MuJoCo's functions, in the order of `STEPS`.
+        functions: Addresses of MuJoCo's functions.
         pointers: Addresses of the model, of the data and of `bias`.
         qpos: MuJoCo's positions, shape (tree,).
         qvel: MuJoCo's velocities, shape (tree,).
@@ -78,10 +74,6 @@ class Engine(NamedTuple):
     offset: Array
 
 
-STEPS = ("mj_kinematics", "mj_comPos", "mj_makeM", "mj_comVel", "mj_rne")
-"""What MuJoCo does for a mass matrix and bias forces."""
-
-
 @dataclass(frozen=True, eq=False)
 class Instance:
     """An engine with the MuJoCo objects that its addresses point into; keep it while the engine is used."""
@@ -98,7 +90,7 @@ def start(plant: Plant) -> Instance:
     bias = np.zeros(model.nv)
     pointers = np.array([model._address, data._address, bias.ctypes.data], dtype=np.int64)
     engine = Engine(
-        functions=_addresses() if IS_COMPILED else np.zeros(len(STEPS), dtype=np.int64),
+        functions=_addresses(),
         pointers=pointers,
         qpos=data.qpos,
         qvel=data.qvel,
@@ -120,58 +112,30 @@ _IN_PYTHON: dict[int, tuple[Any, Any, Array]] = {}
 """Without compilation: the MuJoCo objects of each engine, by the address of its data."""
 
 
-@cache
 def _addresses() -> np.ndarray:
-    """Addresses of MuJoCo's functions in the library that its Python package has loaded."""
-    folder = Path(mujoco.__file__).parent
-    pattern = {"win32": "mujoco.dll", "darwin": "libmujoco*.dylib"}.get(sys.platform, "libmujoco.so*")
-    library = ctypes.CDLL(str(next(folder.glob(pattern))))
-    return np.array([ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in STEPS], dtype=np.int64)
+    if not IS_COMPILED:
+        return np.zeros(5, dtype=np.int64)
+    from dynid.simulation.native_calls import addresses
+
+    return addresses()
 
 
-if IS_COMPILED:
-    from numba import types
-    from numba.extending import intrinsic
+def _from_python(_functions: np.ndarray, pointers: np.ndarray) -> None:
+    model, data, bias = _IN_PYTHON[int(pointers[1])]
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_comPos(model, data)
+    mujoco.mj_makeM(model, data)
+    mujoco.mj_comVel(model, data)
+    mujoco.mj_rne(model, data, 0, bias)
 
-    @intrinsic
-    def _call(typing_context, address, model, data):
-        """Call `void f(mjModel*, mjData*)` at an address."""
 
-        def generate(context, builder, signature, arguments):
-            return _call_at(context, builder, arguments[0], arguments[1:])
+def _from_compiled_code() -> Callable[..., Any]:
+    from dynid.simulation import native_calls
 
-        return types.void(types.int64, types.int64, types.int64), generate
+    return inner(native_calls.mass_and_bias)
 
-    @intrinsic
-    def _call_rne(typing_context, address, model, data, with_acceleration, result):
-        """Call `void mj_rne(mjModel*, mjData*, int, mjtNum*)` at an address."""
 
-        def generate(context, builder, signature, arguments):
-            return _call_at(context, builder, arguments[0], arguments[1:])
-
-        return types.void(types.int64, types.int64, types.int64, types.int32, types.int64), generate
-
-    def _call_at(context: Any, builder: Any, address: Any, arguments: Any) -> Any:
-        """LLVM code of a call at an address; pointers are passed as 64-bit integers, as all our platforms do."""
-        from llvmlite import ir
-
-        kind = ir.FunctionType(ir.VoidType(), [argument.type for argument in arguments])
-        builder.call(builder.inttoptr(address, kind.as_pointer()), arguments)
-        return context.get_dummy_value()
-
-    @inner
-    def _run(functions, pointers):
-        for k in range(4):
-            _call(functions[k], pointers[0], pointers[1])
-        _call_rne(functions[4], pointers[0], pointers[1], np.int32(0), pointers[2])
-
-else:
-
-    def _run(functions: np.ndarray, pointers: np.ndarray) -> None:
-        model, data, bias = _IN_PYTHON[int(pointers[1])]
-        for name in STEPS[:4]:
-            getattr(mujoco, name)(model, data)
-        mujoco.mj_rne(model, data, 0, bias)
+_run = _from_compiled_code() if IS_COMPILED else _from_python
 
 
 @compiled

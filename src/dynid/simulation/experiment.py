@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,10 @@ from dynid.simulation.controller import ControlLaw, Controller
 from dynid.simulation.joint_forces import JointForces
 from dynid.simulation.plant import Plant
 from dynid.simulation.references import Trajectory
+
+if TYPE_CHECKING:
+    from dynid.simulation.engine import Instance
+    from dynid.simulation.loop import Law, Track
 
 SAME_PLACE = 1e-3
 """Largest distance [rad or m], and speed, by which a robot may start off its trajectory."""
@@ -37,11 +42,14 @@ class LostError(DynidError):
         self.time = time
         self.joint = joint
         if joint is None:
-            text = f"the mass matrix is not positive definite at {time:.3f} s: link parameters or motor inertias are impossible"
+            text = (
+                f"the mass matrix is not positive definite at {time:.3f} s: link parameters or motor inertias are "
+                "impossible; see dynid inspect, or take physical ones"
+            )
         else:
             text = (
-                f"the controller is unstable: stopped at {time:.3f} s, when joint '{joint}' no longer followed; lower the "
-                "bandwidth, or raise the rate or the effort limits"
+                f"the controller is unstable: stopped at {time:.3f} s, when joint '{joint}' no longer followed; lower "
+                "the bandwidth, or raise the rate or the effort limits"
             )
         super().__init__(text)
 
@@ -183,7 +191,7 @@ def simulate(
     ticks = reference.shape[1]
     rows = -(-(ticks - lead) // every)
     n, elements = robot.robot.nv, len(robot.forces.direction)
-    track = loop.Track(*np.zeros((4, rows, n)), np.zeros((rows, elements)), np.zeros((rows, 2)))
+    track = loop.Track.of(rows, n, elements)
     state = State.at(q, np.zeros(n), robot.forces)
     end, tick, joint = loop.run(
         engine.engine, Forces.of(robot.forces), state, known.engine, Forces.of(nominal.forces), law,
@@ -196,7 +204,7 @@ def simulate(
     return _as_run(track, robot, reference[0, lead::every], every / controller.rate)
 
 
-def _as_run(track: "loop.Track", robot: SimulatedRobot, reference: Array, period: float) -> Run:  # type: ignore[name-defined] # noqa: F821, UP037
+def _as_run(track: Track, robot: SimulatedRobot, reference: Array, period: float) -> Run:
     D = robot.forces.direction
     rests = ((track.mode == 0.0) | (np.abs(track.v @ D.T) < 1e-10)) & (robot.forces.smoothing == 0.0)
     return Run(
@@ -245,8 +253,8 @@ def _reference(robot: Robot, trajectory: Trajectory, rate: float, lead: int, sta
             )
         if abs(v[k]) > SAME_PLACE:
             raise InvalidRequestError(
-                f"the trajectory starts in motion: joint '{joint.name}' at {v[k]:.4g} rad/s (or m/s), and robots start at "
-                "rest; give a lead-in of some seconds"
+                f"the trajectory starts in motion: joint '{joint.name}' at {v[k]:.4g} rad/s (or m/s), and robots start "
+                "at rest; give a lead-in of some seconds"
             )
     followed[0, 0] = begin
     return followed
@@ -262,7 +270,7 @@ def _quintic(begin: Array, q: Array, v: Array, a: Array, seconds: float, ticks: 
     return np.stack([spline(t), spline(t, nu=1), spline(t, nu=2)])
 
 
-def _inertia(robot: SimulatedRobot, instance, postures: Array) -> tuple[Array, Array]:  # type: ignore[no-untyped-def]
+def _inertia(robot: SimulatedRobot, instance: Instance, postures: Array) -> tuple[Array, Array]:
     """Each joint's inertia at the first posture, shape (nv,), and the fastest rates of joint forces at all [1/s]."""
     from dynid.simulation.engine import mass_and_bias
 
@@ -279,7 +287,7 @@ def _inertia(robot: SimulatedRobot, instance, postures: Array) -> tuple[Array, A
     return first, fastest
 
 
-def _law(controller: Controller, robot: Robot, reference: Array, inertia: Array):  # type: ignore[no-untyped-def]
+def _law(controller: Controller, robot: Robot, reference: Array, inertia: Array) -> Law:
     from dynid.simulation import loop
 
     kinds = {

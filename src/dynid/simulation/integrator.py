@@ -1,10 +1,10 @@
 """Motion of a simulated robot over a step, with dry friction that really sticks.
 
-Between events the method is the classical one of Runge and Kutta, of order four; or, where what joints add is too steep for
-it (much damping on little inertia), a Rosenbrock method of order two. Within a step every dry element slips in one
-direction, or sticks; so forces are smooth there, and the order is kept. Where a slipping element comes to rest, the step
-ends at that instant; then it sticks if friction can hold it, and else slips the other way. Whether one that sticks breaks
-away is asked at the beginning of every step.
+Between events the method is the classical one of Runge and Kutta, of order four; or, where what joints add is too steep
+for it (much damping on little inertia), a Rosenbrock method of order two. Within a step every dry element slips in one
+direction, or sticks; so forces are smooth there, and the order is kept. Where a slipping element comes to rest, the
+step ends at that instant; then it sticks if friction can hold it, and else slips the other way. Whether one that sticks
+breaks away is asked at the beginning of every step.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def advance(engine, forces, state, u, duration, stiff):
 def _step(engine, forces, state, u, h, stiff):
     """One step from `state.start`, where accelerations have been found; of order four, or two if stiff.
 
-    The Rosenbrock method is k1 = f(y) + g h J k1, k2 = f(y + h k1) - 2 k1 + g h J k2, and the step h (3 k1 + k2) / 2. It has
-    order two with any J; here J is how added torques slow joints down, -M^-1 D.
+    The Rosenbrock method is k1 = f(y) + g h J k1, k2 = f(y + h k1) - 2 k1 + g h J k2, and the step is h (3 k1 + k2) / 2.
+    It has order two with any J; here J is how added torques slow joints down, -M^-1 D.
     """
     q, v, rates, start = state.q, state.v, state.rates, state.start
     n = len(q)
@@ -66,21 +66,20 @@ def _step(engine, forces, state, u, h, stiff):
             if not accelerate(engine, forces, state, u, GAMMA * h if stiff else 0.0, rates[0, n : 2 * n], factor):
                 return False
         _rate(state, u, rates[stage])
-    for i in range(2 * n + 2):
-        if not stiff:
-            total = (rates[0, i] + 2.0 * rates[1, i] + 2.0 * rates[2, i] + rates[3, i]) / 6.0
-        elif n <= i < 2 * n:
-            total = 1.5 * rates[0, i] + 0.5 * rates[1, i]
-        else:
-            total = 0.5 * rates[0, i] + 0.5 * rates[1, i]  # J has no such rows: k2 is what was found, less 2 k1
-        end = start[i] + h * total
-        if i < n:
-            q[i] = end
-        elif i < 2 * n:
-            v[i - n] = end
-        else:
-            state.work[i - 2 * n] = end
+    for i in range(n):
+        q[i] = start[i] + h * _mean(rates, i, stiff, 0.5)
+        v[i] = start[n + i] + h * _mean(rates, n + i, stiff, 1.5)
+    for i in range(2):
+        state.work[i] = start[2 * n + i] + h * _mean(rates, 2 * n + i, stiff, 0.5)
     return True
+
+
+@inner
+def _mean(rates, i, stiff, first):
+    """The rate of a whole step. J has no rows for q and work: there k2 is what was found in stage 2, less 2 k1."""
+    if stiff:
+        return first * rates[0, i] + 0.5 * rates[1, i]
+    return (rates[0, i] + 2.0 * rates[1, i] + 2.0 * rates[2, i] + rates[3, i]) / 6.0
 
 
 @inner
@@ -127,8 +126,7 @@ def _slack(forces, state):
 def _step_to_rest(engine, forces, state, u, longest, stiff):
     """Step [s] after which the first slipping element rests, and the state there; negative where that fails.
 
-    Those that have just broken away rest at the beginning: first a step is looked for after which all still slip. Then the
-    bracket is closed by false position, with the Illinois rule.
+    Those that have just broken away rest at the beginning: first a step is looked for after which all still slip.
     """
     high, at_high = longest, _slack(forces, state)
     low, at_low = longest, at_high
@@ -140,6 +138,12 @@ def _step_to_rest(engine, forces, state, u, longest, stiff):
         at_low = _slack(forces, state)
         if at_low >= 0.0:
             break
+    return _close(engine, forces, state, u, longest, stiff, low, at_low, high, at_high)
+
+
+@inner
+def _close(engine, forces, state, u, longest, stiff, low, at_low, high, at_high):
+    """Close a bracket of the step to rest by false position, with the Illinois rule."""
     side = 0
     for _ in range(40):
         if at_low <= 0.0 or high - low < 1e-15 * longest:

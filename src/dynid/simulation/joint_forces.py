@@ -1,7 +1,7 @@
 """What joints add to the rigid bodies of a simulated robot: motor inertia, friction, springs, offsets.
 
-The terms of a model and their parameters become matrices and *dry elements*. A dry element is Coulomb friction along one
-direction of the velocities, w = d . v: a joint's own, or a coupling's. Its torque is
+The terms of a model and their parameters become matrices and *dry elements*. A dry element is Coulomb friction along
+one direction of the velocities, w = d . v: a joint's own, or a coupling's. Its torque is
 
 * level(w) sign(w) while it slips, and whatever holds it while it sticks, up to the breakaway level (the discontinuous
   form); or
@@ -26,7 +26,7 @@ from dynid.robot.robot import Robot
 
 @dataclass(frozen=True, eq=False)
 class JointForces:
-    """Torques `inertia a + viscous v + stiffness q + offset + D' friction(D v)`, with one row of D for each dry element.
+    """Torques `inertia a + viscous v + stiffness q + offset + D' friction(D v)`, with a row of D for each dry element.
 
     Attributes:
         inertia: Motor inertia and couplings [kg m^2], shape (nv, nv).
@@ -65,8 +65,9 @@ class JointForces:
             raise ShapeError("parameters", f"({len(model.names)},)", np.shape(parameters))
         n = model.robot.nv
         values = dict(zip(model.names, np.asarray(parameters, dtype=float).tolist(), strict=True))
+        square, none = np.zeros((n, n)), np.zeros(0)
         forces = JointForces(
-            *np.zeros((3, n, n)), np.zeros(n), np.zeros((0, n)), *np.zeros((2, 0, 2)), *np.zeros((2, 0))
+            square, square, square, np.zeros(n), np.zeros((0, n)), np.zeros((0, 2)), np.zeros((0, 2)), none, none
         )
         for term in model.terms:
             forces = _with_term(forces, term, model.robot, values)

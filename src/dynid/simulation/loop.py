@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.simulation.engine import compiled, inner, mass_and_bias
 from dynid.simulation.acceleration import along, settle
+from dynid.simulation.engine import compiled, inner, mass_and_bias
 from dynid.simulation.integrator import advance
 
 PD, PD_GRAVITY, COMPUTED_TORQUE = 0, 1, 2
@@ -60,6 +60,12 @@ class Track(NamedTuple):
     torque: Array
     mode: Array
     work: Array
+
+    @staticmethod
+    def of(samples: int, joints: int, elements: int) -> Track:
+        """Room for so many samples."""
+        q, v, a, torque = np.zeros((4, samples, joints))
+        return Track(q, v, a, torque, np.zeros((samples, elements)), np.zeros((samples, 2)))
 
 
 @compiled
@@ -119,19 +125,26 @@ def _command(nominal, forces, law, reference, tick, state, M, c, u):
             u[j] += c[j]
     elif law.kind == COMPUTED_TORQUE:
         mass_and_bias(nominal, q, v, M, c)
-        for i in range(n):
-            c[i] += forces.offset[i]
-            for j in range(n):
-                c[i] += (M[i, j] + forces.inertia[i, j]) * (u[j] + wanted[2, j])
-                c[i] += forces.viscous[i, j] * wanted[1, j] + forces.stiffness[i, j] * wanted[0, j]
-        for i in range(n):
-            u[i] = c[i]
-        for k in range(len(forces.kinetic)):
-            w = along(forces.direction[k], wanted[1])
-            if w != 0.0:
-                f = forces.kinetic[k, 0] if w > 0.0 else -forces.kinetic[k, 1]
-                for i in range(n):
-                    u[i] += forces.direction[k, i] * f
+        _linearise(forces, wanted, M, c, u)
+
+
+@inner
+def _linearise(forces, wanted, M, c, u):
+    """From corrections of accelerations u to the torques that they take, as the controller knows the robot."""
+    n = len(u)
+    for i in range(n):
+        c[i] += forces.offset[i]
+        for j in range(n):
+            c[i] += (M[i, j] + forces.inertia[i, j]) * (u[j] + wanted[2, j])
+            c[i] += forces.viscous[i, j] * wanted[1, j] + forces.stiffness[i, j] * wanted[0, j]
+    for i in range(n):
+        u[i] = c[i]
+    for k in range(len(forces.kinetic)):
+        w = along(forces.direction[k], wanted[1])
+        if w != 0.0:
+            f = forces.kinetic[k, 0] if w > 0.0 else -forces.kinetic[k, 1]
+            for i in range(n):
+                u[i] += forces.direction[k, i] * f
 
 
 @inner

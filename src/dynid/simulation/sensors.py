@@ -1,8 +1,8 @@
 """What a log shows of a simulated run: encoders, current sensors, and time stamps with all their faults.
 
-Sensors act on a finished run, so one run can be measured as often as an estimator wants. Everything random comes from two
-seeds: that of the log (noise, jitter, dropped samples), and that of the specimen, which keeps its torque constants from
-log to log.
+Sensors act on a finished run, so one run can be measured as often as an estimator wants. Everything random comes from
+two seeds: that of the log (noise, jitter, dropped samples), and that of the specimen, which keeps its torque constants
+from log to log.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Sensors:
                 raise InvalidRequestError(f"the sensors' {what} must be zero or positive, not {value}")
         if self.jitter > 0.2 or self.dropped > MOST_DROPPED:
             raise InvalidRequestError(
-                f"a jitter of {self.jitter:g} periods or {self.dropped:.0%} dropped samples leave no log; at most 0.2 and "
-                f"{MOST_DROPPED:.0%}"
+                f"a jitter of {self.jitter:g} periods or {self.dropped:.0%} dropped samples leave no log; at most 0.2 "
+                f"and {MOST_DROPPED:.0%}"
             )
         if self.signal_to_noise is not None and np.any(self.noise):
             raise InvalidRequestError("give the noise or the signal-to-noise ratio of the sensors, not both")

@@ -1,8 +1,8 @@
 """Validation by simulation: would the identified robot have moved as the real one did?
 
-The identified model is simulated in closed loop on the reference that the real robot followed, and positions are compared.
-This asks more of a model than torques along measured motion do, for errors add up; and less, for a stiff controller hides
-them.
+The identified model is simulated in closed loop on the reference that the real robot followed, and positions are
+compared. This asks more of a model than torques along measured motion do, for errors add up; and less, for a stiff
+controller hides them.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def compare_positions(
     inside = (time >= run.time[0]) & (time <= run.time[-1])
     if np.count_nonzero(inside) < 2:
         raise InvalidRequestError(
-            f"the measured times, {time[0]:.4g} s to {time[-1]:.4g} s, are not those of the trajectory, which begins at 0 s and "
-            f"takes {trajectory.duration:.4g} s; cut the log so that both begin together"
+            f"the measured times, {time[0]:.4g} s to {time[-1]:.4g} s, are not those of the trajectory, which begins at "
+            f"0 s and takes {trajectory.duration:.4g} s; cut the log so that both begin together"
         )
     simulated = CubicHermiteSpline(run.time, run.q, run.v)(time[inside])
     wanted, _, _ = trajectory.states(time[inside])
