@@ -3,8 +3,7 @@
 The cases, the trajectory (Tables 4.1 and 4.2) and the noise (equations 4.7 to 4.9) are those of "Dynamic
 identification of the UR5" (master's thesis), which could only identify the two halves of the arm, each as if the other
 were not there. The robot is `builtin:ur5`; where the thesis prints motor inertias of 1.87e-8 kg m^2, which are not
-credible, it has 1.87e-5. The trajectory starts in motion, so the robot comes to it in a lead-in of three seconds that is
-not logged.
+credible, it has 1.87e-5. The trajectory starts in motion; the robot comes to it in three seconds that are not logged.
 
 Run it: python benchmarks/seed_002.py
 """

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.simulation.engine import inner, mass_and_bias
+from dynid.simulation.compilation import inner
+from dynid.simulation.engine import mass_and_bias
 from dynid.simulation.joint_forces import JointForces
 
 AT_REST = 1e-11
@@ -202,12 +203,7 @@ def _level(forces, k, w, sign):
 @inner
 def _stick(forces, state, count):
     """Hold the elements that stick: torques f with D (a - M^-1 D' f) = 0."""
-    held = np.empty(count, np.int64)
-    i = 0
-    for k in range(len(state.mode)):
-        if state.mode[k] == 0.0 and forces.smoothing[k] == 0.0:
-            held[i] = k
-            i += 1
+    held = _held(forces, state, count)
     f, A = np.zeros(count), np.zeros((count, count))
     largest = 0.0
     for i in range(count):
@@ -228,6 +224,23 @@ def _stick(forces, state, count):
         for k in range(len(state.a)):
             state.a[k] -= state.X[i, k] * f[i]
             state.added[k] += forces.direction[held[i], k] * f[i]
+    for i in range(count):  # what rounding leaves would let a resting joint creep
+        d = forces.direction[held[i]]
+        rest = along(d, state.a) / along(d, d)
+        for k in range(len(d)):
+            state.a[k] -= d[k] * rest
+
+
+@inner
+def _held(forces, state, count):
+    """Indices of the elements that stick."""
+    held = np.empty(count, np.int64)
+    i = 0
+    for k in range(len(state.mode)):
+        if state.mode[k] == 0.0 and forces.smoothing[k] == 0.0:
+            held[i] = k
+            i += 1
+    return held
 
 
 @inner

@@ -7,7 +7,7 @@ same numbers.
 
 from __future__ import annotations
 
-import os
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,30 +16,8 @@ import mujoco
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.model.kernel import NO_COMPILE
+from dynid.simulation.compilation import IS_COMPILED, compiled, inner
 from dynid.simulation.plant import Plant
-
-IS_COMPILED = not os.environ.get(NO_COMPILE)
-"""Whether loops are compiled."""
-
-
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function with Numba, unless compilation is switched off."""
-    return _compiled(function, is_inner=False)
-
-
-def inner(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function that only compiled ones call: it needs no way in from Python, which takes long to make."""
-    return _compiled(function, is_inner=True)
-
-
-def _compiled(function: Callable[..., Any], *, is_inner: bool) -> Callable[..., Any]:
-    if not IS_COMPILED:
-        return function
-    from numba import njit
-
-    options: dict[str, Any] = {"no_cpython_wrapper": is_inner, "no_cfunc_wrapper": True}
-    return njit(cache=True, nogil=True, error_model="numpy", **options)(function)
 
 
 class Engine(NamedTuple):
@@ -76,7 +54,7 @@ class Engine(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """An engine with the MuJoCo objects that its addresses point into; keep it while the engine is used."""
+    """An engine with the MuJoCo objects that its addresses point into."""
 
     engine: Engine
     model: Any
@@ -103,13 +81,13 @@ def start(plant: Plant) -> Instance:
         ratio=plant.ratios,
         offset=plant.offsets,
     )
-    if not IS_COMPILED:
-        _IN_PYTHON[int(pointers[1])] = (model, data, bias)
+    _ALIVE[int(pointers[1])] = (model, data, weakref.ref(bias))
+    weakref.finalize(bias, _ALIVE.pop, int(pointers[1]))
     return Instance(engine, model, data)
 
 
-_IN_PYTHON: dict[int, tuple[Any, Any, Array]] = {}
-"""Without compilation: the MuJoCo objects of each engine, by the address of its data."""
+_ALIVE: dict[int, tuple[Any, Any, Callable[[], Array | None]]] = {}
+"""The MuJoCo objects of each engine, by the address of its data, for as long as the engine's `bias` lives."""
 
 
 def _addresses() -> np.ndarray:
@@ -121,7 +99,9 @@ def _addresses() -> np.ndarray:
 
 
 def _from_python(_functions: np.ndarray, pointers: np.ndarray) -> None:
-    model, data, bias = _IN_PYTHON[int(pointers[1])]
+    model, data, result = _ALIVE[int(pointers[1])]
+    bias = result()
+    assert bias is not None
     mujoco.mj_kinematics(model, data)
     mujoco.mj_comPos(model, data)
     mujoco.mj_makeM(model, data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,6 +23,8 @@ from dynid.simulation.references import Trajectory
 if TYPE_CHECKING:
     from dynid.simulation.engine import Instance
     from dynid.simulation.loop import Law, Track
+
+logger = logging.getLogger(__name__)
 
 SAME_PLACE = 1e-3
 """Largest distance [rad or m], and speed, by which a robot may start off its trajectory."""
@@ -176,14 +179,16 @@ def simulate(
     """
     from dynid.simulation import loop
     from dynid.simulation.acceleration import Forces, State
+    from dynid.simulation.compilation import is_cached
     from dynid.simulation.engine import start as start_engine
 
+    if not is_cached(loop.run):
+        logger.warning("compiling the simulation: this happens once and takes about half a minute")
+    nominal = nominal or SimulatedRobot.of(robot.model)
+    engine, known = start_engine(robot.plant), start_engine(nominal.plant)
     every = _every(controller.rate, log_rate)
     lead = round(lead_in * controller.rate)
     reference = _reference(robot.robot, trajectory, controller.rate, lead, start)
-    q = reference[0, 0]
-    nominal = nominal or SimulatedRobot.of(robot.model)
-    engine, known = start_engine(robot.plant), start_engine(nominal.plant)
     postures = reference[0, :: max(1, len(reference[0]) // 20)]
     (M, _), (_, rates) = _inertia(nominal, known, postures[:1]), _inertia(robot, engine, postures)
     law = _law(controller, robot.robot, reference, M)
@@ -192,7 +197,7 @@ def simulate(
     rows = -(-(ticks - lead) // every)
     n, elements = robot.robot.nv, len(robot.forces.direction)
     track = loop.Track.of(rows, n, elements)
-    state = State.at(q, np.zeros(n), robot.forces)
+    state = State.at(reference[0, 0], np.zeros(n), robot.forces)
     end, tick, joint = loop.run(
         engine.engine, Forces.of(robot.forces), state, known.engine, Forces.of(nominal.forces), law,
         np.ascontiguousarray(reference.transpose(1, 0, 2)),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from dynid.simulation.acceleration import AT_REST, accelerate, along, settle
-from dynid.simulation.engine import inner
+from dynid.simulation.compilation import inner
 
 MOST_EVENTS = 50
 """Events in one step after which it is finished as it is."""
@@ -50,7 +50,7 @@ def advance(engine, forces, state, u, duration, stiff):
 def _step(engine, forces, state, u, h, stiff):
     """One step from `state.start`, where accelerations have been found; of order four, or two if stiff.
 
-    The Rosenbrock method is k1 = f(y) + g h J k1, k2 = f(y + h k1) - 2 k1 + g h J k2, and the step is h (3 k1 + k2) / 2.
+    The Rosenbrock one is k1 = f(y) + g h J k1, k2 = f(y + h k1) - 2 k1 + g h J k2, and the step is h (3 k1 + k2) / 2.
     It has order two with any J; here J is how added torques slow joints down, -M^-1 D.
     """
     q, v, rates, start = state.q, state.v, state.rates, state.start

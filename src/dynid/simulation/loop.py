@@ -9,7 +9,8 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.simulation.acceleration import along, settle
-from dynid.simulation.engine import compiled, inner, mass_and_bias
+from dynid.simulation.compilation import compiled, inner
+from dynid.simulation.engine import mass_and_bias
 from dynid.simulation.integrator import advance
 
 PD, PD_GRAVITY, COMPUTED_TORQUE = 0, 1, 2

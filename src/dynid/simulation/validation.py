@@ -66,7 +66,7 @@ def compare_positions(
     inside = (time >= run.time[0]) & (time <= run.time[-1])
     if np.count_nonzero(inside) < 2:
         raise InvalidRequestError(
-            f"the measured times, {time[0]:.4g} s to {time[-1]:.4g} s, are not those of the trajectory, which begins at "
+            f"the measured times, {time[0]:.4g} s to {time[-1]:.4g} s, are not those of the trajectory: it begins at "
             f"0 s and takes {trajectory.duration:.4g} s; cut the log so that both begin together"
         )
     simulated = CubicHermiteSpline(run.time, run.q, run.v)(time[inside])
