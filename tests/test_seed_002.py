@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from benchmarks.seed_002 import CASES, Case, Outcome, exact_difference, halves, identify, identify_halves
+
 from dynid import DynamicModel, find_base_parameters
 
 A, B, C, D = CASES

@@ -225,9 +225,7 @@ def test_a_trajectory_that_starts_elsewhere_or_in_motion_needs_a_lead_in() -> No
     robot = SimulatedRobot.of(DynamicModel(UR5, [Armature()]))
     trajectory = gentle(UR5)
     here = trajectory.states(np.zeros(1))[0][0] + np.array([0, 0.2, 0, 0, 0, 0])
-    with pytest.raises(
-        DynidError, match=r"elsewhere than the robot: joint 'shoulder_lift_joint' at 0 instead of 0\.2"
-    ):
+    with pytest.raises(DynidError, match=r"elsewhere than the robot: joint 'shoulder_lift_joint' at 0 instead of 0\.2"):
         simulate(robot, trajectory, start=here)
     t = np.linspace(0, 1, 101)
     with pytest.raises(DynidError, match="starts in motion: joint 'shoulder_pan_joint' at 1 rad/s"):

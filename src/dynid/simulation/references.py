@@ -199,15 +199,16 @@ def check_limits(trajectory: Trajectory, robot: Robot, rate: float = 200.0) -> N
     q, v, a = trajectory.states(times)
     for joint in robot.independent_joints:
         limits, k = joint.limits, joint.v.start
-        checks = [
-            ("speed", np.abs(v[:, k]), limits.velocity),
-            ("acceleration", np.abs(a[:, k]), limits.acceleration),
-        ]
+        checks = []
         if limits.lower < limits.upper:
             checks += [("position", q[:, k], limits.upper), ("negative position", -q[:, k], -limits.lower)]
+        if limits.velocity > 0.0:
+            checks.append(("speed", np.abs(v[:, k]), limits.velocity))
+        if limits.acceleration > 0.0:
+            checks.append(("acceleration", np.abs(a[:, k]), limits.acceleration))
         for what, values, limit in checks:
             worst = int(np.argmax(values))
-            if values[worst] > limit + 1e-6 * max(1.0, abs(limit)) and (limit > 0.0 or "position" in what):
+            if values[worst] > limit + 1e-6 * max(1.0, abs(limit)):
                 raise InvalidRequestError(
                     f"the trajectory leaves the limits of joint '{joint.name}': at {times[worst]:.3g} s its {what} is "
                     f"{values[worst]:.4g}, and the limit is {limit:.4g}; use a smaller or slower one"
