@@ -224,6 +224,19 @@ def main() -> None:
             print("   " + "; ".join(finding.text for finding in blind.findings))
         print(f"{case.name} two halves            | {percent(identify_halves(case))}")
         print(f"  ({outcome.seconds:.1f} s for two simulations and the identification)")
+    print("\nlargest error of a joint, over that of its own log and over what the sensors state, of 20 specimens:")
+    for case in CASES[2:]:
+        ratios = np.array([_ratios(case, specimen) for specimen in range(20)])
+        within = (ratios < 1.5).sum(axis=0)
+        print(f"{case.name}: largest {ratios.max(axis=0).round(2)}; below 1.5 in {within} of 20")
+
+
+def _ratios(case: Case, specimen: int) -> tuple[float, float]:
+    """The largest error of a joint over that of its own log, and over the root mean square that the sensors state."""
+    outcome = identify(case, case.friction, specimen)
+    errors = np.array([joint.relative_error for joint in outcome.validation.joints.values()])
+    stated = np.hypot(SENSORS.torque_constant_error, 10.0 ** (-(SENSORS.signal_to_noise or np.inf) / 20.0))
+    return float((errors / outcome.floor).max()), float((errors / stated).max())
 
 
 if __name__ == "__main__":

@@ -51,9 +51,7 @@ def test_a_period_is_processed_without_ends() -> None:
     assert np.allclose(chunk.a[:, 0], -(w**2) * np.sin(w * t), atol=1e-2)
 
 
-@pytest.mark.parametrize(
-    ("period", "match"), [(20.0, "0 periods of 20 s"), (0.01, "eight samples"), (9.0, "1 periods")]
-)
+@pytest.mark.parametrize(("period", "match"), [(20.0, "0 periods of 20 s"), (0.01, "eight samples"), (9.0, "1 per")])
 def test_a_wrong_period_is_one_sentence(period: float, match: str) -> None:
     with pytest.raises(DynidError, match=match):
         averaged(recording(), period)

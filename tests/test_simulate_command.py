@@ -226,6 +226,14 @@ def test_a_wrong_key_of_an_experiment_is_named(tmp_path: Path, line: str, messag
     assert message in errors
 
 
+def test_the_simulation_of_the_documentation_is_one(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "simulation.md").read_text()
+    (tmp_path / "experiment.toml").write_text(page.partition("```toml\n")[2].partition("```")[0])
+    experiment = read_experiment(tmp_path / "experiment.toml", needs_logs=False)
+    assert experiment.simulation.sensors.signal_to_noise == 50
+    assert experiment.simulation.trajectory == str(tmp_path / "motion.csv")
+
+
 def test_validation_by_simulation_needs_to_know_what_was_followed(tmp_path: Path) -> None:
     trajectory = table(tmp_path / "t.csv")
     assert run("simulate", "builtin:two_link", "--trajectory", trajectory, "--out", tmp_path / "log.csv")[0] == 0
