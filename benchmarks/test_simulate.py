@@ -38,7 +38,7 @@ def plain_script() -> np.ndarray:
     model.dof_armature[:] = np.diag(ROBOT.forces.inertia)
     data, known = mujoco.MjData(model), mujoco.MjData(model)
     levels, viscous = ROBOT.forces.kinetic[:, 0], np.diag(ROBOT.forces.viscous)
-    q_wanted, v_wanted, _ = TRAJECTORY.states(np.arange(20_000) * 1e-3)
+    q_wanted, v_wanted, _ = TRAJECTORY.states(np.arange(20_000) / 1000.0)
     data.qpos[:] = q_wanted[0]
     M = np.zeros((6, 6))
     mujoco.mj_forward(model, data)

@@ -152,6 +152,22 @@ def test_dry_friction_holds_a_joint_exactly_until_it_breaks_away() -> None:
     assert run.torque[stuck - 2, 0] - gravity == pytest.approx(3.0, rel=0.02)  # 1.5 times the kinetic friction
 
 
+def test_coupled_drives_move_and_stick_together() -> None:
+    tx40 = load_robot("builtin:tx40")
+    model = DynamicModel(tx40, parse_terms(["viscous", "coulomb", "offset", "armature", "coupling"], tx40))
+    p = np.array(nominal_robot(model)[0].parameters)
+    sizes = {"fv": 1.0, "fs": 2.0, "off": 0.5, "Ia": 0.1, "Iam": 0.04, "fvm": 0.3, "fsm": 1.0}
+    for name, value in sizes.items():
+        p[[k for k, other in enumerate(model.names) if other.rstrip("0123456789") == name]] = value
+    robot = SimulatedRobot.of(model, p)
+    run = simulate(robot, gentle(tx40), Controller(ControlLaw.PD, bandwidth=3.0), nominal=robot)
+    assert run.rests[:, 4:].any()
+    assert not run.rests[:, 4:].all()
+    assert (np.abs(model_torques(robot, run) - run.torque) * ~run.rests).max() < 1e-9 * np.abs(run.torque).max()
+    held = (run.v[:-1] == 0.0) & (run.v[1:] == 0.0)
+    assert np.abs(np.diff(run.q, axis=0)[held]).max() < 1e-9
+
+
 def test_smooth_friction_is_the_hyperbolic_tangent() -> None:
     robot = SimulatedRobot.of(DynamicModel(UR5, [Coulomb(), Armature()]), smoothing=0.1)
     run = simulate(robot, gentle(UR5), log_rate=100.0)

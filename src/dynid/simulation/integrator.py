@@ -34,7 +34,7 @@ def advance(engine, forces, state, u, duration, stiff):
         _remember(state)
         if not _step(engine, forces, state, u, left, stiff):
             return False
-        if event == MOST_EVENTS or _slack(forces, state) >= 0.0:
+        if event == MOST_EVENTS or _slack(forces, state) > -0.1 * AT_REST:
             return True
         step = _step_to_rest(engine, forces, state, u, left, stiff)
         if step < 0.0:
