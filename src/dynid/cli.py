@@ -188,6 +188,94 @@ def repair(
 
 
 @app.command()
+def simulate(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="ROBOT", help="A robot, as for inspect, or an experiment (.toml), whose [simulation] says the rest."
+        ),
+    ],
+    trajectory: Annotated[
+        Path | None,
+        typer.Option(help="What to follow: a table with the columns t, q_JOINT and perhaps v_JOINT, a_JOINT."),
+    ] = None,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", help="The log to write: .csv, .parquet or .npz; an experiment and the truth go beside it."
+        ),
+    ] = Path("simulated.csv"),
+    terms: Annotated[
+        list[str],
+        typer.Option(help="What joints add, as for inspect; what the robot's file gives values for, if left out."),
+    ] = [],  # noqa: B006
+    parameter: Annotated[
+        list[str], typer.Option("--set", help="True parameters that differ from the file's: fs1=3,fv*=0.5,m6=1.2.")
+    ] = [],  # noqa: B006
+    payload: Annotated[
+        str, typer.Option(help="Mass [kg] on the last link, and its centre [m]: 2.5 or 2.5,0,0,0.1.")
+    ] = "",
+    smoothing: Annotated[
+        float | None, typer.Option(help="Coulomb friction as tanh(v / SMOOTHING) [rad/s]; 0, as sign(v).")
+    ] = None,
+    controller: Annotated[str, typer.Option(help="pd, pd_gravity or computed_torque.")] = "",
+    bandwidth: Annotated[float | None, typer.Option(help="Of the controller [Hz].")] = None,
+    rate: Annotated[float | None, typer.Option(help="Of the controller [Hz]; 1000 if left out.")] = None,
+    log_rate: Annotated[float | None, typer.Option(help="Of the log [Hz]; the controller's if left out.")] = None,
+    periods: Annotated[int | None, typer.Option(min=1, help="How many times to follow the trajectory.")] = None,
+    lead_in: Annotated[
+        float | None, typer.Option(help="Seconds to come from rest to the trajectory's beginning; not logged.")
+    ] = None,
+    noise: Annotated[
+        float | None, typer.Option(help="Standard deviation of white noise on torques [N m, or A].")
+    ] = None,
+    encoder: Annotated[float | None, typer.Option(help="Step of the encoders [rad or m].")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Let a simulated robot follow a trajectory under a controller, and log it as a real one would be."""
+    with _errors(), _steps() as step:
+        step("Loading")
+        from dynid.simulated_experiment import (
+            check_outputs,
+            experiment_of,
+            save_simulation,
+            simulate_experiment,
+            simulation_data,
+        )
+
+        numbers = _numbers("--payload", payload)
+        if len(numbers) not in (0, 1, 4):
+            raise InvalidRequestError(f"--payload takes MASS or MASS,X,Y,Z, not {len(numbers)} numbers")
+        settings = {
+            "trajectory": None if trajectory is None else str(trajectory),
+            "parameters": _values("--set", *parameter),
+            "payload": {"mass": numbers[0], "com": tuple(numbers[1:]) or (0.0, 0.0, 0.0)} if numbers else None,
+            "smoothing": smoothing,
+            "controller": controller or None,
+            "bandwidth": bandwidth,
+            "rate": rate,
+            "log_rate": log_rate,
+            "periods": periods,
+            "lead_in": lead_in,
+            "seed": seed,
+            "sensors": {"noise": noise, "encoder": encoder},
+        }
+        experiment = experiment_of(source, _words(*terms), settings)
+        check_outputs(out, overwrite=force)
+        found = simulate_experiment(experiment, step)
+        save_simulation(found, out, overwrite=force)
+        data = simulation_data(found, out)
+    if json_output:
+        typer.echo(json.dumps(data, indent=2, allow_nan=False))
+    else:
+        from dynid.terminal import show_simulation
+
+        show_simulation(data)
+
+
+@app.command()
 def identify(
     experiment: Annotated[Path, typer.Argument(metavar="EXPERIMENT", help="The experiment file (.toml).")],
     out: Annotated[Path | None, typer.Option("--out", help="Folder to save the result as.")] = None,
@@ -230,6 +318,13 @@ def validate(
             metavar="LOG...", help="Experiment files, which stand for their logs, or logs like the result's."
         ),
     ],
+    simulated: Annotated[
+        bool,
+        typer.Option(
+            "--simulate",
+            help="Also simulate the result in closed loop, as [simulation] of the experiments says: compare positions.",
+        ),
+    ] = False,
     json_output: JsonOption = False,
 ) -> None:
     """Predict torques that were not used, and compare."""
@@ -241,6 +336,11 @@ def validate(
             loaded = load_result(result)
             step("Predicting")
             data = validate_result(loaded, logs)
+            if simulated:
+                step("Simulating")
+                from dynid.simulated_validation import simulate_result
+
+                data["simulation"] = simulate_result(loaded, logs)
     if json_output:
         typer.echo(json.dumps(data, indent=2, allow_nan=False))
     else:
@@ -309,6 +409,15 @@ def _assignments(option: str, *texts: str) -> dict[str, float | None]:
             raise InvalidRequestError(f"{option}: '{name.strip()}' has two values; give one")
         values[name.strip()] = value
     return values
+
+
+def _values(option: str, *texts: str) -> dict[str, float]:
+    """NAME=VALUE, separated by commas."""
+    found = _assignments(option, *texts)
+    bare = next((name for name, value in found.items() if value is None), None)
+    if bare is not None:
+        raise InvalidRequestError(f"{option}: '{bare}' has no value; write {bare}=VALUE")
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _numbers(option: str, text: str) -> list[float]:

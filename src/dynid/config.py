@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints, ValidationError, model_validator
 
-from dynid.errors import FileProblemError, UnknownNameError
+from dynid.errors import FileProblemError, InvalidRequestError, UnknownNameError
 from dynid.toml_files import line_of, parse_toml, read_toml_text
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e30, le=1e30)]
@@ -99,6 +99,7 @@ class ProcessingTable(_Table):
     window: Count = 11
     degree: Count = 3
     trim: Annotated[int, Field(strict=True, ge=0)] = 0
+    period: Positive | None = None
     decimate: tuple[Count, ...] = ()
     rate: Positive | None = None
     velocity_threshold: tuple[NotNegative, ...] | NotNegative | None = None
@@ -150,6 +151,50 @@ class PhysicalTable(_Table):
         return self
 
 
+class PayloadTable(_Table):
+    """`[simulation.payload]`: a body welded to the link that a joint moves, in the frame of that joint."""
+
+    mass: Positive
+    com: tuple[Number, Number, Number] = (0.0, 0.0, 0.0)
+    inertia: tuple[Number, Number, Number, Number, Number, Number] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    joint: Name | None = None
+
+
+class SensorTable(_Table):
+    """`[simulation.sensors]`: how a simulated run is measured."""
+
+    encoder: NotNegative = 0.0
+    noise: tuple[NotNegative, ...] | NotNegative = 0.0
+    signal_to_noise: Number | None = None
+    torque_constant_error: NotNegative = 0.0
+    delay: NotNegative = 0.0
+    jitter: NotNegative = 0.0
+    dropped: NotNegative = 0.0
+    saturation: Positive | None = None
+
+
+class SimulationTable(_Table):
+    """`[simulation]`: the simulated robot, what it follows, its controller and its sensors."""
+
+    trajectory: Name | None = None
+    periods: Count = 1
+    controller: Literal["pd", "pd_gravity", "computed_torque"] = "computed_torque"
+    bandwidth: tuple[Positive, ...] | Positive = 10.0
+    damping: Positive = 1.0
+    rate: Positive = 1000.0
+    log_rate: Positive | None = None
+    saturates: bool = True
+    start: tuple[Number, ...] | None = None
+    lead_in: NotNegative = 0.0
+    parameters: dict[str, Number] = {}
+    smoothing: NotNegative = 0.0
+    stribeck: tuple[Number, Positive] | None = None
+    payload: PayloadTable | None = None
+    sensors: SensorTable = SensorTable()
+    seed: Annotated[int, Field(strict=True, ge=0)] = 0
+    specimen: Annotated[int, Field(strict=True, ge=0)] = 0
+
+
 class Experiment(_Table):
     """An experiment: the robot, what its joints add, its drives, logs, processing and estimation."""
 
@@ -159,10 +204,11 @@ class Experiment(_Table):
     terms: tuple[Name, ...] = ()
     known: dict[str, Number] = {}
     drive: DriveTable = DriveTable()
-    log: tuple[LogTable, ...] = Field(min_length=1)
+    log: tuple[LogTable, ...] = ()
     processing: ProcessingTable = ProcessingTable()
     estimation: EstimationTable = EstimationTable()
     physical: PhysicalTable = PhysicalTable()
+    simulation: SimulationTable = SimulationTable()
 
     @model_validator(mode="after")
     def _counts_logs_once(self) -> Experiment:
@@ -184,18 +230,41 @@ def read_experiment(path: Path, relative_to: Path | None = None, *, needs_logs: 
     Args:
         path: The file.
         relative_to: Folder that paths in it are relative to; its own when None.
-        needs_logs: Whether environment variables in the paths of logs must be set.
+        needs_logs: Whether there must be logs, and environment variables in their paths must be set.
 
     Raises:
         ExperimentError: If the file cannot be read, or a key is unknown, missing or wrong; names the line.
     """
     text = read_toml_text(path, ExperimentError)
     values = parse_toml(text, path, ExperimentError)
+    if needs_logs and not values.get("log", True):
+        raise ExperimentError(path, "the key 'log' holds no log")
+    if needs_logs and "log" not in values:
+        raise ExperimentError(path, "the key 'log' is missing")
     try:
         return Experiment.model_validate(_with_paths(values, path, text, relative_to or path.parent, needs_logs))
     except ValidationError as error:
         problem = error.errors()[0]
         raise ExperimentError(path, _in_words(error.errors()), line_of(text, _key(problem))) from error
+
+
+def checked_simulation(values: Mapping[str, Any]) -> SimulationTable:
+    """A `[simulation]` table of values that do not come from a file.
+
+    Raises:
+        InvalidRequestError: If one is none that its key can have.
+    """
+    try:
+        return SimulationTable.model_validate(values)
+    except ValidationError as error:
+        raise InvalidRequestError(f"simulation: {_in_words(error.errors())}") from error
+
+
+def is_experiment(path: Path) -> bool:
+    """Whether a file is an experiment; tables of robots are TOML files, too, but have no key 'robot'."""
+    return path.suffix.lower() == ".toml" and "robot" in parse_toml(
+        read_toml_text(path, ExperimentError), path, ExperimentError
+    )
 
 
 def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path, needs_logs: bool) -> dict[str, Any]:
@@ -217,6 +286,10 @@ def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path, nee
     if isinstance(physical, dict) and "reference" in physical:
         where = ("physical", "reference")
         values["physical"] = {**physical, "reference": whole(physical["reference"], where, keep="builtin:")}
+    simulation = values.get("simulation")
+    if isinstance(simulation, dict) and "trajectory" in simulation:
+        trajectory = whole(simulation["trajectory"], ("simulation", "trajectory"))
+        values["simulation"] = {**simulation, "trajectory": trajectory}
     logs = values.get("log")
     if isinstance(logs, list):
         values["log"] = [
@@ -244,6 +317,9 @@ _TABLES: dict[str, type[_Table]] = {
     "processing": ProcessingTable,
     "estimation": EstimationTable,
     "physical": PhysicalTable,
+    "simulation": SimulationTable,
+    "sensors": SensorTable,
+    "payload": PayloadTable,
 }
 
 

@@ -11,8 +11,9 @@ from dynid.config import Experiment, LogTable, QuantityTable
 from dynid.data.chunks import Chunk, split
 from dynid.data.drive import Drive
 from dynid.data.factors import Factors
+from dynid.data.periods import averaged, processed_period
 from dynid.data.processing import Processing, factors_of, processed
-from dynid.data.recording import Quantity, read_recording
+from dynid.data.recording import Quantity, Recording, read_recording
 from dynid.errors import InvalidRequestError
 from dynid.estimation import (
     Estimate,
@@ -29,6 +30,7 @@ from dynid.estimation.least_squares import NotIdentifiableError, merge_logs
 from dynid.feasibility.cone_program import SolverError
 from dynid.findings import Finding, Severity
 from dynid.identification_findings import findings_on_estimate, findings_on_samples
+from dynid.missing_friction import findings_on_friction, probed, without_probes
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.terms import parse_terms
@@ -86,6 +88,7 @@ def identify(
     findings: list[Finding] = list(base.findings())
     parts: list[Factors] = list(earlier)
     folds: list[Factors] = list(earlier)
+    with_probes, probes = probed(model), list[Factors]()
     samples = 0
     for k, log in enumerate(experiment.log, start=1):
         progress(f"Reading log {k} of {len(experiment.log)}")
@@ -93,7 +96,8 @@ def identify(
         findings += (*notes, *findings_on_samples(model, segments))
         samples += sum(map(len, segments))
         progress(f"Reducing log {k} of {len(experiment.log)}")
-        parts.append(factors_of(model, segments, processing).weighted(log.weight))
+        probes.append(factors_of(with_probes, segments, processing).weighted(log.weight))
+        parts.append(without_probes(probes[-1], model))
         if experiment.physical.weight == "cross-validation":
             folds += [factors_of(model, part, processing).weighted(log.weight) for part in split(segments, FOLDS)]
     progress("Estimating")
@@ -104,7 +108,7 @@ def identify(
     except NotIdentifiableError as error:
         noticed = next((f"{finding.subject}: {finding.text}" for finding in findings), "")
         raise NotIdentifiableError(error.names, error.rows, error.problem, noticed) from error
-    findings += findings_on_estimate(estimate, model.robot)
+    findings += (*findings_on_estimate(estimate, model.robot), *findings_on_friction(probes, base))
     physical = None
     if physics is not None:
         with single_threaded_blas():
@@ -171,6 +175,20 @@ def segments_of(experiment: Experiment, log: LogTable, robot: Robot) -> tuple[li
     if in_amperes != (experiment.drive.torque_constants is not None):
         wrong = "currents need drive.torque_constants" if in_amperes else "drive.torque_constants are for currents"
         raise InvalidRequestError(f"{wrong}: the unit of torque is '{log.torque.unit or 'N m'}' in {log.torque.file}")
+    recording = recording_of(log, robot)
+    processing, drive, notes = processing_of(experiment, robot), drive_of(experiment, robot), recording.findings
+    if experiment.processing.period is not None:
+        mean = averaged(recording, experiment.processing.period)
+        names = [joint.name for joint in robot.independent_joints]
+        notes = (*notes, *mean.findings(names, experiment.drive.torques, log.torque.unit or "N m"))
+        segments = processed_period(mean, drive, processing, experiment.drive.delay)
+    else:
+        segments = processed(recording, drive, processing, experiment.drive.delay)
+    return segments, tuple(_that_still_hold(notes, experiment))
+
+
+def recording_of(log: LogTable, robot: Robot) -> Recording:
+    """What was logged, as it was logged."""
     recording = read_recording(
         _quantity(log.position, "rad", robot.nv),
         _quantity(log.torque, "N m", robot.nv),
@@ -186,10 +204,7 @@ def segments_of(experiment: Experiment, log: LogTable, robot: Robot) -> tuple[li
             f"{log.position.file} has {recording.q.shape[1]} columns of positions, and '{robot.name}' has {robot.nv} "
             f"joints; name one column each for {joints}"
         )
-    segments = processed(
-        recording, drive_of(experiment, robot), processing_of(experiment, robot), experiment.drive.delay
-    )
-    return segments, tuple(_that_still_hold(recording.findings, experiment))
+    return recording
 
 
 def _that_still_hold(findings: Sequence[Finding], experiment: Experiment) -> Iterator[Finding]:
@@ -197,6 +212,8 @@ def _that_still_hold(findings: Sequence[Finding], experiment: Experiment) -> Ite
     for finding in findings:
         if finding.subject == "positions" and experiment.drive.positions == "motor":
             continue  # motors turn many times: what looks like degrees on their side is none
+        if finding.subject == "time" and experiment.processing.period is not None:
+            continue  # periods are averaged at even times
         if finding.subject == "time" and experiment.processing.resample is not None:
             text = finding.text.partition(" Resample")[0].partition("; resample")[0]
             yield Finding(
@@ -234,7 +251,7 @@ def _check_count(key: str, values: Sequence[float] | None, robot: Robot) -> None
 
 def processing_of(experiment: Experiment, robot: Robot) -> Processing:
     """The processing that an experiment states, with one velocity threshold for each joint."""
-    settings = experiment.processing.model_dump()
+    settings = experiment.processing.model_dump(exclude={"period"})
     threshold = settings.pop("velocity_threshold")
     if threshold is not None and not isinstance(threshold, tuple):
         threshold = (threshold,) * robot.nv

@@ -202,8 +202,45 @@ def show_validation(data: dict[str, Any]) -> None:
         )
         table.add_row(joint["name"], str(joint["rows"]), *numbers)
     output.print(table)
+    if "simulation" in data:
+        _show_positions(output, data["simulation"])
     _show_findings(output, data["findings"])
     output.print("\nNext: for programs: add --json", highlight=False)
+
+
+def _show_positions(output: Console, data: dict[str, Any]) -> None:
+    """Show how well the simulated result moves as the robot did."""
+    output.print("Simulated in closed loop on the same reference [rad or m]:", highlight=False, markup=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("joint", overflow="fold")
+    for name in ("from measured positions", "measured from reference"):
+        table.add_column(name, justify="right")
+    for joint in data["joints"]:
+        table.add_row(Text(joint["name"]), f"{joint['rms_position']:.3g}", f"{joint['rms_tracking']:.3g}")
+    output.print(table)
+
+
+def show_simulation(data: dict[str, Any]) -> None:
+    """Show what a simulated robot did; `data` is that of `simulated_experiment.simulation_data`."""
+    output = Console()
+    output.print(
+        f"{data['robot']}: {data['duration']:.4g} s, {data['samples']} samples; tracking error "
+        f"{data['rmse_tracking']:.3g} rad or m.",
+        highlight=False,
+        markup=False,
+    )
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("joint", overflow="fold")
+    for name in ("tracking error", "largest torque", "at rest"):
+        table.add_column(name, justify="right")
+    for joint in data["joints"]:
+        numbers = (f"{joint['rmse_tracking']:.3g}", f"{joint['largest_torque']:.4g}", f"{joint['rests']:.1%}")
+        table.add_row(Text(joint["name"]), *numbers)
+    output.print(table)
+    files = f"Wrote {data['log']}, {data['experiment']}, and the truth apart: {data['truth']}."
+    output.print(files, highlight=False, markup=False)
+    _show_findings(output, data["findings"])
+    output.print(f"\nNext: dynid identify {data['experiment']}", highlight=False, markup=False)
 
 
 def _show_findings(output: Console, findings: list[dict[str, str]]) -> None:
