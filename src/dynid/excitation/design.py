@@ -1,0 +1,238 @@
+"""The design of exciting trajectories: many starts, smooth criteria first, sharper ones then, within a time limit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.errors import InvalidRequestError
+from dynid.excitation.criteria import CRITERIA
+from dynid.excitation.interior_point import minimise
+from dynid.excitation.limits.limit import Check
+from dynid.excitation.problem import ExcitationProblem
+from dynid.excitation.starts import best_start, random_posture, scaled_into_limits
+from dynid.excitation.trajectories.family import Trajectory
+from dynid.model.adjoint import prepare
+from dynid.threads import parallel, single_threaded_blas
+
+POWERS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+"""Norms of eigenvalues that stand for their extremes, one after the other."""
+
+CANDIDATES = 30
+"""Random motions that each start is chosen from."""
+
+_ITERATIONS = 150
+"""Steps of the solver at each power."""
+
+_FINE = 1000.0
+"""Limits are checked at this many samples a second, at least."""
+
+_SHORTEST = 0.2
+"""Time limits [s] below this are refused: nothing could be found."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How a design stands.
+
+    Attributes:
+        starts: How many starts are done.
+        value: The criterion's best value so far; for the condition number its logarithm.
+        seconds: Time since the beginning [s].
+    """
+
+    starts: int
+    value: float
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """An exciting trajectory, and what it does.
+
+    Attributes:
+        problem: The problem that it solves.
+        trajectory: The motion.
+        value: The criterion at the samples of the experiment.
+        checks: What it reaches, against all limits, on a fine grid.
+        starts: How many starts it is the best of.
+        seconds: How long the design took [s].
+        history: The best values over time.
+    """
+
+    problem: ExcitationProblem
+    trajectory: Trajectory
+    value: float
+    checks: tuple[Check, ...]
+    starts: int
+    seconds: float
+    history: tuple[Progress, ...]
+
+    @property
+    def keeps_limits(self) -> bool:
+        """Whether all limits are kept."""
+        return all(check.is_kept for check in self.checks)
+
+
+def design(
+    problem: ExcitationProblem,
+    *,
+    time_limit: float = 20.0,
+    starts: int | None = None,
+    seed: int = 0,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Design:
+    """Find an exciting trajectory.
+
+    Rounds of starts run in threads. Half of each round begins at the best of random motions; the others, from the second
+    round on, begin at the best motion so far, disturbed. The same seed and number of rounds give the same motion.
+
+    Args:
+        problem: The problem.
+        time_limit: When to stop [s], with the best so far.
+        starts: How many starts at most; as many as there is time for when None.
+        seed: Seed of the random starts.
+        progress: Is told the best value after each start.
+
+    Raises:
+        InvalidRequestError: If the time limit is too short for anything.
+        NoMotionError: If the limits leave no room.
+    """
+    if time_limit < _SHORTEST:
+        raise InvalidRequestError(f"a time limit of {time_limit:g} s is too short; allow {_SHORTEST:g} s or more")
+    search = _Search(problem, time.monotonic(), time_limit, progress)
+    prepare()
+    with single_threaded_blas():
+        while not search.is_over and (starts is None or search.starts < starts):
+            search.round(seed, starts)
+        return search.result()
+
+
+class _Search:
+    """The best motion so far."""
+
+    def __init__(
+        self, problem: ExcitationProblem, begin: float, time_limit: float, progress: Callable[[Progress], None]
+    ) -> None:
+        self.problem = problem
+        self.begin = begin
+        self.time_limit = time_limit
+        self.progress = progress
+        self.starts = 0
+        self.rounds = 0
+        self.history: list[Progress] = []
+        self.best: tuple[float, Array] | None = None
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.begin
+
+    @property
+    def is_over(self) -> bool:
+        return self.seconds >= 0.95 * self.time_limit
+
+    def round(self, seed: int, at_most: int | None) -> None:
+        """Four starts, in threads; what they find depends on the rounds before, not on time."""
+        count = 4 if at_most is None else min(4, at_most - self.starts)
+        items = [(np.random.default_rng([seed, self.rounds, k]), self.rounds > 0 and k % 2 == 1) for k in range(count)]
+        found = parallel(lambda item: self._start(*item), items)
+        self.rounds += 1
+        for value, x in found:
+            self.starts += 1
+            if self.best is None or value < self.best[0]:
+                self.best = (value, x)
+        assert self.best is not None
+        self.history.append(Progress(self.starts, self.best[0], self.seconds))
+        self.progress(self.history[-1])
+
+    def _start(self, rng: np.random.Generator, near_best: bool) -> tuple[float, Array]:
+        if near_best and self.best is not None:
+            x = disturbed(self.problem, self.best[1], rng)
+            return refined(self.problem, x, POWERS[3:], lambda: self.is_over)
+        return refined(self.problem, best_start(self.problem, CANDIDATES, rng), POWERS, lambda: self.is_over)
+
+    def result(self) -> Design:
+        assert self.best is not None
+        x = within_limits(self.problem, self.best[1])
+        trajectory = self.problem.trajectory(x)
+        return Design(
+            self.problem,
+            trajectory,
+            self.problem.exact_value(trajectory),
+            tuple(self.problem.checks(trajectory, fine_times(self.problem, trajectory))),
+            self.starts,
+            self.seconds,
+            tuple(self.history),
+        )
+
+
+def refined(
+    problem: ExcitationProblem, x: Array, powers: tuple[float, ...], is_over: Callable[[], bool]
+) -> tuple[float, Array]:
+    """The best motion on the way from x, with its exact value: power after power, each from the last one's end."""
+    best = (problem.exact_value(problem.trajectory(x)), x)
+    hessian, barrier = None, 1e-2
+    if problem.criterion.smoothed(1.0) == problem.criterion:
+        powers = (np.inf,)
+    for power in powers:
+        final = 1e-6 if power == np.inf else max(1e-6, 1e-2 / power**2)
+        point = minimise(
+            problem.smoothed(power),
+            x,
+            hessian=hessian,
+            barrier=barrier,
+            final_barrier=final,
+            iterations=_ITERATIONS if np.isfinite(power) else 4 * _ITERATIONS,
+            should_stop=lambda value, x: is_over(),
+        )
+        x, hessian, barrier = point.x, point.hessian, point.barrier
+        best = min(best, (problem.exact_value(problem.trajectory(x)), x), key=lambda pair: pair[0])
+        if is_over():
+            break
+    return best
+
+
+def disturbed(problem: ExcitationProblem, x: Array, rng: np.random.Generator) -> Array:
+    """A motion near another, within all limits."""
+    inside = 0.9 * x + 0.1 * _centre(problem, x, rng)
+    if problem.smallest_slack(inside) <= 0.0:
+        inside = x
+    size = 10.0 ** rng.uniform(-1.5, -0.3)
+    direction = rng.normal(size=len(x)) * np.sqrt(np.mean(x**2)) * size
+    for _ in range(20):
+        if problem.smallest_slack(inside + direction) > 0.0:
+            return inside + direction
+        direction = 0.7 * direction
+    return x
+
+
+def _centre(problem: ExcitationProblem, x: Array, rng: np.random.Generator) -> Array:
+    """The motion's own mean posture, at rest."""
+    free = problem.grid.free
+    q = problem.motion(x).states[0].mean(axis=0)
+    rest = np.outer(free.family.rest(), q)
+    return free.reduce(rest)
+
+
+def within_limits(problem: ExcitationProblem, x: Array) -> Array:
+    """The motion, made smaller where it breaks a limit between the samples that the design looked at."""
+    trajectory = problem.trajectory(x)
+    times = fine_times(problem, trajectory)
+    if all(check.is_kept for check in problem.checks(trajectory, times)):
+        return x
+    centre = _centre(problem, x, np.random.default_rng(0))
+    for size in 1.0 - np.geomspace(1e-3, 0.5, 30):
+        smaller = centre + size * (x - centre)
+        if all(check.is_kept for check in problem.checks(problem.trajectory(smaller), times)):
+            return smaller
+    return x
+
+
+def fine_times(problem: ExcitationProblem, trajectory: Trajectory) -> Array:
+    """Times [s] over one cycle, finer than the design and the experiment look."""
+    rate = max(_FINE, 4.0 * problem.rate, 8.0 * len(problem.grid.times) / trajectory.family.cycle)
+    return np.linspace(0.0, trajectory.family.cycle / trajectory.speed, int(rate * trajectory.family.cycle) + 1)

@@ -1,0 +1,171 @@
+"""A solver that stays within limits at every step: an interior-point method with exact first derivatives.
+
+It minimises f(x) with all slacks s(x) > 0, along f(x) - mu * sum log s(x) for mu ever smaller. Second derivatives of the
+logarithms are known but for the curvature of s; that of f is learned from gradients (damped BFGS). Every iterate keeps
+the limits, so the best so far is always fit to be used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from dynid.arrays import Array
+
+_TO_THE_BOUNDARY = 0.99
+"""A step takes at most this part of any slack."""
+_DECREASE = 1e-4
+"""Part of the expected decrease that a step must bring."""
+_HALVINGS = 12
+"""Shorter steps than this many halvings are not tried."""
+
+
+class Slacks(Protocol):
+    """Slacks near x and their slopes: s(x + d) = values + slopes d."""
+
+    values: Array
+
+    def times(self, direction: Array) -> Array:
+        """Change of the slacks along a direction."""
+        ...
+
+    def transposed(self, weights: Array) -> Array:
+        """Sum of slopes, each with its weight."""
+        ...
+
+    def gram(self, weights: Array) -> Array:
+        """Sum of outer products of the slopes, each with its weight."""
+        ...
+
+
+class Problem(Protocol):
+    """What is solved."""
+
+    def objective(self, x: Array) -> tuple[float, Array]:
+        """f and its gradient."""
+        ...
+
+    def slacks(self, x: Array) -> Slacks:
+        """The slacks that matter near x."""
+        ...
+
+    def values(self, x: Array, like: Slacks) -> Array | None:
+        """The same slacks elsewhere; None where any slack at all is not positive."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Where the solver stands.
+
+    Attributes:
+        x: The variables.
+        value: f(x).
+        hessian: What is known of the second derivatives of f.
+        barrier: mu.
+        iterations: Number of steps so far.
+        is_converged: Whether no step improves any more.
+    """
+
+    x: Array
+    value: float
+    hessian: Array
+    barrier: float
+    iterations: int
+    is_converged: bool
+
+
+def minimise(
+    problem: Problem,
+    x: Array,
+    *,
+    hessian: Array | None = None,
+    barrier: float = 1e-2,
+    final_barrier: float = 1e-6,
+    iterations: int = 200,
+    tolerance: float = 1e-6,
+    should_stop: Callable[[float, Array], bool] = lambda value, x: False,
+) -> Point:
+    """Minimise f from a point within all limits.
+
+    Args:
+        problem: The problem.
+        x: Where to start, shape (n,); all slacks must be positive there.
+        hessian: First guess of the second derivatives of f, shape (n, n).
+        barrier: First mu.
+        final_barrier: Last mu.
+        iterations: Number of steps at most.
+        tolerance: It is done when the steps at the last mu improve f by less than this, relative to 1.
+        should_stop: Is told f and x after each step, and may end the search.
+    """
+    mu = barrier
+    B = np.eye(len(x)) if hessian is None else hessian
+    f, g = problem.objective(x)
+    near = problem.slacks(x)
+    count, stalled = 0, 0
+    while count < iterations:
+        count += 1
+        direction, expected = _direction(B, g, near, mu)
+        step = _line_search(problem, x, f, near, direction, expected, mu)
+        if step is not None:
+            new_x, new_f, new_g = step
+            B = _updated(B, new_x - x, new_g - g)
+            x, f, g, near = new_x, new_f, new_g, problem.slacks(new_x)
+            if should_stop(f, x):
+                return Point(x, f, B, mu, count, False)
+        stalled = 0 if step is not None and abs(expected) > 0.1 * mu + tolerance else stalled + 1
+        if stalled >= 1:
+            if mu <= final_barrier:
+                if stalled >= 3 or step is None:
+                    return Point(x, f, B, mu, count, True)
+            else:
+                mu, stalled = max(0.25 * mu, final_barrier), 0
+    return Point(x, f, B, mu, count, False)
+
+
+def _direction(B: Array, g: Array, near: Slacks, mu: float) -> tuple[Array, float]:
+    """The Newton step of the barrier function, and its slope along it."""
+    inverse = mu / near.values
+    slope = g - near.transposed(inverse)
+    H = B + near.gram(inverse / near.values)
+    shift = 0.0
+    while True:
+        try:
+            direction = -cho_solve(cho_factor(H + shift * np.eye(len(g)), check_finite=False), slope)
+            return direction, float(slope @ direction)
+        except LinAlgError:
+            shift = max(10.0 * shift, 1e-10 * float(np.trace(H)) / len(H))
+
+
+def _line_search(
+    problem: Problem, x: Array, f: float, near: Slacks, direction: Array, expected: float, mu: float
+) -> tuple[Array, float, Array] | None:
+    change = near.times(direction) / near.values
+    step = min(1.0, _TO_THE_BOUNDARY / max(float(-change.min(initial=0.0)), 1e-300))
+    for _ in range(_HALVINGS):
+        new_x = x + step * direction
+        values = problem.values(new_x, near)
+        if values is not None and (values > (1.0 - _TO_THE_BOUNDARY) * 0.5 * near.values).all():
+            new_f, new_g = problem.objective(new_x)
+            barrier = -mu * float(np.log(values / near.values).sum())
+            if new_f + barrier - f <= _DECREASE * step * expected:
+                return new_x, new_f, new_g
+        step *= 0.5
+    return None
+
+
+def _updated(B: Array, dx: Array, dg: Array) -> Array:
+    """The damped BFGS update (Powell), which stays positive definite."""
+    Bd = B @ dx
+    curvature, product = float(dx @ Bd), float(dx @ dg)
+    if curvature <= 0.0:
+        return B
+    if product < 0.2 * curvature:
+        part = 0.8 * curvature / (curvature - product)
+        dg = part * dg + (1.0 - part) * Bd
+        product = float(dx @ dg)
+    return B + np.outer(dg, dg) / product - np.outer(Bd, Bd) / curvature

@@ -1,0 +1,90 @@
+"""What all limits have in common: slacks that must stay positive, and their slopes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.excitation.motion import Motion
+from dynid.excitation.trajectories.family import Trajectory
+
+Range = tuple[float, float]
+"""Smallest and largest value."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A limit and what a trajectory reaches.
+
+    Attributes:
+        name: What is limited, such as "velocity of elbow_joint".
+        limit: Smallest and largest value allowed.
+        reached: Smallest and largest value reached.
+        unit: Unit of both.
+        symmetric: Whether only the size counts, as of a velocity.
+    """
+
+    name: str
+    limit: Range
+    reached: Range
+    unit: str
+    symmetric: bool = True
+
+    @staticmethod
+    def of_size(name: str, limit: float, values: Array, unit: str) -> Check:
+        """A limit on the size of values."""
+        return Check(name, (-limit, limit), (float(values.min()), float(values.max())), unit)
+
+    @property
+    def used(self) -> float:
+        """Which part of the room between the limits' middle and their ends is used; above 1 a limit is broken."""
+        middle, half = sum(self.limit) / 2, (self.limit[1] - self.limit[0]) / 2
+        return max(abs(value - middle) for value in self.reached) / half
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the limit is kept, but for rounding."""
+        return self.used <= 1.0 + 1e-9
+
+    def to_dict(self) -> dict[str, object]:
+        """Give the check as plain data for JSON: sizes as one number, ranges as two."""
+        limit, reached = (
+            (self.limit[1], max(map(abs, self.reached))) if self.symmetric else (list(self.limit), list(self.reached))
+        )
+        return {"name": self.name, "limit": limit, "reached": reached, "unit": self.unit, "kept": self.is_kept}
+
+
+class Limit(ABC):
+    """Something that a motion may not exceed, as slacks: 1 in the middle, 0 at the limit, negative beyond."""
+
+    @abstractmethod
+    def slacks(self, motion: Motion) -> Array:
+        """All slacks, shape (m,)."""
+
+    @abstractmethod
+    def slopes(self, motion: Motion, which: Array) -> Array:
+        """Slopes of some slacks over the free coefficients.
+
+        Args:
+            motion: The motion.
+            which: Indices of the slacks, shape (rows,).
+
+        Returns:
+            Array of shape (rows, free).
+        """
+
+    @abstractmethod
+    def checks(self, trajectory: Trajectory, times: Array) -> list[Check]:
+        """What a trajectory reaches at times [s], against the limits."""
+
+    @abstractmethod
+    def tightened(self, factor: float) -> Limit:
+        """The same limit with only a part of the room between its middle and its ends, for design."""
+
+
+def both_sides(values: Array) -> Array:
+    """Slacks below and above of values that must lie between -1 and 1; (...) to (2, ...)."""
+    return np.stack([1.0 - values, 1.0 + values])

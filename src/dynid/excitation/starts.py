@@ -1,0 +1,98 @@
+"""Where a design begins: random motions scaled into the limits, the best of many."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.errors import DynidError
+from dynid.excitation.limits.limit import Limit
+from dynid.excitation.problem import ExcitationProblem
+
+_TRIES = 300
+"""How many postures are tried before none is said to be within the limits."""
+_ROOM = 0.1
+"""Part of every limit that a start leaves free."""
+
+
+class NoMotionError(DynidError):
+    """No posture is within the limits."""
+
+
+def best_start(problem: ExcitationProblem, count: int, rng: np.random.Generator) -> Array:
+    """The best of random motions within all limits, as free coefficients, shape (free,)."""
+    starts = [random_start(problem, rng) for _ in range(count)]
+    smooth = problem.smoothed(2.0)
+    values = [
+        problem.information.value(smooth.criterion, *problem.motion(x).states, problem.weight) for x in starts
+    ]
+    return starts[int(np.argmin(values))]
+
+
+def random_start(problem: ExcitationProblem, rng: np.random.Generator) -> Array:
+    """A random motion within all limits, as free coefficients, shape (free,)."""
+    rest = random_posture(problem, rng)
+    return scaled_into_limits(problem, rest, rng.normal(size=len(rest)))
+
+
+def scaled_into_limits(problem: ExcitationProblem, inside: Array, direction: Array) -> Array:
+    """From a point inside along a direction, nearly to the first limit on the way."""
+    room = (1.0 - _ROOM) * problem.smallest_slack(inside)
+    low, high = 0.0, 1.0
+    while problem.smallest_slack(inside + high * direction) > _ROOM * room and high < 1e6:
+        low, high = high, 2.0 * high
+    for _ in range(12):
+        middle = 0.5 * (low + high)
+        if problem.smallest_slack(inside + middle * direction) > _ROOM * room:
+            low = middle
+        else:
+            high = middle
+    return inside + low * direction
+
+
+def random_posture(problem: ExcitationProblem, rng: np.random.Generator) -> Array:
+    """A robot at rest within all limits, as free coefficients, shape (free,).
+
+    Raises:
+        NoMotionError: If none is found; names the limit that is broken most often.
+    """
+    free, bounds = problem.grid.free, problem.bounds
+    nearest, why = -math.inf, np.zeros(0)
+    for _ in range(_TRIES):
+        half = np.minimum(bounds.half[0], math.pi)
+        position = bounds.middle[0] + rng.uniform(-0.6, 0.6, len(half)) * half
+        rest = np.outer(free.family.rest(), position)
+        x = np.concatenate(
+            [
+                _constant(part, rest[:, j] - free.fixed[:, j])
+                for j, part in enumerate(free.directions)
+            ]
+        )
+        slack = problem.smallest_slack(x)
+        if slack > 0.0:
+            return x
+        if slack > nearest:
+            nearest, why = slack, x
+    raise NoMotionError(_explanation(problem, why))
+
+
+def _constant(directions: Array, wanted: Array) -> Array:
+    """The free coefficients of one joint at rest; zero where its posture is given."""
+    found = np.linalg.lstsq(directions, wanted, rcond=None)[0]
+    return found if np.allclose(directions @ found, wanted) else np.zeros(directions.shape[1])
+
+
+def _explanation(problem: ExcitationProblem, x: Array) -> str:
+    def used(limits: Sequence[Limit]) -> list[tuple[float, str]]:
+        trajectory = problem.trajectory(x)
+        checks = [check for limit in limits for check in limit.checks(trajectory, np.zeros(1))]
+        return [(check.used, f"{check.name} ({check.reached[1]:.4g} {check.unit})") for check in checks]
+
+    worst = max(used([problem.bounds, *problem.limits]), default=(0.0, "the limits"))
+    return (
+        f"no posture was found in which the robot can rest within all limits; the nearest breaks the limit on {worst[1]}: "
+        "widen that limit, or state another start posture"
+    )
