@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -48,6 +49,13 @@ class Progress:
     starts: int
     value: float
     seconds: float
+
+    def in_words(self, criterion: str) -> str:
+        """One line for people who wait."""
+        best = (
+            f"condition number {math.exp(self.value):.4g}" if criterion == "condition" else f"{criterion} {self.value:.4g}"
+        )
+        return f"{best} after {self.starts} starts and {self.seconds:.0f} s"
 
 
 @dataclass(frozen=True, eq=False)
