@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.excitation.criteria import CRITERIA
 from dynid.excitation.interior_point import minimise
 from dynid.excitation.limits.limit import Check
 from dynid.excitation.problem import ExcitationProblem
-from dynid.excitation.starts import best_start, random_posture, scaled_into_limits
+from dynid.excitation.starts import best_start
 from dynid.excitation.trajectories.family import Trajectory
 from dynid.model.adjoint import prepare
-from dynid.threads import parallel, single_threaded_blas
+from dynid.threads import single_threaded_blas
 
 POWERS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 """Norms of eigenvalues that stand for their extremes, one after the other."""
@@ -32,8 +31,17 @@ _ITERATIONS = 150
 _FINE = 1000.0
 """Limits are checked at this many samples a second, at least."""
 
-_SHORTEST = 0.2
+SHORTEST = 0.5
 """Time limits [s] below this are refused: nothing could be found."""
+
+_TO_FINISH = 0.1
+"""Time [s] that is kept for checks at the end."""
+
+_LOOKED_AT = 1000
+"""Samples of the experiment at which motions are compared."""
+
+_RANDOM_FIRST = 4
+"""Number of starts that are all random."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +104,8 @@ def design(
 ) -> Design:
     """Find an exciting trajectory.
 
-    Rounds of starts run in threads. Half of each round begins at the best of random motions; the others, from the second
-    round on, begin at the best motion so far, disturbed. The same seed and number of rounds give the same motion.
+    The first starts begin at the best of random motions; later ones in turn there and at the best motion so far,
+    disturbed. The same seed and number of starts give the same motion.
 
     Args:
         problem: The problem.
@@ -110,79 +118,51 @@ def design(
         InvalidRequestError: If the time limit is too short for anything.
         NoMotionError: If the limits leave no room.
     """
-    if time_limit < _SHORTEST:
-        raise InvalidRequestError(f"a time limit of {time_limit:g} s is too short; allow {_SHORTEST:g} s or more")
-    search = _Search(problem, time.monotonic(), time_limit, progress)
+    if time_limit < SHORTEST:
+        raise InvalidRequestError(f"a time limit of {time_limit:g} s is too short; allow {SHORTEST:g} s or more")
+    begin = time.monotonic()
     prepare()
+
+    def is_over() -> bool:
+        return time.monotonic() - begin > 0.97 * time_limit - _TO_FINISH
+
+    best: tuple[float, Array] | None = None
+    history: list[Progress] = []
     with single_threaded_blas():
-        while not search.is_over and (starts is None or search.starts < starts):
-            search.round(seed, starts)
-        return search.result()
+        while best is None or not (is_over() or len(history) == starts):
+            value, x = _one_start(problem, np.random.default_rng([seed, len(history)]), best, len(history), is_over)
+            if best is None or value < best[0]:
+                best = (value, x)
+            history.append(Progress(len(history) + 1, best[0], time.monotonic() - begin))
+            progress(history[-1])
+        return finished(problem, best[1], history, begin)
 
 
-class _Search:
-    """The best motion so far."""
+def _one_start(
+    problem: ExcitationProblem,
+    rng: np.random.Generator,
+    best: tuple[float, Array] | None,
+    count: int,
+    is_over: Callable[[], bool],
+) -> tuple[float, Array]:
+    if best is not None and count >= _RANDOM_FIRST and count % 2:
+        return refined(problem, disturbed(problem, best[1], rng), POWERS[3:], is_over)
+    return refined(problem, best_start(problem, CANDIDATES, rng, is_over), POWERS, is_over)
 
-    def __init__(
-        self, problem: ExcitationProblem, begin: float, time_limit: float, progress: Callable[[Progress], None]
-    ) -> None:
-        self.problem = problem
-        self.begin = begin
-        self.time_limit = time_limit
-        self.progress = progress
-        self.starts = 0
-        self.rounds = 0
-        self.history: list[Progress] = []
-        self.best: tuple[float, Array] | None = None
 
-    @property
-    def seconds(self) -> float:
-        return time.monotonic() - self.begin
-
-    @property
-    def is_over(self) -> bool:
-        return self.seconds >= 0.95 * self.time_limit
-
-    def round(self, seed: int, at_most: int | None) -> None:
-        """Four starts, in threads; what they find depends on the rounds before, not on time."""
-        count = 4 if at_most is None else min(4, at_most - self.starts)
-        items = [(np.random.default_rng([seed, self.rounds, k]), self.rounds > 0 and k % 2 == 1) for k in range(count)]
-        found = parallel(lambda item: self._start(*item), items)
-        self.rounds += 1
-        for value, x in found:
-            self.starts += 1
-            if self.best is None or value < self.best[0]:
-                self.best = (value, x)
-        assert self.best is not None
-        self.history.append(Progress(self.starts, self.best[0], self.seconds))
-        self.progress(self.history[-1])
-
-    def _start(self, rng: np.random.Generator, near_best: bool) -> tuple[float, Array]:
-        if near_best and self.best is not None:
-            x = disturbed(self.problem, self.best[1], rng)
-            return refined(self.problem, x, POWERS[3:], lambda: self.is_over)
-        return refined(self.problem, best_start(self.problem, CANDIDATES, rng), POWERS, lambda: self.is_over)
-
-    def result(self) -> Design:
-        assert self.best is not None
-        x = within_limits(self.problem, self.best[1])
-        trajectory = self.problem.trajectory(x)
-        return Design(
-            self.problem,
-            trajectory,
-            self.problem.exact_value(trajectory),
-            tuple(self.problem.checks(trajectory, fine_times(self.problem, trajectory))),
-            self.starts,
-            self.seconds,
-            tuple(self.history),
-        )
+def finished(problem: ExcitationProblem, x: Array, history: Sequence[Progress], begin: float) -> Design:
+    """The design of free coefficients, with all that is to be said about it; it began at a time of the clock [s]."""
+    trajectory = problem.trajectory(within_limits(problem, x))
+    checks = tuple(problem.checks(trajectory, fine_times(problem, trajectory)))
+    value = problem.exact_value(trajectory)
+    return Design(problem, trajectory, value, checks, len(history), time.monotonic() - begin, tuple(history))
 
 
 def refined(
     problem: ExcitationProblem, x: Array, powers: tuple[float, ...], is_over: Callable[[], bool]
 ) -> tuple[float, Array]:
     """The best motion on the way from x, with its exact value: power after power, each from the last one's end."""
-    best = (problem.exact_value(problem.trajectory(x)), x)
+    best = (problem.exact_value(problem.trajectory(x), _LOOKED_AT), x)
     hessian, barrier = None, 1e-2
     if problem.criterion.smoothed(1.0) == problem.criterion:
         powers = (np.inf,)
@@ -198,7 +178,7 @@ def refined(
             should_stop=lambda value, x: is_over(),
         )
         x, hessian, barrier = point.x, point.hessian, point.barrier
-        best = min(best, (problem.exact_value(problem.trajectory(x)), x), key=lambda pair: pair[0])
+        best = min(best, (problem.exact_value(problem.trajectory(x), _LOOKED_AT), x), key=lambda pair: pair[0])
         if is_over():
             break
     return best
@@ -206,7 +186,7 @@ def refined(
 
 def disturbed(problem: ExcitationProblem, x: Array, rng: np.random.Generator) -> Array:
     """A motion near another, within all limits."""
-    inside = 0.9 * x + 0.1 * _centre(problem, x, rng)
+    inside = 0.9 * x + 0.1 * _centre(problem, x)
     if problem.smallest_slack(inside) <= 0.0:
         inside = x
     size = 10.0 ** rng.uniform(-1.5, -0.3)
@@ -218,7 +198,7 @@ def disturbed(problem: ExcitationProblem, x: Array, rng: np.random.Generator) ->
     return x
 
 
-def _centre(problem: ExcitationProblem, x: Array, rng: np.random.Generator) -> Array:
+def _centre(problem: ExcitationProblem, x: Array) -> Array:
     """The motion's own mean posture, at rest."""
     free = problem.grid.free
     q = problem.motion(x).states[0].mean(axis=0)
@@ -232,7 +212,7 @@ def within_limits(problem: ExcitationProblem, x: Array) -> Array:
     times = fine_times(problem, trajectory)
     if all(check.is_kept for check in problem.checks(trajectory, times)):
         return x
-    centre = _centre(problem, x, np.random.default_rng(0))
+    centre = _centre(problem, x)
     for size in 1.0 - np.geomspace(1e-3, 0.5, 30):
         smaller = centre + size * (x - centre)
         if all(check.is_kept for check in problem.checks(problem.trajectory(smaller), times)):
@@ -242,5 +222,5 @@ def within_limits(problem: ExcitationProblem, x: Array) -> Array:
 
 def fine_times(problem: ExcitationProblem, trajectory: Trajectory) -> Array:
     """Times [s] over one cycle, finer than the design and the experiment look."""
-    rate = max(_FINE, 4.0 * problem.rate, 8.0 * len(problem.grid.times) / trajectory.family.cycle)
+    rate = max(_FINE, problem.rate, 8.0 * len(problem.grid.times) / trajectory.family.cycle)
     return np.linspace(0.0, trajectory.family.cycle / trajectory.speed, int(rate * trajectory.family.cycle) + 1)

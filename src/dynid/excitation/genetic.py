@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.excitation.design import Design, Progress, fine_times, within_limits
+from dynid.excitation.design import Design, Progress, finished
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.starts import random_posture, random_start
 from dynid.model.adjoint import prepare
@@ -61,11 +61,7 @@ def design_genetic(
             costs = np.array([*costs[order[:_ELITE]], *(cost(x) for x in members[_ELITE:])])
             history.append(Progress(len(history) + 1, float(costs.min()), time.monotonic() - begin))
             progress(history[-1])
-        x = within_limits(problem, members[int(np.argmin(costs))])
-    trajectory = problem.trajectory(x)
-    checks = tuple(problem.checks(trajectory, fine_times(problem, trajectory)))
-    seconds = time.monotonic() - begin
-    return Design(problem, trajectory, problem.exact_value(trajectory), checks, len(history), seconds, tuple(history))
+        return finished(problem, members[int(np.argmin(costs))], history, begin)
 
 
 def _tournament(costs: Array, rng: np.random.Generator) -> int:

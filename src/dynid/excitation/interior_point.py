@@ -33,28 +33,36 @@ class Slacks(Protocol):
         """Change of the slacks along a direction."""
         ...
 
-    def transposed(self, weights: Array) -> Array:
-        """Sum of slopes, each with its weight."""
+    def barrier_slope(self, weight: float) -> Array:
+        """Gradient of `-weight * sum log s`."""
         ...
 
-    def gram(self, weights: Array) -> Array:
-        """Sum of outer products of the slopes, each with its weight."""
+    def barrier_curvature(self, weight: float) -> Array:
+        """Second derivatives of `-weight * sum log s`, positive semidefinite; curvature of s may be left out."""
+        ...
+
+
+class Evaluation(Protocol):
+    """A problem at one x; each part is computed when it is first asked for."""
+
+    def objective(self) -> tuple[float, Array]:
+        """f and its gradient."""
+        ...
+
+    def slacks(self) -> Slacks:
+        """The slacks that matter near x."""
+        ...
+
+    def values(self, like: Slacks) -> Array | None:
+        """The slacks that matter elsewhere; None where any slack at all is not positive."""
         ...
 
 
 class Problem(Protocol):
     """What is solved."""
 
-    def objective(self, x: Array) -> tuple[float, Array]:
-        """f and its gradient."""
-        ...
-
-    def slacks(self, x: Array) -> Slacks:
-        """The slacks that matter near x."""
-        ...
-
-    def values(self, x: Array, like: Slacks) -> Array | None:
-        """The same slacks elsewhere; None where any slack at all is not positive."""
+    def at(self, x: Array) -> Evaluation:
+        """The problem at x."""
         ...
 
 
@@ -104,17 +112,19 @@ def minimise(
     """
     mu = barrier
     B = np.eye(len(x)) if hessian is None else hessian
-    f, g = problem.objective(x)
-    near = problem.slacks(x)
+    here = problem.at(x)
+    f, g = here.objective()
+    near = here.slacks()
     count, stalled = 0, 0
     while count < iterations:
         count += 1
         direction, expected = _direction(B, g, near, mu)
         step = _line_search(problem, x, f, near, direction, expected, mu)
         if step is not None:
-            new_x, new_f, new_g = step
+            new_x, there = step
+            new_f, new_g = there.objective()
             B = _updated(B, new_x - x, new_g - g)
-            x, f, g, near = new_x, new_f, new_g, problem.slacks(new_x)
+            x, f, g, near = new_x, new_f, new_g, there.slacks()
             if should_stop(f, x):
                 return Point(x, f, B, mu, count, False)
         stalled = 0 if step is not None and abs(expected) > 0.1 * mu + tolerance else stalled + 1
@@ -129,9 +139,8 @@ def minimise(
 
 def _direction(B: Array, g: Array, near: Slacks, mu: float) -> tuple[Array, float]:
     """The Newton step of the barrier function, and its slope along it."""
-    inverse = mu / near.values
-    slope = g - near.transposed(inverse)
-    H = B + near.gram(inverse / near.values)
+    slope = g + near.barrier_slope(mu)
+    H = B + near.barrier_curvature(mu)
     shift = 0.0
     while True:
         try:
@@ -143,17 +152,17 @@ def _direction(B: Array, g: Array, near: Slacks, mu: float) -> tuple[Array, floa
 
 def _line_search(
     problem: Problem, x: Array, f: float, near: Slacks, direction: Array, expected: float, mu: float
-) -> tuple[Array, float, Array] | None:
+) -> tuple[Array, Evaluation] | None:
     change = near.times(direction) / near.values
     step = min(1.0, _TO_THE_BOUNDARY / max(float(-change.min(initial=0.0)), 1e-300))
     for _ in range(_HALVINGS):
         new_x = x + step * direction
-        values = problem.values(new_x, near)
+        there = problem.at(new_x)
+        values = there.values(near)
         if values is not None and (values > (1.0 - _TO_THE_BOUNDARY) * 0.5 * near.values).all():
-            new_f, new_g = problem.objective(new_x)
             barrier = -mu * float(np.log(values / near.values).sum())
-            if new_f + barrier - f <= _DECREASE * step * expected:
-                return new_x, new_f, new_g
+            if there.objective()[0] + barrier - f <= _DECREASE * step * expected:
+                return new_x, there
         step *= 0.5
     return None
 

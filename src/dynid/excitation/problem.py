@@ -19,6 +19,9 @@ from dynid.excitation.trajectories.family import Trajectory
 NEAR = 0.5
 """Slacks below this guide the solver; others are only looked at."""
 
+_AT_A_TIME = 2000
+"""Samples whose regressor is in memory at a time."""
+
 
 @dataclass(frozen=True, eq=False)
 class ExcitationProblem:
@@ -49,53 +52,26 @@ class ExcitationProblem:
         """With the smooth form of the criterion."""
         return replace(self, criterion=self.criterion.smoothed(power))
 
-    def objective(self, x: Array) -> tuple[float, Array]:
-        """The criterion and its gradient, shape (free,)."""
-        motion = self.grid.motion(x)
-        value, slopes = self.information.slopes(self.criterion, *motion.states, self.weight)
-        return value, motion.pull_back(slopes)
-
-    def slacks(self, x: Array) -> NearSlacks:
-        """All slacks of the bounds, and those of other limits that are near, with their slopes."""
-        motion = self.grid.motion(x)
-        all_values = [limit.slacks(motion) for limit in self.limits]
-        which = tuple(np.flatnonzero(values < NEAR) for values in all_values)
-        rows = [limit.slopes(motion, near) for limit, near in zip(self.limits, which, strict=True) if len(near)]
-        values = [part[near] for part, near in zip(all_values, which, strict=True)]
-        return NearSlacks(
-            self._blocks,
-            tuple(self.grid.free.slices),
-            which,
-            np.concatenate([self._bound_slacks(x), *values]),
-            np.concatenate([np.zeros((0, len(x))), *rows]),
-        )
-
-    def values(self, x: Array, like: NearSlacks) -> Array | None:
-        """The same slacks at another x; None where any limit is broken."""
-        bounds = self._bound_slacks(x)
-        if bounds.min(initial=1.0) <= 0.0:
-            return None
-        motion = self.grid.motion(x)
-        near = [bounds]
-        for limit, which in zip(self.limits, like.which, strict=True):
-            values = limit.slacks(motion)
-            if not values.min(initial=1.0) > 0.0:
-                return None
-            near.append(values[which])
-        return np.concatenate(near)
+    def at(self, x: Array) -> DesignPoint:
+        """The problem at free coefficients, shape (free,)."""
+        return DesignPoint(self, self.grid.motion(x))
 
     def smallest_slack(self, x: Array) -> float:
         """The smallest of all slacks; positive within all limits."""
+        bounds = float(self.bound_slacks(x).min(initial=1.0))
+        if bounds <= 0.0 or not self.limits:
+            return bounds
         motion = self.grid.motion(x)
-        smallest = [float(limit.slacks(motion).min(initial=1.0)) for limit in self.limits]
-        return min([float(self._bound_slacks(x).min(initial=1.0)), *smallest])
+        return min(bounds, *(float(limit.slacks(motion).min(initial=1.0)) for limit in self.limits))
 
     @cached_property
-    def _blocks(self) -> list[tuple[Array, Array]]:
+    def blocks(self) -> list[tuple[Array, Array]]:
+        """For each joint matrix and offset of its bounded values."""
         return self.bounds.blocks(self.grid)
 
-    def _bound_slacks(self, x: Array) -> Array:
-        parts = zip(self._blocks, self.grid.free.slices, strict=True)
+    def bound_slacks(self, x: Array) -> Array:
+        """Slacks of the bounds, shape (2 * bounded values,)."""
+        parts = zip(self.blocks, self.grid.free.slices, strict=True)
         values = np.concatenate([A @ x[where] + b for (A, b), where in parts])
         return np.concatenate([1.0 - values, 1.0 + values])
 
@@ -107,24 +83,81 @@ class ExcitationProblem:
         """The motion at any time."""
         return self.grid.free.trajectory(x)
 
-    def exact_value(self, trajectory: Trajectory) -> float:
-        """The criterion at the samples of the experiment, with signs as they are."""
-        states = trajectory.states(experiment_times(trajectory, self.rate))
-        return replace(self.information, smoothing=0.0).value(self.criterion, *states, self._repeats)
+    def exact_value(self, trajectory: Trajectory, samples: int | None = None) -> float:
+        """The criterion at samples of the experiment, at most so many, with signs as they are."""
+        M = self.exact_matrix(trajectory, samples)
+        return self.criterion.evaluate(np.linalg.eigvalsh(M))[0]
 
-    def exact_matrix(self, trajectory: Trajectory) -> Array:
-        """The information of the experiment, shape (base, base)."""
-        states = trajectory.states(experiment_times(trajectory, self.rate))
-        return replace(self.information, smoothing=0.0).matrix(*states, self._repeats)
-
-    @property
-    def _repeats(self) -> float:
-        """How often the motion repeats."""
-        return self.grid.free.family.duration / self.grid.free.family.cycle
+    def exact_matrix(self, trajectory: Trajectory, samples: int | None = None) -> Array:
+        """The information of samples of the experiment, at most so many, shape (base, base)."""
+        times = experiment_times(trajectory, self.rate)
+        counted = len(times) * self.grid.free.family.duration / self.grid.free.family.cycle
+        if samples is not None and len(times) > samples:
+            times = times[np.linspace(0, len(times) - 1, samples).astype(int)]
+        exact = replace(self.information, smoothing=0.0)
+        nothing = replace(exact, known=exact.known[:0])
+        M = exact.known.T @ exact.known
+        for begin in range(0, len(times), _AT_A_TIME):
+            states = trajectory.states(times[begin : begin + _AT_A_TIME])
+            M = M + nothing.matrix(*states, counted / len(times))
+        return M
 
     def checks(self, trajectory: Trajectory, times: Array) -> list[Check]:
         """What a trajectory reaches at times [s], against all limits."""
         return [check for limit in (self.bounds, *self.limits) for check in limit.checks(trajectory, times)]
+
+
+@dataclass(frozen=True, eq=False)
+class DesignPoint:
+    """A design problem at one motion; each part is computed when it is first asked for.
+
+    Attributes:
+        problem: The problem.
+        motion: The motion.
+    """
+
+    problem: ExcitationProblem
+    motion: Motion
+
+    @cached_property
+    def _bounds(self) -> Array:
+        return self.problem.bound_slacks(self.motion.x)
+
+    @cached_property
+    def _others(self) -> list[Array]:
+        return [limit.slacks(self.motion) for limit in self.problem.limits]
+
+    @cached_property
+    def _objective(self) -> tuple[float, Array]:
+        problem = self.problem
+        value, slopes = problem.information.slopes(problem.criterion, *self.motion.states, problem.weight)
+        return value, self.motion.pull_back(slopes)
+
+    def objective(self) -> tuple[float, Array]:
+        """The criterion and its gradient, shape (free,)."""
+        return self._objective
+
+    def slacks(self) -> NearSlacks:
+        """All slacks of the bounds, and those of other limits that are near, with their slopes."""
+        which = tuple(np.flatnonzero(values < NEAR) for values in self._others)
+        near = list(zip(self.problem.limits, which, strict=True))
+        rows = [limit.slopes(self.motion, some) for limit, some in near if len(some)]
+        values = [part[some] for part, some in zip(self._others, which, strict=True)]
+        return NearSlacks(
+            self.motion,
+            self.problem.limits,
+            self.problem.blocks,
+            tuple(self.problem.grid.free.slices),
+            which,
+            np.concatenate([self._bounds, *values]),
+            np.concatenate([np.zeros((0, len(self.motion.x))), *rows]),
+        )
+
+    def values(self, like: NearSlacks) -> Array | None:
+        """The slacks that are near elsewhere; None where any limit is broken."""
+        if self._bounds.min(initial=1.0) <= 0.0 or any(values.min(initial=1.0) <= 0.0 for values in self._others):
+            return None
+        return np.concatenate([self._bounds, *(part[some] for part, some in zip(self._others, like.which, strict=True))])
 
 
 def experiment_times(trajectory: Trajectory, rate: float) -> Array:
@@ -138,6 +171,8 @@ class NearSlacks:
     """Slacks near a point and their slopes: bounds in blocks, joint by joint, and other limits as rows.
 
     Attributes:
+        motion: The motion at that point.
+        limits: The other limits.
         blocks: For each joint A and b; the slacks are 1 - (A x + b) of all joints, then 1 + (A x + b).
         slices: Where each joint's variables stand.
         which: For each other limit the slacks that are near.
@@ -145,6 +180,8 @@ class NearSlacks:
         rows: Slopes of the other limits' slacks, shape (near, free).
     """
 
+    motion: Motion
+    limits: tuple[Limit, ...]
     blocks: Sequence[tuple[Array, Array]]
     slices: tuple[slice, ...]
     which: tuple[Array, ...]
@@ -162,22 +199,28 @@ class NearSlacks:
         bounds = np.concatenate([A @ direction[where] for (A, _), where in parts])
         return np.concatenate([-bounds, bounds, self.rows @ direction])
 
-    def transposed(self, weights: Array) -> Array:
-        """Sum of slopes, each with its weight."""
-        m = self._bounds
-        total = weights[2 * m :] @ self.rows
-        both, begin = weights[m : 2 * m] - weights[:m], 0
+    def barrier_slope(self, weight: float) -> Array:
+        """Gradient of `-weight * sum log s`."""
+        m, w = self._bounds, weight / self.values
+        total = -(w[2 * m :] @ self.rows)
+        both, begin = w[:m] - w[m : 2 * m], 0
         for (A, _), where in zip(self.blocks, self.slices, strict=True):
             total[where] += both[begin : begin + len(A)] @ A
             begin += len(A)
         return total
 
-    def gram(self, weights: Array) -> Array:
-        """Sum of outer products of the slopes, each with its weight."""
-        m = self._bounds
-        total = (self.rows.T * weights[2 * m :]) @ self.rows
-        both, begin = weights[m : 2 * m] + weights[:m], 0
+    def barrier_curvature(self, weight: float) -> Array:
+        """Second derivatives of `-weight * sum log s`, with what limits say of their own curvature."""
+        m, w = self._bounds, weight / self.values**2
+        total = (self.rows.T * w[2 * m :]) @ self.rows
+        both, begin = w[m : 2 * m] + w[:m], 0
         for (A, _), where in zip(self.blocks, self.slices, strict=True):
             total[where, where] += (A.T * both[begin : begin + len(A)]) @ A
             begin += len(A)
+        begin = 2 * m
+        for limit, which in zip(self.limits, self.which, strict=True):
+            if len(which):
+                own = limit.curvature(self.motion, which, weight / self.values[begin : begin + len(which)])
+                total = total if own is None else total + own
+                begin += len(which)
         return total

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -22,14 +22,28 @@ class NoMotionError(DynidError):
     """No posture is within the limits."""
 
 
-def best_start(problem: ExcitationProblem, count: int, rng: np.random.Generator) -> Array:
-    """The best of random motions within all limits, as free coefficients, shape (free,)."""
-    starts = [random_start(problem, rng) for _ in range(count)]
-    smooth = problem.smoothed(2.0)
-    values = [
-        problem.information.value(smooth.criterion, *problem.motion(x).states, problem.weight) for x in starts
-    ]
-    return starts[int(np.argmin(values))]
+def best_start(
+    problem: ExcitationProblem, count: int, rng: np.random.Generator, is_over: Callable[[], bool] = lambda: False
+) -> Array:
+    """The best of random motions within all limits, as free coefficients, shape (free,).
+
+    Args:
+        problem: The problem.
+        count: How many motions are tried.
+        rng: The random generator.
+        is_over: Whether to be content with the best so far.
+    """
+    criterion = problem.criterion.smoothed(2.0)
+    best: tuple[float, Array] | None = None
+    for _ in range(count):
+        x = random_start(problem, rng)
+        value = problem.information.value(criterion, *problem.motion(x).states, problem.weight)
+        if best is None or value < best[0]:
+            best = (value, x)
+        if is_over():
+            break
+    assert best is not None
+    return best[1]
 
 
 def random_start(problem: ExcitationProblem, rng: np.random.Generator) -> Array:
@@ -40,17 +54,18 @@ def random_start(problem: ExcitationProblem, rng: np.random.Generator) -> Array:
 
 def scaled_into_limits(problem: ExcitationProblem, inside: Array, direction: Array) -> Array:
     """From a point inside along a direction, nearly to the first limit on the way."""
-    room = (1.0 - _ROOM) * problem.smallest_slack(inside)
-    low, high = 0.0, 1.0
-    while problem.smallest_slack(inside + high * direction) > _ROOM * room and high < 1e6:
-        low, high = high, 2.0 * high
-    for _ in range(12):
-        middle = 0.5 * (low + high)
-        if problem.smallest_slack(inside + middle * direction) > _ROOM * room:
-            low = middle
-        else:
-            high = middle
-    return inside + low * direction
+    here = problem.bound_slacks(inside)
+    change = problem.bound_slacks(inside + direction) - here  # bounds are linear
+    step = (1.0 - _ROOM) / max(float((-change / here).max()), 1e-9)
+    if not problem.limits:
+        return inside + step * direction
+    for _ in range(30):
+        if problem.smallest_slack(inside + step * direction) > 0.0:
+            break
+        step *= 0.7
+    else:
+        return inside
+    return inside + (1.0 - _ROOM) * step * direction
 
 
 def random_posture(problem: ExcitationProblem, rng: np.random.Generator) -> Array:

@@ -41,24 +41,49 @@ class AmplitudeLimit(Limit):
 
     def slopes(self, motion: Motion, which: Array) -> Array:
         """Only the joint's own coefficients matter."""
-        family = _fourier(motion.grid.free.family)
-        C, n = motion.coefficients, family.harmonics
-        rates = family.frequency * np.arange(1, n + 1)
-        joints = C.shape[1]
         J = np.zeros((len(which), len(motion.x)))
-        slices = motion.grid.free.slices
-        for row, index in enumerate(which):
-            k, j = divmod(int(index), joints)
-            if not np.isfinite(self.bounds.half[k, j]):
-                continue
-            cosine, sine = C[1 : n + 1, j], C[n + 1 :, j]
-            size = np.sqrt(cosine**2 + sine**2 + _ROUNDED**2)
-            slope = np.concatenate([[0.0], rates**k * cosine / size, rates**k * sine / size])
-            if k == 0:
-                distance = C[0, j] - self.bounds.middle[0, j]
-                slope[0] = distance / np.sqrt(distance**2 + _ROUNDED**2)
-            J[row, slices[j]] = -(slope @ motion.grid.free.directions[j]) / (self.factor * self.bounds.half[k, j])
+        free = motion.grid.free
+        for row, (k, j) in enumerate(zip(*np.divmod(which, len(free.slices)), strict=True)):
+            parts, sizes, factors = self._parts(motion, int(k), int(j))
+            slope = (parts * (factors / sizes)[:, None]).T  # (2, waves)
+            J[row, free.slices[j]] = -(self._ordered(slope) @ free.directions[j]) / self._room(k, j)
         return J
+
+    def curvature(self, motion: Motion, which: Array, weights: Array) -> Array:
+        """Of each amplitude across its direction: 1 / amplitude."""
+        H = np.zeros((len(motion.x), len(motion.x)))
+        free = motion.grid.free
+        for k, j, weight in zip(*np.divmod(which, len(free.slices)), weights, strict=True):
+            parts, sizes, factors = self._parts(motion, int(k), int(j))
+            own = np.zeros((2 * len(sizes), 2 * len(sizes)))
+            for n, (pair, size, factor) in enumerate(zip(parts, sizes, factors, strict=True)):
+                both = [n, n + len(sizes)]
+                own[np.ix_(both, both)] = factor * (np.eye(2) / size - np.outer(pair, pair) / size**3)
+            own = own[np.ix_(*[self._order(len(sizes))] * 2)]
+            D = free.directions[j]
+            H[free.slices[j], free.slices[j]] += weight / self._room(k, j) * (D.T @ own @ D)
+        return H
+
+    def _room(self, k: int, j: int) -> float:
+        return float(self.factor * self.bounds.half[k, j])
+
+    def _parts(self, motion: Motion, k: int, j: int) -> tuple[Array, Array, Array]:
+        """Of one sum the cosine and sine of each wave, shape (waves, 2), its size, and its factor; the constant first."""
+        family = _fourier(motion.grid.free.family)
+        C, n = motion.coefficients[:, j], family.harmonics
+        constant = [C[0] - self.bounds.middle[0, j], 0.0]
+        parts = np.concatenate([[constant], np.column_stack([C[1 : n + 1], C[n + 1 :]])])
+        factors = np.concatenate([[1.0 if k == 0 else 0.0], (family.frequency * np.arange(1, n + 1)) ** k])
+        return parts, np.sqrt(np.sum(parts**2, axis=1) + _ROUNDED**2), factors
+
+    @staticmethod
+    def _order(waves: int) -> Array:
+        """Where the coefficients of a joint stand among all cosines, then all sines."""
+        return np.concatenate([np.arange(waves), waves + 1 + np.arange(waves - 1)])
+
+    def _ordered(self, both: Array) -> Array:
+        """Values of cosines and sines, shape (2, waves), in the order of coefficients."""
+        return both.reshape(-1)[self._order(both.shape[1])]
 
     def _sums(self, family: Fourier, C: Array, rounded: float) -> Array:
         """The sums, shape (4, joints)."""

@@ -76,6 +76,13 @@ class Limit(ABC):
             Array of shape (rows, free).
         """
 
+    def curvature(self, motion: Motion, which: Array, weights: Array) -> Array | None:
+        """Minus the second derivatives of some slacks, summed with weights, shape (free, free).
+
+        None where the solver is to learn it: this is for limits whose slacks bend sharply and downwards.
+        """
+        return None
+
     @abstractmethod
     def checks(self, trajectory: Trajectory, times: Array) -> list[Check]:
         """What a trajectory reaches at times [s], against the limits."""

@@ -14,11 +14,14 @@ from dynid.excitation.limits.limit import Check, Limit, both_sides
 from dynid.excitation.motion import Motion
 from dynid.excitation.trajectories.family import Trajectory
 from dynid.model.adjoint import Slopes, layout_slopes
+from dynid.model.base_parameters import BaseParameters, find_base_parameters
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.row_layout import RowLayout
-from dynid.model.terms import Armature, Viscous
 from dynid.robot.joints import JointKind
 from dynid.robot.robot import Robot
+
+_AT_A_TIME = 2000
+"""Samples whose regressor is in memory at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +35,21 @@ class PriorTorques:
     robot: Robot
 
     @cached_property
-    def _model(self) -> DynamicModel:
-        return DynamicModel(self.robot, [Viscous(), Armature()])
+    def _base(self) -> BaseParameters:
+        return find_base_parameters(DynamicModel(self.robot))
 
     @cached_property
-    def _parameters(self) -> Array:
-        return frozen(np.nan_to_num(self._model.reference))
+    def _values(self) -> Array:
+        """The links' base parameters: as many torques with fewer columns."""
+        return frozen(self._base.to_base(self.robot.parameters))
+
+    @cached_property
+    def _damping(self) -> Array:
+        return frozen([joint.dynamics.damping or 0.0 for joint in self.robot.independent_joints])
+
+    @cached_property
+    def _armature(self) -> Array:
+        return frozen([joint.dynamics.armature or 0.0 for joint in self.robot.independent_joints])
 
     @cached_property
     def friction(self) -> Array:
@@ -45,28 +57,37 @@ class PriorTorques:
         return frozen([joint.dynamics.friction or 0.0 for joint in self.robot.independent_joints])
 
     @cached_property
+    def _all_rows(self) -> RowLayout:
+        return RowLayout.of(self.robot, (), [self._base.columns] * self.robot.nv)
+
+    @cached_property
     def _rows(self) -> tuple[RowLayout, ...]:
         """A layout for each row that has this row only."""
-        everything = range(len(self._model.names))
         nv = self.robot.nv
         return tuple(
-            RowLayout.of(self.robot, self._model.terms, [everything if k == row else () for k in range(nv)])
+            RowLayout.of(self.robot, (), [self._base.columns if k == row else () for k in range(nv)])
             for row in range(nv)
         )
 
     def smooth(self, q: Array, v: Array, a: Array) -> Array:
         """Torques without Coulomb friction, shape (samples, nv)."""
-        return self._model.inverse_dynamics(q, v, a)
+        links = np.stack([rows @ self._values for rows in self._all_rows.evaluate(q, v, a)], axis=1)
+        return links + self._damping * v + self._armature * a
 
     def whole(self, q: Array, v: Array, a: Array) -> Array:
-        """Torques with Coulomb friction, shape (samples, nv)."""
-        return self.smooth(q, v, a) + self.friction * np.sign(v)
+        """Torques with Coulomb friction, shape (samples, nv); for any number of samples."""
+        pieces = [slice(begin, begin + _AT_A_TIME) for begin in range(0, len(q), _AT_A_TIME)]
+        smooth = np.concatenate([self.smooth(q[part], v[part], a[part]) for part in pieces])
+        return smooth + self.friction * np.sign(v)
 
     def slopes(self, row: int, q: Array, v: Array, a: Array, weights: Array) -> Slopes:
         """Slopes of one row's smooth torque, times a weight each, over the states; (samples,) to three (samples, nv)."""
         G = [np.zeros((len(q), 0))] * self.robot.nv
-        G[row] = weights[:, None] * self._parameters
-        return layout_slopes(self._rows[row], q, v, a, G)
+        G[row] = weights[:, None] * self._values
+        over_q, over_v, over_a = layout_slopes(self._rows[row], q, v, a, G)
+        over_v[:, row] += weights * self._damping[row]
+        over_a[:, row] += weights * self._armature[row]
+        return over_q, over_v, over_a
 
 
 @dataclass(frozen=True, eq=False)
