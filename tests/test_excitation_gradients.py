@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dynid import DynamicModel, Robot, find_base_parameters, load_robot
@@ -35,8 +35,8 @@ CASES = {name: criterion for name, criterion in CRITERIA.items()} | {
 }
 
 
-def arm(floating: bool = False) -> st.SearchStrategy[Robot]:
-    return robots(kinds=SINGLE, max_joints=4).filter(lambda robot: not robot.has_floating_base)
+ARMS = robots(kinds=SINGLE, max_joints=4).filter(lambda robot: not robot.has_floating_base)
+KINKED = ("condition", "smallest", "sum")
 
 
 def grid_of(robot: Robot, samples: int = 12, posture: float | None = None) -> Grid:
@@ -52,7 +52,7 @@ def random_x(grid: Grid, rng: np.random.Generator, size: float = 1.0) -> np.ndar
     return size * rng.normal(size=sum(grid.free.sizes))
 
 
-@given(arm(), st.integers(0, 1000), st.sampled_from(sorted(CASES)))
+@given(ARMS, st.integers(0, 1000), st.sampled_from(sorted(CASES)))
 @settings(max_examples=40)
 def test_gradients_of_criteria_equal_finite_differences(robot: Robot, seed: int, name: str) -> None:
     prepare()
@@ -71,8 +71,8 @@ def test_gradients_of_criteria_equal_finite_differences(robot: Robot, seed: int,
     expected = differences(lambda y: problem.at(y).objective()[0], x, directions)
     eigenvalues = np.linalg.eigvalsh(information.matrix(*grid.motion(x).states, problem.weight))
     gaps = np.diff(eigenvalues) / eigenvalues[-1]
-    if gaps.size and min(gaps[0] * eigenvalues[-1] / eigenvalues[0], gaps[-1]) < 1e-3:
-        return  # extreme eigenvalues that cross have no gradient
+    if name in KINKED and gaps.size:  # extreme eigenvalues that cross have no gradient
+        assume(min(gaps[0] * eigenvalues[-1] / eigenvalues[0], gaps[-1]) > 1e-3)
     assert np.abs(directions @ gradient - expected).max() <= 2e-5 * (1.0 + np.abs(expected).max())
 
 
@@ -91,7 +91,7 @@ def all_limits(robot: Robot) -> dict[str, Limit]:
     }
 
 
-@given(arm(), st.integers(0, 1000))
+@given(ARMS, st.integers(0, 1000))
 @settings(max_examples=25)
 def test_slopes_of_limits_equal_finite_differences(robot: Robot, seed: int) -> None:
     prepare()

@@ -18,7 +18,7 @@ from dynid.errors import DynidError, InvalidRequestError
 from dynid.excitation.criteria import parse_criterion
 from dynid.excitation.design import Design, Progress, design
 from dynid.excitation.expectation import Expectation, expected_deviations, reference_values
-from dynid.excitation.free_coefficients import free_coefficients
+from dynid.excitation.free_coefficients import FreeCoefficients, free_coefficients
 from dynid.excitation.information import Information, condition_number, known_factor
 from dynid.excitation.limits.amplitudes import AmplitudeLimit
 from dynid.excitation.limits.frames import BoxLimit, FramePoint, SpeedLimit
@@ -42,6 +42,10 @@ DEFAULT_PERIOD = 10.0
 
 _BETWEEN_SAMPLES = 0.99
 """Part of a limit that is left to values between a design's samples, where it is not known exactly."""
+
+
+_UNTOLD = 1e6
+"""Condition numbers above this mean that something is not excited at all."""
 
 
 class BrokenLimitError(DynidError):
@@ -113,9 +117,9 @@ def excite(
         seed: Seed of everything random.
         progress: Is told the best so far.
     """
-    begin = time.monotonic()
     if block_triangular and segments > 1:
         raise InvalidRequestError("block-triangular motions are one for each joint; leave the number of segments out")
+    begin = time.monotonic()
     problem, findings = problem_of(experiment, known)
     left = time_limit - (time.monotonic() - begin)
     if left < 0.5 * time_limit:
@@ -131,11 +135,18 @@ def excite(
         found = iter([design(problem, time_limit=left, starts=starts, seed=seed, progress=progress)])
     designs = tuple(found)
     M = _unscaled(designs[-1])
+    condition = condition_number(M)
+    if condition > _UNTOLD:
+        text = (
+            "the motion cannot tell all base parameters apart: its condition number is "
+            f"{condition:.2g}; let more joints move, add harmonics or widen limits"
+        )
+        findings.append(Finding(Severity.WARNING, "excitation", text))
     noise = min(_per_joint("noise", experiment.excitation.noise, problem.information.base.model.robot))
     return Excitation(
         experiment,
         designs,
-        condition_number(M),
+        condition,
         expected_deviations(problem.information.base, M / noise**2),
         tuple(findings),
         time.monotonic() - begin,
@@ -172,7 +183,8 @@ def problem_of(experiment: Experiment, known: Sequence[Factors] = ()) -> tuple[E
     bounds = JointBounds.of(robot, limits).tightened(1.0 - settings.margin)
     _require_posture(posture, limits, robot)
     others, findings = _other_limits(settings, robot, bounds, limits)
-    grid = Grid.of(free_coefficients(family, posture, _moving(settings, robot)), samples)
+    _require_home(settings.home, limits, robot)
+    grid = Grid.of(_free(settings, family, posture, robot), samples)
     problem = ExcitationProblem(
         grid,
         _information(settings, base, known, limits),
@@ -267,6 +279,34 @@ def _require_posture(posture: Sequence[float | None], limits: Sequence[Limits], 
                 f"the start posture puts joint '{joint.name}' at {position:g}, and its limits are {limit.lower:g} to "
                 f"{limit.upper:g}; state a position between them in [excitation] start"
             )
+
+
+def _require_home(home: Sequence[float] | None, limits: Sequence[Limits], robot: Robot) -> None:
+    if home is None:
+        return
+    if len(home) != robot.nv:
+        raise InvalidRequestError(f"excitation.home has {len(home)} numbers, and '{robot.name}' has {robot.nv} joints")
+    for joint, position, limit in zip(robot.independent_joints, home, limits, strict=True):
+        if not limit.lower <= position <= limit.upper:
+            raise InvalidRequestError(
+                f"the home posture puts joint '{joint.name}' at {position:g}, and its limits are {limit.lower:g} to "
+                f"{limit.upper:g}; state a position between them in [excitation] home"
+            )
+
+
+def _free(
+    settings: ExcitationTable, family: Fourier, posture: Sequence[float | None], robot: Robot
+) -> FreeCoefficients:
+    moving = _moving(settings, robot)
+    if moving is not None and not any(moving):
+        raise InvalidRequestError("no joint moves; name one or more in [excitation] moving")
+    free = free_coefficients(family, posture, moving)
+    needed = [0 if moving is not None and not moving[k] else 1 + (posture[k] is None) for k in range(robot.nv)]
+    if any(size < least for size, least in zip(free.sizes, needed, strict=True)):
+        raise InvalidRequestError(
+            f"motions of {family.harmonics} harmonics cannot start and end at rest; state 3 or more in [excitation] harmonics"
+        )
+    return free
 
 
 def _moving(settings: ExcitationTable, robot: Robot) -> list[bool] | None:

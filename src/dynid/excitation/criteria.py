@@ -15,8 +15,8 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, UnknownNameError
 
-SMALLEST = 1e-280
-"""Eigenvalues are taken as at least this, so that logarithms stay finite."""
+SMALLEST = 1e-17
+"""Eigenvalues are taken as at least this part of the largest, so that logarithms stay finite."""
 
 
 class Criterion(ABC):
@@ -73,7 +73,7 @@ class Determinant(Criterion):
 
     def evaluate(self, eigenvalues: Array) -> tuple[float, Array]:
         """Minus half the mean logarithm."""
-        values = np.maximum(eigenvalues, SMALLEST)
+        values = _positive(eigenvalues)
         return -0.5 * float(np.log(values).mean()), -0.5 / (len(values) * values)
 
 
@@ -143,9 +143,13 @@ def _weighted(text: str) -> tuple[float, Criterion]:
     return weight, CRITERIA[name]
 
 
+def _positive(eigenvalues: Array) -> Array:
+    return np.maximum(eigenvalues, max(SMALLEST * float(eigenvalues[-1]), 1e-200))
+
+
 def _log_norm(eigenvalues: Array, power: float) -> tuple[float, Array]:
     """Logarithm of `(sum l^p)^(1/p)` and its slopes; the largest eigenvalue for p infinite, the smallest for -infinite."""
-    values = np.maximum(eigenvalues, SMALLEST)
+    values = _positive(eigenvalues)
     slopes = np.zeros_like(values)
     if np.isinf(power):
         k = -1 if power > 0 else 0

@@ -8,10 +8,9 @@ from collections.abc import Callable
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.excitation.design import Design, Progress, finished
+from dynid.excitation.design import Design, Progress, finished, warm_up
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.starts import random_posture, random_start
-from dynid.model.adjoint import prepare
 from dynid.threads import single_threaded_blas
 
 POPULATION = 200
@@ -39,10 +38,10 @@ def design_genetic(
         population: Number of motions in a generation.
         progress: Is told the best value after each generation.
     """
+    warm_up(problem)
     begin = time.monotonic()
     rng = np.random.default_rng(seed)
     history: list[Progress] = []
-    prepare()
 
     def cost(x: Array) -> float:
         return problem.information.value(problem.criterion, *problem.motion(x).states, problem.weight)

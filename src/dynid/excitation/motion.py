@@ -30,8 +30,7 @@ class Grid:
     def of(free: FreeCoefficients, samples: int) -> Grid:
         """So many samples."""
         family = free.family
-        whole_cycle = family.duration > family.cycle * (1 + 1e-9) or family.reach(samples) < np.inf
-        times = np.linspace(0.0, family.cycle, samples, endpoint=not whole_cycle)
+        times = np.linspace(0.0, family.cycle, samples, endpoint=False)
         q, v, a, j = (frozen(family.basis(times, k)) for k in range(4))
         return Grid(free, frozen(times), (q, v, a, j))
 

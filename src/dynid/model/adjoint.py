@@ -54,7 +54,7 @@ def plan_slopes(plan: RegressorPlan, q: Array, v: Array, a: Array, cotangents: S
 
 
 def prepare() -> None:
-    """Load or compile the kernels now, so that what follows is fast for few samples, too."""
+    """Load the kernels now, so that what follows is fast for few samples, too."""
     if compiled_kernel() is not None:
         _compiled_adjoint()
 
@@ -103,7 +103,10 @@ def _dense(plan: RegressorPlan, cotangents: Sequence[Array]) -> Array:
 def _compiled_adjoint() -> ModuleType | None:
     try:
         from dynid.model import compiled_adjoint
+        from dynid.model.compiled import is_cached
     except Exception as error:  # whatever keeps Numba from working here, NumPy does the work
         logger.warning("Numba cannot be used (%s): slopes are computed with NumPy, some 20 times slower", error)
         return None
+    if not is_cached(compiled_adjoint.pull_back):
+        logger.warning("compiling the kernel of slopes: this happens once and takes some ten seconds")
     return compiled_adjoint
