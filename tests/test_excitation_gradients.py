@@ -11,6 +11,7 @@ from dynid import DynamicModel, Robot, find_base_parameters, load_robot
 from dynid.excitation.criteria import CRITERIA, Condition, LargestDeviation, parse_criterion
 from dynid.excitation.free_coefficients import free_coefficients
 from dynid.excitation.information import Information
+from dynid.excitation.interior_point import barrier, barrier_curvatures, barrier_slopes
 from dynid.excitation.limits.amplitudes import AmplitudeLimit
 from dynid.excitation.limits.frames import BoxLimit, FramePoint, SpeedLimit
 from dynid.excitation.limits.joint_bounds import JointBounds
@@ -130,17 +131,24 @@ def test_the_barrier_has_the_slopes_that_its_slacks_have() -> None:
     rng = np.random.default_rng(1)
     x = random_x(grid, rng, 0.5)
     near = problem.at(x).slacks()
-
-    def barrier(y):
-        values = problem.at(y).values(near)
-        assert values is not None
-        return -0.3 * np.log(values).sum()
-
+    assert 0 < len(near.rows) < len(near.values)
     directions = rng.normal(size=(3, len(x)))
-    expected = differences(barrier, x, directions)
-    assert np.allclose(directions @ near.barrier_slope(0.3), expected, rtol=1e-5, atol=1e-5)
-    change = differences(lambda y: problem.at(y).values(near), x, directions)
-    assert np.allclose(np.array([near.times(d) for d in directions]).T, change, atol=1e-6)
+    expected = differences(lambda y: problem.at(y).barrier(), x, directions)
+    assert np.allclose(directions @ near.barrier_slope(), expected, rtol=1e-5, atol=1e-5)
+    longer = x + 1e-3 * directions[0]
+    change = problem.at(longer).slacks().barrier_slope() - near.barrier_slope()
+    predicted = near.barrier_curvature() @ (longer - x) + near.bending(problem.at(longer).slacks())
+    assert np.abs(change - predicted).max() <= 0.05 * np.abs(change).max()
+
+
+def test_the_barrier_is_smooth_where_it_begins() -> None:
+    s = np.linspace(0.01, 0.8, 200)
+    step = 1e-6
+    slope = np.array([barrier(np.array([x + step])) - barrier(np.array([x - step])) for x in s]) / (2 * step)
+    assert np.allclose(slope, barrier_slopes(s), atol=1e-5)
+    bend = (barrier_slopes(s + step) - barrier_slopes(s - step)) / (2 * step)
+    assert np.allclose(bend, barrier_curvatures(s), rtol=1e-4, atol=1e-4)
+    assert barrier(np.array([0.3, 0.0])) == barrier(np.array([-1.0])) == np.inf
 
 
 @pytest.mark.parametrize("name", ["ur5_robot.urdf", "panda.urdf", "tiago_no_hand.urdf"])

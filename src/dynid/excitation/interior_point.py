@@ -1,12 +1,14 @@
 """A solver that stays within limits at every step: an interior-point method with exact first derivatives.
 
-It minimises f(x) with all slacks s(x) > 0, along f(x) - mu * sum log s(x) for mu ever smaller. Second derivatives of the
-logarithms are known but for the curvature of s; that of f is learned from gradients (damped BFGS). Every iterate keeps
+It minimises f(x) with all slacks s(x) > 0, along f(x) + mu * sum b(s(x)) for mu ever smaller. The barrier b is -log s near
+zero, and smoothly goes to nothing for slacks that are not near: only few of thousands need slopes. Its second derivatives
+are known but for the curvature of s; that, and the one of f, is learned from gradients (damped BFGS). Every iterate keeps
 the limits, so the best so far is always fit to be used.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -15,6 +17,9 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from dynid.arrays import Array
+
+NEAR = 0.5
+"""Slacks above this have no barrier."""
 
 _TO_THE_BOUNDARY = 0.99
 """A step takes at most this part of any slack."""
@@ -33,12 +38,16 @@ class Slacks(Protocol):
         """Change of the slacks along a direction."""
         ...
 
-    def barrier_slope(self, weight: float) -> Array:
-        """Gradient of `-weight * sum log s`."""
+    def barrier_slope(self) -> Array:
+        """Gradient of the barrier."""
         ...
 
-    def barrier_curvature(self, weight: float) -> Array:
-        """Second derivatives of `-weight * sum log s`, positive semidefinite; curvature of s may be left out."""
+    def barrier_curvature(self) -> Array:
+        """Second derivatives of the barrier, positive semidefinite; curvature of s may be left out."""
+        ...
+
+    def bending(self, there: Slacks) -> Array:
+        """How the barrier's gradient changes from here to there by the curvature of s that is left out."""
         ...
 
 
@@ -49,12 +58,12 @@ class Evaluation(Protocol):
         """f and its gradient."""
         ...
 
-    def slacks(self) -> Slacks:
-        """The slacks that matter near x."""
+    def barrier(self) -> float:
+        """The barrier; infinite where a slack is not positive."""
         ...
 
-    def values(self, like: Slacks) -> Array | None:
-        """The slacks that matter elsewhere; None where any slack at all is not positive."""
+    def slacks(self) -> Slacks:
+        """The slacks that are near, and their slopes."""
         ...
 
 
@@ -114,17 +123,18 @@ def minimise(
     B = np.eye(len(x)) if hessian is None else hessian
     here = problem.at(x)
     f, g = here.objective()
-    near = here.slacks()
+    near, walls = here.slacks(), here.barrier()
     count, stalled = 0, 0
     while count < iterations:
         count += 1
         direction, expected = _direction(B, g, near, mu)
-        step = _line_search(problem, x, f, near, direction, expected, mu)
+        step = _line_search(problem, x, f + mu * walls, near, direction, expected, mu)
         if step is not None:
             new_x, there = step
             new_f, new_g = there.objective()
-            B = _updated(B, new_x - x, new_g - g)
-            x, f, g, near = new_x, new_f, new_g, there.slacks()
+            new_near = there.slacks()
+            B = _updated(B, new_x - x, new_g - g + mu * near.bending(new_near))
+            x, f, g, near, walls = new_x, new_f, new_g, new_near, there.barrier()
             if should_stop(f, x):
                 return Point(x, f, B, mu, count, False)
         stalled = 0 if step is not None and abs(expected) > 0.1 * mu + tolerance else stalled + 1
@@ -139,8 +149,8 @@ def minimise(
 
 def _direction(B: Array, g: Array, near: Slacks, mu: float) -> tuple[Array, float]:
     """The Newton step of the barrier function, and its slope along it."""
-    slope = g + near.barrier_slope(mu)
-    H = B + near.barrier_curvature(mu)
+    slope = g + mu * near.barrier_slope()
+    H = B + mu * near.barrier_curvature()
     shift = 0.0
     while True:
         try:
@@ -151,20 +161,42 @@ def _direction(B: Array, g: Array, near: Slacks, mu: float) -> tuple[Array, floa
 
 
 def _line_search(
-    problem: Problem, x: Array, f: float, near: Slacks, direction: Array, expected: float, mu: float
+    problem: Problem, x: Array, value: float, near: Slacks, direction: Array, expected: float, mu: float
 ) -> tuple[Array, Evaluation] | None:
+    """The first of ever shorter steps that decreases f + mu * barrier from its value here."""
     change = near.times(direction) / near.values
     step = min(1.0, _TO_THE_BOUNDARY / max(float(-change.min(initial=0.0)), 1e-300))
     for _ in range(_HALVINGS):
-        new_x = x + step * direction
-        there = problem.at(new_x)
-        values = there.values(near)
-        if values is not None and (values > (1.0 - _TO_THE_BOUNDARY) * 0.5 * near.values).all():
-            barrier = -mu * float(np.log(values / near.values).sum())
-            if there.objective()[0] + barrier - f <= _DECREASE * step * expected:
-                return new_x, there
+        there = problem.at(x + step * direction)
+        barrier = there.barrier()
+        if math.isfinite(barrier) and there.objective()[0] + mu * barrier - value <= _DECREASE * step * expected:
+            return x + step * direction, there
         step *= 0.5
     return None
+
+
+def barrier(slacks: Array) -> float:
+    """Sum of b(s): `-log u - (1 - u) - (1 - u)^2 / 2` with u = s / NEAR below 1; infinite outside.
+
+    >>> barrier(np.array([0.5, 3.0]))
+    0.0
+    """
+    u = slacks[slacks < NEAR] / NEAR
+    if not (u > 0.0).all():
+        return math.inf
+    return float(np.sum(-np.log(u) - (1.0 - u) - 0.5 * (1.0 - u) ** 2))
+
+
+def barrier_slopes(slacks: Array) -> Array:
+    """Slope of b over each slack: never positive."""
+    u = np.minimum(slacks / NEAR, 1.0)
+    return -((1.0 - u) ** 2) / (u * NEAR)
+
+
+def barrier_curvatures(slacks: Array) -> Array:
+    """Second derivative of b over each slack: never negative."""
+    u = np.minimum(slacks / NEAR, 1.0)
+    return (1.0 - u**2) / (u * NEAR) ** 2
 
 
 def _updated(B: Array, dx: Array, dg: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,13 +12,11 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.excitation.criteria import Criterion
 from dynid.excitation.information import Information
+from dynid.excitation.interior_point import NEAR, barrier, barrier_curvatures, barrier_slopes
 from dynid.excitation.limits.joint_bounds import JointBounds
 from dynid.excitation.limits.limit import Check, Limit
 from dynid.excitation.motion import Grid, Motion
 from dynid.excitation.trajectories.family import Trajectory
-
-NEAR = 0.5
-"""Slacks below this guide the solver; others are only looked at."""
 
 _AT_A_TIME = 2000
 """Samples whose regressor is in memory at a time."""
@@ -137,6 +136,11 @@ class DesignPoint:
         """The criterion and its gradient, shape (free,)."""
         return self._objective
 
+    def barrier(self) -> float:
+        """The barrier of all limits; infinite where one is broken."""
+        total = barrier(self._bounds)
+        return total + sum(map(barrier, self._others)) if math.isfinite(total) else total
+
     def slacks(self) -> NearSlacks:
         """All slacks of the bounds, and those of other limits that are near, with their slopes."""
         which = tuple(np.flatnonzero(values < NEAR) for values in self._others)
@@ -152,12 +156,6 @@ class DesignPoint:
             np.concatenate([self._bounds, *values]),
             np.concatenate([np.zeros((0, len(self.motion.x))), *rows]),
         )
-
-    def values(self, like: NearSlacks) -> Array | None:
-        """The slacks that are near elsewhere; None where any limit is broken."""
-        if self._bounds.min(initial=1.0) <= 0.0 or any(values.min(initial=1.0) <= 0.0 for values in self._others):
-            return None
-        return np.concatenate([self._bounds, *(part[some] for part, some in zip(self._others, like.which, strict=True))])
 
 
 def experiment_times(trajectory: Trajectory, rate: float) -> Array:
@@ -199,28 +197,39 @@ class NearSlacks:
         bounds = np.concatenate([A @ direction[where] for (A, _), where in parts])
         return np.concatenate([-bounds, bounds, self.rows @ direction])
 
-    def barrier_slope(self, weight: float) -> Array:
-        """Gradient of `-weight * sum log s`."""
-        m, w = self._bounds, weight / self.values
-        total = -(w[2 * m :] @ self.rows)
-        both, begin = w[:m] - w[m : 2 * m], 0
+    def barrier_slope(self) -> Array:
+        """Gradient of the barrier."""
+        m, w = self._bounds, barrier_slopes(self.values)
+        total = w[2 * m :] @ self.rows
+        both, begin = w[m : 2 * m] - w[:m], 0
         for (A, _), where in zip(self.blocks, self.slices, strict=True):
             total[where] += both[begin : begin + len(A)] @ A
             begin += len(A)
         return total
 
-    def barrier_curvature(self, weight: float) -> Array:
-        """Second derivatives of `-weight * sum log s`, with what limits say of their own curvature."""
-        m, w = self._bounds, weight / self.values**2
+    def bending(self, there: NearSlacks) -> Array:
+        """How slopes of curved slacks change from here to there, summed with the barrier's slopes of here."""
+        total = np.zeros(len(self.motion.x))
+        w = barrier_slopes(self.values[2 * self._bounds :])
+        mine = theirs = 0
+        for limit, here, other in zip(self.limits, self.which, there.which, strict=True):
+            if not limit.knows_curvature:
+                _, k, m = np.intersect1d(here, other, assume_unique=True, return_indices=True)
+                total += w[mine + k] @ (there.rows[theirs + m] - self.rows[mine + k])
+            mine, theirs = mine + len(here), theirs + len(other)
+        return total
+
+    def barrier_curvature(self) -> Array:
+        """Second derivatives of the barrier, with what limits say of their own curvature."""
+        m, w = self._bounds, barrier_curvatures(self.values)
         total = (self.rows.T * w[2 * m :]) @ self.rows
         both, begin = w[m : 2 * m] + w[:m], 0
         for (A, _), where in zip(self.blocks, self.slices, strict=True):
             total[where, where] += (A.T * both[begin : begin + len(A)]) @ A
             begin += len(A)
-        begin = 2 * m
+        begin, slopes = 2 * m, barrier_slopes(self.values)
         for limit, which in zip(self.limits, self.which, strict=True):
-            if len(which):
-                own = limit.curvature(self.motion, which, weight / self.values[begin : begin + len(which)])
-                total = total if own is None else total + own
-                begin += len(which)
+            if limit.knows_curvature:
+                total += limit.curvature(self.motion, which, -slopes[begin : begin + len(which)])
+            begin += len(which)
         return total

@@ -31,6 +31,8 @@ class AmplitudeLimit(Limit):
         factor: Part of the limits that a design may use.
     """
 
+    knows_curvature = True
+
     bounds: JointBounds
     factor: float = 1.0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -58,7 +59,13 @@ class Check:
 
 
 class Limit(ABC):
-    """Something that a motion may not exceed, as slacks: 1 in the middle, 0 at the limit, negative beyond."""
+    """Something that a motion may not exceed, as slacks: 1 in the middle, 0 at the limit, negative beyond.
+
+    Attributes:
+        knows_curvature: Whether `curvature` is to be asked; the solver learns it otherwise.
+    """
+
+    knows_curvature: ClassVar[bool] = False
 
     @abstractmethod
     def slacks(self, motion: Motion) -> Array:
@@ -76,12 +83,12 @@ class Limit(ABC):
             Array of shape (rows, free).
         """
 
-    def curvature(self, motion: Motion, which: Array, weights: Array) -> Array | None:
+    def curvature(self, motion: Motion, which: Array, weights: Array) -> Array:
         """Minus the second derivatives of some slacks, summed with weights, shape (free, free).
 
-        None where the solver is to learn it: this is for limits whose slacks bend sharply and downwards.
+        For limits whose slacks bend sharply, and downwards only: they set `knows_curvature`.
         """
-        return None
+        return np.zeros((len(motion.x), len(motion.x)))
 
     @abstractmethod
     def checks(self, trajectory: Trajectory, times: Array) -> list[Check]:
