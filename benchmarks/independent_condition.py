@@ -33,9 +33,7 @@ def condition_number(robot: Robot, q: Array, v: Array, a: Array) -> float:
     """Of the base regressor: singular values of Pinocchio's rows, stacked."""
     model = to_pinocchio(robot)
     data = model.createData()
-    W = np.concatenate(
-        [pin.computeJointTorqueRegressor(model, data, *state) for state in zip(q, v, a, strict=True)]
-    )
+    W = np.concatenate([pin.computeJointTorqueRegressor(model, data, *state) for state in zip(q, v, a, strict=True)])
     columns = list(find_base_parameters(DynamicModel(robot)).columns)
     return float(np.linalg.cond(W[:, columns]))
 

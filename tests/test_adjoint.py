@@ -147,9 +147,7 @@ def test_slopes_of_terms_equal_finite_differences(terms) -> None:
     def value(q, v, a):
         return np.einsum("rsc,rsc->s", G, np.array(layout.evaluate(q, v, a)))
 
-    for mine, expected in zip(
-        layout_slopes(layout, *states, list(G)), differences(robot, states, value), strict=True
-    ):
+    for mine, expected in zip(layout_slopes(layout, *states, list(G)), differences(robot, states, value), strict=True):
         assert np.abs(mine - expected).max() <= 1e-6 * (1.0 + np.abs(expected).max())
 
 
@@ -169,7 +167,7 @@ def test_columns_that_are_not_wanted_have_no_say() -> None:
     model = DynamicModel(robot, [Viscous()])
     rng = np.random.default_rng(0)
     states = random_states(model, SAMPLES, rng)
-    columns = [rng.permutation(77)[: rng.integers(1, 30)] for _ in range(7)]
+    columns = [rng.permutation(77)[: rng.integers(1, 30)].tolist() for _ in range(7)]
     G = [rng.normal(size=(SAMPLES, len(some))) for some in columns]
     everywhere = np.zeros((7, SAMPLES, 77))
     for row, some in enumerate(columns):

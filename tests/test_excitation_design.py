@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from benchmarks.independent_condition import condition_number as pinocchio_condition_number
+
 from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.config import Experiment, checked_excitation, read_experiment
 from dynid.data import Chunk, factorise
@@ -28,7 +28,14 @@ def example(name: str, **changes) -> Experiment:
 
 
 def two_link(**settings) -> Experiment:
-    stated = {"velocity": 2.0, "acceleration": 6.0, "position": (-2.0, 2.0), "effort": 500.0, "harmonics": 3, "period": 5.0}
+    stated = {
+        "velocity": 2.0,
+        "acceleration": 6.0,
+        "position": (-2.0, 2.0),
+        "effort": 500.0,
+        "harmonics": 3,
+        "period": 5.0,
+    }
     return Experiment(robot="builtin:two_link", excitation=checked_excitation(stated | settings))
 
 
@@ -234,7 +241,10 @@ def test_expected_deviations_are_those_of_repeated_experiments() -> None:
 def test_noise_of_each_joint_weighs_its_rows() -> None:
     found = excite(two_link(noise=(0.2, 2.0)), time_limit=LONG, starts=1)
     base = found.designs[0].problem.information.base
-    W = base.regressor(*found.designs[0].trajectory.states(np.arange(626) / 125.0)) / np.array([0.2, 2.0])[:, None, None]
+    W = (
+        base.regressor(*found.designs[0].trajectory.states(np.arange(626) / 125.0))
+        / np.array([0.2, 2.0])[:, None, None]
+    )
     covariance = np.linalg.inv(W.reshape(-1, len(base)).T @ W.reshape(-1, len(base)))
     assert np.allclose([one.deviation for one in found.expectations], np.sqrt(np.diag(covariance)), rtol=1e-6)
 

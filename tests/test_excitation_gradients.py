@@ -19,6 +19,7 @@ from dynid.excitation.limits.limit import Limit
 from dynid.excitation.limits.torques import PriorTorques, RmsTorqueLimit, TorqueLimit
 from dynid.excitation.motion import Grid, Motion
 from dynid.excitation.problem import ExcitationProblem
+from dynid.excitation.starts import scaled_into_limits
 from dynid.excitation.trajectories import Fourier
 from dynid.model.adjoint import prepare
 from dynid.model.terms import Armature, Coulomb, Viscous
@@ -29,7 +30,7 @@ from tests.strategies import SINGLE, robots
 STEP = 1e-6
 FAMILY = Fourier(frequency=1.3, harmonics=2)
 WIDE = Limits(-5.0, 6.0, 4.0, 9.0, 50.0, 100.0)
-CASES = {name: criterion for name, criterion in CRITERIA.items()} | {
+CASES = dict(CRITERIA) | {
     "smooth condition": Condition(3.0),
     "smooth smallest": LargestDeviation(5.0),
     "sum": parse_criterion("condition + 0.5*trace + 2*determinant"),
@@ -129,7 +130,7 @@ def test_the_barrier_has_the_slopes_that_its_slacks_have() -> None:
     bounds = JointBounds.of(robot, [WIDE] * 6)
     problem = ExcitationProblem(grid, information, Condition(2.0), bounds, limits, 100.0)
     rng = np.random.default_rng(1)
-    x = random_x(grid, rng, 0.5)
+    x = scaled_into_limits(problem, np.zeros(sum(grid.free.sizes)), random_x(grid, rng))
     near = problem.at(x).slacks()
     assert 0 < len(near.rows) < len(near.values)
     directions = rng.normal(size=(3, len(x)))

@@ -122,7 +122,9 @@ def test_the_ros_message_is_yaml_with_the_fields_of_joint_trajectories() -> None
     assert message["joint_names"] == ["one: x", "two"]
     point = message["points"][13]
     assert point["time_from_start"] == {"sec": 1, "nanosec": 300000000}
-    for key, values in zip(("positions", "velocities", "accelerations"), trajectory.states(np.array([1.3])), strict=True):
+    for key, values in zip(
+        ("positions", "velocities", "accelerations"), trajectory.states(np.array([1.3])), strict=True
+    ):
         assert np.allclose(point[key], values[0])
 
 
@@ -130,7 +132,9 @@ def urscript_positions(program: str, t: float) -> list[float]:
     """What the program sends at a time, by running its inner loop in Python, whose syntax is nearly the same."""
     lines = program.splitlines()
     inner = lines[lines.index("    joint = 0") : next(k for k, line in enumerate(lines) if "servoj" in line)]
-    constants = [line for line in lines if line.startswith(("  frequency", "  constant", "  cosines", "  sines", "  q ="))]
+    constants = [
+        line for line in lines if line.startswith(("  frequency", "  constant", "  cosines", "  sines", "  q ="))
+    ]
     python = "\n".join(line[2:] for line in constants) + "\n" + "\n".join(line[4:] for line in inner)
     python = "\n".join("pass" if line.strip() == "end" else line for line in python.splitlines())
     scope: dict = {"t": t, "cos": np.cos, "sin": np.sin}

@@ -177,7 +177,9 @@ def excite(
     noise: Annotated[float | None, typer.Option(help="Standard deviation of the torques to be measured [N m].")] = None,
     known: Annotated[
         list[Path],
-        typer.Option(help="What is known already: a saved result, or a file of factors. Moves for what it cannot tell."),
+        typer.Option(
+            help="What is known already: a saved result, or a file of factors. Moves for what it cannot tell."
+        ),
     ] = [],  # noqa: B006
     segments: Annotated[
         int, typer.Option(min=1, help="Motions at most, each for what those before it cannot tell.")
@@ -185,7 +187,9 @@ def excite(
     block_triangular: Annotated[
         bool, typer.Option("--block-triangular", help="One motion a joint: all move, then all but the first, ...")
     ] = False,
-    starts: Annotated[int | None, typer.Option(min=1, help="Starts at most; the same ones give the same motion.")] = None,
+    starts: Annotated[
+        int | None, typer.Option(min=1, help="Starts at most; the same ones give the same motion.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     force: Annotated[
         bool, typer.Option("--force", help="Replace a trajectory that is there, and write one that breaks limits.")
@@ -198,7 +202,13 @@ def excite(
         from dynid.excite import excite as run
         from dynid.excite import experiment_of, known_factors
 
-        settings = {"criterion": criterion or None, "harmonics": harmonics, "period": period, "rate": rate, "noise": noise}
+        settings = {
+            "criterion": criterion or None,
+            "harmonics": harmonics,
+            "period": period,
+            "rate": rate,
+            "noise": noise,
+        }
         experiment = experiment_of(source, _words(*terms), settings)
         if out is not None:
             check_free(out, overwrite=force)

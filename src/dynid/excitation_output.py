@@ -163,7 +163,8 @@ def limits_page(found: Excitation, part: Design) -> str:
             ]
         )
     summary = [
-        f"Condition number {found.condition_number:.4g}; {part.trajectory.duration:.4g} s; designed in {found.seconds:.1f} s.",
+        f"Condition number {found.condition_number:.4g}; {part.trajectory.duration:.4g} s; "
+        f"designed in {found.seconds:.1f} s.",
         "Red lines are limits. Torques are those of the robot's file.",
     ]
     return page(f"{robot.name}: exciting motion", summary, times, rows)

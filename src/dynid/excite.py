@@ -16,7 +16,7 @@ from dynid.config import ExcitationTable, Experiment, checked_excitation, is_exp
 from dynid.data.factors import Factors
 from dynid.errors import DynidError, InvalidRequestError
 from dynid.excitation.criteria import parse_criterion
-from dynid.excitation.design import Design, Progress, design
+from dynid.excitation.design import Design, Progress, design, require_time
 from dynid.excitation.expectation import Expectation, expected_deviations, reference_values
 from dynid.excitation.free_coefficients import FreeCoefficients, free_coefficients
 from dynid.excitation.information import Information, condition_number, known_factor
@@ -119,6 +119,7 @@ def excite(
     """
     if block_triangular and segments > 1:
         raise InvalidRequestError("block-triangular motions are one for each joint; leave the number of segments out")
+    require_time(time_limit)
     begin = time.monotonic()
     problem, findings = problem_of(experiment, known)
     left = time_limit - (time.monotonic() - begin)
@@ -126,9 +127,7 @@ def excite(
         raise InvalidRequestError(f"a time limit of {time_limit:g} s is too short for this robot; allow more")
     if block_triangular:
         posture = _posture(experiment.excitation, problem.information.base.model.robot)
-        found = design_block_triangular(
-            problem, posture, time_limit=left, starts=starts, seed=seed, progress=progress
-        )
+        found = design_block_triangular(problem, posture, time_limit=left, starts=starts, seed=seed, progress=progress)
     elif segments > 1:
         found = design_stack(problem, segments, time_limit=left, starts=starts, seed=seed, progress=progress)
     else:
@@ -200,8 +199,8 @@ def _require_single_joints(robot: Robot) -> None:
     odd = next((joint for joint in robot.joints if joint.kind.nv != 1), None)
     if odd is not None:
         raise InvalidRequestError(
-            f"joint '{odd.name}' of '{robot.name}' is {odd.kind.value}, and exciting motions are for joints of one degree "
-            "of freedom; load the robot on a fixed base, or lock the joint"
+            f"joint '{odd.name}' of '{robot.name}' is {odd.kind.value}, and exciting motions are for joints of one "
+            "degree of freedom; load the robot on a fixed base, or lock the joint"
         )
 
 
@@ -214,19 +213,25 @@ def joint_limits(settings: ExcitationTable, robot: Robot) -> list[Limits]:
     """The limits of each coordinate: the settings', or else the robot file's."""
     limits = [_with_followers(joint.v.start, robot) for joint in robot.independent_joints]
     if settings.position is not None:
-        ranges = settings.position
-        pairs = ranges if isinstance(ranges[0], tuple) else (ranges,) * len(limits)
+        pairs = _ranges(settings.position, len(limits))
         if len(pairs) != len(limits):
             raise InvalidRequestError(
                 f"excitation.position has {len(pairs)} ranges, and '{robot.name}' has {len(limits)} joints"
             )
-        limits = [replace(one, lower=low, upper=high) for one, (low, high) in zip(limits, pairs, strict=True)]  # type: ignore[misc]
+        limits = [replace(one, lower=low, upper=high) for one, (low, high) in zip(limits, pairs, strict=True)]
     for key in ("velocity", "acceleration", "jerk", "effort"):
         stated = getattr(settings, key)
         if stated is not None:
             values = _per_joint(key, stated, robot)
             limits = [replace(one, **{key: value}) for one, value in zip(limits, values, strict=True)]
     return limits
+
+
+def _ranges(stated: Sequence[tuple[float, float] | float], joints: int) -> list[tuple[float, float]]:
+    """A range for each joint, of one each or of one for all."""
+    ranges = [one for one in stated if isinstance(one, tuple)]
+    ends = [one for one in stated if not isinstance(one, tuple)]
+    return ranges or [(ends[0], ends[1])] * joints
 
 
 def _with_followers(coordinate: int, robot: Robot) -> Limits:
@@ -254,7 +259,9 @@ def _per_joint(key: str, values: tuple[float, ...] | float, robot: Robot) -> lis
     if not isinstance(values, tuple):
         return [float(values)] * robot.nv
     if len(values) != robot.nv:
-        raise InvalidRequestError(f"excitation.{key} has {len(values)} numbers, and '{robot.name}' has {robot.nv} joints")
+        raise InvalidRequestError(
+            f"excitation.{key} has {len(values)} numbers, and '{robot.name}' has {robot.nv} joints"
+        )
     return list(values)
 
 
@@ -304,7 +311,8 @@ def _free(
     needed = [0 if moving is not None and not moving[k] else 1 + (posture[k] is None) for k in range(robot.nv)]
     if any(size < least for size, least in zip(free.sizes, needed, strict=True)):
         raise InvalidRequestError(
-            f"motions of {family.harmonics} harmonics cannot start and end at rest; state 3 or more in [excitation] harmonics"
+            f"motions of {family.harmonics} harmonics cannot start and end at rest; state 3 or more in "
+            "[excitation] harmonics"
         )
     return free
 
@@ -320,7 +328,9 @@ def _other_limits(
     settings: ExcitationTable, robot: Robot, bounds: JointBounds, limits: Sequence[Limits]
 ) -> tuple[tuple[Limit, ...], list[Finding]]:
     part = (1.0 - settings.margin) * _BETWEEN_SAMPLES
-    found: list[Limit] = [AmplitudeLimit(bounds).tightened(1.0 - settings.margin)] if settings.bound == "amplitudes" else []
+    found: list[Limit] = (
+        [AmplitudeLimit(bounds).tightened(1.0 - settings.margin)] if settings.bound == "amplitudes" else []
+    )
     findings: list[Finding] = []
     torques = PriorTorques(robot)
     efforts = [limit.effort for limit in limits]

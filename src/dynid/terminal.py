@@ -103,7 +103,9 @@ def show_excitation(data: dict[str, Any], source: str, out: Path | None) -> None
     output.print(
         Text(f"{data['robot']}: condition number ")
         + Text(condition, style="bold")
-        + Text(f" for {data['duration']:.4g} s{motions}, designed in {data['seconds']:.1f} s ({data['starts']} starts).")
+        + Text(
+            f" for {data['duration']:.4g} s{motions}, designed in {data['seconds']:.1f} s ({data['starts']} starts)."
+        )
     )
     limits = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     limits.add_column("limit", overflow="fold")
@@ -116,7 +118,9 @@ def show_excitation(data: dict[str, Any], source: str, out: Path | None) -> None
             f"{value[0]:.4g} to {value[1]:.4g}" if isinstance(value, list) else f"{value:.4g}"
             for value in (check["limit"], check["reached"])
         ]
-        limits.add_row(Text(check["name"]), *numbers, check["unit"], "yes" if check["kept"] else Text("no", style="red"))
+        limits.add_row(
+            Text(check["name"]), *numbers, check["unit"], "yes" if check["kept"] else Text("no", style="red")
+        )
     output.print(limits)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("parameter", overflow="fold")

@@ -1,8 +1,8 @@
 """What makes a motion exciting: numbers to be made small, as functions of the eigenvalues of the information.
 
 With W the base observation matrix (rows weighed by the noise of their joints, columns by what is known of their
-parameters), the information is `M = W^T W`, and the covariance of least squares is its inverse. All criteria are functions
-of the eigenvalues of M alone, so the slope of each over M is `U diag(slopes) U^T`, with U the eigenvectors.
+parameters), the information is `M = W^T W`, and the covariance of least squares is its inverse. All criteria are
+functions of the eigenvalues of M alone, so the slope of each over M is `U diag(slopes) U^T`, with U the eigenvectors.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def _positive(eigenvalues: Array) -> Array:
 
 
 def _log_norm(eigenvalues: Array, power: float) -> tuple[float, Array]:
-    """Logarithm of `(sum l^p)^(1/p)` and its slopes; the largest eigenvalue for p infinite, the smallest for -infinite."""
+    """Logarithm of `(sum l^p)^(1/p)` and its slopes; of the largest eigenvalue for p infinite, the smallest for -p."""
     values = _positive(eigenvalues)
     slopes = np.zeros_like(values)
     if np.isinf(power):
@@ -160,5 +160,3 @@ def _log_norm(eigenvalues: Array, power: float) -> tuple[float, Array]:
     shares = np.exp(logs - top)
     total = shares.sum()
     return float((top + np.log(total)) / power), shares / (total * values)
-
-

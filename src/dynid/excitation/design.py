@@ -61,7 +61,9 @@ class Progress:
     def in_words(self, criterion: str) -> str:
         """One line for people who wait."""
         best = (
-            f"condition number {math.exp(self.value):.4g}" if criterion == "condition" else f"{criterion} {self.value:.4g}"
+            f"condition number {math.exp(self.value):.4g}"
+            if criterion == "condition"
+            else f"{criterion} {self.value:.4g}"
         )
         return f"{best} after {self.starts} starts and {self.seconds:.0f} s"
 
@@ -118,8 +120,7 @@ def design(
         InvalidRequestError: If the time limit is too short for anything.
         NoMotionError: If the limits leave no room.
     """
-    if time_limit < SHORTEST:
-        raise InvalidRequestError(f"a time limit of {time_limit:g} s is too short; allow {SHORTEST:g} s or more")
+    require_time(time_limit)
     warm_up(problem)
     begin = time.monotonic()
 
@@ -136,6 +137,18 @@ def design(
             history.append(Progress(len(history) + 1, best[0], time.monotonic() - begin))
             progress(history[-1])
         return finished(problem, best[1], history, begin)
+
+
+def require_time(time_limit: float) -> None:
+    """Refuse time limits [s] in which nothing could be found, or that never end.
+
+    Raises:
+        InvalidRequestError: If it is one.
+    """
+    if not time_limit >= SHORTEST:
+        raise InvalidRequestError(f"a time limit of {time_limit:g} s is too short; allow {SHORTEST:g} s or more")
+    if math.isinf(time_limit):
+        raise InvalidRequestError("a time limit must be a number of seconds, not infinity")
 
 
 def warm_up(problem: ExcitationProblem) -> None:
@@ -181,7 +194,7 @@ def refined(
             barrier=barrier,
             final_barrier=final,
             iterations=_ITERATIONS if np.isfinite(power) else 4 * _ITERATIONS,
-            should_stop=lambda value, x: is_over(),
+            should_stop=is_over,
         )
         x, hessian, barrier = point.x, point.hessian, point.barrier
         best = min(best, (problem.exact_value(problem.trajectory(x), _LOOKED_AT), x), key=lambda pair: pair[0])
@@ -208,8 +221,7 @@ def _centre(problem: ExcitationProblem, x: Array) -> Array:
     """The motion's own mean posture, at rest."""
     free = problem.grid.free
     q = problem.motion(x).states[0].mean(axis=0)
-    rest = np.outer(free.family.rest(), q)
-    return free.reduce(rest)
+    return free.reduce(free.family.rest()[:, None] * q)
 
 
 def within_limits(problem: ExcitationProblem, x: Array) -> Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -42,7 +43,7 @@ class FreeCoefficients:
     def slices(self) -> list[slice]:
         """Where each joint's free coefficients stand in x."""
         ends = np.cumsum([0, *self.sizes]).tolist()
-        return [slice(begin, end) for begin, end in zip(ends[:-1], ends[1:], strict=True)]
+        return [slice(begin, end) for begin, end in pairwise(ends)]
 
     def expand(self, x: Array) -> Array:
         """The coefficients, shape (size, joints), of free ones, shape (free,)."""
@@ -54,9 +55,8 @@ class FreeCoefficients:
     def reduce(self, coefficients: Array) -> Array:
         """The free coefficients nearest to some, (size, joints) to (free,)."""
         change = coefficients - self.fixed
-        return np.concatenate(
-            [np.linalg.lstsq(part, change[:, j], rcond=None)[0] for j, part in enumerate(self.directions)]
-        )
+        parts = [np.linalg.lstsq(part, change[:, j], rcond=None)[0] for j, part in enumerate(self.directions)]
+        return np.concatenate(parts).astype(float)
 
     def pull_back(self, slopes: Array) -> Array:
         """Slopes over x, shape (free,), of those over coefficients, shape (size, joints)."""

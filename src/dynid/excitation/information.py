@@ -63,11 +63,9 @@ class Information:
 
     def value(self, criterion: Criterion, q: Array, v: Array, a: Array, weight: float = 1.0) -> float:
         """A criterion's value for samples that count `weight` times each."""
-        return criterion.evaluate(np.linalg.eigvalsh(self.matrix(q, v, a, weight)))[0]
+        return value_of(criterion, self.matrix(q, v, a, weight))
 
-    def slopes(
-        self, criterion: Criterion, q: Array, v: Array, a: Array, weight: float = 1.0
-    ) -> tuple[float, Slopes]:
+    def slopes(self, criterion: Criterion, q: Array, v: Array, a: Array, weight: float = 1.0) -> tuple[float, Slopes]:
         """The value, and its slopes over positions, velocities and accelerations, each of shape (samples, nv)."""
         W = self.regressor(q, v, a)
         eigenvalues, U = np.linalg.eigh(self._sum(W, weight))
@@ -77,6 +75,11 @@ class Information:
         if not self._is_plain:
             G = G * self.scales * self.row_weights[:, None, None]
         return value, layout_slopes(self._layout, q, v, a, list(G))
+
+
+def value_of(criterion: Criterion, matrix: Array) -> float:
+    """A criterion's value for an information matrix."""
+    return criterion.evaluate(np.linalg.eigvalsh(matrix).astype(float))[0]
 
 
 def condition_number(matrix: Array) -> float:

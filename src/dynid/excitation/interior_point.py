@@ -1,9 +1,9 @@
 """A solver that stays within limits at every step: an interior-point method with exact first derivatives.
 
-It minimises f(x) with all slacks s(x) > 0, along f(x) + mu * sum b(s(x)) for mu ever smaller. The barrier b is -log s near
-zero, and smoothly goes to nothing for slacks that are not near: only few of thousands need slopes. Its second derivatives
-are known but for the curvature of s; that, and the one of f, is learned from gradients (damped BFGS). Every iterate keeps
-the limits, so the best so far is always fit to be used.
+It minimises f(x) with all slacks s(x) > 0, along f(x) + mu * sum b(s(x)) for mu ever smaller. The barrier b is -log s
+near zero, and smoothly goes to nothing for slacks that are not near: only few of thousands need slopes. Its second
+derivatives are known but for the curvature of s; that, and the one of f, is learned from gradients (damped BFGS). Every
+iterate keeps the limits, so the best so far is always fit to be used.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -32,7 +32,10 @@ _HALVINGS = 12
 class Slacks(Protocol):
     """Slacks near x and their slopes: s(x + d) = values + slopes d."""
 
-    values: Array
+    @property
+    def values(self) -> Array:
+        """The slacks at x."""
+        ...
 
     def times(self, direction: Array) -> Array:
         """Change of the slacks along a direction."""
@@ -46,7 +49,7 @@ class Slacks(Protocol):
         """Second derivatives of the barrier, positive semidefinite; curvature of s may be left out."""
         ...
 
-    def bending(self, there: Slacks) -> Array:
+    def bending(self, there: Any) -> Array:
         """How the barrier's gradient changes from here to there by the curvature of s that is left out."""
         ...
 
@@ -55,7 +58,7 @@ class Evaluation(Protocol):
     """A problem at one x; each part is computed when it is first asked for."""
 
     def objective(self) -> tuple[float, Array]:
-        """f and its gradient."""
+        """F and its gradient."""
         ...
 
     def barrier(self) -> float:
@@ -105,7 +108,7 @@ def minimise(
     final_barrier: float = 1e-6,
     iterations: int = 200,
     tolerance: float = 1e-6,
-    should_stop: Callable[[float, Array], bool] = lambda value, x: False,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> Point:
     """Minimise f from a point within all limits.
 
@@ -117,7 +120,7 @@ def minimise(
         final_barrier: Last mu.
         iterations: Number of steps at most.
         tolerance: It is done when the steps at the last mu improve f by less than this, relative to 1.
-        should_stop: Is told f and x after each step, and may end the search.
+        should_stop: Is asked after each step whether to end the search.
     """
     mu = barrier
     B = np.eye(len(x)) if hessian is None else hessian
@@ -135,7 +138,7 @@ def minimise(
             new_near = there.slacks()
             B = _updated(B, new_x - x, new_g - g + mu * near.bending(new_near))
             x, f, g, near, walls = new_x, new_f, new_g, new_near, there.barrier()
-            if should_stop(f, x):
+            if should_stop():
                 return Point(x, f, B, mu, count, False)
         stalled = 0 if step is not None and abs(expected) > 0.1 * mu + tolerance else stalled + 1
         if stalled >= 1:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dynid.arrays import Array, frozen
+from dynid.arrays import Array, Indices, frozen
 from dynid.excitation.free_coefficients import FreeCoefficients
 
 
@@ -40,7 +40,7 @@ class Grid:
 
     @cached_property
     def reduced(self) -> tuple[tuple[Array, ...], ...]:
-        """For each joint the four bases per unit of its free coefficients, each of shape (samples, free of the joint)."""
+        """For each joint the four bases per unit of its free coefficients, shape (samples, free of the joint)."""
         return tuple(tuple(basis @ part for basis in self.bases) for part in self.free.directions)
 
 
@@ -75,7 +75,7 @@ class Motion:
             over_coefficients += basis.T @ part
         return self.grid.free.pull_back(over_coefficients)
 
-    def pull_back_rows(self, samples: Array, slopes: Sequence[Array]) -> Array:
+    def pull_back_rows(self, samples: Indices, slopes: Sequence[Array]) -> Array:
         """Slopes over x, shape (rows, free), of numbers that depend on one sample each.
 
         Args:
@@ -86,6 +86,8 @@ class Motion:
         for j, where in enumerate(self.grid.free.slices):
             q, v, a, _ = self.grid.reduced[j]
             J[:, where] = (
-                slopes[0][:, j, None] * q[samples] + slopes[1][:, j, None] * v[samples] + slopes[2][:, j, None] * a[samples]
+                slopes[0][:, j, None] * q[samples]
+                + slopes[1][:, j, None] * v[samples]
+                + slopes[2][:, j, None] * a[samples]
             )
         return J

@@ -9,9 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Indices
 from dynid.excitation.criteria import Criterion
-from dynid.excitation.information import Information
+from dynid.excitation.information import Information, value_of
 from dynid.excitation.interior_point import NEAR, barrier, barrier_curvatures, barrier_slopes
 from dynid.excitation.limits.joint_bounds import JointBounds
 from dynid.excitation.limits.limit import Check, Limit
@@ -84,8 +84,7 @@ class ExcitationProblem:
 
     def exact_value(self, trajectory: Trajectory, samples: int | None = None) -> float:
         """The criterion at samples of the experiment, at most so many, with signs as they are."""
-        M = self.exact_matrix(trajectory, samples)
-        return self.criterion.evaluate(np.linalg.eigvalsh(M))[0]
+        return value_of(self.criterion, self.exact_matrix(trajectory, samples))
 
     def exact_matrix(self, trajectory: Trajectory, samples: int | None = None) -> Array:
         """The information of samples of the experiment, at most so many, shape (base, base)."""
@@ -182,7 +181,7 @@ class NearSlacks:
     limits: tuple[Limit, ...]
     blocks: Sequence[tuple[Array, Array]]
     slices: tuple[slice, ...]
-    which: tuple[Array, ...]
+    which: tuple[Indices, ...]
     values: Array
     rows: Array
 

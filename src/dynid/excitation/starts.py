@@ -79,13 +79,8 @@ def random_posture(problem: ExcitationProblem, rng: np.random.Generator) -> Arra
     for _ in range(_TRIES):
         half = np.minimum(bounds.half[0], math.pi)
         position = bounds.middle[0] + rng.uniform(-0.6, 0.6, len(half)) * half
-        rest = np.outer(free.family.rest(), position)
-        x = np.concatenate(
-            [
-                _constant(part, rest[:, j] - free.fixed[:, j])
-                for j, part in enumerate(free.directions)
-            ]
-        )
+        rest = free.family.rest()[:, None] * position
+        x = np.concatenate([_constant(part, rest[:, j] - free.fixed[:, j]) for j, part in enumerate(free.directions)])
         slack = problem.smallest_slack(x)
         if slack > 0.0:
             return x
@@ -96,7 +91,7 @@ def random_posture(problem: ExcitationProblem, rng: np.random.Generator) -> Arra
 
 def _constant(directions: Array, wanted: Array) -> Array:
     """The free coefficients of one joint at rest; zero where its posture is given."""
-    found = np.linalg.lstsq(directions, wanted, rcond=None)[0]
+    found = np.linalg.lstsq(directions, wanted, rcond=None)[0].astype(float)
     return found if np.allclose(directions @ found, wanted) else np.zeros(directions.shape[1])
 
 
@@ -108,6 +103,6 @@ def _explanation(problem: ExcitationProblem, x: Array) -> str:
 
     worst = max(used([problem.bounds, *problem.limits]), default=(0.0, "the limits"))
     return (
-        f"no posture was found in which the robot can rest within all limits; the nearest breaks the limit on {worst[1]}: "
-        "widen that limit, or state another start posture"
+        "no posture was found in which the robot can rest within all limits; the nearest breaks the limit on "
+        f"{worst[1]}: widen that limit, or state another start posture"
     )

@@ -66,8 +66,12 @@ def _filled(
     samples = len(q)
     widths = np.array(plan.widths)
     ends = np.cumsum([0, *(samples * plan.widths[r] for r in range(len(widths)))])
-    G = _one_buffer(cotangents)
-    slopes = (np.zeros((samples, plan.robot.nv)), np.zeros((samples, plan.robot.nv)), np.zeros((samples, plan.robot.nv)))
+    G = np.concatenate([np.ravel(rows) for rows in cotangents])
+    slopes = (
+        np.zeros((samples, plan.robot.nv)),
+        np.zeros((samples, plan.robot.nv)),
+        np.zeros((samples, plan.robot.nv)),
+    )
     compiled.pull_back(
         *robot_tables(plan.robot), starts, screws, _screw_joints(plan.robot), ends[rows], widths[rows], columns,
         np.array(plan.robot.gravity), *map(np.ascontiguousarray, (q, v, a)), G, *slopes, 0, samples,
@@ -79,15 +83,6 @@ def _filled(
 def _screw_joints(robot: Robot) -> np.ndarray:
     """For each unit motion the index of its joint."""
     return np.repeat(np.arange(len(robot.joints)), [joint.kind.nv for joint in robot.joints])
-
-
-def _one_buffer(rows: Sequence[Array]) -> Array:
-    """Rows' matrices one after the other; no copy if they fill their common buffer."""
-    buffer = rows[0].base
-    if buffer is not None and buffer.ndim == 3 and buffer.flags.c_contiguous and len(buffer) == len(rows):
-        if all(np.shares_memory(row, buffer[k]) for k, row in ((0, rows[0]), (len(rows) - 1, rows[-1]))):
-            return buffer.reshape(-1)
-    return np.concatenate([np.ascontiguousarray(row).reshape(-1) for row in rows])
 
 
 def _dense(plan: RegressorPlan, cotangents: Sequence[Array]) -> Array:

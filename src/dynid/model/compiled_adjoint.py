@@ -1,16 +1,16 @@
 """The compiled adjoint of the observation matrix. Import it only where it is used: Numba is slow to import.
 
-Given what a number f depends on, `dF = sum G * dW` with G as large as W, it gives the slopes of f over positions,
+Given what a number f depends on, `df = sum G * dW` with G as large as W, it gives the slopes of f over positions,
 velocities and accelerations, for about twice the work of W itself and whatever the number of parameters.
 
-For each sample the tree is walked twice. Upwards: poses, unit motions (screws) S, velocities V and accelerations A of the
-links, all as spatial vectors (linear part at the world's origin; angular part) along the world's axes, where
+For each sample the tree is walked twice. Upwards: poses, unit motions (screws) S, velocities V and accelerations A of
+the links, all as spatial vectors (linear part at the world's origin; angular part) along the world's axes, where
 
     V_j = V_i + S v,    A_j = A_i + S a + V_j x S v,    i the parent of j.
 
-With the wrench Y p that a link needs for the fictitious parameters p = G[row, link], each pair of a row and a link gives
-slopes over V, A and S. Downwards these are summed: spatial vectors of one frame need no transport. Moving joint j turns
-what stands below it backwards in the frames above it, so the slope over its position is
+With the wrench Y p that a link needs for the fictitious parameters p = G[row, link], each pair of a row and a link
+gives slopes over V, A and S. Downwards these are summed: spatial vectors of one frame need no transport. Moving joint
+j turns what stands below it backwards in the frames above it, so the slope over its position is
 
     -S . (V_i x* V'_j + A_i x* A'_j + sum over the screws S_r below it of S_r x* S'_r)
 
@@ -30,8 +30,8 @@ PRISMATIC, SPHERICAL, FREE_FLYER = 1, 2, 3
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nsz"})
-def pull_back(
-    kind, parent, rotation, rotation_sine, rotation_versine, translation, slide, axis, ratio, offset,
+def pull_back(  # noqa: C901 (one function on purpose, as `compiled.fill`)
+    kind, parent, rotation, rotation_sine, rotation_versine, translation, slide, _axis, ratio, offset,
     q_column, v_column, screw_start, screw_axis, screw_is_linear,
     pair_start, pair_screw, screw_joint, pair_base, pair_stride, pair_column,
     gravity, q, v, a, G, q_slope, v_slope, a_slope, begin, end,
@@ -196,9 +196,17 @@ def pull_back(
                     nx = x + xx * bx + xy * by + xz * bz + ex
                     ny = y + xy * bx + yy * by + yz * bz + ey
                     nz = z + xz * bx + yz * by + zz * bz + ez
-                    fx, fy, fz = r00 * fx + r01 * fy + r02 * fz, r10 * fx + r11 * fy + r12 * fz, r20 * fx + r21 * fy + r22 * fz
+                    fx, fy, fz = (
+                        r00 * fx + r01 * fy + r02 * fz,
+                        r10 * fx + r11 * fy + r12 * fz,
+                        r20 * fx + r21 * fy + r22 * fz,
+                    )
                     x, y, z = _cross(ox, oy, oz, fx, fy, fz)
-                    nx, ny, nz = r00 * nx + r01 * ny + r02 * nz + x, r10 * nx + r11 * ny + r12 * nz + y, r20 * nx + r21 * ny + r22 * nz + z
+                    nx, ny, nz = (
+                        r00 * nx + r01 * ny + r02 * nz + x,
+                        r10 * nx + r11 * ny + r12 * nz + y,
+                        r20 * nx + r21 * ny + r22 * nz + z,
+                    )
                     # S x* f: felt by all joints between the link and the row's own.
                     lx, ly, lz = _cross(S[r, 3], S[r, 4], S[r, 5], fx, fy, fz)
                     x, y, z = _cross(S[r, 3], S[r, 4], S[r, 5], nx, ny, nz)

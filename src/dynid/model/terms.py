@@ -33,7 +33,6 @@ from dynid.model.parameters import Parameter
 from dynid.robot.joints import JointKind
 from dynid.robot.robot import Joint, Robot
 
-
 _STEP = 1e-6
 """Step of central differences [rad, m and their rates]."""
 

@@ -39,9 +39,7 @@ def vectorised_regressor(robot: Robot, q: Array, v: Array, a: Array) -> Array:
     return W
 
 
-def kinematics(
-    robot: Robot, q: Array, v: Array, a: Array
-) -> tuple[list[Array], list[Array], list[Array], list[Array]]:
+def kinematics(robot: Robot, q: Array, v: Array, a: Array) -> tuple[list[Array], list[Array], list[Array], list[Array]]:
     """Poses in the parent's frame, and spatial velocities and accelerations in the own frame, of all joints.
 
     The ground is accelerated against gravity, so that every link's acceleration contains it.

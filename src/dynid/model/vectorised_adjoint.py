@@ -35,7 +35,7 @@ def vectorised_slopes(robot: Robot, q: Array, v: Array, a: Array, G: Array) -> t
             joint = joints[at]
             for k, screw in enumerate(screws):
                 p = G[joint.v.start + k][:, columns]
-                over_v, over_a = _over_motion(velocities[i], accelerations[i], screw, p)
+                over_v, over_a = _over_motion(velocities[i], screw, p)
                 over_velocity[i] += over_v
                 over_acceleration[i] += over_a
                 wrench = np.einsum("skp,sp->sk", body, p)
@@ -50,9 +50,7 @@ def vectorised_slopes(robot: Robot, q: Array, v: Array, a: Array, G: Array) -> t
         below_v = velocities[i] - own
         bias = _motion_cross(velocities[i], own)
         below_a = accelerations[i] - a[:, joint.v] @ S.T - bias
-        turned = (
-            _force_cross(below_v, over_velocity[i]) + _force_cross(below_a, over_acceleration[i]) + over_pose[i]
-        )
+        turned = _force_cross(below_v, over_velocity[i]) + _force_cross(below_a, over_acceleration[i]) + over_pose[i]
         slopes[0][:, joint.v] -= turned @ S
         slopes[1][:, joint.v] += (over_velocity[i] - _force_cross(velocities[i], over_acceleration[i])) @ S
         slopes[2][:, joint.v] += over_acceleration[i] @ S
@@ -79,14 +77,14 @@ def _screws_below(robot: Robot, link: int, rotations: list[Array], translations:
         at = robot.joints[at].parent
 
 
-def _over_motion(velocity: Array, acceleration: Array, screw: Array, p: Array) -> tuple[Array, Array]:
+def _over_motion(velocity: Array, screw: Array, p: Array) -> tuple[Array, Array]:
     """Slopes of `screw . (Y p)` over a link's velocity and acceleration, each of shape (samples, 6).
 
-    With l and u the screw's parts, h and I those of the parameters p:
-    l . (m c + b x h + w x (w x h)) + u . (h x c + I b + w x I w), and c = linear acceleration + w x linear velocity.
+    With t and u the screw's linear and angular parts, h and I those of the parameters p, it is
+    t . (m c + b x h + w x (w x h)) + u . (h x c + I b + w x I w), with c = linear acceleration + w x linear velocity.
     """
     w, linear = velocity[:, 3:], velocity[:, :3]
-    l, u = screw[:, :3], screw[:, 3:]
+    t, u = screw[:, :3], screw[:, 3:]
     m, h = p[:, :1], p[:, 1:4]
     inertia = np.einsum("sk,kij->sij", p[:, 4:], INERTIA_BASIS)
 
@@ -96,9 +94,9 @@ def _over_motion(velocity: Array, acceleration: Array, screw: Array, p: Array) -
     def dot(x: Array, y: Array) -> Array:
         return np.sum(x * y, axis=1, keepdims=True)
 
-    over_c = m * l + np.cross(u, h)
-    over_b = np.cross(h, l) + times(u)
-    over_w = l * dot(w, h) + h * dot(l, w) - 2 * w * dot(l, h) + times(np.cross(u, w)) + np.cross(times(w), u)
+    over_c = m * t + np.cross(u, h)
+    over_b = np.cross(h, t) + times(u)
+    over_w = t * dot(w, h) + h * dot(t, w) - 2 * w * dot(t, h) + times(np.cross(u, w)) + np.cross(times(w), u)
     over_w = over_w + np.cross(linear, over_c)
     return (
         np.concatenate([np.cross(over_c, w), over_w], axis=1),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Indices
 from dynid.errors import InvalidRequestError
 from dynid.excitation.limits.joint_bounds import QUANTITIES, JointBounds
 from dynid.excitation.limits.limit import Check, Limit
@@ -24,7 +24,7 @@ _ROUNDED = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class AmplitudeLimit(Limit):
-    """`sum_k (k w)^d amplitude_k <= half`, for positions (d = 0, with the constant's distance from the middle) to jerks.
+    """`sum_k (k w)^d amplitude_k <= half` for positions (d = 0, with the constant's distance from the middle) to jerks.
 
     Attributes:
         bounds: What the sums are limited by.
@@ -41,7 +41,7 @@ class AmplitudeLimit(Limit):
         family = _fourier(motion.grid.free.family)
         return (1.0 - self._sums(family, motion.coefficients, _ROUNDED) / (self.factor * self.bounds.half)).ravel()
 
-    def slopes(self, motion: Motion, which: Array) -> Array:
+    def slopes(self, motion: Motion, which: Indices) -> Array:
         """Only the joint's own coefficients matter."""
         J = np.zeros((len(which), len(motion.x)))
         free = motion.grid.free
@@ -51,7 +51,7 @@ class AmplitudeLimit(Limit):
             J[row, free.slices[j]] = -(self._ordered(slope) @ free.directions[j]) / self._room(k, j)
         return J
 
-    def curvature(self, motion: Motion, which: Array, weights: Array) -> Array:
+    def curvature(self, motion: Motion, which: Indices, weights: Array) -> Array:
         """Of each amplitude across its direction: 1 / amplitude."""
         H = np.zeros((len(motion.x), len(motion.x)))
         free = motion.grid.free
@@ -61,7 +61,8 @@ class AmplitudeLimit(Limit):
             for n, (pair, size, factor) in enumerate(zip(parts, sizes, factors, strict=True)):
                 both = [n, n + len(sizes)]
                 own[np.ix_(both, both)] = factor * (np.eye(2) / size - np.outer(pair, pair) / size**3)
-            own = own[np.ix_(*[self._order(len(sizes))] * 2)]
+            order = self._order(len(sizes))
+            own = own[np.ix_(order, order)]
             D = free.directions[j]
             H[free.slices[j], free.slices[j]] += weight / self._room(k, j) * (D.T @ own @ D)
         return H
@@ -70,7 +71,7 @@ class AmplitudeLimit(Limit):
         return float(self.factor * self.bounds.half[k, j])
 
     def _parts(self, motion: Motion, k: int, j: int) -> tuple[Array, Array, Array]:
-        """Of one sum the cosine and sine of each wave, shape (waves, 2), its size, and its factor; the constant first."""
+        """Of one sum the cosine and sine of each wave, shape (waves, 2), its size and factor; the constant first."""
         family = _fourier(motion.grid.free.family)
         C, n = motion.coefficients[:, j], family.harmonics
         constant = [C[0] - self.bounds.middle[0, j], 0.0]
@@ -79,7 +80,7 @@ class AmplitudeLimit(Limit):
         return parts, np.sqrt(np.sum(parts**2, axis=1) + _ROUNDED**2), factors
 
     @staticmethod
-    def _order(waves: int) -> Array:
+    def _order(waves: int) -> Indices:
         """Where the coefficients of a joint stand among all cosines, then all sines."""
         return np.concatenate([np.arange(waves), waves + 1 + np.arange(waves - 1)])
 
@@ -92,7 +93,7 @@ class AmplitudeLimit(Limit):
         n = family.harmonics
         rates = family.frequency * np.arange(1, n + 1)
         size = np.sqrt(C[1 : n + 1] ** 2 + C[n + 1 :] ** 2 + rounded**2)
-        sums = np.array([rates**k @ size for k in range(4)])
+        sums = np.array([rates**k @ size for k in range(4)], dtype=float)
         sums[0] += np.sqrt((C[0] - self.bounds.middle[0]) ** 2 + rounded**2)
         return sums
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dynid.arrays import Array, frozen
+from dynid.arrays import Array, Indices, frozen
 from dynid.errors import UnknownNameError
-from dynid.excitation.limits.limit import Check, Limit, both_sides
+from dynid.excitation.limits.limit import Check, Limit
 from dynid.excitation.motion import Motion
 from dynid.excitation.trajectories.family import Trajectory
 from dynid.model.regressor import joint_poses
@@ -101,7 +101,7 @@ class SpeedLimit(Limit):
         velocity = self.frame.motion(q, v)[1]
         return 1.0 - np.sum(velocity**2, axis=1) / (self.factor * self.limit) ** 2
 
-    def slopes(self, motion: Motion, which: Array) -> Array:
+    def slopes(self, motion: Motion, which: Indices) -> Array:
         """The velocity along its own slopes."""
         q, v, a = (part[which] for part in motion.states)
         _, velocity, J, H = self.frame.motion(q, v)
@@ -148,16 +148,14 @@ class BoxLimit(Limit):
         distances = inwards * (np.concatenate([p, p], axis=1) - np.where(np.isfinite(place), place, 0.0))
         return np.where(np.isfinite(place), distances, 1.0).ravel()
 
-    def slopes(self, motion: Motion, which: Array) -> Array:
+    def slopes(self, motion: Motion, which: Indices) -> Array:
         """The rows of the point's Jacobian."""
         sample, wall = np.divmod(which, 6)
         inwards, place = self._walls
         q, v, a = (part[sample] for part in motion.states)
         J = self.frame.motion(q, v)[2][np.arange(len(which)), wall % 3]
         there = np.isfinite(place[wall])
-        return motion.pull_back_rows(
-            sample, ((inwards[wall] * there)[:, None] * J, np.zeros_like(v), np.zeros_like(a))
-        )
+        return motion.pull_back_rows(sample, ((inwards[wall] * there)[:, None] * J, np.zeros_like(v), np.zeros_like(a)))
 
     def checks(self, trajectory: Trajectory, times: Array) -> list[Check]:
         """One for each limited axis."""

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dynid.arrays import Array, frozen
+from dynid.arrays import Array, Indices, frozen
 from dynid.errors import InvalidRequestError
 from dynid.excitation.limits.limit import Check, Limit
 from dynid.excitation.motion import Grid, Motion
@@ -91,7 +91,7 @@ class JointBounds(Limit):
         values = np.concatenate([A @ motion.x[where] + b for (A, b), where in parts])
         return np.concatenate([1.0 - values, 1.0 + values])
 
-    def slopes(self, motion: Motion, which: Array) -> Array:
+    def slopes(self, motion: Motion, which: Indices) -> Array:
         """Rows of the blocks, which do not depend on the motion."""
         blocks = self.blocks(motion.grid)
         J = np.zeros((sum(len(A) for A, _ in blocks), len(motion.x)))
@@ -134,7 +134,8 @@ def _check(name: str, limit: Limits) -> None:
             )
     if math.isinf(limit.velocity):
         raise InvalidRequestError(
-            f"joint '{name}' has no velocity limit in the robot's file; state one in [excitation] velocity (rad/s or m/s)"
+            f"joint '{name}' has no velocity limit in the robot's file; state one in [excitation] velocity "
+            "(rad/s or m/s)"
         )
     if math.isinf(limit.acceleration) and math.isinf(limit.effort):
         raise InvalidRequestError(

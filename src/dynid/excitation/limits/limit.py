@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Indices
 from dynid.excitation.motion import Motion
 from dynid.excitation.trajectories.family import Trajectory
 
@@ -72,7 +72,7 @@ class Limit(ABC):
         """All slacks, shape (m,)."""
 
     @abstractmethod
-    def slopes(self, motion: Motion, which: Array) -> Array:
+    def slopes(self, motion: Motion, which: Indices) -> Array:
         """Slopes of some slacks over the free coefficients.
 
         Args:
@@ -83,7 +83,7 @@ class Limit(ABC):
             Array of shape (rows, free).
         """
 
-    def curvature(self, motion: Motion, which: Array, weights: Array) -> Array:
+    def curvature(self, motion: Motion, which: Indices, weights: Array) -> Array:
         """Minus the second derivatives of some slacks, summed with weights, shape (free, free).
 
         For limits whose slacks bend sharply, and downwards only: they set `knows_curvature`.

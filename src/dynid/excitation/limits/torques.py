@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dynid.arrays import Array, frozen
+from dynid.arrays import Array, Indices, frozen
 from dynid.errors import InvalidRequestError
 from dynid.excitation.limits.limit import Check, Limit, both_sides
 from dynid.excitation.motion import Motion
@@ -81,7 +81,7 @@ class PriorTorques:
         return smooth + self.friction * np.sign(v)
 
     def slopes(self, row: int, q: Array, v: Array, a: Array, weights: Array) -> Slopes:
-        """Slopes of one row's smooth torque, times a weight each, over the states; (samples,) to three (samples, nv)."""
+        """Slopes of one row's smooth torques, times weights (samples,), over q, v and a, shape (samples, nv)."""
         G = [np.zeros((len(q), 0))] * self.robot.nv
         G[row] = weights[:, None] * self._values
         over_q, over_v, over_a = layout_slopes(self._rows[row], q, v, a, G)
@@ -127,7 +127,7 @@ class TorqueLimit(Limit):
         """Below and above, for each sample and coordinate, shape (2 * samples * nv,)."""
         return both_sides(self.torques.smooth(*motion.states) / self._room).ravel()
 
-    def slopes(self, motion: Motion, which: Array) -> Array:
+    def slopes(self, motion: Motion, which: Indices) -> Array:
         """One pass back through the dynamics for each coordinate that is near its limit."""
         nv = self.torques.robot.nv
         side, sample, row = np.unravel_index(which, (2, len(motion.grid.times), nv))
@@ -177,11 +177,13 @@ class RmsTorqueLimit(Limit):
         """One for each coordinate, shape (nv,)."""
         return 1.0 - np.mean(self.torques.smooth(*motion.states) ** 2, axis=0) / self._room**2
 
-    def slopes(self, motion: Motion, which: Array) -> Array:
+    def slopes(self, motion: Motion, which: Indices) -> Array:
         """One pass back through the dynamics for each coordinate."""
         tau = self.torques.smooth(*motion.states)
         rows = [
-            motion.pull_back(self.torques.slopes(int(r), *motion.states, -2.0 * tau[:, r] / (len(tau) * self._room[r] ** 2)))
+            motion.pull_back(
+                self.torques.slopes(int(r), *motion.states, -2.0 * tau[:, r] / (len(tau) * self._room[r] ** 2))
+            )
             for r in which
         ]
         return np.array(rows).reshape(len(which), len(motion.x))
