@@ -13,9 +13,9 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from tests.test_excitation_design import printed
-
 from benchmarks.independent_condition import condition_number, read_csv
+from benchmarks.thesis_motions import printed
+
 from dynid.config import read_experiment
 from dynid.excitation.design import Design, design, warm_up
 from dynid.excitation.genetic import design_genetic
@@ -57,7 +57,9 @@ def milestones(found: Design) -> str:
 def main() -> None:
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 20.0
     print(f"{seconds:g} s each; time to within 20 / 5 / 1 % of the last value [s]")
-    print("| case | columns | printed | by gradients | starts | time to | largest use of a limit | genetic | generations |")
+    print(
+        "| case | columns | printed | by gradients | starts | time to | largest use of a limit | genetic | generations |"
+    )
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for name in sys.argv[2:] or CASES:
         problem, _ = problem_of(read_experiment(EXAMPLES / f"{name}.toml", needs_logs=False))

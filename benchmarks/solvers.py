@@ -150,9 +150,7 @@ def main() -> None:
     print("| --- | --- | --- | --- | --- | --- |")
     path = Path(__file__).parents[1] / "examples" / "ur5_excite_arm.toml"
     problem = problem_of(read_experiment(path, needs_logs=False))[0].smoothed(POWER)
-    problem = ExcitationProblem(
-        problem.grid, problem.information, problem.criterion, problem.bounds, (), problem.rate
-    )
+    problem = ExcitationProblem(problem.grid, problem.information, problem.criterion, problem.bounds, (), problem.rate)
     warm_up(problem)
     for seed in range(3):
         x = best_start(problem, 30, np.random.default_rng(seed))

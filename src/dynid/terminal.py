@@ -115,7 +115,7 @@ def show_excitation(data: dict[str, Any], source: str, out: Path | None) -> None
     limits.add_column("kept")
     for check in data["limits"]:
         numbers = [
-            f"{value[0]:.4g} to {value[1]:.4g}" if isinstance(value, list) else f"{value:.4g}"
+            " to ".join("-" if end is None else f"{end:.4g}" for end in (value if isinstance(value, list) else [value]))
             for value in (check["limit"], check["reached"])
         ]
         limits.add_row(

@@ -164,7 +164,7 @@ class BoxLimit(Limit):
         return [
             Check(
                 f"{axis} of {self.frame.name}",
-                (max(float(self.lower[k]), -1e6), min(float(self.upper[k]), 1e6)),
+                (float(self.lower[k]), float(self.upper[k])),
                 (float(p[:, k].min()), float(p[:, k].max())),
                 "m",
                 symmetric=False,

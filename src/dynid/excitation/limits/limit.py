@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
@@ -22,7 +23,7 @@ class Check:
 
     Attributes:
         name: What is limited, such as "velocity of elbow_joint".
-        limit: Smallest and largest value allowed.
+        limit: Smallest and largest value allowed; infinite where there is no limit.
         reached: Smallest and largest value reached.
         unit: Unit of both.
         symmetric: Whether only the size counts, as of a velocity.
@@ -41,9 +42,13 @@ class Check:
 
     @property
     def used(self) -> float:
-        """Which part of the room between the limits' middle and their ends is used; above 1 a limit is broken."""
-        middle, half = sum(self.limit) / 2, (self.limit[1] - self.limit[0]) / 2
-        return max(abs(value - middle) for value in self.reached) / half
+        """Which part of the room between the limits' middle and their ends is used; above 1 a limit is broken.
+
+        A range that is open at one end is taken to have a room of 1.
+        """
+        half = (self.limit[1] - self.limit[0]) / 2
+        beyond = max(self.limit[0] - self.reached[0], self.reached[1] - self.limit[1])
+        return 1.0 + beyond / (half if math.isfinite(half) else 1.0)
 
     @property
     def is_kept(self) -> bool:
@@ -51,9 +56,11 @@ class Check:
         return self.used <= 1.0 + 1e-9
 
     def to_dict(self) -> dict[str, object]:
-        """Give the check as plain data for JSON: sizes as one number, ranges as two."""
+        """Give the check as plain data for JSON: sizes as one number, ranges as two; None for an open end."""
         limit, reached = (
-            (self.limit[1], max(map(abs, self.reached))) if self.symmetric else (list(self.limit), list(self.reached))
+            (self.limit[1], max(map(abs, self.reached)))
+            if self.symmetric
+            else ([end if math.isfinite(end) else None for end in self.limit], list(self.reached))
         )
         return {"name": self.name, "limit": limit, "reached": reached, "unit": self.unit, "kept": self.is_kept}
 
