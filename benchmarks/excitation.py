@@ -1,4 +1,4 @@
-"""Exciting motions of the UR5 and the Panda: `python benchmarks/excitation.py [SECONDS] [CASE...]`.
+"""Exciting motions of the UR5 and the Panda: `python -m benchmarks.excitation [SECONDS] [CASE...]`.
 
 For each case: what the UR5 thesis' printed motion gives on the same measure, the design by gradients, and the thesis'
 genetic algorithm with the same time. Condition numbers of the UR5 are computed again with Pinocchio's regressor on the
@@ -57,10 +57,8 @@ def milestones(found: Design) -> str:
 def main() -> None:
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 20.0
     print(f"{seconds:g} s each; time to within 20 / 5 / 1 % of the last value [s]")
-    print(
-        "| case | columns | printed | by gradients | starts | time to | largest use of a limit | genetic | generations |"
-    )
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    head = ("case", "columns", "printed", "gradients", "starts", "time to", "largest use", "genetic", "generations")
+    print(f"| {' | '.join(head)} |\n|{' --- |' * len(head)}")
     for name in sys.argv[2:] or CASES:
         problem, _ = problem_of(read_experiment(EXAMPLES / f"{name}.toml", needs_logs=False))
         warm_up(problem)
@@ -69,11 +67,18 @@ def main() -> None:
         found = design(problem, time_limit=seconds)
         genetic = design_genetic(problem, time_limit=seconds)
         used = max(check.used for check in found.checks)
-        print(
-            f"| {name} | {len(problem.information.base)} | {before} | {measured(problem, found):.2f} | {found.starts} | "
-            f"{milestones(found)} | {used:.4f} | {measured(problem, genetic):.1f} | {genetic.starts} |",
-            flush=True,
+        row = (
+            name,
+            f"{len(problem.information.base)}",
+            before,
+            f"{measured(problem, found):.2f}",
+            f"{found.starts}",
+            milestones(found),
+            f"{used:.4f}",
+            f"{measured(problem, genetic):.1f}",
+            f"{genetic.starts}",
         )
+        print(f"| {' | '.join(row)} |", flush=True)
         assert found.keeps_limits
         assert np.allclose(found.trajectory.states(np.zeros(1))[1:], 0.0, atol=1e-9)
 

@@ -1,8 +1,8 @@
-"""Does a designed motion find truer parameters? `python benchmarks/excitation_truth.py [SECONDS]`.
+"""Does a designed motion find truer parameters? `python -m benchmarks.excitation_truth [SECONDS]`.
 
-Identification of the UR5 from the designed motion, from the thesis' printed one and from a random one: the true error of
-the base parameters, and by which ratio the expected deviations predicted it to be larger. `compare` takes the simulation
-as an argument: `ideal` gives exact states and white noise on torques; a closed loop can stand in its place.
+Identification of the UR5 from the designed motion, from the thesis' printed one and from a random one: the true error
+of the base parameters, and by which ratio the expected deviations predicted it to be larger. `compare` takes the
+simulation as an argument: `ideal` gives exact states and white noise on torques; a closed loop can stand in its place.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from dynid.excite import problem_of
 from dynid.model.base_parameters import BaseParameters
 
 Simulate = Callable[[BaseParameters, Trajectory, float, float, int], tuple[Array, Array, Array, Array]]
-"""From base parameters with their robot, a trajectory, a rate [Hz], a noise [N m] and a seed to the q, v, a (samples, nv)
-that identification would use, and measured torques (samples, nv)."""
+"""From base parameters with their robot, a trajectory, a rate [Hz], a noise [N m] and a seed to the q, v, a that
+identification would use and the measured torques, each of shape (samples, nv)."""
 
 
 def ideal(

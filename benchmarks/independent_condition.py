@@ -3,7 +3,7 @@
 The regressor is Pinocchio's; of dynid only the selection of base columns in natural order is used. Parameters are about
 joint frames, at the rows of the CSV; without friction, or with viscous, Coulomb and offset columns.
 
-    python benchmarks/independent_condition.py ROBOT trajectory.csv [--lock JOINT,JOINT] [--friction]
+    python -m benchmarks.independent_condition ROBOT trajectory.csv [--lock JOINT,JOINT] [--friction]
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def read_csv(path: Path) -> tuple[Array, Array, Array]:
 
 
 def condition_number(robot: Robot, q: Array, v: Array, a: Array, friction: bool = False) -> float:
-    """Of the base regressor: singular values of Pinocchio's rows, stacked; with friction v, sign(v) and 1 beside them."""
+    """Of the base regressor: singular values of Pinocchio's rows; with friction, v, sign(v) and 1 beside them."""
     model = to_pinocchio(robot)
     data = model.createData()
     W = np.concatenate([pin.computeJointTorqueRegressor(model, data, *state) for state in zip(q, v, a, strict=True)])

@@ -1,4 +1,4 @@
-"""Which solver: ours, IPOPT (through CasADi) and SLSQP (SciPy) on one problem: `python benchmarks/solvers.py [SECONDS]`.
+"""Which solver: ours, IPOPT (through CasADi) or SLSQP (SciPy)? `python -m benchmarks.solvers [SECONDS]`.
 
 The same smooth criterion with the same exact gradients, bounds and start. CasADi is needed for IPOPT only.
 """
@@ -82,7 +82,7 @@ def slsqp(problem: ExcitationProblem, x: Array, recorder: Recorder) -> None:
     minimize(recorder, x, jac=True, method="SLSQP", constraints=constraint, options={"maxiter": 5000, "ftol": 1e-10})
 
 
-def ipopt(problem: ExcitationProblem, x: Array, recorder: Recorder) -> None:
+def ipopt(problem: ExcitationProblem, x: Array, recorder: Recorder) -> None:  # noqa: C901 (CasADi's callbacks)
     import casadi
 
     n = len(x)
@@ -120,7 +120,7 @@ def ipopt(problem: ExcitationProblem, x: Array, recorder: Recorder) -> None:
         def has_jacobian(self) -> bool:
             return True
 
-        def get_jacobian(self, *_: Any) -> Any:
+        def get_jacobian(self, *_: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
             return gradient
 
     objective = Objective()
