@@ -21,7 +21,7 @@ from dynid.excitation.design import design
 from dynid.excitation.problem import ExcitationProblem, experiment_times
 from dynid.excitation.starts import random_start
 from dynid.excitation.trajectories.family import Trajectory
-from dynid.excite import problem_of
+from dynid.excitation_problem import problem_of
 from dynid.model.base_parameters import BaseParameters
 
 Simulate = Callable[[BaseParameters, Trajectory, float, float, int], tuple[Array, Array, Array, Array]]

@@ -17,7 +17,8 @@ from dynid.excitation.design import design
 from dynid.excitation.genetic import design_genetic
 from dynid.excitation.starts import NoMotionError, random_start
 from dynid.excitation.trajectories import Fourier
-from dynid.excite import excite, problem_of
+from dynid.excitation_problem import problem_of
+from dynid.excite import excite
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 LONG = 300.0  # time limits of tests that count starts instead

@@ -18,7 +18,8 @@ from dynid.excitation.design import Design
 from dynid.excitation.figures import Panel, page
 from dynid.excitation.limits.torques import PriorTorques, torque_unit
 from dynid.excitation.trajectory_files import csv_text, json_text, ros_text, sample_times, urscript_text
-from dynid.excite import Excitation, joint_limits
+from dynid.excitation_limits import joint_limits
+from dynid.excite import Excitation
 from dynid.files import OutputError
 
 SCHEMA = "dynid-excitation-1"

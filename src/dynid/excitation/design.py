@@ -11,34 +11,23 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.excitation.interior_point import minimise
+from dynid.excitation.fine_check import fine_times, within_limits
 from dynid.excitation.limits.limit import Check
 from dynid.excitation.problem import ExcitationProblem
+from dynid.excitation.refinement import POWERS, disturbed, refined
 from dynid.excitation.starts import best_start
 from dynid.excitation.trajectories.family import Trajectory
 from dynid.model.adjoint import prepare
 from dynid.threads import single_threaded_blas
 
-POWERS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
-"""Norms of eigenvalues that stand for their extremes, one after the other."""
-
 CANDIDATES = 30
 """Random motions that each start is chosen from."""
-
-_ITERATIONS = 150
-"""Steps of the solver at each power."""
-
-_FINE = 1000.0
-"""Limits are checked at this many samples a second, at least."""
 
 SHORTEST = 0.5
 """Time limits [s] below this are refused: nothing could be found."""
 
 _TO_FINISH = 0.1
 """Time [s] that is kept for checks at the end."""
-
-_LOOKED_AT = 1000
-"""Samples of the experiment at which motions are compared."""
 
 _RANDOM_FIRST = 4
 """Number of starts that are all random."""
@@ -175,70 +164,3 @@ def finished(problem: ExcitationProblem, x: Array, history: Sequence[Progress], 
     checks = tuple(problem.checks(trajectory, fine_times(problem, trajectory)))
     value = problem.exact_value(trajectory)
     return Design(problem, trajectory, value, checks, len(history), time.monotonic() - begin, tuple(history))
-
-
-def refined(
-    problem: ExcitationProblem, x: Array, powers: tuple[float, ...], is_over: Callable[[], bool]
-) -> tuple[float, Array]:
-    """The best motion on the way from x, with its exact value: power after power, each from the last one's end."""
-    best = (problem.exact_value(problem.trajectory(x), _LOOKED_AT), x)
-    hessian, barrier = None, 1e-2
-    if problem.criterion.smoothed(1.0) == problem.criterion:
-        powers = (np.inf,)
-    for power in powers:
-        final = 1e-6 if power == np.inf else max(1e-6, 1e-2 / power**2)
-        point = minimise(
-            problem.smoothed(power),
-            x,
-            hessian=hessian,
-            barrier=barrier,
-            final_barrier=final,
-            iterations=_ITERATIONS if np.isfinite(power) else 4 * _ITERATIONS,
-            should_stop=is_over,
-        )
-        x, hessian, barrier = point.x, point.hessian, point.barrier
-        best = min(best, (problem.exact_value(problem.trajectory(x), _LOOKED_AT), x), key=lambda pair: pair[0])
-        if is_over():
-            break
-    return best
-
-
-def disturbed(problem: ExcitationProblem, x: Array, rng: np.random.Generator) -> Array:
-    """A motion near another, within all limits."""
-    inside = 0.9 * x + 0.1 * _centre(problem, x)
-    if problem.smallest_slack(inside) <= 0.0:
-        inside = x
-    size = 10.0 ** rng.uniform(-1.5, -0.3)
-    direction = rng.normal(size=len(x)) * np.sqrt(np.mean(x**2)) * size
-    for _ in range(20):
-        if problem.smallest_slack(inside + direction) > 0.0:
-            return inside + direction
-        direction = 0.7 * direction
-    return x
-
-
-def _centre(problem: ExcitationProblem, x: Array) -> Array:
-    """The motion's own mean posture, at rest."""
-    free = problem.grid.free
-    q = problem.motion(x).states[0].mean(axis=0)
-    return free.reduce(free.family.rest()[:, None] * q)
-
-
-def within_limits(problem: ExcitationProblem, x: Array) -> Array:
-    """The motion, made smaller where it breaks a limit between the samples that the design looked at."""
-    trajectory = problem.trajectory(x)
-    times = fine_times(problem, trajectory)
-    if all(check.is_kept for check in problem.checks(trajectory, times)):
-        return x
-    centre = _centre(problem, x)
-    for size in 1.0 - np.geomspace(1e-3, 0.5, 30):
-        smaller = centre + size * (x - centre)
-        if all(check.is_kept for check in problem.checks(problem.trajectory(smaller), times)):
-            return smaller
-    return x
-
-
-def fine_times(problem: ExcitationProblem, trajectory: Trajectory) -> Array:
-    """Times [s] over one cycle, finer than the design and the experiment look."""
-    rate = max(_FINE, problem.rate, 8.0 * len(problem.grid.times) / trajectory.family.cycle)
-    return np.linspace(0.0, trajectory.family.cycle / trajectory.speed, int(rate * trajectory.family.cycle) + 1)
