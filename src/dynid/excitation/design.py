@@ -26,8 +26,8 @@ CANDIDATES = 30
 SHORTEST = 0.5
 """Time limits [s] below this are refused: nothing could be found."""
 
-_TO_FINISH = 0.1
-"""Time [s] that is kept for checks at the end."""
+_LONGEST_FINISH = 0.2
+"""Part of the time that is kept for checks at the end, at most."""
 
 _RANDOM_FIRST = 4
 """Number of starts that are all random."""
@@ -113,8 +113,10 @@ def design(
     warm_up(problem)
     begin = time.monotonic()
 
+    to_finish = 0.1  # how long the checks at the end take, once that is known
+
     def is_over() -> bool:
-        return time.monotonic() - begin > 0.97 * time_limit - _TO_FINISH
+        return time.monotonic() - begin > 0.97 * time_limit - to_finish
 
     best: tuple[float, Array] | None = None
     history: list[Progress] = []
@@ -125,6 +127,10 @@ def design(
                 best = (value, x)
             history.append(Progress(len(history) + 1, best[0], time.monotonic() - begin))
             progress(history[-1])
+            if len(history) == 1 and not is_over():
+                before = time.monotonic()
+                finished(problem, best[1], history, begin)
+                to_finish += min(1.5 * (time.monotonic() - before), _LONGEST_FINISH * time_limit)
         return finished(problem, best[1], history, begin)
 
 
