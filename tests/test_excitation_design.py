@@ -9,16 +9,27 @@ import numpy as np
 import pytest
 from benchmarks.independent_condition import condition_number as pinocchio_condition_number
 from benchmarks.thesis_motions import printed
+from hypothesis import given, settings
 
-from dynid import DynamicModel, find_base_parameters, load_robot
+from dynid import DynamicModel, Robot, find_base_parameters, load_robot
 from dynid.config import Experiment, checked_excitation, read_experiment
 from dynid.data import Chunk, factorise
+from dynid.excitation.criteria import Condition
 from dynid.excitation.design import design
+from dynid.excitation.free_coefficients import free_coefficients
 from dynid.excitation.genetic import design_genetic
+from dynid.excitation.information import Information
+from dynid.excitation.limits.joint_bounds import JointBounds
+from dynid.excitation.limits.torques import PriorTorques, TorqueLimit
+from dynid.excitation.motion import Grid
+from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.starts import NoMotionError, random_start
 from dynid.excitation.trajectories import Fourier
 from dynid.excitation_problem import problem_of
 from dynid.excite import excite
+from dynid.model.terms import Armature, Coulomb, Viscous
+from dynid.robot.joints import Limits
+from tests.test_excitation_gradients import ARMS
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 LONG = 300.0  # time limits of tests that count starts instead
@@ -88,6 +99,32 @@ def test_the_printed_motions_of_the_thesis(name: str, joints: slice, expected: f
     found = pinocchio_condition_number(problem.information.base.model.robot, *states)
     assert found == pytest.approx(expected, rel=0.005)
     assert math.exp(problem.exact_value(printed(joints))) == pytest.approx(found, rel=1e-6)
+
+
+def test_the_panda_has_64_columns_and_its_own_limits() -> None:
+    problem, findings = problem_of(example("panda_excite"))
+    assert len(problem.information.base) == 64
+    assert problem.grid.free.family.duration == pytest.approx(21.0)
+    rest = problem.trajectory(np.zeros(sum(problem.grid.free.sizes)))
+    names = {check.name for check in problem.checks(rest, np.zeros(1))}
+    assert {"jerk of joint_1", "torque of joint_7", "position of joint_4"} <= names
+    assert not findings
+
+
+@given(ARMS)
+@settings(max_examples=5)
+def test_random_robots_are_excited_within_their_limits(robot: Robot) -> None:
+    base = find_base_parameters(DynamicModel(robot, [Viscous(), Coulomb(), Armature()]))
+    width, family, samples = len(base), Fourier(1.5, 3), 60
+    grid = Grid.of(free_coefficients(family, [None] * robot.nv), samples)
+    information = Information(base, np.ones(width), np.ones(robot.nv), np.zeros((0, width)), smoothing=0.1)
+    bounds = JointBounds.of(robot, [Limits(-2.0, 2.5, 3.0, 10.0)] * robot.nv).tightened(1.0 / family.reach(samples))
+    torques = TorqueLimit.of(PriorTorques(robot), [500.0] * robot.nv).tightened(0.99)
+    problem = ExcitationProblem(grid, information, Condition(), bounds, (torques,), 100.0)
+    start = problem.exact_value(problem.trajectory(random_start(problem, np.random.default_rng(1))))
+    found = design(problem, time_limit=LONG, starts=1)
+    assert found.keeps_limits
+    assert found.value < start
 
 
 def test_the_same_seed_gives_the_same_motion() -> None:

@@ -24,8 +24,8 @@ class Fourier(Family):
         periods: How many periods the motion lasts.
 
     >>> wave = Fourier(frequency=2.0, harmonics=1)
-    >>> wave.basis(np.array([0.0]), 1).tolist()
-    [[0.0, 0.0, 2.0]]
+    >>> wave.basis(np.array([0.0]), 2).tolist()
+    [[0.0, -4.0, -0.0]]
     """
 
     frequency: float
