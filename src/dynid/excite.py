@@ -14,7 +14,7 @@ from dynid.arrays import Array
 from dynid.config import Experiment, checked_excitation, is_experiment, read_experiment
 from dynid.data.factors import Factors
 from dynid.errors import DynidError, InvalidRequestError
-from dynid.excitation.design import Design, Progress, design, require_time
+from dynid.excitation.design import Design, Progress, design, require_time, warm_up
 from dynid.excitation.expectation import Expectation, expected_deviations
 from dynid.excitation.information import condition_number
 from dynid.excitation.stacking import design_block_triangular, design_stack
@@ -102,9 +102,10 @@ def excite(
     require_time(time_limit)
     begin = time.monotonic()
     problem, findings = problem_of(experiment, known)
-    left = time_limit - (time.monotonic() - begin)
-    if left < 0.5 * time_limit:
+    if time.monotonic() - begin > 0.5 * time_limit:
         raise InvalidRequestError(f"a time limit of {time_limit:g} s is too short for this robot; allow more")
+    warm_up(problem)
+    left = max(time_limit - (time.monotonic() - begin), 0.5 * time_limit)  # compiling, once, may take longer
     if block_triangular:
         posture = posture_of(experiment.excitation, problem.information.base.model.robot)
         found = design_block_triangular(problem, posture, time_limit=left, starts=starts, seed=seed, progress=progress)
