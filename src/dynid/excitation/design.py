@@ -112,8 +112,7 @@ def design(
     require_time(time_limit)
     warm_up(problem)
     begin = time.monotonic()
-
-    to_finish = 0.1  # how long the checks at the end take, once that is known
+    to_finish = min(_time_to_finish(problem), _LONGEST_FINISH * time_limit)
 
     def is_over() -> bool:
         return time.monotonic() - begin > 0.97 * time_limit - to_finish
@@ -127,10 +126,6 @@ def design(
                 best = (value, x)
             history.append(Progress(len(history) + 1, best[0], time.monotonic() - begin))
             progress(history[-1])
-            if len(history) == 1 and not is_over():
-                before = time.monotonic()
-                finished(problem, best[1], history, begin)
-                to_finish += min(1.5 * (time.monotonic() - before), _LONGEST_FINISH * time_limit)
         return finished(problem, best[1], history, begin)
 
 
@@ -150,6 +145,15 @@ def warm_up(problem: ExcitationProblem) -> None:
     """Load or compile all that a design needs, which is not part of its time."""
     prepare()
     problem.at(np.zeros(sum(problem.grid.free.sizes))).objective()
+
+
+def _time_to_finish(problem: ExcitationProblem) -> float:
+    """How long `finished` will take [s]: it looks at the limits twice."""
+    begin = time.monotonic()
+    rest = problem.trajectory(np.zeros(sum(problem.grid.free.sizes)))
+    problem.checks(rest, fine_times(problem, rest))
+    problem.exact_value(rest)
+    return 0.05 + 2.0 * (time.monotonic() - begin)
 
 
 def _one_start(
