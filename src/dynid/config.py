@@ -110,21 +110,6 @@ class ProcessingTable(_Table):
         return self
 
 
-class EstimationTable(_Table):
-    """`[estimation]`: how parameters are estimated; `prior` is a relative deviation around the robot file's values."""
-
-    method: Literal["ols", "wls"] = "wls"
-    essential_ratio: Annotated[float, Field(strict=True, gt=1.0, le=1e30, allow_inf_nan=False)] = 25.0
-    confidence: Annotated[float, Field(strict=True, gt=0.0, lt=1.0)] = 0.95
-    prior: Annotated[float, Field(strict=True, ge=1e-6, le=1e6)] | None = None
-
-    @model_validator(mode="after")
-    def _weighs_the_prior(self) -> EstimationTable:
-        if self.prior is not None and self.method == "ols":
-            raise ValueError("a prior needs method = 'wls', which knows how sure the data are")
-        return self
-
-
 PerJoint = tuple[Positive, ...] | Positive
 
 
@@ -185,6 +170,21 @@ class ExcitationTable(_Table):
         return self
 
 
+class EstimationTable(_Table):
+    """`[estimation]`: how parameters are estimated; `prior` is a relative deviation around the robot file's values."""
+
+    method: Literal["ols", "wls"] = "wls"
+    essential_ratio: Annotated[float, Field(strict=True, gt=1.0, le=1e30, allow_inf_nan=False)] = 25.0
+    confidence: Annotated[float, Field(strict=True, gt=0.0, lt=1.0)] = 0.95
+    prior: Annotated[float, Field(strict=True, ge=1e-6, le=1e6)] | None = None
+
+    @model_validator(mode="after")
+    def _weighs_the_prior(self) -> EstimationTable:
+        if self.prior is not None and self.method == "ols":
+            raise ValueError("a prior needs method = 'wls', which knows how sure the data are")
+        return self
+
+
 class Experiment(_Table):
     """An experiment: the robot, what its joints add, its drives, logs, processing and estimation."""
 
@@ -193,11 +193,11 @@ class Experiment(_Table):
     lock: dict[str, Number] = {}
     terms: tuple[Name, ...] = ()
     known: dict[str, Number] = {}
+    excitation: ExcitationTable = ExcitationTable()
     drive: DriveTable = DriveTable()
     log: tuple[LogTable, ...] = ()
     processing: ProcessingTable = ProcessingTable()
     estimation: EstimationTable = EstimationTable()
-    excitation: ExcitationTable = ExcitationTable()
 
     @model_validator(mode="after")
     def _counts_logs_once(self) -> Experiment:
@@ -237,25 +237,6 @@ def read_experiment(path: Path, relative_to: Path | None = None, *, needs_logs: 
         raise ExperimentError(path, _in_words(problem), line_of(text, problem["loc"])) from error
 
 
-def checked_excitation(values: Mapping[str, Any]) -> ExcitationTable:
-    """An `[excitation]` table of values that do not come from a file.
-
-    Raises:
-        InvalidRequestError: If one is none that its key can have.
-    """
-    try:
-        return ExcitationTable.model_validate(values)
-    except ValidationError as error:
-        raise InvalidRequestError(f"excitation: {_in_words(error.errors()[0])}") from error
-
-
-def is_experiment(path: Path) -> bool:
-    """Whether a file is an experiment; tables of robots are TOML files, too, but have no key 'robot'."""
-    return path.suffix.lower() == ".toml" and "robot" in parse_toml(
-        read_toml_text(path, ExperimentError), path, ExperimentError
-    )
-
-
 def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path, needs_logs: bool) -> dict[str, Any]:
     """The same values, with the paths of the robot and of all logs made whole."""
 
@@ -287,8 +268,23 @@ def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path, nee
     return values
 
 
+def checked_excitation(values: Mapping[str, Any]) -> ExcitationTable:
+    """An `[excitation]` table of values that do not come from a file.
+
+    Raises:
+        InvalidRequestError: If one is none that its key can have.
+    """
+    try:
+        return ExcitationTable.model_validate(values)
+    except ValidationError as error:
+        raise InvalidRequestError(f"excitation: {_in_words(error.errors()[0])}") from error
+
+
 _TABLES: dict[str, type[_Table]] = {
     "drive": DriveTable,
+    "excitation": ExcitationTable,
+    "speed": SpeedTable,
+    "box": BoxTable,
     "couplings": Coupling,
     "log": LogTable,
     "position": QuantityTable,
@@ -297,9 +293,6 @@ _TABLES: dict[str, type[_Table]] = {
     "time": QuantityTable,
     "processing": ProcessingTable,
     "estimation": EstimationTable,
-    "excitation": ExcitationTable,
-    "speed": SpeedTable,
-    "box": BoxTable,
 }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.config import Experiment, checked_excitation, is_experiment, read_experiment
+from dynid.config import Experiment, ExperimentError, checked_excitation, read_experiment
 from dynid.data.factors import Factors
 from dynid.errors import DynidError, InvalidRequestError
 from dynid.excitation.design import Design, Progress, design, require_time, warm_up
@@ -23,6 +23,7 @@ from dynid.excitation_problem import problem_of
 from dynid.files import is_file
 from dynid.findings import Finding, Severity
 from dynid.robot.robot import Robot
+from dynid.toml_files import parse_toml, read_toml_text
 
 _UNTOLD = 1e6
 """Condition numbers above this mean that something is not excited at all."""
@@ -150,7 +151,7 @@ def experiment_of(source: str, terms: Sequence[str], settings: Mapping[str, Any]
     Raises:
         InvalidRequestError: If a value is none that it can have, or terms are given for an experiment.
     """
-    is_toml = not source.startswith("builtin:") and is_experiment_file(Path(source))
+    is_toml = not source.startswith("builtin:") and _is_experiment(Path(source))
     if is_toml and terms:
         raise InvalidRequestError(f"'{source}' states its terms itself; change them there")
     experiment = (
@@ -163,9 +164,11 @@ def experiment_of(source: str, terms: Sequence[str], settings: Mapping[str, Any]
     return experiment.model_copy(update={"excitation": checked_excitation({**stated, **given})})
 
 
-def is_experiment_file(path: Path) -> bool:
-    """Whether a path is that of an experiment, and not of a robot or of nothing."""
-    return is_file(path) and is_experiment(path)
+def _is_experiment(path: Path) -> bool:
+    """Whether a path is that of an experiment: tables of robots are TOML files, too, but have no key 'robot'."""
+    if path.suffix.lower() != ".toml" or not is_file(path):
+        return False
+    return "robot" in parse_toml(read_toml_text(path, ExperimentError), path, ExperimentError)
 
 
 def known_factors(path: Path) -> Iterator[Factors]:
