@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints, ValidationError, model_validator
 
 from dynid.errors import FileProblemError, InvalidRequestError, UnknownNameError
+from dynid.files import is_file
 from dynid.toml_files import line_of, parse_toml, read_toml_text
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e30, le=1e30)]
@@ -111,6 +112,66 @@ class ProcessingTable(_Table):
         return self
 
 
+PerJoint = tuple[Positive, ...] | Positive
+
+
+class SpeedTable(_Table):
+    """`[[excitation.speed]]`: how fast a body's origin may move [m/s]."""
+
+    frame: Name
+    limit: Positive
+
+
+class BoxTable(_Table):
+    """`[[excitation.box]]`: the box [m], along the axes of the base, that a body's origin may not leave."""
+
+    frame: Name
+    lower: tuple[float, float, float]
+    upper: tuple[float, float, float]
+
+    @model_validator(mode="after")
+    def _has_room(self) -> BoxTable:
+        if not all(low < high for low, high in zip(self.lower, self.upper, strict=True)):
+            raise ValueError(f"the box from {list(self.lower)} to {list(self.upper)} has no room; widen it")
+        return self
+
+
+class ExcitationTable(_Table):
+    """`[excitation]`: how to move, within which limits; limits that are not stated are the robot file's."""
+
+    harmonics: Count = 5
+    period: Positive | None = None
+    frequency: Positive | None = None
+    periods: Count = 1
+    samples: Annotated[int, Field(strict=True, ge=10)] | None = None
+    rate: Positive = 125.0
+    criterion: Name = "condition"
+    scale: Literal["none", "magnitudes"] = "none"
+    deviations: dict[str, Positive] = {}
+    noise: PerJoint = 1.0
+    start: tuple[Number, ...] | dict[str, Number] = {}
+    home: tuple[Number, ...] | None = None
+    moving: tuple[Name, ...] | None = None
+    bound: Literal["samples", "amplitudes"] = "samples"
+    position: tuple[tuple[Number, Number], ...] | tuple[Number, Number] | None = None
+    velocity: PerJoint | None = None
+    acceleration: PerJoint | None = None
+    jerk: PerJoint | None = None
+    effort: PerJoint | None = None
+    rms_effort: PerJoint | None = None
+    margin: Annotated[float, Field(strict=True, ge=0.0, lt=1.0)] = 0.0
+    speed: tuple[SpeedTable, ...] = ()
+    box: tuple[BoxTable, ...] = ()
+
+    @model_validator(mode="after")
+    def _says_things_once(self) -> ExcitationTable:
+        if self.period is not None and self.frequency is not None:
+            raise ValueError("the motion repeats after 'period' (s) or with 'frequency' (rad/s); state one")
+        if self.deviations and self.scale != "none":
+            raise ValueError("columns are scaled by 'scale' or by 'deviations', not by both")
+        return self
+
+
 class EstimationTable(_Table):
     """`[estimation]`: how parameters are estimated; `prior` is a relative deviation around the robot file's values."""
 
@@ -203,6 +264,7 @@ class Experiment(_Table):
     lock: dict[str, Number] = {}
     terms: tuple[Name, ...] = ()
     known: dict[str, Number] = {}
+    excitation: ExcitationTable = ExcitationTable()
     drive: DriveTable = DriveTable()
     log: tuple[LogTable, ...] = ()
     processing: ProcessingTable = ProcessingTable()
@@ -262,9 +324,9 @@ def checked_simulation(values: Mapping[str, Any]) -> SimulationTable:
 
 def is_experiment(path: Path) -> bool:
     """Whether a file is an experiment; tables of robots are TOML files, too, but have no key 'robot'."""
-    return path.suffix.lower() == ".toml" and "robot" in parse_toml(
-        read_toml_text(path, ExperimentError), path, ExperimentError
-    )
+    if path.suffix.lower() != ".toml" or not is_file(path):
+        return False
+    return "robot" in parse_toml(read_toml_text(path, ExperimentError), path, ExperimentError)
 
 
 def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path, needs_logs: bool) -> dict[str, Any]:
@@ -306,8 +368,23 @@ def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path, nee
     return values
 
 
+def checked_excitation(values: Mapping[str, Any]) -> ExcitationTable:
+    """An `[excitation]` table of values that do not come from a file.
+
+    Raises:
+        InvalidRequestError: If one is none that its key can have.
+    """
+    try:
+        return ExcitationTable.model_validate(values)
+    except ValidationError as error:
+        raise InvalidRequestError(f"excitation: {_in_words(error.errors())}") from error
+
+
 _TABLES: dict[str, type[_Table]] = {
     "drive": DriveTable,
+    "excitation": ExcitationTable,
+    "speed": SpeedTable,
+    "box": BoxTable,
     "couplings": Coupling,
     "log": LogTable,
     "position": QuantityTable,

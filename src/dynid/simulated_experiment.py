@@ -95,7 +95,7 @@ def experiment_of(source: str, terms: Sequence[str], settings: Mapping[str, Any]
     Raises:
         InvalidRequestError: If a value is none that it can have, or terms are given for an experiment.
     """
-    is_file = is_experiment(Path(source)) if Path(source).exists() else False
+    is_file = is_experiment(Path(source))
     if is_file and terms:
         raise InvalidRequestError(f"'{source}' states its terms itself; change them there")
     if is_file:
