@@ -12,7 +12,7 @@ from dynid.data.chunks import Chunk, split
 from dynid.data.drive import Drive
 from dynid.data.factors import Factors
 from dynid.data.processing import Processing, factors_of, processed
-from dynid.data.recording import Quantity, read_recording
+from dynid.data.recording import Quantity, Recording, read_recording
 from dynid.errors import InvalidRequestError
 from dynid.estimation import (
     Estimate,
@@ -158,6 +158,15 @@ def segments_of(experiment: Experiment, log: LogTable, robot: Robot) -> tuple[li
     if in_amperes != (experiment.drive.torque_constants is not None):
         wrong = "currents need drive.torque_constants" if in_amperes else "drive.torque_constants are for currents"
         raise InvalidRequestError(f"{wrong}: the unit of torque is '{log.torque.unit or 'N m'}' in {log.torque.file}")
+    recording = recording_of(log, robot)
+    segments = processed(
+        recording, drive_of(experiment, robot), processing_of(experiment, robot), experiment.drive.delay
+    )
+    return segments, tuple(_that_still_hold(recording.findings, experiment))
+
+
+def recording_of(log: LogTable, robot: Robot) -> Recording:
+    """What was logged, as it was logged."""
     recording = read_recording(
         _quantity(log.position, "rad", robot.nv),
         _quantity(log.torque, "N m", robot.nv),
@@ -173,10 +182,7 @@ def segments_of(experiment: Experiment, log: LogTable, robot: Robot) -> tuple[li
             f"{log.position.file} has {recording.q.shape[1]} columns of positions, and '{robot.name}' has {robot.nv} "
             f"joints; name one column each for {joints}"
         )
-    segments = processed(
-        recording, drive_of(experiment, robot), processing_of(experiment, robot), experiment.drive.delay
-    )
-    return segments, tuple(_that_still_hold(recording.findings, experiment))
+    return recording
 
 
 def _that_still_hold(findings: Sequence[Finding], experiment: Experiment) -> Iterator[Finding]:
