@@ -6,7 +6,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.model.dynamic_model import DynamicModel
-from dynid.report.replay import friction_columns, is_frictional
+from dynid.replay import friction_columns, is_frictional
 from dynid.report.signals import Cloud
 
 POINTS = 201

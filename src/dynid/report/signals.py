@@ -10,7 +10,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.model.dynamic_model import DynamicModel
 from dynid.report.downsampling import extreme_indices, peaks_by_decade, spread_indices
-from dynid.report.replay import Replay, Segment
+from dynid.replay import Replay, Segment
 
 BUCKETS = 1500
 """Buckets of a drawn line over all logs: two points each."""
@@ -145,11 +145,13 @@ def drawn(replays: Iterable[Replay], logs: int, model: DynamicModel, rng: np.ran
 def _lines(segment: Segment, row: int, start: float, buckets: int) -> tuple[Line, Line, Line]:
     measured, predicted = segment.measured[:, row], segment.predicted[:, row]
 
-    def line(values: Array) -> Line:
+    def line(values: Array, time: Array) -> Line:
         chosen = extreme_indices(values, buckets)
-        return Line(start + segment.time[chosen], values[chosen])
+        return Line(start + time[chosen], values[chosen])
 
-    return line(measured), line(predicted), line(measured - predicted)
+    counts = segment.keep[:, row]
+    residual = line((measured - predicted)[counts], segment.time[counts])
+    return line(measured, segment.time), line(predicted, segment.time), residual
 
 
 def _joined(lines: Sequence[Line]) -> Line:

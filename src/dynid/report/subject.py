@@ -14,7 +14,7 @@ from dynid.config import Experiment, LogTable, read_experiment
 from dynid.diagnosis import diagnose
 from dynid.errors import DynidError
 from dynid.findings import Finding, Severity
-from dynid.report.replay import Replay, replayed
+from dynid.replay import Replay, replayed
 from dynid.report.signals import Signals, drawn
 from dynid.report.verdict import Verdict, judge
 from dynid.result import Result, load_result, validate_result, with_file
@@ -83,8 +83,7 @@ def subject_of(folder: Path, validate: Sequence[Path] = (), progress: Progress =
         validation = validate_result(result, validate)
         others = [(e, log) for e in _experiments(result, validate) for log in e.log]
         unseen = _signals(result, others, None, progress)
-    known = {finding.text for finding in noticed}
-    ordered = sorted([*noticed, *(f for f in findings if f.text not in known)], key=_rank)
+    ordered = sorted([*noticed, *findings], key=_rank)
     return Subject(
         name=folder.resolve().name,
         result=result,
@@ -121,7 +120,7 @@ def _signals(
             replay = replayed(experiment, log, model, p)
             if noticed is not None and k == 1:
                 progress("Looking for causes of what is left")
-                noticed.extend(diagnose(result.base, p, replay))
+                noticed.extend(diagnose(result.base, p, replay, result.logs, result.data['condition_number']))
             yield replay
 
     return drawn(replays(), len(logs), model, np.random.default_rng(0))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.config import Experiment, LogTable
@@ -17,7 +18,7 @@ from dynid.data.signals import decimated
 from dynid.data.timing import check_time
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.terms import Term
-from dynid.pipeline import recording_of, segments_of
+from dynid.pipeline import processing_of, recording_of, segments_of
 from dynid.threads import single_threaded_blas
 
 PIECE = 20_000
@@ -37,6 +38,7 @@ class Segment:
         measured: Measured torques [N m or N], shape (samples, rows).
         predicted: What the model says, of the same shape.
         carried: The same without friction and offsets.
+        keep: Rows that count for the estimate, of the same shape.
     """
 
     time: Array
@@ -47,6 +49,7 @@ class Segment:
     measured: Array
     predicted: Array
     carried: Array
+    keep: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +60,14 @@ class Replay:
         name: The log's name, or that of its file.
         recording: What was logged, as it was logged.
         rate: Samples a second of the recording [Hz].
+        cutoff: Above this [Hz] torques were filtered away; None where they were not.
         segments: Even parts of it, processed as for the estimate.
     """
 
     name: str
     recording: Recording
     rate: float
+    cutoff: float | None
     segments: tuple[Segment, ...]
 
 
@@ -88,8 +93,10 @@ def replayed(experiment: Experiment, log: LogTable, model: DynamicModel, paramet
     for chunk in chunks:
         segment = _predicted(model, chunk, parameters, start, rate)
         start = segment.time[-1] + 1.0 / rate
-        segments.append(_thinned(segment, experiment.processing.decimate))
-    return Replay(log.name or Path(log.position.file).name, recording, logged_rate, tuple(segments))
+        thresholds = processing_of(experiment, model.robot).velocity_threshold
+        segments.append(_counted(_thinned(segment, experiment.processing.decimate), thresholds, model))
+    name = log.name or Path(log.position.file).name
+    return Replay(name, recording, logged_rate, experiment.processing.torque_lowpass, tuple(segments))
 
 
 def is_frictional(term: Term) -> bool:
@@ -130,6 +137,7 @@ def _predicted(model: DynamicModel, chunk: Chunk, parameters: Array, start: floa
         measured=chunk.torque,
         predicted=np.concatenate([pair[0] for pair in predicted]),
         carried=np.concatenate([pair[1] for pair in predicted]),
+        keep=np.ones(chunk.torque.shape, dtype=bool),
     )
 
 
@@ -146,4 +154,12 @@ def _thinned(segment: Segment, factors: tuple[int, ...]) -> Segment:
         decimated(x, factors)
         for x in (segment.q, segment.v, segment.a, segment.measured, segment.predicted, segment.carried)
     )
-    return Segment(segment.time[::step], segment.rate / step, q, v, a, measured, predicted, carried)
+    keep = np.ones(measured.shape, dtype=bool)
+    return Segment(segment.time[::step], segment.rate / step, q, v, a, measured, predicted, carried, keep)
+
+
+def _counted(segment: Segment, thresholds: tuple[float, ...] | None, model: DynamicModel) -> Segment:
+    """The segment with rows that are slower than the thresholds marked as not counting."""
+    if thresholds is None:
+        return segment
+    return replace(segment, keep=np.abs(segment.v[:, model.rows]) >= np.array(thresholds)[model.rows])
