@@ -21,7 +21,7 @@ from dynid.replay import Replay, Segment
 NAMED = 0.1
 """Share of the squared error that a cause must explain to be named."""
 
-SURE = 0.4
+SURE = 0.25
 """Share from which it is an error of the model or the data, and not just a doubt."""
 
 RIVAL = 0.75
@@ -30,8 +30,8 @@ RIVAL = 0.75
 SAMPLES = 1500
 """Samples that causes are tried on."""
 
-LARGE = 0.1
-"""Relative error of a joint from which it is worth a word that no cause was found."""
+LARGE = 0.15
+"""Relative error of a joint from which it is worth a word that it is noise, or that no cause was found."""
 
 SENTENCES = {
     "delay": "torques look {amount:.1f} ms later than positions: a delay; set drive.delay = {seconds:.4g}",

@@ -14,7 +14,7 @@ from dynid.arrays import Array
 from dynid.report.signals import Cloud, JointTrace, Signals, Spectrum
 from dynid.report.skeleton import Outline, View
 
-MEASURED, PREDICTED, RESIDUAL = "#6b7280", "#0072B2", "#D55E00"
+MEASURED, PREDICTED, RESIDUAL = "#9aa5b1", "#0072B2", "#D55E00"
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 """Okabe and Ito's colours, which colour-blind eyes tell apart, and one more."""
 DASHES = ("solid", "dash", "dot", "dashdot")
@@ -46,6 +46,11 @@ class Figure:
         return {"data": list(self.data), "layout": {**_LAYOUT, **self.layout, "height": self.height}}
 
 
+def unit(text: str) -> str:
+    """A unit with real superscripts."""
+    return text.replace("^2", "²").replace("^3", "³")
+
+
 def plain(text: str) -> str:
     """Text that plotly.js shows as it is: its own markup and entities are escaped."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("$", "&#36;")
@@ -66,7 +71,7 @@ _LAYOUT: dict[str, Any] = {
     "paper_bgcolor": "#ffffff",
     "plot_bgcolor": "#ffffff",
     "margin": {"l": 64, "r": 12, "t": 30, "b": 44},
-    "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "itemwidth": 30},
+    "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "itemsizing": "constant"},
     "hoverlabel": {"font": {"size": 12}},
     "dragmode": "zoom",
 }
@@ -74,7 +79,7 @@ _LAYOUT: dict[str, Any] = {
 
 def axis(title: str = "", **more: Any) -> dict[str, Any]:
     """An axis with a title."""
-    return {**_AXIS, "title": {"text": title, "standoff": 8}, **more}
+    return {**_AXIS, "title": {"text": title, "standoff": 8, "font": {"size": 12}}, **more}
 
 
 def packed(values: Array) -> dict[str, str] | list[Any]:
@@ -83,7 +88,7 @@ def packed(values: Array) -> dict[str, str] | list[Any]:
     return {"dtype": "f4", "bdata": base64.b64encode(array.tobytes()).decode("ascii")}
 
 
-def torque_figure(key: str, joint: str, trace: JointTrace, unit: str, signals: Signals, group: str) -> Figure:
+def torque_figure(key: str, joint: str, trace: JointTrace, of: str, signals: Signals, group: str) -> Figure:
     """Measured and predicted torque of a joint over time, with what is left below."""
 
     def line(what: str, values: Any, colour: str, width: float, row: str) -> dict[str, Any]:
@@ -99,7 +104,7 @@ def torque_figure(key: str, joint: str, trace: JointTrace, unit: str, signals: S
         }
 
     data = [
-        line("measured", trace.measured, MEASURED, 2.2, ""),
+        line("measured", trace.measured, MEASURED, 3.0, ""),
         line("predicted", trace.predicted, PREDICTED, 1.2, ""),
         line("residual", trace.residual, RESIDUAL, 1.0, "2"),
     ]
@@ -110,11 +115,11 @@ def torque_figure(key: str, joint: str, trace: JointTrace, unit: str, signals: S
     ]
     layout = {
         "xaxis": axis("time [s]", anchor="y2"),
-        "yaxis": axis(f"torque [{unit}]" if unit == "N m" else f"force [{unit}]", domain=[0.36, 1.0]),
-        "yaxis2": axis(f"residual [{unit}]", domain=[0.0, 0.28], zeroline=True, zerolinecolor="#9ca3af"),
+        "yaxis": axis(f"torque [{of}]" if of == "N m" else f"force [{of}]", domain=[0.4, 1.0]),
+        "yaxis2": axis(f"residual [{of}]", domain=[0.0, 0.31], zeroline=True, zerolinecolor="#9ca3af"),
         "shapes": borders,
     }
-    return Figure(key, data, layout, 340, f"Measured and predicted torque of {joint} over time, and residual", group)
+    return Figure(key, data, layout, 360, f"Measured and predicted torque of {joint} over time, and residual", group)
 
 
 def parameter_figure(key: str, rows: Sequence[Mapping[str, Any]], confidence: float, names: Sequence[str]) -> Figure:
@@ -131,11 +136,11 @@ def parameter_figure(key: str, rows: Sequence[Mapping[str, Any]], confidence: fl
     data: list[dict[str, Any]] = []
     layout: dict[str, Any] = {}
     step, gap, top = 19 * max(1.0, 0.6 * len(names) + 0.4), 62, 34
-    heights = [step * sum(row["unit"] == unit for row in rows) + 8 for unit in units]
+    heights = [step * sum(row["unit"] == of for row in rows) + 8 for of in units]
     total = sum(heights) + gap * len(units)
     below = total
-    for k, (unit, height) in enumerate(zip(units, heights, strict=True)):
-        own = [row for row in rows if row["unit"] == unit][::-1]
+    for k, (of, height) in enumerate(zip(units, heights, strict=True)):
+        own = [row for row in rows if row["unit"] == of][::-1]
         suffix = "" if k == 0 else str(k + 1)
         where = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}", "showlegend": k == 0}
         data += _intervals(own, names, confidence, where)
@@ -148,7 +153,7 @@ def parameter_figure(key: str, rows: Sequence[Mapping[str, Any]], confidence: fl
             fixedrange=True,
         )
         layout[f"xaxis{suffix}"] = axis(
-            f"[{_unit(unit)}]", anchor=f"y{suffix}", zeroline=True, zerolinecolor="#9ca3af"
+            f"[{unit(of)}]", anchor=f"y{suffix}", zeroline=True, zerolinecolor="#9ca3af"
         )
         below -= height + gap
     layout["margin"] = {"l": 64, "r": 12, "t": top, "b": 6}
@@ -240,7 +245,7 @@ def friction_figure(
                     "name": "measured" if len(names) == 1 else f"{plain(names[k])}, measured",
                     "x": packed(cloud.velocity),
                     "y": packed(cloud.torque),
-                    "marker": {"color": MEASURED if len(names) == 1 else PALETTE[k], "size": 3.5, "opacity": 0.3},
+                    "marker": {"color": "#6b7280" if len(names) == 1 else PALETTE[k], "size": 4, "opacity": 0.35},
                     "hovertemplate": "%{x:.3g}: %{y:.4g}",
                 }
             )
@@ -252,7 +257,7 @@ def friction_figure(
                 "name": "model" if len(names) == 1 else f"{plain(names[k])}, model",
                 "x": packed(curve.velocity),
                 "y": packed(curve.torque),
-                "line": {"color": PALETTE[k], "width": 2.5, "dash": DASHES[k]},
+                "line": {"color": PALETTE[k], "width": 2, "dash": DASHES[k]},
                 "hovertemplate": "%{x:.3g}: %{y:.4g}",
             }
         )
@@ -280,8 +285,8 @@ def spectrum_figure(key: str, spectrum: Spectrum, joints: Sequence[str], title: 
         )
     ]
     layout: dict[str, Any] = {
-        "xaxis": axis("frequency [Hz]", type="log", exponentformat="none"),
-        "yaxis": axis(title, type="log", dtick=2, exponentformat="power"),
+        "xaxis": axis("frequency [Hz]", type="log", dtick=1, exponentformat="none"),
+        "yaxis": axis(title, type="log", dtick=1, exponentformat="power"),
     }
     if cutoff is not None:
         layout["shapes"] = [
@@ -337,7 +342,7 @@ def skeleton_figure(key: str, view: View, names: Sequence[str]) -> Figure:
         "margin": {"l": 56, "r": 8, "t": 8, "b": 44},
     }
     label = f"Skeleton and inertia ellipsoids in the plane of {view.axes[0]} and {view.axes[1]}"
-    return Figure(key, data, layout, 420, label)
+    return Figure(key, data, layout, 340, label)
 
 
 def _ellipse(outline: Outline, names: Sequence[str]) -> dict[str, Any]:
@@ -357,5 +362,3 @@ def _ellipse(outline: Outline, names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _unit(unit: str) -> str:
-    return unit.replace("^2", "²").replace("^3", "³")

@@ -14,7 +14,7 @@ from typing import Any
 from dynid import __version__
 from dynid.errors import InvalidRequestError, OutputExistsError
 from dynid.files import write_text
-from dynid.report.figures import Figure
+from dynid.report.figures import Figure, unit
 from dynid.report.sections import sections_of
 from dynid.report.subject import Subject, subject_of
 
@@ -102,7 +102,7 @@ def page(subjects: Sequence[Subject]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"embedded": embedded, "number": number, "percent": percent}
+    environment.filters |= {"embedded": embedded, "number": number, "short": short, "percent": percent, "unit": unit}
     sections = sections_of(subjects)
     scripts = [_plotly(), _own("report.js")]
     names = " and ".join(subject.name for subject in subjects)
@@ -127,6 +127,11 @@ def embedded(figure: Figure) -> Any:
 def number(value: float | None, digits: int = 4) -> str:
     """A number for tables; a dash where there is none."""
     return "–" if value is None else f"{value:.{digits}g}".replace("-", "−")
+
+
+def short(value: float | None) -> str:
+    """A positive number with two digits, and all digits before the point; a dash where there is none."""
+    return "–" if value is None else f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def percent(value: float | None) -> str:

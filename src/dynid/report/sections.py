@@ -165,16 +165,18 @@ def _spectra(subjects: Sequence[Subject]) -> Iterator[Section]:
         if signals is None:
             continue
         joints = subject.result.base.model.row_names
+        kinds = sorted(set(units_of(subject)), reverse=True)
+        q, tau = " or ".join(v.removesuffix("/s") for v, _ in kinds), " or ".join(torque for _, torque in kinds)
         data.append(
             {
                 "subject": subject,
                 "processing": processing,
                 "figures": [
-                    figures.spectrum_figure(f"q{i}", signals.positions, joints, "positions [rad/√Hz]", processing.lowpass),
+                    figures.spectrum_figure(f"q{i}", signals.positions, joints, f"positions [{q}/√Hz]", processing.lowpass),
                     figures.spectrum_figure(
-                        f"tau{i}", signals.torques, joints, "torques [N m/√Hz]", processing.torque_lowpass
+                        f"tau{i}", signals.torques, joints, f"torques [{tau}/√Hz]", processing.torque_lowpass
                     ),
-                    figures.spectrum_figure(f"rest{i}", signals.residuals, joints, "residuals [N m/√Hz]", None),
+                    figures.spectrum_figure(f"rest{i}", signals.residuals, joints, f"residuals [{tau}/√Hz]", None),
                 ],
             }
         )

@@ -172,7 +172,7 @@ def _spectra(replay: Replay) -> tuple[Spectrum, Spectrum, Spectrum]:
     return (
         spectrum(replay.recording.q, replay.rate),
         spectrum(replay.recording.torque, replay.rate),
-        spectrum(longest.measured - longest.predicted, longest.rate),
+        spectrum(np.where(longest.keep, longest.measured - longest.predicted, 0.0), longest.rate),
     )
 
 

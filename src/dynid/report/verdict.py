@@ -83,7 +83,7 @@ def judge(data: Mapping[str, Any], findings: Sequence[Finding], validation: Mapp
     """
     wrong = [finding for finding in findings if finding.severity is Severity.ERROR]
     doubts = [finding for finding in findings if finding.severity is Severity.WARNING]
-    uses = (_alike(data, wrong), _others(data, validation, wrong), _dynamics(data, wrong), _single(data, wrong))
+    uses = (_alike(data, wrong), _others(data, validation, wrong), _dynamics(data, wrong, doubts), _single(data, wrong))
     error = data["relative_error"] if validation is None else validation["relative_error"]
     proof = "on unseen logs" if validation is not None else "on the logs that it was found from"
     how_far = f"it leaves {error:.1%} of the torques unexplained {proof}"
@@ -125,7 +125,7 @@ def _others(data: Mapping[str, Any], validation: Mapping[str, Any] | None, wrong
     return Use(purpose, Answer.CARE if error <= ROUGH else Answer.NO, reason)
 
 
-def _dynamics(data: Mapping[str, Any], wrong: Sequence[Finding]) -> Use:
+def _dynamics(data: Mapping[str, Any], wrong: Sequence[Finding], doubts: Sequence[Finding]) -> Use:
     purpose = "Simulation and model-based control"
     physical = data["physical"]
     if physical is None:
@@ -136,6 +136,8 @@ def _dynamics(data: Mapping[str, Any], wrong: Sequence[Finding]) -> Use:
         return Use(purpose, Answer.NO, f"{reason}, but something is wrong: see the findings")
     if ratio > COSTLY:
         return Use(purpose, Answer.CARE, f"{reason}, {ratio - 1:.0%} more than base parameters alone")
+    if doubts:
+        return Use(purpose, Answer.CARE, f"{reason}; see the warnings first")
     return Use(purpose, Answer.YES if physical["relative_error"] <= ROUGH else Answer.CARE, reason)
 
 

@@ -18,6 +18,9 @@
       figure.layout.margin = { ...figure.layout.margin, l: 50, r: 6 };
       figure.layout.font = { ...figure.layout.font, size: 11 };
       figure.layout.dragmode = false; // a finger scrolls the page
+      if (figure.data.length > 4 && figure.layout.showlegend !== false && figure.data[0].type === "scatter") {
+        figure.layout.height += 14 * figure.data.length; // the legend takes a line for each joint
+      }
     }
     Plotly.newPlot(plot, figure.data, figure.layout, settings).then(() => {
       if (plot.dataset.group) plot.on("plotly_relayout", (change) => follow(plot, change));
