@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -18,7 +20,9 @@ ROOT = Path(__file__).parents[1]
 @cache
 def folder() -> Path:
     """Where results and reports of this run are."""
-    return Path(mkdtemp(prefix="dynid-reports-"))
+    made = Path(mkdtemp(prefix="dynid-reports-"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
 
 
 @cache
