@@ -320,6 +320,28 @@ def report(
         show_report(done)
 
 
+@app.command()
+def view(
+    motion: Annotated[
+        Path, typer.Argument(metavar="TRAJECTORY", help="A trajectory or a log with columns t, q_*, v_*, a_*, tau_*.")
+    ],
+    robot: Annotated[str, typer.Option("--robot", help="The robot: a file, or builtin:NAME.")],
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the page on this machine.")] = 8080,
+) -> None:
+    """Show the robot moving along a trajectory or a log, in the browser (pip install 'dynid[view]')."""
+    with _errors():
+        from dynid.robot.loading import load_robot
+        from dynid.view.motion import read_motion
+        from dynid.view.server import serve
+
+        loaded = load_robot(robot)
+        moves = read_motion(motion, loaded)
+        try:
+            serve(loaded, moves, port, lambda address: typer.echo(f"Open {address} in a browser; Ctrl-C ends."))
+        except KeyboardInterrupt:
+            typer.echo("Ended.")
+
+
 def _observed(gravity_only: bool, wrench: bool, moving: bool) -> Any:
     from dynid.model.dynamic_model import Observed
 
