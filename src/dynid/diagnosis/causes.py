@@ -20,7 +20,7 @@ from dynid.robot.robot import Joint, Robot
 STEP = 1e-5
 """Step of finite differences [rad, m, or relative]."""
 
-SCREEN = 0.02
+SCREEN = 0.005
 """Share from which a small cause is tried in full."""
 
 ONE_AXIS = 0.85

@@ -10,7 +10,7 @@ from dynid.arrays import Array
 from dynid.data.factors import Factors
 from dynid.diagnosis.bench import Bench, Samples
 from dynid.diagnosis.causes import Cause, causes
-from dynid.diagnosis.noise import Rest, rests
+from dynid.diagnosis.noise import QUIET, Rest, rests
 from dynid.diagnosis.payload import extra_body
 from dynid.findings import Finding, Severity
 from dynid.identification_findings import CONDITION, SATURATED
@@ -19,7 +19,10 @@ from dynid.model.dynamic_model import Observed
 from dynid.replay import Replay, Segment
 
 NAMED = 0.1
-"""Share of the squared error that a cause must explain to be named."""
+"""Share of the squared error that a cause must explain to be named, where much of the error follows the motion anyway."""
+
+SLIGHT = 0.01
+"""The same where the error is nearly all noise, of which no cause explains even a thousandth by chance."""
 
 SURE = 0.25
 """Share from which it is an error of the model or the data, and not just a doubt."""
@@ -76,7 +79,8 @@ def diagnose(
     )
     if condition_number > CONDITION:  # the motion shows too little to tell causes apart
         return tuple(found)
-    named = tuple(_named(causes(Bench.of(base, parameters, _samples(segment)))))
+    enough = SLIGHT if np.nanmedian([rest.ratio for rest in left] or [np.inf]) < QUIET else NAMED
+    named = tuple(_named(causes(Bench.of(base, parameters, _samples(segment))), enough))
     found += named or _payload(base, logs)
     return (*found, *_unexplained(left, bool(found)))
 
@@ -102,10 +106,10 @@ def _samples(segment: Segment) -> Samples:
     )
 
 
-def _named(found: Sequence[Cause]) -> Iterator[Finding]:
+def _named(found: Sequence[Cause], enough: float) -> Iterator[Finding]:
     """The best cause, if it explains enough, with those that explain about as much."""
     best = found[0]
-    if best.share < NAMED:
+    if best.share < enough:
         return
     rivals = [cause for cause in found[1:] if cause.share > RIVAL * best.share][:3]
     text = f"{_in_words(best)}. With that, {best.share:.0%} of the squared error goes"
@@ -171,7 +175,7 @@ def _unexplained(left: Sequence[Rest], explained: bool) -> Iterator[Finding]:
             "model explains the rest; record for longer, repeat the motion, or filter torques more"
         )
         yield Finding(Severity.WARNING, "noise", text)
-    wrong = [rest for rest in left if rest.relative > LARGE and rest.ratio >= 3.0]
+    wrong = [rest for rest in left if rest.relative > LARGE and rest.ratio >= QUIET]
     if wrong and not explained:
         listed = ", ".join(f"'{rest.joint}' ({rest.relative:.0%}, {rest.ratio:.3g} times its noise)" for rest in wrong)
         text = f"something is wrong on {listed}: what is left follows the motion, and no cause that was tried explains it"

@@ -14,6 +14,9 @@ POWER = 0.999
 ABOVE = 3.0
 """Frequencies above so many times those of the motion are noise only."""
 
+QUIET = 3.0
+"""Ratio of power densities below which what is left is noise."""
+
 
 @dataclass(frozen=True)
 class Rest:
@@ -33,7 +36,7 @@ class Rest:
     @property
     def is_noise(self) -> bool:
         """Whether it is as strong where there is no motion."""
-        return self.ratio < 3.0
+        return self.ratio < QUIET
 
 
 def rests(
