@@ -11,12 +11,13 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.browser import CHROMIUM, opened
+
 from benchmarks.million import EXPERIMENT, write_log
 from dynid.config import read_experiment
 from dynid.pipeline import identify
 from dynid.report import write_report
 from dynid.result import save_result
-from tests.browser import CHROMIUM, opened
 
 
 def main() -> None:
@@ -41,7 +42,9 @@ def main() -> None:
                 page.locator("#plot-torque0-0").scroll_into_view_if_needed()
                 page.wait_for_selector("#plot-torque0-0 .main-svg")
                 drawn = page.evaluate("performance.now()")
-                print(f"loaded in {loaded / 1000:.2f} s, first torques drawn after {drawn / 1000:.2f} s; {watched.errors}")
+                print(
+                    f"loaded in {loaded / 1000:.2f} s, first torques drawn after {drawn / 1000:.2f} s; {watched.errors}"
+                )
 
 
 if __name__ == "__main__":

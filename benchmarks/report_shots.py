@@ -1,6 +1,6 @@
-"""Screenshots of reports at desktop and phone width: `python -m benchmarks.report_shots FOLDER`, or `make report-shots`.
+"""Screenshots of reports: `python -m benchmarks.report_shots FOLDER`, or `make report-shots`.
 
-A good log with validation, one with a wrong gear ratio, and a comparison of two.
+At desktop and phone width: a good log with validation, one with a wrong gear ratio, and a comparison of two.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import tempfile
 from pathlib import Path
 
 import polars as pl
-
-from dynid.report import write_report
 from tests.browser import WIDTHS, draw_all, opened
 from tests.reports import result_of
 from tests.verdict_cases import columns
+
+from dynid.report import write_report
 
 
 def main() -> None:

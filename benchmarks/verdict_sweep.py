@@ -1,7 +1,8 @@
-"""How often the verdict is right beyond the ten cases: other joints, sizes and motions: `python -m benchmarks.verdict_sweep`.
+"""How often the verdict is right beyond the ten cases: `python -m benchmarks.verdict_sweep`.
 
-Each line is a kind of mistake; a verdict counts as right when its headline names the cause (and the joint, where it is one
-joint's), as a hint when another finding or a rival cause does, and as silent when the model is called trusted.
+Other joints, sizes and motions. Each line is a kind of mistake; a verdict counts as right when its headline names the
+cause (and the joint, where it is one joint's), as a hint when another finding or a rival cause does, and as silent when
+the model is called trusted.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from tests.reports import saved
+from tests.verdict_cases import EXPERIMENT, ROBOT, Case, columns, truth
 
 from dynid.report.subject import subject_of
 from dynid.report.verdict import Answer
 from dynid.robot import inertia
 from dynid.robot.urdf_writer import urdf_text
-from tests.reports import saved
-from tests.verdict_cases import EXPERIMENT, ROBOT, Case, columns, truth
 
 Log = dict[str, np.ndarray]
 JOINTS = [joint.name for joint in ROBOT.joints]
@@ -42,12 +43,14 @@ def trials(rng: np.random.Generator) -> Iterator[Case]:
         yield Case("good", EXPERIMENT, columns(seed=seed), {}, ("unexplained",))
         k = seed - 1
         log = columns(seed=seed)
-        yield Case("sign of a torque", EXPERIMENT, changed(log, **{f"tau_{k + 1}": lambda x: -x}), {}, ("sign",), JOINTS[k])
+        yield Case(
+            "sign of a torque", EXPERIMENT, changed(log, **{f"tau_{k + 1}": lambda x: -x}), {}, ("sign",), JOINTS[k]
+        )
         for factor in (0.8, 0.95, 1.05, 1.3):
             off = {f"q_{k + 1}": lambda x, f=factor: f * x, f"tau_{k + 1}": lambda x, f=factor: x / f}
             yield Case(f"gear ratio x {factor}", EXPERIMENT, changed(log, **off), {}, ("gear ratio",), JOINTS[k])
         for delay in (0.005, 0.05):
-            late = {f"tau_{i}": lambda x, d=delay: np.interp(log["t"] - d, log["t"], x) for i in range(1, 7)}
+            late = {f"tau_{i}": lambda x, d=delay, t=log["t"]: np.interp(t - d, t, x) for i in range(1, 7)}
             yield Case(f"delay of {1000 * delay:g} ms", EXPERIMENT, changed(log, **late), {}, ("delay",))
         for size in (0.03, 0.1):
             file = {"robot.urdf": moved(k, size * rng.choice([-1.0, 1.0]) * np.eye(3)[int(rng.integers(3))])}

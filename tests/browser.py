@@ -11,11 +11,19 @@ from typing import Any
 
 import pytest
 
-CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
-ARGUMENTS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
+CHROMIUM = next(
+    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+)
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 WIDTHS = {"desktop": (1280, 900), "phone": (390, 844)}
 
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the path")
@@ -49,7 +57,8 @@ def opened(path: Path, width: str = "desktop") -> Iterator[Watched]:
         watched.page.on("pageerror", lambda error: watched.errors.append(str(error)))
         watched.page.on("dialog", lambda dialog: (watched.errors.append(dialog.message), dialog.dismiss()))
         watched.page.on(
-            "request", lambda r: None if r.url.startswith(("file:", "data:", "blob:")) else watched.requests.append(r.url)
+            "request",
+            lambda r: None if r.url.startswith(("file:", "data:", "blob:")) else watched.requests.append(r.url),
         )
         watched.page.goto(path.resolve().as_uri())
         try:

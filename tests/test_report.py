@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from dynid.findings import Finding, Severity
 from dynid.report import write_report
 from dynid.report.comparison import differences
 from dynid.report.downsampling import extreme_indices, peaks_by_decade, spread_indices
-from dynid.report.figures import packed, plain
+from dynid.report.figure import packed, plain
 from dynid.report.skeleton import ellipse, ellipsoid
 from dynid.report.verdict import Answer, judge
 from tests.browser import draw_all, needs_chromium, opened
@@ -34,7 +35,7 @@ def test_thinned_lines_keep_every_extreme_of_every_bucket(values: list[float], b
     assert len(chosen) <= max(len(y), 2 * buckets)
     if len(y) > 2 * buckets:
         edges = np.linspace(0, len(y), buckets + 1).astype(int)
-        for first, last in zip(edges, edges[1:], strict=False):
+        for first, last in pairwise(edges):
             own = y[chosen[(chosen >= first) & (chosen < last)]]
             assert own.min() == y[first:last].min()
             assert own.max() == y[first:last].max()
@@ -73,7 +74,16 @@ def test_a_report_is_one_file_without_links_to_others() -> None:
     assert not re.findall(r"""(?:src|href)=["'](?!#)""", own)
     assert "http" not in re.sub(r"http-equiv", "", own)
     assert report.size < 8e6
-    for title in ("Verdict", "Findings", "torques", "Validation", "Parameters", "identified", "Excitation", "Physical links"):
+    for title in (
+        "Verdict",
+        "Findings",
+        "torques",
+        "Validation",
+        "Parameters",
+        "identified",
+        "Excitation",
+        "Physical links",
+    ):
         assert title in own
     for title in ("Friction", "Spectra", "Reproduction", "velocity_threshold = 0.05", "numpy"):
         assert title in own
@@ -128,7 +138,13 @@ def data_like(error: float, condition: float = 100.0) -> dict:
     joint = {"name": "j", "rows": 100, "rmse": 1.0, "relative_error": error}
     row = {"name": "m1", "relative_std_percent": 1.0}
     physical = {"relative_error": error}
-    return {"joints": [joint], "relative_error": error, "condition_number": condition, "parameters": [row], "physical": physical}
+    return {
+        "joints": [joint],
+        "relative_error": error,
+        "condition_number": condition,
+        "parameters": [row],
+        "physical": physical,
+    }
 
 
 def test_verdicts_follow_findings_and_errors() -> None:
@@ -146,7 +162,7 @@ def test_verdicts_follow_findings_and_errors() -> None:
     assert judge(data_like(0.02, 1e6), [], None).uses[1].answer is Answer.NO
 
 
-HOSTILE = "<script>window.hacked=1</script>\"'&amp;<img src=x onerror=\"window.hacked=2\">ÄßЖ関節</title>"
+HOSTILE = '<script>window.hacked=1</script>"\'&amp;<img src=x onerror="window.hacked=2">ÄßЖ関節</title>'
 
 
 def hostile_result(where: Path) -> Path:
@@ -235,4 +251,3 @@ def test_reports_print_with_all_figures(tmp_path: Path) -> None:
         assert pdf.startswith(b"%PDF")
         assert watched.page.locator(".plot .main-svg").count() > 20
         assert watched.errors == []
-

@@ -138,7 +138,13 @@ def cases() -> tuple[Case, ...]:
             ("saturated",),
             "shoulder_lift_joint",
         ),
-        Case("poor excitation", EXPERIMENT.replace("velocity_threshold = 0.05\n", ""), columns(size=0.02), {}, ("hardly tells",)),
+        Case(
+            "poor excitation",
+            EXPERIMENT.replace("velocity_threshold = 0.05\n", ""),
+            columns(size=0.02),
+            {},
+            ("hardly tells",),
+        ),
         Case("wrong gear ratio", EXPERIMENT, geared, {}, ("gear ratio",), "elbow_joint"),
         Case("delay of 20 ms", EXPERIMENT, late, {}, ("delay",)),
         Case(
@@ -149,52 +155,61 @@ def cases() -> tuple[Case, ...]:
             ("kinematics",),
             "elbow_joint",
         ),
-        Case("payload of 2.5 kg not told", EXPERIMENT, columns(_with_payload()), {}, ("payload",), ),
+        Case(
+            "payload of 2.5 kg not told",
+            EXPERIMENT,
+            columns(_with_payload()),
+            {},
+            ("payload",),
+        ),
         Case("very noisy", EXPERIMENT, columns(noise=1.5), {}, ("noise",)),
     )
 
 
 PAGE = """# Is the verdict right?
 
-A report begins with a verdict: can the model be trusted, for what, what should be improved. What it says comes from findings,
-and some of these come from *diagnosis*: causes that users do not tell are tried, one after the other, on samples of the log.
-With torques `y = W x + r`, a cause says what it would add to what the model says: columns C. How much less of r is left once
-these may help, too, tells how much of the error it explains; the best ones are made true, and the model is fitted again. A cause
-is named when it explains a tenth of the squared error, or a hundredth where the error is nearly all noise; from a quarter it is
-called an error. Causes that explain nearly as much are named beside it: then the data cannot tell them apart.
+A report begins with a verdict: can the model be trusted, for what, what should be improved. What it says comes from
+findings, and some of these come from *diagnosis*: causes that users do not tell are tried, one after the other, on
+samples of the log. With torques `y = W x + r`, a cause says what it would add to what the model says: columns C. How
+much less of r is left once these may help, too, tells how much of the error it explains; the best ones are made true,
+and the model is fitted again. A cause is named when it explains a tenth of the squared error, or a hundredth where
+the error is nearly all noise; from a quarter it is called an error. Causes that explain nearly as much are named
+beside it: then the data cannot tell them apart.
 
-Tried are: a delay between torques and positions, missing friction, offsets and springs, flipped signs of torques and of
-positions, swapped columns, wrong gear ratios, scales of positions and of torques, zeros of positions, joints that sit
-elsewhere or are turned; torques that stop at one value; noise, told by its spectrum; and a body on a last link that the
-robot's file does not have. Where errors are large and none of these explains them, the report says that something is wrong, and
-which joint shows it. Where the motion excites too little, causes cannot be told apart, and the report says that instead.
+Tried are: a delay between torques and positions, missing friction, offsets and springs, flipped signs of torques and
+of positions, swapped columns, wrong gear ratios, scales of positions and of torques, zeros of positions, joints that
+sit elsewhere or are turned; torques that stop at one value; noise, told by its spectrum; and a body on a last link
+that the robot's file does not have. Where errors are large and none of these explains them, the report says that
+something is wrong, and which joint shows it. Where the motion excites too little, causes cannot be told apart, and
+the report says that instead.
 
 ## Ten cases
 
-Logs of a UR5 along a sum of sines, 30 s at 200 Hz, with noise of 2 % on torques; `python -m tests.verdict_cases` writes this
-table, and the tests check it.
+Logs of a UR5 along a sum of sines, 30 s at 200 Hz, with noise of 2 % on torques; `python -m tests.verdict_cases`
+writes this table, and the tests check it.
 
 | case | relative error | trust it? | what the report says first |
 | --- | --- | --- | --- |
 {rows}
 
-An unknown payload that is in all logs spoils no fit: only the robot's file can tell, and where that has no inertia, nothing is
-said.
+An unknown payload that is in all logs spoils no fit: only the robot's file can tell, and where that has no inertia,
+nothing is said.
 
 ## How far it reaches
 
-`python -m benchmarks.verdict_sweep` makes each mistake on six other motions, on another joint each time. *Right*: the headline
-names the cause and the joint. *Hint*: a finding names the cause. *Silent*: the model is called trusted.
+`python -m benchmarks.verdict_sweep` makes each mistake on six other motions, on another joint each time. *Right*: the
+headline names the cause and the joint. *Hint*: a finding names the cause. *Silent*: the model is called trusted.
 
 {sweep}
 
-Silent cases leave the error of torques where noise has it. Some gear ratios do: those of the first and the last joint of this arm
-are nearly made up for by other inertias and friction. So do joints that sit a few centimetres off, along or across axes that
-neighbours share. Such a model predicts the torques of motions like these, while its single parameters are wrong; only a
-different motion, other knowledge of the robot, or less noise tells. No good log was called bad, and no wrong cause was named.
+Silent cases leave the error of torques about where noise has it: less than a hundredth of its square goes with any
+cause. So it is for gear ratios of the two last joints of this arm, which carry little, and for 5 % on the first; and
+for joints that sit 3 cm off, or 10 cm in most places, which other parameters make up for. Such a model predicts the
+torques of motions like these, while its single parameters are wrong; other motions, other knowledge of the robot, or
+less noise may tell. No good log was called bad, and no wrong cause was put first.
 
-All of this is simulation with a model of the same kind. On the public logs of a TX40 and a Panda no cause explains a tenth of
-the error, and none is named.
+All of this is simulation with a model of the same kind. On the public logs of a TX40 and a Panda no cause explains a
+tenth of the error, and none is named.
 """
 
 SWEEP = """| mistake | right | hint | other cause | silent |

@@ -139,7 +139,7 @@ class Bench:
         return 1.0 - replace(self, base=base, samples=samples).squares / self.squares
 
     def explained(self, effects: Sequence[Array]) -> tuple[float, tuple[float, ...]]:
-        """Share of the squared residual that effects on torques explain, each of shape (samples, rows), and how much."""
+        """Share of the squared residual that effects, each of shape (samples, rows), explain, and how much of each."""
         C = np.stack([self.flat(effect) for effect in effects], axis=1)
         sizes = np.linalg.norm(C, axis=0)
         own = self.left(C)

@@ -1,8 +1,8 @@
 """Causes of errors that users do not tell: each tried on a bench, first as a small change, then fitted again.
 
-With torques `y = W x + r`, a small cause adds `C c` to what the model says, with columns C. How much less of r is left once
-c is free, beside x, tells how much of the error the cause explains. The best ones are then made true, by their c, and the
-model is fitted again. Causes that are never small (a sign, swapped columns) are made true at once.
+With torques `y = W x + r`, a small cause adds `C c` to what the model says, with columns C. How much less of r is left
+once c is free, beside x, tells how much of the error the cause explains. The best ones are then made true, by their c,
+and the model is fitted again. Causes that are never small (a sign, swapped columns) are made true at once.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ def _friction(bench: Bench) -> Iterator[Cause]:
     """Viscous and Coulomb friction that the model lacks, on all joints together."""
     v = bench.samples.v[:, bench.model.rows]
     units = np.eye(bench.model.row_count)
-    lacking = [row for row in range(len(units)) if bench.explained([v * units[row], np.sign(v) * units[row]])[0] > SCREEN]
+    lacking = [
+        row for row in range(len(units)) if bench.explained([v * units[row], np.sign(v) * units[row]])[0] > SCREEN
+    ]
     if not lacking:
         return
     effects = [effect * units[row] for row in lacking for effect in (v, np.sign(v))]

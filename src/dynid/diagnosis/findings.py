@@ -19,7 +19,7 @@ from dynid.model.dynamic_model import Observed
 from dynid.replay import Replay, Segment
 
 NAMED = 0.1
-"""Share of the squared error that a cause must explain to be named, where much of the error follows the motion anyway."""
+"""Share of the squared error that a cause must explain to be named, where much of it follows the motion anyway."""
 
 SLIGHT = 0.01
 """The same where the error is nearly all noise, of which no cause explains even a thousandth by chance."""
@@ -46,10 +46,10 @@ SENTENCES = {
     "position scale": "its positions look scaled by a factor of {inverse:.3f}: check their unit and drive.ratios",
     "torque scale": "its torques look scaled by a factor of {factor:.3f}: check their unit and drive.torque_constants",
     "zero": "the zero of its positions looks wrong by {degrees:.1f} degrees: check drive.offsets and the kinematics",
-    "place": "the kinematics look wrong: it seems to sit {mm:.0f} mm elsewhere{axis}; check its origin in the robot's file",
-    "tilt": "the kinematics look wrong: it seems turned by {degrees:.1f} degrees{axis}; check its origin in the robot's file",
+    "place": "the kinematics look wrong: it seems to sit {mm:.0f} mm elsewhere{axis}; check its origin in the file",
+    "tilt": "the kinematics look wrong: it seems turned by {degrees:.1f} degrees{axis}; check its origin in the file",
     "offset": "a constant torque of {plain:.3g} is missing from the model: add the term offset",
-    "spring": "a torque that grows with its position is missing from the model: add the term spring, or check the kinematics",
+    "spring": "a torque that grows with its position is missing: add the term spring, or check the kinematics",
 }
 
 
@@ -150,7 +150,9 @@ def _saturated(replay: Replay, base: BaseParameters) -> Iterator[Finding]:
         for extreme in (torque.max(), torque.min()):
             share = float(np.mean(torque == extreme))
             if share >= SATURATED:
-                text = f"{share:.0%} of its logged torques are exactly {extreme:.4g}: saturated? Move more slowly, or cut these"
+                text = (
+                    f"{share:.0%} of its logged torques are exactly {extreme:.4g}: saturated? Move slower, or cut these"
+                )
                 yield Finding(Severity.ERROR, f"joint '{joint}'", text)
 
 
@@ -158,9 +160,9 @@ def _payload(base: BaseParameters, logs: Sequence[Factors]) -> Iterator[Finding]
     extra = extra_body(base, logs)
     if extra is not None:
         text = (
-            f"it seems to carry {extra.mass:.2g} kg that the robot's file does not have: a payload or a tool that was not "
-            f"told? It explains {extra.share:.0%} of how file and data differ. Add it to the file, or read the result as "
-            "that of the robot with it"
+            f"it seems to carry {extra.mass:.2g} kg that the robot's file does not have: a payload or a tool that was "
+            f"not told? It explains {extra.share:.0%} of how file and data differ. Add it to the file, or read the "
+            "result as that of the robot with it"
         )
         yield Finding(Severity.WARNING, f"link '{extra.link}'", text)
 
@@ -171,12 +173,14 @@ def _unexplained(left: Sequence[Rest], explained: bool) -> Iterator[Finding]:
     if noisy:
         listed = ", ".join(f"'{rest.joint}' ({rest.relative:.0%})" for rest in noisy)
         text = (
-            f"what is left of the torques of {listed} is noise: it is as strong at frequencies where nothing moves. The "
-            "model explains the rest; record for longer, repeat the motion, or filter torques more"
+            f"what is left of the torques of {listed} is noise: it is as strong at frequencies where nothing moves. "
+            "The model explains the rest; record for longer, repeat the motion, or filter torques more"
         )
         yield Finding(Severity.WARNING, "noise", text)
     wrong = [rest for rest in left if rest.relative > LARGE and rest.ratio >= QUIET]
     if wrong and not explained:
         listed = ", ".join(f"'{rest.joint}' ({rest.relative:.0%}, {rest.ratio:.3g} times its noise)" for rest in wrong)
-        text = f"something is wrong on {listed}: what is left follows the motion, and no cause that was tried explains it"
+        text = (
+            f"something is wrong on {listed}: what is left follows the motion, and no cause that was tried explains it"
+        )
         yield Finding(Severity.WARNING, "fit", text)

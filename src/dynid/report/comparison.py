@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dynid.report import figures
+from dynid.report.parameter_figures import error_figure
 from dynid.report.parameters import parameter_rows
 from dynid.report.section import Section
 from dynid.report.subject import Subject
@@ -86,6 +86,6 @@ def compared(subjects: Sequence[Subject]) -> Iterator[Section]:
         "differences": found,
         "only": [row["name"] for row in rows if row["name"] not in {difference.name for difference in found}],
         "confidence": subjects[0].result.data["confidence"],
-        "figure": figures.error_figure("compared-errors", joints, errors),
+        "figure": error_figure("compared-errors", joints, errors),
     }
     yield Section("comparison", "Comparison", "comparison.html", data)

@@ -37,7 +37,7 @@ def extreme_indices(y: Array, buckets: int) -> Indices:
 
 
 def spread_indices(count: int, wanted: int, rng: np.random.Generator) -> Indices:
-    """Samples to draw of a cloud of points: a random choice of so many, in ascending order; all where there are fewer."""
+    """Samples to draw of a cloud: a random choice of so many, in ascending order; all where there are fewer."""
     if count <= wanted:
         return np.arange(count)
     return np.sort(rng.choice(count, wanted, replace=False))

@@ -14,7 +14,7 @@ from typing import Any
 from dynid import __version__
 from dynid.errors import InvalidRequestError, OutputExistsError
 from dynid.files import write_text
-from dynid.report.figures import Figure, unit
+from dynid.report.figure import Figure, unit
 from dynid.report.sections import sections_of
 from dynid.report.subject import Subject, subject_of
 
@@ -88,7 +88,9 @@ def _require_same_joints(subjects: Sequence[Subject]) -> None:
     rows = [subject.result.base.model.row_names for subject in subjects]
     if any(of_one != rows[0] for of_one in rows):
         robots = " and ".join(f"'{subject.result.data['robot']}'" for subject in subjects)
-        raise InvalidRequestError(f"{robots} have different joints, so their results cannot be compared; name two of one robot")
+        raise InvalidRequestError(
+            f"{robots} have different joints, so their results cannot be compared; name two of one robot"
+        )
 
 
 def page(subjects: Sequence[Subject]) -> str:

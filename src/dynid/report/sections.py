@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from dynid.report import figures
 from dynid.report.comparison import compared
 from dynid.report.excitation import excitation_of
 from dynid.report.friction import friction_curve, friction_rows
+from dynid.report.parameter_figures import bars_figure, error_figure, parameter_figure
 from dynid.report.parameters import identifiability, parameter_rows
 from dynid.report.reproduction import reproduction
 from dynid.report.section import Section
+from dynid.report.signal_figures import friction_figure, spectrum_figure, torque_figure
 from dynid.report.signals import Signals
 from dynid.report.skeleton import views
+from dynid.report.skeleton_figure import skeleton_figure
 from dynid.report.subject import Subject
 from dynid.robot.joints import JointKind
 
@@ -51,7 +53,7 @@ def _traces(subject: Subject, signals: Signals, key: str) -> list[dict[str, Any]
     return [
         {
             "joint": joint,
-            "figure": figures.torque_figure(f"{key}-{k}", joint, trace, unit, signals, key),
+            "figure": torque_figure(f"{key}-{k}", joint, trace, unit, signals, key),
         }
         for k, (joint, trace, (_, unit)) in enumerate(zip(joints, signals.traces, units_of(subject), strict=True))
     ]
@@ -87,7 +89,7 @@ def _unseen(subjects: Sequence[Subject]) -> Iterator[Section]:
                 "subject": subject,
                 "validation": subject.validation,
                 "signals": subject.unseen,
-                "figure": figures.error_figure(f"validation{i}", [joint["name"] for joint in fits], errors),
+                "figure": error_figure(f"validation{i}", [joint["name"] for joint in fits], errors),
                 "traces": _traces(subject, subject.unseen, f"unseen{i}"),
             }
         )
@@ -98,24 +100,31 @@ def _parameters(subjects: Sequence[Subject]) -> Iterator[Section]:
     rows = parameter_rows(subjects)
     names = ["estimate"] if len(subjects) == 1 else [subject.name for subject in subjects]
     confidence = subjects[0].result.data["confidence"]
-    figure = figures.parameter_figure("parameters", rows, confidence, names)
+    figure = parameter_figure("parameters", rows, confidence, names)
     data = {"subjects": subjects, "rows": rows, "figure": figure, "confidence": confidence}
     yield Section("parameters", "Parameters", "parameters.html", data)
 
 
 def _identifiability(subjects: Sequence[Subject]) -> Iterator[Section]:
     base = subjects[0].result.base
-    yield Section("identifiable", "What can be identified", "identifiable.html", {"base": base, **identifiability(base)})
+    yield Section(
+        "identifiable", "What can be identified", "identifiable.html", {"base": base, **identifiability(base)}
+    )
 
 
 def _excitation(subjects: Sequence[Subject]) -> Iterator[Section]:
     data = []
     for i, subject in enumerate(subjects):
         found = excitation_of(subject.result)
-        singular = figures.bars_figure(
-            f"singular{i}", (), found.singular_values, "singular value", "Singular values of the observation matrix", 0.0
+        singular = bars_figure(
+            f"singular{i}",
+            (),
+            found.singular_values,
+            "singular value",
+            "Singular values of the observation matrix",
+            0.0,
         )
-        deviations = figures.bars_figure(
+        deviations = bars_figure(
             f"deviations{i}",
             found.names,
             found.relative_deviations,
@@ -133,11 +142,11 @@ def _links(subjects: Sequence[Subject]) -> Iterator[Section]:
     signals = subjects[0].signals
     posture = robot.neutral if signals is None else signals.posture
     names = [subject.name for subject in subjects]
-    shown = [view for view in views(robot, posture, [p["links"] if p else [] for p in physical])] if any(physical) else []
+    shown = views(robot, posture, [p["links"] if p else [] for p in physical]) if any(physical) else []
     data = {
         "subjects": subjects,
         "physical": physical,
-        "figures": [figures.skeleton_figure(f"view{k}", view, names) for k, view in enumerate(shown)],
+        "figures": [skeleton_figure(f"view{k}", view, names) for k, view in enumerate(shown)],
         "in_motion": signals is not None,
         "moments": [
             [np.linalg.eigvalsh(link["inertia"]).tolist() for link in p["links"]] if p else [] for p in physical
@@ -152,8 +161,11 @@ def _friction(subjects: Sequence[Subject]) -> Iterator[Section]:
     shown = []
     for row, joint in rows:
         clouds = [None if s.signals is None else s.signals.clouds[row] for s in subjects]
-        curves = [friction_curve(s.result.base.model, s.parameters, row, cloud) for s, cloud in zip(subjects, clouds, strict=True)]
-        figure = figures.friction_figure(f"friction{row}", joint, clouds, curves, names, units_of(subjects[0])[row])
+        curves = [
+            friction_curve(s.result.base.model, s.parameters, row, cloud)
+            for s, cloud in zip(subjects, clouds, strict=True)
+        ]
+        figure = friction_figure(f"friction{row}", joint, clouds, curves, names, units_of(subjects[0])[row])
         shown.append({"joint": joint, "figure": figure})
     yield Section("friction", "Friction", "friction.html", {"subjects": subjects, "joints": shown})
 
@@ -172,11 +184,11 @@ def _spectra(subjects: Sequence[Subject]) -> Iterator[Section]:
                 "subject": subject,
                 "processing": processing,
                 "figures": [
-                    figures.spectrum_figure(f"q{i}", signals.positions, joints, f"positions [{q}/√Hz]", processing.lowpass),
-                    figures.spectrum_figure(
+                    spectrum_figure(f"q{i}", signals.positions, joints, f"positions [{q}/√Hz]", processing.lowpass),
+                    spectrum_figure(
                         f"tau{i}", signals.torques, joints, f"torques [{tau}/√Hz]", processing.torque_lowpass
                     ),
-                    figures.spectrum_figure(f"rest{i}", signals.residuals, joints, f"residuals [{tau}/√Hz]", None),
+                    spectrum_figure(f"rest{i}", signals.residuals, joints, f"residuals [{tau}/√Hz]", None),
                 ],
             }
         )

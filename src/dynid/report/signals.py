@@ -9,8 +9,8 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.model.dynamic_model import DynamicModel
-from dynid.report.downsampling import extreme_indices, peaks_by_decade, spread_indices
 from dynid.replay import Replay, Segment
+from dynid.report.downsampling import extreme_indices, peaks_by_decade, spread_indices
 
 BUCKETS = 1500
 """Buckets of a drawn line over all logs: two points each."""

@@ -1,8 +1,8 @@
 """The robot as bones and ellipsoids, seen along an axis.
 
-A link's ellipsoid is the body of even density that has the link's mass, centre of mass and inertia. With Sigma the second
-moments of mass about its centre, its half axes are the roots of 5/m times the eigenvalues of Sigma. Seen along an axis it
-is the ellipse of the matching block of 5/m Sigma.
+A link's ellipsoid is the body of even density that has the link's mass, centre of mass and inertia. With Sigma the
+second moments of mass about its centre, its half axes are the roots of 5/m times the eigenvalues of Sigma. Seen along
+an axis it is the ellipse of the matching block of 5/m Sigma.
 """
 
 from __future__ import annotations

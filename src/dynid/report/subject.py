@@ -120,7 +120,7 @@ def _signals(
             replay = replayed(experiment, log, model, p)
             if noticed is not None and k == 1:
                 progress("Looking for causes of what is left")
-                noticed.extend(diagnose(result.base, p, replay, result.logs, result.data['condition_number']))
+                noticed.extend(diagnose(result.base, p, replay, result.logs, result.data["condition_number"]))
             yield replay
 
     return drawn(replays(), len(logs), model, np.random.default_rng(0))

@@ -1,4 +1,4 @@
-"""The verdict: can a model be trusted, for what, and what should be improved; plain data, apart from its presentation."""
+"""The verdict: can a model be trusted, for what, what should be improved; plain data, apart from presentation."""
 
 from __future__ import annotations
 
@@ -113,7 +113,9 @@ def _alike(data: Mapping[str, Any], wrong: Sequence[Finding]) -> Use:
 def _others(data: Mapping[str, Any], validation: Mapping[str, Any] | None, wrong: Sequence[Finding]) -> Use:
     purpose = "Torques along other motions"
     if data["condition_number"] > CONDITION:
-        return Use(purpose, Answer.NO, f"the motion excites too little: condition number {data['condition_number']:.3g}")
+        return Use(
+            purpose, Answer.NO, f"the motion excites too little: condition number {data['condition_number']:.3g}"
+        )
     if wrong:
         return Use(purpose, Answer.NO, "something is wrong with the model or the data: see the findings")
     if validation is None:
@@ -143,12 +145,16 @@ def _dynamics(data: Mapping[str, Any], wrong: Sequence[Finding], doubts: Sequenc
 
 def _single(data: Mapping[str, Any], wrong: Sequence[Finding]) -> Use:
     rows = data["parameters"]
-    known = [r for r in rows if r["relative_std_percent"] is not None and r["relative_std_percent"] <= LARGEST_DEVIATION]
+    known = [
+        r for r in rows if r["relative_std_percent"] is not None and r["relative_std_percent"] <= LARGEST_DEVIATION
+    ]
     share = len(known) / max(len(rows), 1)
     reason = f"{len(known)} of {len(rows)} base parameters are known to {LARGEST_DEVIATION:g} % or better"
     if wrong:
         return Use("Single parameters", Answer.NO, f"{reason}, if the model were right, and it is not")
-    return Use("Single parameters", Answer.YES if share >= ENOUGH else Answer.CARE if share >= 0.3 else Answer.NO, reason)
+    return Use(
+        "Single parameters", Answer.YES if share >= ENOUGH else Answer.CARE if share >= 0.3 else Answer.NO, reason
+    )
 
 
 def _improvements(
