@@ -127,6 +127,7 @@ def test_two_results_are_compared_parameter_by_parameter(tmp_path: Path) -> None
     ]
     found = differences(rows, 0.95)
     assert [(d.name, d.significant) for d in found] == [("m2", True), ("m1", False)]
+    assert found[0].change == pytest.approx(1.0)
 
 
 def test_results_of_other_joints_and_more_than_two_are_refused() -> None:

@@ -23,6 +23,7 @@ class Difference:
         unit: Its unit.
         first: Value in the first result.
         second: Value in the second.
+        change: The difference relative to the first value; None where that is hardly more than its deviation.
         deviations: The difference in standard deviations of the difference.
         significant: Whether it is more than chance, with all parameters looked at.
     """
@@ -32,13 +33,9 @@ class Difference:
     unit: str
     first: float
     second: float
+    change: float | None
     deviations: float
     significant: bool
-
-    @property
-    def change(self) -> float | None:
-        """The difference relative to the first value; None where that is zero."""
-        return (self.second - self.first) / abs(self.first) if self.first else None
 
 
 def differences(rows: Sequence[Mapping[str, Any]], confidence: float) -> list[Difference]:
@@ -65,6 +62,7 @@ def differences(rows: Sequence[Mapping[str, Any]], confidence: float) -> list[Di
                 row["unit"],
                 first["value"],
                 second["value"],
+                gap / abs(first["value"]) if abs(first["value"]) > 3.0 * first["std"] else None,
                 deviations,
                 abs(deviations) > limit,
             )
@@ -77,8 +75,7 @@ def compared(subjects: Sequence[Subject]) -> Iterator[Section]:
     rows = parameter_rows(subjects)
     found = differences(rows, subjects[0].result.data["confidence"])
     errors = {
-        f"{'AB'[k]}: {subject.name}": [joint["relative_error"] for joint in subject.result.data["joints"]]
-        for k, subject in enumerate(subjects)
+        subject.name: [joint["relative_error"] for joint in subject.result.data["joints"]] for subject in subjects
     }
     joints = [joint["name"] for joint in subjects[0].result.data["joints"]]
     data = {

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -76,12 +76,24 @@ def write_report(
     """
     if path.exists() and not overwrite:
         raise OutputExistsError(path)
-    subjects = tuple(subject_of(folder, validate, progress) for folder in results)
+    subjects = _told_apart(tuple(subject_of(folder, validate, progress) for folder in results), results)
     _require_same_joints(subjects)
     progress("Writing the report")
     text = page(subjects)
     write_text(path, text, overwrite=overwrite)
     return ReportFile(path, len(text.encode()), subjects)
+
+
+def _told_apart(subjects: tuple[Subject, ...], folders: Sequence[Path]) -> tuple[Subject, ...]:
+    """Subjects with names that tell them apart: letters, and more of the path where folders have one name."""
+    if len(subjects) == 1:
+        return subjects
+    paths = [folder.resolve() for folder in folders]
+    alike = len({path.name for path in paths}) < len(paths)
+    names = [f"{path.parent.name}/{path.name}" if alike else path.name for path in paths]
+    return tuple(
+        replace(subject, name=f"{letter}: {name}") for subject, letter, name in zip(subjects, "AB", names, strict=True)
+    )
 
 
 def _require_same_joints(subjects: Sequence[Subject]) -> None:
