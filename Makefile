@@ -36,7 +36,6 @@ bench: $(READY)
 
 docs: export NO_MKDOCS_2_WARNING = 1
 docs: $(READY)
-	$(BIN)/python -m pip install --quiet --editable ".[docs]"
 	$(BIN)/python -m mkdocs build --strict --quiet
 
 report-shots: $(READY)

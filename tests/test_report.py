@@ -241,14 +241,7 @@ def test_reports_open_sort_and_zoom_without_errors_or_network(width: str) -> Non
         wait = "(key) => { const r = document.getElementById(key)._fullLayout.xaxis.range; return r[1] - r[0] < 15; }"
         page.wait_for_function(wait, arg="plot-torque0-0")
         page.wait_for_function(wait, arg="plot-torque0-5")  # the others follow
+        if width == "desktop":
+            assert page.pdf().startswith(b"%PDF")
         assert watched.errors == []
         assert watched.requests == []
-
-
-@needs_chromium
-def test_reports_print_with_all_figures(tmp_path: Path) -> None:
-    with opened(report_of("good").path) as watched:
-        pdf = watched.page.pdf()
-        assert pdf.startswith(b"%PDF")
-        assert watched.page.locator(".plot .main-svg").count() > 20
-        assert watched.errors == []

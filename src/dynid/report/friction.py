@@ -12,11 +12,6 @@ from dynid.report.signals import Cloud
 POINTS = 201
 
 
-def friction_rows(model: DynamicModel) -> list[tuple[int, str]]:
-    """Rows of the dynamics with friction or offsets, and their names; all where logs can show what is missing."""
-    return list(enumerate(model.row_names))
-
-
 def friction_curve(model: DynamicModel, parameters: Array, row: int, cloud: Cloud | None) -> Cloud:
     """Torque of all terms that depend on velocity only, or on nothing, over the velocities of the data.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dynid.report.comparison import compared
 from dynid.report.excitation import excitation_of
-from dynid.report.friction import friction_curve, friction_rows
+from dynid.report.friction import friction_curve
 from dynid.report.parameter_figures import bars_figure, error_figure, parameter_figure
 from dynid.report.parameters import identifiability, parameter_rows
 from dynid.report.reproduction import reproduction
@@ -156,10 +156,9 @@ def _links(subjects: Sequence[Subject]) -> Iterator[Section]:
 
 
 def _friction(subjects: Sequence[Subject]) -> Iterator[Section]:
-    rows = friction_rows(subjects[0].result.base.model)
-    names = ["model"] if len(subjects) == 1 else [subject.name for subject in subjects]
+    names = ["model"] if len(subjects) == 1 else list("AB")
     shown = []
-    for row, joint in rows:
+    for row, joint in enumerate(subjects[0].result.base.model.row_names):
         clouds = [None if s.signals is None else s.signals.clouds[row] for s in subjects]
         curves = [
             friction_curve(s.result.base.model, s.parameters, row, cloud)

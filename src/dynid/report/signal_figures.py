@@ -60,7 +60,7 @@ def friction_figure(
                 {
                     "type": "scatter",
                     "mode": "markers",
-                    "name": "measured" if len(names) == 1 else f"{plain(names[k])}, measured",
+                    "name": "measured" if len(names) == 1 else f"{plain(names[k])} measured",
                     "x": packed(cloud.velocity),
                     "y": packed(cloud.torque),
                     "marker": {"color": "#6b7280" if len(names) == 1 else PALETTE[k], "size": 4, "opacity": 0.35},
@@ -72,7 +72,7 @@ def friction_figure(
             {
                 "type": "scatter",
                 "mode": "lines",
-                "name": "model" if len(names) == 1 else f"{plain(names[k])}, model",
+                "name": "model" if len(names) == 1 else f"{plain(names[k])} model",
                 "x": packed(curve.velocity),
                 "y": packed(curve.torque),
                 "line": {"color": PALETTE[k], "width": 2, "dash": DASHES[k]},

@@ -83,7 +83,9 @@ def subject_of(folder: Path, validate: Sequence[Path] = (), progress: Progress =
         validation = validate_result(result, validate)
         others = [(e, log) for e in _experiments(result, validate) for log in e.log]
         unseen = _signals(result, others, None, progress)
-    ordered = sorted([*noticed, *findings], key=_rank)
+    told = {finding.subject for finding in findings}
+    noticed = [finding for finding in noticed if finding.subject != "friction" or "friction" not in told]
+    ordered = sorted([*noticed, *findings, *_left_out(result)], key=_rank)
     return Subject(
         name=folder.resolve().name,
         result=result,
@@ -95,6 +97,14 @@ def subject_of(folder: Path, validate: Sequence[Path] = (), progress: Progress =
         findings=tuple(ordered),
         verdict=judge(result.data, ordered, validation),
     )
+
+
+def _left_out(result: Result) -> Iterator[Finding]:
+    """Logs that a result has from before its experiment, of which only factors are there."""
+    earlier = result.data["logs"] - len(result.experiment.log)
+    if earlier > 0:
+        text = f"{earlier} of {result.data['logs']} were added from an earlier result; only the others can be drawn"
+        yield Finding(Severity.NOTE, "logs", text)
 
 
 def _rank(finding: Finding) -> int:

@@ -41,8 +41,8 @@ def serve(
         ViewerMissingError: If viser is not installed.
     """
     try:
-        import trimesh
-        import viser
+        import trimesh  # pyright: ignore[reportMissingImports]
+        import viser  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise ViewerMissingError from error
     server = viser.ViserServer(host="127.0.0.1", port=port, label="dynid", verbose=False)
