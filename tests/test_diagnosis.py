@@ -63,7 +63,8 @@ def test_noise_is_told_from_errors_that_follow_the_motion() -> None:
     q = np.sin(2 * np.pi * 0.5 * t)[:, None]
     noise = rng.normal(size=q.shape)
     white, following = (
-        rests(("j",), q, 3.0 * q, residual, 200.0, None)[0] for residual in (0.3 * noise, 0.3 * q + 0.01 * noise)
+        rests(("j",), q, np.gradient(q, 0.005, axis=0), 3.0 * q, residual, 200.0, None)[0]
+        for residual in (0.3 * noise, 0.3 * q + 0.01 * noise)
     )
     assert white.is_noise
     assert not following.is_noise

@@ -30,6 +30,9 @@ SURE = 0.25
 RIVAL = 0.75
 """Part of the best cause's share from which another cause is as likely."""
 
+REVERSALS = 0.5
+"""Share of a joint's squared error in the slowest tenth of the samples from which reversals are to blame."""
+
 SAMPLES = 1500
 """Samples that causes are tried on."""
 
@@ -72,6 +75,7 @@ def diagnose(
     left = rests(
         base.model.row_names,
         segment.q,
+        segment.v,
         segment.measured,
         np.where(segment.keep, segment.measured - segment.predicted, 0.0),
         segment.rate,
@@ -177,7 +181,15 @@ def _unexplained(left: Sequence[Rest], explained: bool) -> Iterator[Finding]:
             "The model explains the rest; record for longer, repeat the motion, or filter torques more"
         )
         yield Finding(Severity.WARNING, "noise", text)
-    wrong = [rest for rest in left if rest.relative > LARGE and rest.ratio >= QUIET]
+    slow = [rest for rest in left if rest.relative > LARGE and not rest.is_noise and rest.slow > REVERSALS]
+    if slow:
+        listed = ", ".join(f"'{rest.joint}' ({rest.slow:.0%})" for rest in slow)
+        text = (
+            f"most of the squared error of {listed} comes from the slowest tenth of the samples, where friction is not "
+            "what the model says: set processing.velocity_threshold"
+        )
+        yield Finding(Severity.WARNING, "reversals", text)
+    wrong = [rest for rest in left if rest.relative > LARGE and rest.ratio >= QUIET and rest not in slow]
     if wrong and not explained:
         listed = ", ".join(f"'{rest.joint}' ({rest.relative:.0%}, {rest.ratio:.3g} times its noise)" for rest in wrong)
         text = (

@@ -27,11 +27,13 @@ class Rest:
         relative: Root mean square of it over that of the torque.
         ratio: Power density at the frequencies of the motion over that at higher ones: 1 for noise, more where errors
             follow the motion; NaN where the log leaves no such frequencies.
+        slow: Share of its squares in the slowest tenth of the samples.
     """
 
     joint: str
     relative: float
     ratio: float
+    slow: float
 
     @property
     def is_noise(self) -> bool:
@@ -40,13 +42,14 @@ class Rest:
 
 
 def rests(
-    names: tuple[str, ...], q: Array, torque: Array, residual: Array, rate: float, cutoff: float | None
+    names: tuple[str, ...], q: Array, v: Array, torque: Array, residual: Array, rate: float, cutoff: float | None
 ) -> tuple[Rest, ...]:
     """Look at the residuals of a segment.
 
     Args:
         names: Names of the rows.
         q: Positions, shape (samples, rows).
+        v: Velocities, of the same shape.
         torque: Measured torques, shape (samples, rows).
         residual: What is left of them, zero where rows do not count, of the same shape.
         rate: Samples a second [Hz].
@@ -67,5 +70,7 @@ def rests(
         relative = float(np.sqrt((residual[:, row] ** 2).mean())) / size if size else 0.0
         quiet = float(of_rest[outside, row].mean()) if outside.sum() >= 5 else 0.0
         ratio = float(of_rest[inside, row].mean()) / quiet if quiet > 0.0 else float("nan")
-        found.append(Rest(name, relative, ratio))
+        speed, squares = np.abs(v[:, row]), residual[:, row] ** 2
+        slow = float(squares[speed <= np.quantile(speed, 0.1)].sum() / max(float(squares.sum()), 1e-300))
+        found.append(Rest(name, relative, ratio, slow))
     return tuple(found)
