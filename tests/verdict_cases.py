@@ -178,10 +178,10 @@ beside it: then the data cannot tell them apart.
 
 Tried are: a delay between torques and positions, missing friction, offsets and springs, flipped signs of torques and
 of positions, swapped columns, wrong gear ratios, scales of positions and of torques, zeros of positions, joints that
-sit elsewhere or are turned; torques that stop at one value; noise, told by its spectrum; errors at reversals;
-and a body on a last link that the robot's file does not have. Where errors are large and none of these explains them, the report says that
-something is wrong, and which joint shows it. Where the motion excites too little, causes cannot be told apart, and
-the report says that instead.
+sit elsewhere or are turned; torques that stop at one value; noise, told by its spectrum; errors at reversals; and a
+body on a last link that the robot's file does not have. Where errors are large and none of these explains them, the
+report says that something is wrong, and which joint shows it. Where the motion excites too little, causes cannot be
+told apart, and the report says that instead.
 
 ## Ten cases
 
@@ -209,8 +209,8 @@ torques of motions like these, while its single parameters are wrong; other moti
 less noise may tell. No good log was called bad, and no wrong cause was put first.
 
 All of this is simulation with a model of the same kind. On the public logs of a TX40 and a Panda no cause explains a
-tenth of the error, and none is named; on the Panda's last joint, four fifths of the squared error come at reversals, and
-the report says so.
+tenth of the error, and none is named; on the Panda's last joint, four fifths of the squared error come at reversals,
+and the report says so.
 """
 
 SWEEP = """| mistake | right | hint | other cause | silent |

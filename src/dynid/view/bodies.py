@@ -13,8 +13,8 @@ from dynid.robot.frames import pose
 from dynid.robot.joints import rotation_about
 from dynid.robot.robot import WORLD, Robot
 
-THICKNESS = 0.06
-"""Radius of capsules, in parts of the robot's reach a joint."""
+THICKNESS = 0.04
+"""Radius of capsules, in parts of the robot's reach."""
 
 MESHES = (".stl", ".obj", ".ply", ".glb", ".gltf", ".dae")
 
@@ -41,7 +41,7 @@ class Shape:
 def shapes(robot: Robot) -> list[Shape]:
     """What to draw: the file's shapes for links that have any, capsules for the others."""
     found = []
-    radius = _radius(robot)
+    radius = THICKNESS * reach(robot)
     for index, link in [(WORLD, robot.base), *enumerate(robot.links)]:
         own = [
             Shape(index, geometry.shape, geometry.size, body.placement @ geometry.placement, geometry.mesh)
@@ -85,9 +85,13 @@ def quaternion(R: Array) -> Array:
     return q if q[0] >= 0.0 else -q
 
 
-def _radius(robot: Robot) -> float:
-    lengths = [float(np.linalg.norm(joint.placement[:3, 3])) for joint in robot.joints]
-    return THICKNESS * (sum(lengths) / len(lengths) * 3.0 if sum(lengths) > 0.0 else 1.0)
+def reach(robot: Robot) -> float:
+    """How far [m] the last joint is from the ground along the longest chain of links; 1 where all joints meet."""
+    lengths: list[float] = []
+    for joint in robot.joints:
+        below = 0.0 if joint.parent == WORLD else lengths[joint.parent]
+        lengths.append(below + float(np.linalg.norm(joint.placement[:3, 3])))
+    return max(lengths) or 1.0
 
 
 def _along(end: Array) -> Array:

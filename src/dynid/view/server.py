@@ -11,7 +11,7 @@ import numpy as np
 
 from dynid.errors import DynidError
 from dynid.robot.robot import WORLD, Robot
-from dynid.view.bodies import Shape, poses, quaternion, shapes
+from dynid.view.bodies import Shape, poses, quaternion, reach, shapes
 from dynid.view.motion import Gauge, Motion, gauges
 
 COLOURS = ((0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167), (230, 159, 0), (86, 180, 233))
@@ -56,7 +56,14 @@ def serve(
 
 def _scene(server: Any, robot: Robot, trimesh: Any) -> list[Any]:
     server.scene.set_up_direction("+z")
-    server.scene.add_grid("/ground", width=4.0, height=4.0, cell_size=0.1, section_size=0.5)
+    size = reach(robot)
+    server.scene.add_grid("/ground", width=3.0 * size, height=3.0 * size, cell_size=0.1, section_size=0.5)
+
+    @server.on_client_connect
+    def _look(client: Any) -> None:
+        client.camera.position = (1.1 * size, 1.1 * size, 0.9 * size)
+        client.camera.look_at = (0.0, 0.0, 0.35 * size)
+
     frames = [server.scene.add_frame(f"/joint_{i}", show_axes=False) for i in range(len(robot.joints))]
     for k, shape in enumerate(shapes(robot)):
         parent = "/base" if shape.link == WORLD else f"/joint_{shape.link}"
@@ -113,11 +120,13 @@ def gauge_table(found: list[Gauge], measured: bool) -> str:
     """Positions, velocities and torques of a moment with their shares of limits, as HTML; names are escaped."""
     rows = []
     for k in range(0, len(found), 3):
-        cells = "".join(f"<td style='text-align:right'>{_cell(gauge)}</td>" for gauge in found[k : k + 3])
+        cells = "".join(
+            f"<td style='text-align:right;white-space:nowrap'>{_cell(gauge)}</td>" for gauge in found[k : k + 3]
+        )
         rows.append(f"<tr><td>{escape(found[k].joint)}</td>{cells}</tr>")
     torque = "torque (measured)" if measured else "torque (needed)"
     head = f"<tr><th>joint</th><th>position</th><th>velocity</th><th>{torque}</th></tr>"
-    return f"<table style='font-size:80%;width:100%'>{head}{''.join(rows)}</table>"
+    return f"<table style='font-size:75%;width:100%'>{head}{''.join(rows)}</table>"
 
 
 def _cell(gauge: Gauge) -> str:
