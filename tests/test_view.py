@@ -112,3 +112,23 @@ def test_the_page_moves_the_robot(tmp_path: Path) -> None:
     left = iter(range(5))
     serve(UR5, motion, 18080, addresses.append, lambda: next(left, None) is not None)
     assert addresses[0].startswith("http://127.0.0.1:")
+
+
+def test_meshes_that_cannot_be_read_become_capsules(tmp_path: Path) -> None:
+    trimesh = pytest.importorskip("trimesh", reason="trimesh is not installed")
+    from dynid.view.server import _meshes
+
+    (tmp_path / "broken.stl").write_text("solid nothing")
+    links = "".join(
+        f'<link name="l{k}"><visual><geometry><mesh filename="broken.stl"/></geometry></visual></link>'
+        for k in range(3)
+    )
+    joints = "".join(
+        f'<joint name="j{k}" type="continuous"><parent link="l{k}"/><child link="l{k + 1}"/>'
+        f'<origin xyz="0 0 0.3"/><axis xyz="0 1 0"/></joint>'
+        for k in range(2)
+    )
+    (tmp_path / "arm.urdf").write_text(f'<robot name="arm">{links}{joints}</robot>')
+    robot = load_robot(tmp_path / "arm.urdf")
+    assert {shape.kind for shape in shapes(robot)} == {"mesh"}
+    assert [shape.kind for shape, _ in _meshes(robot, trimesh)] == ["capsule"] * 3

@@ -41,7 +41,6 @@ class Shape:
 def shapes(robot: Robot) -> list[Shape]:
     """What to draw: the file's shapes for links that have any, capsules for the others."""
     found = []
-    radius = THICKNESS * reach(robot)
     for index, link in [(WORLD, robot.base), *enumerate(robot.links)]:
         own = [
             Shape(index, geometry.shape, geometry.size, body.placement @ geometry.placement, geometry.mesh)
@@ -49,12 +48,13 @@ def shapes(robot: Robot) -> list[Shape]:
             for geometry in body.geometry
             if geometry.shape != "mesh" or (geometry.mesh is not None and geometry.mesh.suffix.lower() in MESHES)
         ]
-        found += own or capsules(robot, index, radius)
+        found += own or capsules(robot, index)
     return found
 
 
-def capsules(robot: Robot, link: int, radius: float) -> list[Shape]:
+def capsules(robot: Robot, link: int) -> list[Shape]:
     """Capsules from a link's joint to each joint that it carries; a short one along its axis where it carries none."""
+    radius = THICKNESS * reach(robot)
     ends = [joint.placement[:3, 3] for joint in robot.joints if joint.parent == link]
     if not ends and link != WORLD:
         ends = [1.5 * radius * robot.joints[link].axis]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html import escape
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from dynid.errors import DynidError
 from dynid.robot.robot import WORLD, Robot
-from dynid.view.bodies import Shape, poses, quaternion, reach, shapes
+from dynid.view.bodies import Shape, capsules, poses, quaternion, reach, shapes
 from dynid.view.motion import Gauge, Motion, gauges
 
 COLOURS = ((0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167), (230, 159, 0), (86, 180, 233))
@@ -65,25 +65,39 @@ def _scene(server: Any, robot: Robot, trimesh: Any) -> list[Any]:
         client.camera.look_at = (0.0, 0.0, 0.35 * size)
 
     frames = [server.scene.add_frame(f"/joint_{i}", show_axes=False) for i in range(len(robot.joints))]
-    for k, shape in enumerate(shapes(robot)):
+    for k, (shape, mesh) in enumerate(_meshes(robot, trimesh)):
         parent = "/base" if shape.link == WORLD else f"/joint_{shape.link}"
-        mesh = _mesh(shape, trimesh)
-        R, p = shape.placement[:3, :3], shape.placement[:3, 3]
         server.scene.add_mesh_simple(
             f"{parent}/shape_{k}",
             np.asarray(mesh.vertices, dtype=np.float32),
             np.asarray(mesh.faces, dtype=np.uint32),
             color=(150, 150, 150) if shape.link == WORLD else COLOURS[shape.link % len(COLOURS)],
-            wxyz=quaternion(R),
-            position=p,
+            wxyz=quaternion(shape.placement[:3, :3]),
+            position=shape.placement[:3, 3],
         )
     return frames
 
 
+def _meshes(robot: Robot, trimesh: Any) -> Iterator[tuple[Shape, Any]]:
+    """Shapes with their triangles; capsules instead of meshes that cannot be read."""
+    without: set[int] = set()
+    for shape in shapes(robot):
+        try:
+            yield shape, _mesh(shape, trimesh)
+        except Exception:  # a mesh library fails in as many ways as there are formats
+            if shape.link not in without:
+                without.add(shape.link)
+                for capsule in capsules(robot, shape.link):
+                    yield capsule, _mesh(capsule, trimesh)
+
+
 def _mesh(shape: Shape, trimesh: Any) -> Any:
     """Triangles of a shape in its own frame."""
-    if shape.kind == "mesh" and shape.mesh is not None:
-        mesh = trimesh.load_mesh(shape.mesh)
+    if shape.kind == "mesh":
+        mesh = trimesh.load_mesh(shape.mesh, process=False)
+        mesh = mesh.to_mesh() if hasattr(mesh, "to_mesh") else mesh
+        if not len(mesh.faces):
+            raise ValueError("no triangles")
         mesh.apply_scale(list(shape.size) or [1.0, 1.0, 1.0])
         return mesh
     if shape.kind == "box":
