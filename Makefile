@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= auto
 
-.PHONY: setup demo test check format bench clean
+.PHONY: setup demo test check format bench docs report-shots clean
 
 setup: $(READY)
 
@@ -33,6 +33,13 @@ format: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-group-by=group
+
+docs: export NO_MKDOCS_2_WARNING = 1
+docs: $(READY)
+	$(BIN)/python -m mkdocs build --strict --quiet
+
+report-shots: $(READY)
+	$(BIN)/python -m benchmarks.report_shots build/shots
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .benchmarks

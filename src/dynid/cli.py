@@ -460,6 +460,61 @@ def export(
         show_export(exported)
 
 
+@app.command()
+def report(
+    results: Annotated[
+        list[Path],
+        typer.Argument(metavar="RESULT [RESULT2]", help="A folder that dynid identify saved, or two to compare."),
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The HTML file to write; report.html in the result when left out.")
+    ] = None,
+    validate_on: Annotated[
+        list[Path], typer.Option("--validate", help="A log that was not used, or an experiment file; may be repeated.")
+    ] = [],  # noqa: B006
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Write a report that opens in any browser: can the model be trusted, for what, what to improve; or compare two."""
+    with _errors(), _steps() as step:
+        step("Loading")
+        from dynid.report import write_report
+
+        if len(results) > 2:
+            raise InvalidRequestError(f"a report is on one result, or compares two, not {len(results)}")
+        name = "report.html" if len(results) == 1 else "comparison.html"
+        path = results[0] / name if out is None else out
+        done = write_report(results, path, validate=validate_on, overwrite=force, progress=step)
+    if json_output:
+        typer.echo(json.dumps(done.to_dict(), indent=2, allow_nan=False))
+    else:
+        from dynid.terminal import show_report
+
+        show_report(done)
+
+
+@app.command()
+def view(
+    motion: Annotated[
+        Path, typer.Argument(metavar="TRAJECTORY", help="A trajectory or a log with columns t, q_*, v_*, a_*, tau_*.")
+    ],
+    robot: Annotated[str, typer.Option("--robot", help="The robot: a file, or builtin:NAME.")],
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the page on this machine.")] = 8080,
+) -> None:
+    """Show the robot moving along a trajectory or a log, in the browser (pip install 'dynid[view]')."""
+    with _errors():
+        from dynid.robot.loading import load_robot
+        from dynid.view.motion import read_motion
+        from dynid.view.server import serve
+
+        loaded = load_robot(robot)
+        moves = read_motion(motion, loaded)
+        try:
+            serve(loaded, moves, port, lambda address: typer.echo(f"Open {address} in a browser; Ctrl-C ends."))
+        except KeyboardInterrupt:
+            typer.echo("Ended.")
+
+
 def _observed(gravity_only: bool, wrench: bool, moving: bool) -> Any:
     from dynid.model.dynamic_model import Observed
 

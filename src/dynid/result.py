@@ -211,7 +211,7 @@ def validate_result(result: Result, logs: Sequence[Path]) -> dict[str, Any]:
         result.experiment.processing if not logs or logs[0].suffix != ".toml" else read_experiment(logs[0]).processing
     )
     for path in logs:
-        experiment = read_experiment(path) if path.suffix == ".toml" else _with_file(result.experiment, path)
+        experiment = read_experiment(path) if path.suffix == ".toml" else with_file(result.experiment, path)
         require_same_model(result, experiment, path)
         if experiment.processing != used:
             raise ResultError(path, "is processed in another way than the logs before it; validate it by itself")
@@ -222,8 +222,8 @@ def validate_result(result: Result, logs: Sequence[Path]) -> dict[str, Any]:
     processing = processing_of(result.experiment.model_copy(update={"processing": used}), robot)
     validation = validate(result.base, result.values, segments, processing)
     physical = result.physical_values
-    grouped = None if physical is None else _grouped(result.base, physical)
-    of_links = None if grouped is None else validate(result.base, grouped, segments, processing)
+    of_links_base = None if physical is None else grouped(result.base, physical)
+    of_links = None if of_links_base is None else validate(result.base, of_links_base, segments, processing)
     return {
         "relative_error": validation.relative_error,
         "physical_relative_error": None if of_links is None else of_links.relative_error,
@@ -238,13 +238,13 @@ def _rows(validation: Validation) -> list[dict[str, Any]]:
     return [{"name": joint, **vars(prediction)} for joint, prediction in validation.joints.items()]
 
 
-def _grouped(base: BaseParameters, values: Mapping[str, float]) -> dict[str, float]:
+def grouped(base: BaseParameters, values: Mapping[str, float]) -> dict[str, float]:
     """Base parameters by name of standard ones."""
     p = np.array([values[name] for name in base.model.names])
     return dict(zip(base.names, base.to_base(p).tolist(), strict=True))
 
 
-def _with_file(experiment: Experiment, path: Path) -> Experiment:
+def with_file(experiment: Experiment, path: Path) -> Experiment:
     """The experiment with its first log taken from another file."""
     log = experiment.log[0]
     own = ("position", "torque", "velocity", "time")

@@ -15,6 +15,7 @@ from dynid.robot.repair import Change, FileRepair
 from dynid.robot.robot import Robot
 
 if TYPE_CHECKING:
+    from dynid.report import ReportFile
     from dynid.result_export import Exported
 
 
@@ -287,6 +288,25 @@ def show_simulation(data: dict[str, Any]) -> None:
     output.print(files, highlight=False, markup=False)
     _show_findings(output, data["findings"])
     output.print(f"\nNext: dynid identify {data['experiment']}", highlight=False, markup=False)
+
+
+def show_report(done: ReportFile) -> None:
+    """Show the verdict of a report, and where it is."""
+    output = Console()
+    for subject in done.subjects:
+        if len(done.subjects) > 1:
+            output.print(f"{subject.name}:", highlight=False, markup=False, style="bold")
+        output.print(subject.verdict.headline, highlight=False, markup=False)
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for name in ("use", "trust it?", "why"):
+            table.add_column(name, overflow="fold")
+        for use in subject.verdict.uses:
+            table.add_row(use.purpose, use.answer.value, Text(use.reason))
+        output.print(table)
+        if subject.missing:
+            output.print(f"Without signals: {subject.missing}.", highlight=False, markup=False)
+    output.print(f"Wrote {done.path} ({done.size / 1e6:.1f} MB).", highlight=False, markup=False)
+    output.print("\nNext: open it in a browser; it needs no network.", highlight=False)
 
 
 def _show_findings(output: Console, findings: list[dict[str, str]]) -> None:
