@@ -16,7 +16,7 @@ $(READY): pyproject.toml
 	touch $(READY)
 
 demo: $(READY)
-	$(BIN)/dynid inspect builtin:ur5
+	$(BIN)/dynid demo --out build/demo --force
 
 test: export OPENBLAS_NUM_THREADS = 1
 test: $(READY)

@@ -515,6 +515,28 @@ def view(
             typer.echo("Ended.")
 
 
+@app.command()
+def demo(
+    robot: Annotated[str, typer.Option("--robot", help="The robot, as for inspect.")] = "builtin:ur5",
+    out: Annotated[Path, typer.Option("--out", help="Folder for everything that is written.")] = Path("dynid_demo"),
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier demo.")] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Do the whole day on a simulated robot: inspect, excite, measure, identify, prove, write files and a report."""
+    with _errors():
+        from dynid.demo import run_demo
+        from dynid.terminal import show_demo, show_step
+
+        with _steps() as step:
+            data = run_demo(
+                robot, out, overwrite=force, begin=step, done=(lambda _: None) if json_output else show_step
+            )
+    if json_output:
+        typer.echo(json.dumps(data, indent=2, allow_nan=False))
+    else:
+        show_demo(data)
+
+
 def _observed(gravity_only: bool, wrench: bool, moving: bool) -> Any:
     from dynid.model.dynamic_model import Observed
 
