@@ -245,3 +245,15 @@ def test_reports_open_sort_and_zoom_without_errors_or_network(width: str) -> Non
             assert page.pdf().startswith(b"%PDF")
         assert watched.errors == []
         assert watched.requests == []
+
+
+def test_results_without_physical_links_are_shown_and_compared(tmp_path: Path) -> None:
+    text = EXPERIMENT + "[physical]\nfit = false\n"
+    without = saved(Case("short", text, columns(seconds=10.0), {}, ()), tmp_path / "case")
+    alone = write_report([without], tmp_path / "alone.html")
+    assert "No physical links were fitted" in alone.path.read_text()
+    both = write_report([without, result_of("good")], tmp_path / "both.html")
+    assert [subject.name for subject in both.subjects] == [
+        "A: case/result",
+        f"B: {result_of('good').parent.name}/result",
+    ]

@@ -206,7 +206,8 @@ Silent cases leave the error of torques about where noise has it: less than a hu
 cause. So it is for gear ratios of the two last joints of this arm, which carry little, and for 5 % on the first; and
 for joints that sit 3 cm off, or 10 cm in most places, which other parameters make up for. Such a model predicts the
 torques of motions like these, while its single parameters are wrong; other motions, other knowledge of the robot, or
-less noise may tell. No good log was called bad, and no wrong cause was put first.
+less noise may tell. No good log was called bad. In the one hint, the neighbour's motor inertia came out negative, and
+the question whether its sign is flipped, a wrong guess, was put before the gear ratio.
 
 All of this is simulation with a model of the same kind. On the public logs of a TX40 and a Panda no cause explains a
 tenth of the error, and none is named; on the Panda's last joint, four fifths of the squared error come at reversals,
