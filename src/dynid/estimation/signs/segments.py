@@ -1,0 +1,155 @@
+"""Segments: stretches of a channel along which the torque keeps its sign.
+
+A torque that changes its sign passes zero, so its magnitude dips; or it jumps, where Coulomb friction turns round. A
+sample is near zero where its magnitude is within the noise, or where it changes by more than its own size from one
+sample to the next. Stretches between such samples are segments; stretches that never rise clearly above the noise are
+left to the refinement by sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynid.arrays import Array
+from dynid.estimation.signs.tracks import Track
+
+NEAR_ZERO = 3.0
+"""A magnitude below so many deviations of the noise is near zero."""
+
+CLEAR = 6.0
+"""A segment rises above so many deviations of the noise somewhere."""
+
+STEEP = 0.75
+"""A magnitude below this part of its change from sample to sample is near zero."""
+
+WINDOW = 100
+"""Samples over which the noise is taken as one."""
+
+TURN = 20
+"""Samples around a dip in which friction that turns round is taken to have caused it."""
+
+Labels = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """The segments of tracks, numbered over all tracks and channels.
+
+    Attributes:
+        labels: For each track the number of the segment that a sample belongs to, shape (samples, channels); -1 for
+            samples near zero and for those that do not count.
+        track: Which track each segment is of, shape (segments,).
+        channel: Which channel, shape (segments,).
+        first: Its first sample, shape (segments,).
+        last: One past its last sample, shape (segments,).
+    """
+
+    labels: tuple[Labels, ...]
+    track: Labels
+    channel: Labels
+    first: Labels
+    last: Labels
+
+    def __len__(self) -> int:
+        return len(self.channel)
+
+    @staticmethod
+    def of(tracks: Sequence[Track], pieces: Sequence[tuple[int, int, int, int]]) -> Segments:
+        """Number pieces (track, channel, first, last) of tracks."""
+        labels = tuple(np.full(track.magnitudes.shape, -1, dtype=np.int64) for track in tracks)
+        for k, (track, channel, first, last) in enumerate(pieces):
+            labels[track][first:last, channel] = k
+        columns = np.array(pieces, dtype=np.int64).reshape(-1, 4).T
+        return Segments(labels, *columns)
+
+    @property
+    def pieces(self) -> list[tuple[int, int, int, int]]:
+        """Track, channel, first and last of each."""
+        return list(zip(*(x.tolist() for x in (self.track, self.channel, self.first, self.last)), strict=True))
+
+
+def local_noise(magnitudes: Array) -> Array:
+    """Deviation of the noise around each sample of one channel, from its second differences, shape (samples,).
+
+    The median of their size does not see single dips and jumps.
+    """
+    if len(magnitudes) < 3:
+        return np.zeros(len(magnitudes))
+    bends = np.abs(np.diff(magnitudes, 2))
+    parts = np.array_split(bends, max(1, round(len(bends) / WINDOW)))
+    levels = np.array([1.4826 * np.median(part) / np.sqrt(6.0) for part in parts])
+    middles = np.cumsum([len(part) for part in parts]) - np.array([len(part) / 2 for part in parts])
+    return np.interp(np.arange(len(magnitudes)) - 1.0, middles, levels)
+
+
+def find_segments(
+    tracks: Sequence[Track],
+    noise: Array | None = None,
+    splits: Sequence[Sequence[Sequence[int]]] | None = None,
+    merges: Sequence[NDArray[np.bool_]] | None = None,
+) -> Segments:
+    """Find segments between dips of magnitudes.
+
+    Args:
+        tracks: The tracks.
+        noise: Deviation of each channel's noise, shape (channels,); from its own roughness when None.
+        splits: For each track and channel samples that begin a new segment although there is no dip.
+        merges: For each track samples that do not count as near zero, because a fit says so, shape (samples,
+            channels).
+    """
+    pieces = []
+    for t, track in enumerate(tracks):
+        for channel, m in enumerate(track.magnitudes.T):
+            level = local_noise(m)
+            level = np.maximum(level, noise[channel]) if noise is not None else level
+            low = is_near_zero(m, level)
+            if merges is not None:
+                low &= ~merges[t][:, channel]
+            cuts = [] if splits is None else splits[t][channel]
+            cuts = [cut for cut in cuts if not low[max(cut - TURN, 0) : cut + TURN].any()]
+            for first, last in _runs(~low & track.usable[:, channel], cuts):
+                if (m[first:last] > CLEAR * level[first:last]).any():
+                    pieces.append((t, channel, first, last))
+    return Segments.of(tracks, pieces)
+
+
+def is_near_zero(magnitudes: Array, noise: Array) -> NDArray[np.bool_]:
+    """Which samples of one channel may be on either side of zero, shape (samples,)."""
+    steps = np.abs(np.diff(magnitudes, prepend=magnitudes[:1], append=magnitudes[-1:]))
+    change = np.maximum(steps[:-1], steps[1:])
+    return (magnitudes <= NEAR_ZERO * noise) | (magnitudes <= STEEP * change)
+
+
+def reversals(tracks: Sequence[Track], mixing: Array) -> list[list[list[int]]]:
+    """Samples where a drive turns round while its torque is small: friction may jump across zero there.
+
+    Args:
+        tracks: The tracks.
+        mixing: From joint torques to channels, shape (channels, joints).
+    """
+    found = []
+    for track in tracks:
+        of_track = []
+        for channel, m in enumerate(track.magnitudes.T):
+            small = np.minimum(m[1:], m[:-1]) < np.median(m)
+            turns = np.zeros(len(m) - 1, dtype=bool)
+            for joint in np.flatnonzero(mixing[channel]):
+                v = track.samples.v[:, joint]
+                turns |= (v[1:] > 0.0) != (v[:-1] > 0.0)
+            of_track.append((np.flatnonzero(turns & small) + 1).tolist())
+        found.append(of_track)
+    return found
+
+
+def _runs(inside: NDArray[np.bool_], cuts: Sequence[int]) -> list[tuple[int, int]]:
+    """First and last of stretches of samples that are inside, cut where that is asked for."""
+    edges = np.flatnonzero(np.diff(inside.astype(np.int8), prepend=0, append=0)).reshape(-1, 2)
+    runs = []
+    for first, last in edges.tolist():
+        ends = [first, *(cut for cut in sorted(cuts) if first < cut < last), last]
+        runs += list(zip(ends[:-1], ends[1:], strict=True))
+    return runs
