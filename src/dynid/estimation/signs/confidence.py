@@ -15,6 +15,7 @@ from enum import StrEnum
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.estimation.signs.energy import counted
 from dynid.estimation.signs.segments import Segments
 from dynid.estimation.signs.tracks import Track
 
@@ -77,7 +78,7 @@ def noise_of(tracks: Sequence[Track], segments: Segments, residuals: Sequence[Ar
     channels = len(sizes)
     deviations, memory, information = np.ones(channels), np.ones(channels), 0.0
     for c in range(channels):
-        inside = [labels[:, c] >= 0 for labels in segments.labels]
+        inside = [counted(track, labels)[:, c] >= 0 for track, labels in zip(tracks, segments.labels, strict=True)]
         errors = [np.where(own, left[:, c], 0.0) for own, left in zip(inside, residuals, strict=True)]
         count = sum(int(own.sum()) for own in inside)
         squares = sum(float(e @ e) for e in errors)

@@ -62,7 +62,7 @@ def sums_of(rows: ChannelRows, tracks: Sequence[Track], segments: Segments) -> S
         for track, labels in zip(tracks, segments.labels, strict=True):
             for part, matrices, known in rows.of(track.samples):
                 for c, W in enumerate(matrices):
-                    own, m, k = labels[part, c], track.magnitudes[part, c], known[:, c]
+                    own, m, k = counted(track, labels)[part, c], track.magnitudes[part, c], known[:, c]
                     inside = own >= 0
                     counts[c] += np.count_nonzero(inside)
                     used = W if inside.all() else W[inside]
@@ -75,6 +75,12 @@ def sums_of(rows: ChannelRows, tracks: Sequence[Track], segments: Segments) -> S
                         squares[at] += m[first:last] @ m[first:last]
                         cross[at] += m[first:last] @ k[first:last]
     return SegmentSums(gram, products, squares, segments.channel, known_products, cross, known_squares, counts)
+
+
+def counted(track: Track, labels: Labels) -> Labels:
+    """Labels of the samples that count; -1 for those of no weight."""
+    weight = track.samples.weight
+    return labels if weight is None else np.where(weight > 0.0, labels, -1)
 
 
 def stretches(labels: Labels) -> list[tuple[int, int]]:
@@ -122,13 +128,20 @@ class Energy:
         return Factor(self.names, self.root, self.projections @ signs, max(self.of(signs), 0.0), self.rows)
 
 
-def energy_of(sums: SegmentSums, weights: Array, names: tuple[str, ...], earlier: Factor | None = None) -> Energy:
+def energy_of(
+    sums: SegmentSums,
+    weights: Array,
+    names: tuple[str, ...],
+    extra: Array | float = 0.0,
+    earlier: Factor | None = None,
+) -> Energy:
     """Energies with the rows of each channel multiplied with a weight, shape (channels,).
 
     Args:
         sums: The sums of segments.
         weights: One for each channel.
         names: Names of the base parameters.
+        extra: A quadratic form that is added, such as that of dips, shape (1 + segments, 1 + segments).
         earlier: What earlier logs say of them, weighed already.
     """
     w2 = weights**2
@@ -148,7 +161,7 @@ def energy_of(sums: SegmentSums, weights: Array, names: tuple[str, ...], earlier
     sizes, V = np.sqrt(sizes[seen]), V[:, seen]
     F = (V / sizes).T @ (B / scale[:, None])
     to_base = V / sizes / scale[:, None]
-    return Energy(AA - F.T @ F, (V * sizes).T * scale, F, to_base, names, int(sums.rows.sum()))
+    return Energy(AA - F.T @ F + extra, (V * sizes).T * scale, F, to_base, names, int(sums.rows.sum()))
 
 
 def channel_residuals(sums: SegmentSums, signs: Array, values: Array) -> Array:

@@ -16,11 +16,13 @@ from dynid.estimation.physical import Physics
 from dynid.estimation.signs import refinement
 from dynid.estimation.signs.adaptation import adapted, same_pieces
 from dynid.estimation.signs.confidence import Noise, Word, noise_of, root_mean_squares
+from dynid.estimation.signs.continuity import continuity
 from dynid.estimation.signs.decision import Decision, decided, search
 from dynid.estimation.signs.energy import SegmentSums, channel_residuals, energy_of, sums_of
 from dynid.estimation.signs.mirror import Mirror, physical_energy
 from dynid.estimation.signs.segments import Segments, find_segments, reversals
 from dynid.estimation.signs.tracks import ChannelRows, Track
+from dynid.estimation.signs.turning import jumping, without_turns
 from dynid.model.base_parameters import BaseParameters
 from dynid.threads import single_threaded_blas
 
@@ -118,10 +120,11 @@ def recover_signs(
     rng = rng or np.random.default_rng(0)
     channels = tracks[0].magnitudes.shape[1]
     rows = ChannelRows(base, np.eye(channels) if transmission is None else transmission)
-    thin = [_without_dead_channels(track.thinned(), tracks) for track in tracks]
+    jumps = jumping(base.model, rows.mixing)
+    thin = [without_turns(_without_dead_channels(track.thinned(), tracks), jumps) for track in tracks]
     with single_threaded_blas():
         fit = _fitted(rows, thin, earlier, rng)
-        energy = energy_of(fit.sums, fit.noise.weights, base.names, earlier)
+        energy = energy_of(fit.sums, fit.noise.weights, base.names, continuity(thin, fit.segments), earlier)
         signs, proven = search(energy, fit.segments.channel, rng, [fit.signs])
         found = decided(
             energy, signs, fit.segments.channel, lambda s: physical_energy(energy, s, base, physics), proven
@@ -167,7 +170,7 @@ def _fitted(rows: ChannelRows, tracks: Sequence[Track], earlier: Factor | None, 
         sums = sums_of(rows, tracks, segments)
         given = [] if signs is None else [signs]
         given = [*given, *_guess(rows.base, sums)]
-        signs, values = _alternated(rows, sums, weights, earlier, rng, given)
+        signs, values = _alternated(rows, sums, weights, continuity(tracks, segments), earlier, rng, given)
         predicted = [rows.predicted(track.samples, values) for track in tracks]
         residuals = [
             np.where(labels >= 0, signs[1:][labels], 0.0) * track.magnitudes - mu
@@ -195,19 +198,20 @@ def _alternated(
     rows: ChannelRows,
     sums: SegmentSums,
     weights: Array,
+    dips: Array,
     earlier: Factor | None,
     rng: np.random.Generator,
     given: Sequence[Array],
 ) -> tuple[Array, Array]:
     """Signs and base parameters, with weights from what they leave of each channel."""
-    energy = energy_of(sums, weights, rows.base.names, earlier)
+    energy = energy_of(sums, weights, rows.base.names, dips, earlier)
     signs, _ = search(energy, sums.channel, rng, given)
     for _ in range(2):
         left = channel_residuals(sums, signs, energy.values(signs)) / np.maximum(sums.rows, 1)
         floor = 1e-12 * np.bincount(sums.channel, sums.squares, len(weights)) / np.maximum(sums.rows, 1)
         used = left + floor > 0.0
         weights = np.where(used, 1.0 / np.sqrt(np.where(used, left + floor, 1.0)), 0.0)
-        energy = energy_of(sums, weights, rows.base.names, earlier)
+        energy = energy_of(sums, weights, rows.base.names, dips, earlier)
         before = signs
         signs, _ = search(energy, sums.channel, rng, [signs])
         if np.array_equal(before, signs):

@@ -98,7 +98,7 @@ def find_segments(
         tracks: The tracks.
         noise: Deviation of each channel's noise, shape (channels,); from its own roughness when None.
         splits: For each track and channel samples that begin a new segment although there is no dip.
-        merges: For each track samples that do not count as near zero, because a fit says so, shape (samples,
+        merges: For each track samples that are far from zero as a fit says, however steep they are, shape (samples,
             channels).
     """
     pieces = []
@@ -106,9 +106,8 @@ def find_segments(
         for channel, m in enumerate(track.magnitudes.T):
             level = local_noise(m)
             level = np.maximum(level, noise[channel]) if noise is not None else level
-            low = is_near_zero(m, level)
-            if merges is not None:
-                low &= ~merges[t][:, channel]
+            low = is_steep(m) if merges is None else is_steep(m) & ~merges[t][:, channel]
+            low |= m <= NEAR_ZERO * level
             cuts = [] if splits is None else splits[t][channel]
             cuts = [cut for cut in cuts if not low[max(cut - TURN, 0) : cut + TURN].any()]
             for first, last in _runs(~low & track.usable[:, channel], cuts):
@@ -117,11 +116,10 @@ def find_segments(
     return Segments.of(tracks, pieces)
 
 
-def is_near_zero(magnitudes: Array, noise: Array) -> NDArray[np.bool_]:
-    """Which samples of one channel may be on either side of zero, shape (samples,)."""
+def is_steep(magnitudes: Array) -> NDArray[np.bool_]:
+    """Which samples of one channel change by more than about their own size to a neighbour, shape (samples,)."""
     steps = np.abs(np.diff(magnitudes, prepend=magnitudes[:1], append=magnitudes[-1:]))
-    change = np.maximum(steps[:-1], steps[1:])
-    return (magnitudes <= NEAR_ZERO * noise) | (magnitudes <= STEEP * change)
+    return magnitudes <= STEEP * np.maximum(steps[:-1], steps[1:])
 
 
 def reversals(tracks: Sequence[Track], mixing: Array) -> list[list[list[int]]]:
