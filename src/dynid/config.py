@@ -157,6 +157,8 @@ class Experiment(_Table):
     lock: dict[str, Number] = {}
     terms: tuple[Name, ...] = ()
     known: dict[str, Number] = {}
+    torque: Literal["signed", "magnitude"] = "signed"
+    discard_sign: bool = False
     drive: DriveTable = DriveTable()
     log: tuple[LogTable, ...] = Field(min_length=1)
     processing: ProcessingTable = ProcessingTable()
@@ -167,6 +169,12 @@ class Experiment(_Table):
     def _counts_logs_once(self) -> Experiment:
         if any(log in self.log[:k] for k, log in enumerate(self.log)):
             raise ValueError("two logs are the same, and would count twice; leave one out")
+        return self
+
+    @model_validator(mode="after")
+    def _discards_for_a_reason(self) -> Experiment:
+        if self.discard_sign and self.torque == "signed":
+            raise ValueError("discard_sign = true is for practice with torque = 'magnitude'; set that, too")
         return self
 
     def difference(self, other: Experiment) -> str:

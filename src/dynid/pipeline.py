@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dynid.config import Experiment, LogTable, QuantityTable
@@ -12,7 +12,7 @@ from dynid.data.chunks import Chunk, split
 from dynid.data.drive import Drive
 from dynid.data.factors import Factors
 from dynid.data.processing import Processing, factors_of, processed
-from dynid.data.recording import Quantity, read_recording
+from dynid.data.recording import Quantity, Recording, read_recording
 from dynid.errors import InvalidRequestError
 from dynid.estimation import (
     Estimate,
@@ -35,6 +35,7 @@ from dynid.physics import findings_on_references, physics_of
 from dynid.robot.loading import load_robot
 from dynid.robot.robot import Robot
 from dynid.threads import single_threaded_blas
+from dynid.unsigned import SignedLogs, with_signs
 
 FOLDS = 5
 """Parts of a log that cross-validation predicts in turn from the others."""
@@ -53,6 +54,7 @@ class Identification:
         findings: What users should know about the logs and the estimate.
         samples: Number of samples after processing.
         seconds: How long it took [s].
+        signs: The signs of torques that were logged without; None where they had them.
     """
 
     base: BaseParameters
@@ -63,6 +65,7 @@ class Identification:
     findings: tuple[Finding, ...]
     samples: int
     seconds: float
+    signs: SignedLogs | None = None
 
 
 def identify(
@@ -85,15 +88,17 @@ def identify(
     parts: list[Factors] = list(earlier)
     folds: list[Factors] = list(earlier)
     samples = 0
+    signs = _with_signs(experiment, base, physics, progress) if experiment.torque == "magnitude" else None
     for k, log in enumerate(experiment.log, start=1):
         progress(f"Reading log {k} of {len(experiment.log)}")
-        segments, notes = segments_of(experiment, log, model.robot)
+        segments, notes = segments_of(experiment, log, model.robot) if signs is None else (signs.logs[k - 1], ())
         findings += (*notes, *findings_on_samples(model, segments))
         samples += sum(map(len, segments))
         progress(f"Reducing log {k} of {len(experiment.log)}")
         parts.append(factors_of(model, segments, processing).weighted(log.weight))
         if experiment.physical.weight == "cross-validation":
             folds += [factors_of(model, part, processing).weighted(log.weight) for part in split(segments, FOLDS)]
+    findings += () if signs is None else signs.findings
     progress("Estimating")
     try:
         with single_threaded_blas():
@@ -107,7 +112,7 @@ def identify(
     if physical is not None:
         findings += (*findings_on_references(physics, model), *findings_on_physical(physical, estimate))
     return Identification(
-        base, tuple(parts), estimate, essential, physical, tuple(findings), samples, time.perf_counter() - start
+        base, tuple(parts), estimate, essential, physical, tuple(findings), samples, time.perf_counter() - start, signs
     )
 
 
@@ -148,8 +153,38 @@ def model_of(experiment: Experiment) -> DynamicModel:
     return DynamicModel(robot, parse_terms(experiment.terms, robot))
 
 
+def _with_signs(
+    experiment: Experiment, base: BaseParameters, physics: Physics, progress: Callable[[str], None]
+) -> SignedLogs:
+    """The logs of an experiment whose torques have no signs, with signs, and all that was noticed."""
+    robot = base.model.robot
+    progress("Reading logs without signs")
+    read = [recording_of(experiment, log, robot) for log in experiment.log]
+    progress("Recovering signs")
+    signs = with_signs(
+        base,
+        physics,
+        [recording for recording, _ in read],
+        drive_of(experiment, robot),
+        processing_of(experiment, robot),
+        experiment.drive.delay,
+        practice=experiment.discard_sign,
+    )
+    noticed = [finding for _, notes in read for finding in notes]
+    return replace(signs, findings=(*noticed, *signs.findings))
+
+
 def segments_of(experiment: Experiment, log: LogTable, robot: Robot) -> tuple[list[Chunk], tuple[Finding, ...]]:
     """The processed samples of a log, and what was noticed while reading it."""
+    recording, noticed = recording_of(experiment, log, robot)
+    segments = processed(
+        recording, drive_of(experiment, robot), processing_of(experiment, robot), experiment.drive.delay
+    )
+    return segments, noticed
+
+
+def recording_of(experiment: Experiment, log: LogTable, robot: Robot) -> tuple[Recording, tuple[Finding, ...]]:
+    """What was logged, and what was noticed while reading it."""
     if any(joint.kind.nq > 1 for joint in robot.joints):
         raise InvalidRequestError(
             f"'{robot.name}' has a floating base or spherical joints, whose logs cannot be read yet; lock them"
@@ -173,10 +208,7 @@ def segments_of(experiment: Experiment, log: LogTable, robot: Robot) -> tuple[li
             f"{log.position.file} has {recording.q.shape[1]} columns of positions, and '{robot.name}' has {robot.nv} "
             f"joints; name one column each for {joints}"
         )
-    segments = processed(
-        recording, drive_of(experiment, robot), processing_of(experiment, robot), experiment.drive.delay
-    )
-    return segments, tuple(_that_still_hold(recording.findings, experiment))
+    return recording, tuple(_that_still_hold(recording.findings, experiment))
 
 
 def _that_still_hold(findings: Sequence[Finding], experiment: Experiment) -> Iterator[Finding]:

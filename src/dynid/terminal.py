@@ -86,6 +86,8 @@ def show_identification(data: dict[str, Any], cutoff: float | None, out: Path | 
     for joint in data["joints"]:
         joints.add_row(joint["name"], str(joint["rows"]), f"{joint['rmse']:.4g}", f"{joint['relative_error']:.4f}")
     output.print(joints)
+    if data["sign_recovery"] is not None:
+        _show_signs(output, data["signs"], data["sign_recovery"])
     if data["physical"] is not None:
         _show_physical(output, data["physical"])
     output.print(
@@ -121,6 +123,29 @@ def _show_physical(output: Console, physical: dict[str, Any]) -> None:
         rest = "" if len(told) == len(link["parameters"]) else "; rest from the prior"
         words = f"{', '.join(told)}{rest}" if told else "nothing alone: from the prior"
         table.add_row(Text(link["name"]), f"{link['mass']:.4g}", centre, moments, words)
+    output.print(table)
+
+
+def _show_signs(output: Console, signs: list[dict[str, Any]], recovery: dict[str, Any]) -> None:
+    """Show how surely the signs of each joint's torque were recovered."""
+    mirror = (
+        "" if recovery["mirror_margin"] is None else f"; physics rejects the mirror by {recovery['mirror_margin']:.0f}"
+    )
+    output.print(
+        f"Signs of {len(signs)} segments recovered in {recovery['seconds']:.1f} s: {recovery['sure']:.0%} sure (margin "
+        f"{recovery['thresholds']['sure']:g} deviations), {recovery['likely']:.0%} likely "
+        f"({recovery['thresholds']['likely']:g}), {recovery['undecided']:.0%} undecided and left out{mirror}.",
+        highlight=False,
+    )
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("joint", overflow="fold")
+    for name in ("segments", "+", "-", "sure", "likely", "undecided", "smallest margin"):
+        table.add_column(name, justify="right")
+    for joint in dict.fromkeys(segment["joint"] for segment in signs):
+        own = [segment for segment in signs if segment["joint"] == joint]
+        words = [str(sum(s["word"] == word for s in own)) for word in ("sure", "likely", "undecided")]
+        counts = [str(len(own)), *(str(sum(s["sign"] == sign for s in own)) for sign in (1, -1))]
+        table.add_row(Text(joint), *counts, *words, f"{min(segment['margin'] for segment in own):.1f}")
     output.print(table)
 
 

@@ -22,7 +22,7 @@ from dynid.estimation.signs.tracks import Track
 SURE = 6.0
 """Margin from which a sign is sure."""
 
-LIKELY = 3.0
+LIKELY = 4.0
 """Margin from which a sign is likely; below it is undecided, and its segment is left out of the estimate."""
 
 EXACT = 1e-6

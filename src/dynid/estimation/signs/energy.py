@@ -5,8 +5,8 @@ With magnitudes A (one column a segment), signs s, weights and the regressor W =
     E(s) = |A s|^2 - |Q' A s|^2 = s' M s,    M = A'A - (Q'A)'(Q'A):
 
 a quadratic form as small as the number of segments. Flipping sign k changes it by 4 (M_kk - s_k (M s)_k), and M s by
-a column of M: a flip costs as much as there are segments. What known parameters add and what earlier logs say is
-one more column, whose sign is +1 and stays.
+a column of M: a flip costs as much as there are segments. What known parameters add is one more column,
+whose sign is +1 and stays.
 """
 
 from __future__ import annotations
@@ -133,7 +133,6 @@ def energy_of(
     weights: Array,
     names: tuple[str, ...],
     extra: Array | float = 0.0,
-    earlier: Factor | None = None,
 ) -> Energy:
     """Energies with the rows of each channel multiplied with a weight, shape (channels,).
 
@@ -142,7 +141,6 @@ def energy_of(
         weights: One for each channel.
         names: Names of the base parameters.
         extra: A quadratic form that is added, such as that of dips, shape (1 + segments, 1 + segments).
-        earlier: What earlier logs say of them, weighed already.
     """
     w2 = weights**2
     C = np.einsum("c,cij->ij", w2, sums.gram)
@@ -150,10 +148,6 @@ def energy_of(
     B = np.column_stack([-sums.known_products @ w2, sums.products * own])
     AA = np.diag(np.concatenate([[sums.known_squares @ w2], sums.squares * own]))
     AA[0, 1:] = AA[1:, 0] = -sums.known_cross * own
-    if earlier is not None:
-        C = C + earlier.R.T @ earlier.R
-        B[:, 0] += earlier.R.T @ earlier.z
-        AA[0, 0] += earlier.z @ earlier.z + earlier.squares
     scale = np.sqrt(np.diag(C))
     scale[scale == 0.0] = 1.0
     sizes, V = np.linalg.eigh(C / np.outer(scale, scale))

@@ -18,7 +18,6 @@ from dynid.feasibility.cone_program import InfeasibleError, SolverError
 from dynid.feasibility.semidefinite import ConflictError, LinkPrior, PriorKind, Problem, fit
 from dynid.model.base_parameters import BaseParameters
 
-
 SCALES = (1.0, 0.1, 0.01)
 """Scales of the problem that are tried in turn: signs far from all possible links make it hard for the solver."""
 
@@ -30,7 +29,7 @@ class Mirror:
     Attributes:
         energy: What possible links leave of the torques with the chosen signs, in variances of the noise.
         mirrored: The same with all signs turned round.
-        known: Whether known parameters or earlier logs decided already.
+        known: Whether known parameters decided already.
     """
 
     energy: float

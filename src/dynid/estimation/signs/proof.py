@@ -37,9 +37,7 @@ class Proof:
     rivals: Array
 
 
-def branch_and_bound(
-    form: Array, signs: Array, locked: Sequence[int], limit: float = 0.0, nodes: int = NODES
-) -> Proof:
+def branch_and_bound(form: Array, signs: Array, locked: Sequence[int], limit: float = 0.0, nodes: int = NODES) -> Proof:
     """Find the best signs, and for each sign the best ones in which it is flipped.
 
     Args:

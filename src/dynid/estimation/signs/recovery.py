@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.data.factors import Factor
 from dynid.errors import DynidError
 from dynid.estimation.physical import Physics
 from dynid.estimation.signs import refinement
@@ -20,7 +19,7 @@ from dynid.estimation.signs.continuity import continuity
 from dynid.estimation.signs.decision import Decision, decided, search
 from dynid.estimation.signs.energy import SegmentSums, channel_residuals, energy_of, sums_of
 from dynid.estimation.signs.mirror import Mirror, physical_energy
-from dynid.estimation.signs.segments import Segments, find_segments, reversals
+from dynid.estimation.signs.segments import NEAR_ZERO, Segments, find_segments, reversals
 from dynid.estimation.signs.tracks import ChannelRows, Track
 from dynid.estimation.signs.turning import jumping, without_turns
 from dynid.model.base_parameters import BaseParameters
@@ -69,6 +68,25 @@ class SegmentSign:
 
 
 @dataclass(frozen=True, eq=False)
+class Curves:
+    """What pictures of the signs of a track need, at the rate of the search.
+
+    Attributes:
+        log: Which log, counted from 0.
+        time: Shape (samples,) [s].
+        magnitudes: What was logged, shape (samples, channels).
+        torques: The same with signs, shape (samples, channels).
+        predicted: What the last fit predicts, shape (samples, channels).
+    """
+
+    log: int
+    time: Array
+    magnitudes: Array
+    torques: Array
+    predicted: Array
+
+
+@dataclass(frozen=True, eq=False)
 class Recovered:
     """Torques with signs again.
 
@@ -77,6 +95,8 @@ class Recovered:
         torques: For each track what was logged with signs, shape (samples, channels).
         doubtful: For each track the samples to be left out, shape (samples, channels).
         values: Base parameters of the last fit of the search, shape (base,).
+        curves: Each track at the rate of the search, for pictures.
+        thresholds: Magnitudes of each channel below which samples count as near zero, shape (channels,).
         mirror: How physics decided between the signs and their mirror.
         proven: Whether no other signs fit better, and none come nearer than the margins say.
         seconds: How long it took [s].
@@ -86,6 +106,8 @@ class Recovered:
     torques: tuple[Array, ...]
     doubtful: tuple[NDArray[np.bool_], ...]
     values: Array
+    curves: tuple[Curves, ...]
+    thresholds: Array
     mirror: Mirror
     proven: bool
     seconds: float
@@ -100,7 +122,6 @@ def recover_signs(
     tracks: Sequence[Track],
     physics: Physics,
     transmission: Array | None = None,
-    earlier: Factor | None = None,
     rng: np.random.Generator | None = None,
 ) -> Recovered:
     """Find the signs of torques that were logged without.
@@ -110,7 +131,6 @@ def recover_signs(
         tracks: States and magnitudes.
         physics: References of links and stated constraints, which decide between a solution and its mirror.
         transmission: D, from logged values to joint torques: joint torques = D' logged; one to one when None.
-        earlier: What earlier logs say of the base parameters, weighed by their errors.
         rng: The random generator; a fixed one when None.
 
     Raises:
@@ -123,8 +143,8 @@ def recover_signs(
     jumps = jumping(base.model, rows.mixing)
     thin = [without_turns(_without_dead_channels(track.thinned(), tracks), jumps) for track in tracks]
     with single_threaded_blas():
-        fit = _fitted(rows, thin, earlier, rng)
-        energy = energy_of(fit.sums, fit.noise.weights, base.names, continuity(thin, fit.segments), earlier)
+        fit = _fitted(rows, thin, rng)
+        energy = energy_of(fit.sums, fit.noise.weights, base.names, continuity(thin, fit.segments))
         signs, proven = search(energy, fit.segments.channel, rng, [fit.signs])
         found = decided(
             energy, signs, fit.segments.channel, lambda s: physical_energy(energy, s, base, physics), proven
@@ -144,6 +164,8 @@ def recover_signs(
         torques=tuple(torque for torque, _ in signed),
         doubtful=tuple(mask | _dead(tracks) for _, mask in signed),
         values=values,
+        curves=tuple(_curves(thin, fit, found, trusted, predicted)),
+        thresholds=NEAR_ZERO * fit.noise.deviations,
         mirror=found.mirror,
         proven=found.proven,
         seconds=time.perf_counter() - start,
@@ -158,7 +180,7 @@ class _Fit:
     noise: Noise
 
 
-def _fitted(rows: ChannelRows, tracks: Sequence[Track], earlier: Factor | None, rng: np.random.Generator) -> _Fit:
+def _fitted(rows: ChannelRows, tracks: Sequence[Track], rng: np.random.Generator) -> _Fit:
     """Segments, signs and noise that agree with each other."""
     segments = find_segments(tracks, None, reversals(tracks, rows.mixing))
     sizes = root_mean_squares(tracks)
@@ -170,7 +192,7 @@ def _fitted(rows: ChannelRows, tracks: Sequence[Track], earlier: Factor | None, 
         sums = sums_of(rows, tracks, segments)
         given = [] if signs is None else [signs]
         given = [*given, *_guess(rows.base, sums)]
-        signs, values = _alternated(rows, sums, weights, continuity(tracks, segments), earlier, rng, given)
+        signs, values = _alternated(rows, sums, weights, continuity(tracks, segments), rng, given)
         predicted = [rows.predicted(track.samples, values) for track in tracks]
         residuals = [
             np.where(labels >= 0, signs[1:][labels], 0.0) * track.magnitudes - mu
@@ -199,19 +221,18 @@ def _alternated(
     sums: SegmentSums,
     weights: Array,
     dips: Array,
-    earlier: Factor | None,
     rng: np.random.Generator,
     given: Sequence[Array],
 ) -> tuple[Array, Array]:
     """Signs and base parameters, with weights from what they leave of each channel."""
-    energy = energy_of(sums, weights, rows.base.names, dips, earlier)
+    energy = energy_of(sums, weights, rows.base.names, dips)
     signs, _ = search(energy, sums.channel, rng, given)
     for _ in range(2):
         left = channel_residuals(sums, signs, energy.values(signs)) / np.maximum(sums.rows, 1)
         floor = 1e-12 * np.bincount(sums.channel, sums.squares, len(weights)) / np.maximum(sums.rows, 1)
         used = left + floor > 0.0
         weights = np.where(used, 1.0 / np.sqrt(np.where(used, left + floor, 1.0)), 0.0)
-        energy = energy_of(sums, weights, rows.base.names, dips, earlier)
+        energy = energy_of(sums, weights, rows.base.names, dips)
         before = signs
         signs, _ = search(energy, sums.channel, rng, [signs])
         if np.array_equal(before, signs):
@@ -258,6 +279,15 @@ def _refined(
     return values
 
 
+def _curves(
+    tracks: Sequence[Track], fit: _Fit, found: Decision, trusted: NDArray[np.bool_], predicted: Sequence[Array]
+) -> Iterator[Curves]:
+    for track, labels, mu in zip(tracks, fit.segments.labels, predicted, strict=True):
+        torques = refinement.completed(track, labels, found.signs[1:], trusted, mu, fit.noise.deviations)
+        time_of = track.start + np.arange(len(track)) / track.rate
+        yield Curves(track.log, time_of, track.magnitudes, torques, mu)
+
+
 def _dead(tracks: Sequence[Track]) -> NDArray[np.bool_]:
     """Channels whose magnitude never changes, shape (channels,)."""
     highest = np.max([track.magnitudes.max(axis=0) for track in tracks], axis=0)
@@ -285,7 +315,7 @@ def _listed(tracks: Sequence[Track], segments: Segments, found: Decision, words:
     rows = []
     for k, (t, channel, first, last) in enumerate(segments.pieces):
         track = tracks[t]
-        start, stop = (track.start + i / track.rate for i in (first, last))
+        start, stop = (float(track.start + i / track.rate) for i in (first, last))
         sign, margin = int(found.signs[1 + k]), float(found.margins[k])
         rows.append(SegmentSign(track.log, channel, start, stop, sign, margin, words[k]))
     return rows

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.estimation.signs.confidence import Noise
-from dynid.estimation.signs.segments import Segments, local_noise
+from dynid.estimation.signs.segments import local_noise
 from dynid.estimation.signs.tracks import ChannelRows, Track
 from dynid.threads import single_threaded_blas
 

@@ -92,7 +92,7 @@ class ChannelRows:
         return np.linalg.inv(self.transmission).T
 
     @cached_property
-    def _layout(self):  # noqa: ANN202 (a RowLayout)
+    def _layout(self):
         known = [self.base.model.names.index(name) for name in self.base.known]
         return self.base.model.layout([[*self.base.columns, *known]] * self.base.model.row_count)
 

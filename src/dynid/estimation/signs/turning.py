@@ -32,7 +32,7 @@ def jumping(model: DynamicModel, mixing: Array) -> NDArray[np.bool_]:
     """
     robot = model.robot
     tiny = 1e-9 * np.eye(robot.nv)
-    q = np.tile(robot.neutral, (2 * robot.nv, 1)) if hasattr(robot, "neutral") else np.zeros((2 * robot.nv, robot.nq))
+    q = np.tile(robot.neutral, (2 * robot.nv, 1))
     W = model.regressor(q, np.concatenate([tiny, -tiny]))
     jumps = np.abs(W[:, : robot.nv] - W[:, robot.nv :]).max(axis=2) > 1e-3  # rows by joints
     return (np.abs(mixing) > 0.0).astype(int) @ jumps.astype(int) > 0
