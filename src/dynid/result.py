@@ -104,7 +104,7 @@ def save_result(
 
 
 def _curves(signs: SignedLogs) -> dict[str, Any]:
-    """Arrays for pictures of recovered signs: `time_K magnitude_K torque_K predicted_K log_K` of pieces K = 1, 2, ..."""
+    """Arrays for pictures of signs: `time_K magnitude_K torque_K predicted_K log_K` of pieces K = 1, 2, ..."""
     arrays: dict[str, Any] = {}
     for k, curves in enumerate(signs.recovered.curves, start=1):
         arrays |= {f"time_{k}": curves.time, f"magnitude_{k}": curves.magnitudes, f"torque_{k}": curves.torques}
@@ -211,7 +211,7 @@ def validate_result(result: Result, logs: Sequence[Path]) -> dict[str, Any]:
         if experiment.torque == "magnitude" and not experiment.discard_sign:
             raise ResultError(
                 path,
-                "has torques without signs, which predictions cannot be compared with; validate on a log with signs",
+                "has torques without signs, and predictions have signs; validate on a log that has them, too",
             )
         if experiment.processing != used:
             raise ResultError(path, "is processed in another way than the logs before it; validate it by itself")

@@ -128,9 +128,8 @@ def _show_physical(output: Console, physical: dict[str, Any]) -> None:
 
 def _show_signs(output: Console, signs: list[dict[str, Any]], recovery: dict[str, Any]) -> None:
     """Show how surely the signs of each joint's torque were recovered."""
-    mirror = (
-        "" if recovery["mirror_margin"] is None else f"; physics rejects the mirror by {recovery['mirror_margin']:.0f}"
-    )
+    rejected = recovery["mirror_margin"]
+    mirror = "" if rejected is None else f"; physics rejects the mirror image by {rejected:.0f}"
     output.print(
         f"Signs of {len(signs)} segments recovered in {recovery['seconds']:.1f} s: {recovery['sure']:.0%} sure (margin "
         f"{recovery['thresholds']['sure']:g} deviations), {recovery['likely']:.0%} likely "

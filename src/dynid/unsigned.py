@@ -125,8 +125,8 @@ def _processed(
 ) -> Chunk:
     """Samples of a piece, with rows left out that an undecided segment has a part in."""
     chunk = segment_of(replace(piece.recording, torque=frozen(torque)), drive, processing, piece.rate, 0.0)
-    clean = doubtful.astype(int) @ (np.abs(transmission) > 0.0).astype(int) == 0
-    clean = signals.trimmed(clean, processing.trim)[:: step_of(piece.rate, processing.rate)]
+    left_out = signals.trimmed((doubtful @ np.abs(transmission) > 0.0).astype(float), processing.trim)
+    clean = left_out[:: step_of(piece.rate, processing.rate)] == 0.0
     return replace(chunk, keep=clean if chunk.keep is None else clean & chunk.keep)
 
 

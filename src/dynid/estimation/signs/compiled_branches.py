@@ -7,7 +7,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def walk(L, reference, free, lowest, rival, limits, spread, nodes):
+def walk(L, reference, free, lowest, rival, limits, spread, nodes):  # noqa: C901 (one loop on purpose)
     """Walk all choices of signs whose energy `|L s|^2` is small enough to matter.
 
     Signs are decided from the last to the first. A branch matters while its energy so far is below the lowest known

@@ -8,7 +8,9 @@ dip; where friction alone makes the torque, a fit cannot tell it from an offset,
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -34,7 +36,7 @@ def continuity(tracks: Sequence[Track], segments: Segments) -> Array:
     """
     form = np.zeros((1 + len(segments), 1 + len(segments)))
     pieces = segments.pieces
-    for k, (one, two) in enumerate(zip(pieces[:-1], pieces[1:], strict=True), start=1):
+    for k, (one, two) in enumerate(itertools.pairwise(pieces), start=1):
         if one[:2] != two[:2] or not 0 < two[2] - one[3] <= LONGEST:
             continue
         first, last = max(one[3] - AROUND, one[2]), min(two[2] + AROUND, two[3])
@@ -42,6 +44,12 @@ def continuity(tracks: Sequence[Track], segments: Segments) -> Array:
         form[[k, k + 1], [k, k + 1]] += abs(e) / 4.0
         form[[k, k + 1], [k + 1, k]] += e / 4.0
     return form
+
+
+@cache
+def _cubics(count: int) -> Array:
+    """An orthonormal basis of cubics at evenly spaced points, shape (count, 4)."""
+    return np.linalg.qr(np.vander(np.linspace(-1.0, 1.0, count), 4))[0]
 
 
 def evidence(magnitudes: Array, dip: int, end: int) -> float:
@@ -55,8 +63,7 @@ def evidence(magnitudes: Array, dip: int, end: int) -> float:
     count = len(magnitudes)
     if count < 8:
         return 0.0
-    t = np.linspace(-1.0, 1.0, count)
-    Q, _ = np.linalg.qr(np.vander(t, 4))
+    Q = _cubics(count)
     turns = np.arange(dip, end + 1)  # where the sign may change
     passing = np.where(np.arange(count) >= turns[:, None], -1.0, 1.0) * magnitudes
     left = np.min(np.sum(passing**2, axis=1) - np.sum((passing @ Q) ** 2, axis=1))

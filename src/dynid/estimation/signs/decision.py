@@ -6,6 +6,7 @@ compared by what possible links leave of the torques; the better one stays, and 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -22,7 +23,7 @@ from dynid.estimation.signs.search import best_signs, kernighan_lin, rivals, sta
 BY_PHYSICS = 1.0 / 3.0
 """A rival is left to physics where it turns round more than this part of a channel's squared torque."""
 
-QUICK = 3
+QUICK = 2
 """Starts before branch and bound; all of them follow where it gives up."""
 
 
@@ -48,7 +49,7 @@ def search(
 ) -> tuple[Array, bool]:
     """Signs of least energy, shape (1 + segments,), and whether they are proven to be."""
     form = energy.form
-    first = [s for s, _ in zip(starts(form, rng, given), range(QUICK + len(given)), strict=False)]
+    first = itertools.islice(starts(form, rng, given), max(QUICK, len(given)))
     best = min((kernighan_lin(form, s) for s in first), key=energy.of)
     proof = branch_and_bound(form, best, _anchors(energy))
     if proof.complete:
@@ -79,8 +80,8 @@ def decided(
     alone = {1} if len(signs) == 2 and not energy.knows_a_sign else set()
     caps = np.full(len(signs), np.inf if energy.knows_a_sign else mirror.margin)
     best, cost = signs, mirror.energy
-    for _ in range(2 * len(np.unique(channel)) + 1):
-        proof = branch_and_bound(energy.form, best, anchors, SURE**2)
+    proof = branch_and_bound(energy.form, best, anchors, SURE**2)
+    for _ in range(2 * len(np.unique(channel))):
         group = _turned_group(energy, proof.signs, best, proof.rivals, channel)
         if group is None:
             break
@@ -91,6 +92,7 @@ def decided(
         caps[turned] = np.minimum(caps[turned], Mirror(cost, other_cost).margin)
         anchors = [int(turned[np.argmax(np.diag(energy.form)[turned])]), *anchors]
         alone |= {int(turned[0])} if len(turned) == 1 else set()
+        proof = branch_and_bound(energy.form, best, anchors, SURE**2)
     rises = _rises(energy, best, proof, anchors, alone)
     return Decision(best, np.minimum(margins_of(rises), caps)[1:], mirror, proven and proof.complete)
 

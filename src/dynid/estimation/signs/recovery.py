@@ -178,6 +178,7 @@ class _Fit:
     sums: SegmentSums
     signs: Array
     noise: Noise
+    predicted: Sequence[Array]
 
 
 def _fitted(rows: ChannelRows, tracks: Sequence[Track], rng: np.random.Generator) -> _Fit:
@@ -185,35 +186,42 @@ def _fitted(rows: ChannelRows, tracks: Sequence[Track], rng: np.random.Generator
     segments = find_segments(tracks, None, reversals(tracks, rows.mixing))
     sizes = root_mean_squares(tracks)
     weights = 1.0 / (ROUGH * np.where(sizes > 0.0, sizes, sizes.max() or 1.0))
-    signs = None
-    for _ in range(ROUNDS):
-        if len(segments) == 0:
-            raise SignsError("no torque rises clearly above its noise; record a motion with larger torques")
-        sums = sums_of(rows, tracks, segments)
-        given = [] if signs is None else [signs]
-        given = [*given, *_guess(rows.base, sums)]
-        signs, values = _alternated(rows, sums, weights, continuity(tracks, segments), rng, given)
-        predicted = [rows.predicted(track.samples, values) for track in tracks]
-        residuals = [
-            np.where(labels >= 0, signs[1:][labels], 0.0) * track.magnitudes - mu
-            for track, labels, mu in zip(tracks, segments.labels, predicted, strict=True)
-        ]
-        noise = noise_of(tracks, segments, residuals, len(rows.base) + len(segments))
-        if noise.information <= 0.0:
-            raise SignsError(
-                f"the motion is too short: its {sum(map(len, tracks))} samples tell no more than the "
-                f"{len(rows.base)} parameters and {len(segments)} signs that are asked for; record a longer one"
-            )
-        weights = noise.weights
-        after = adapted(tracks, segments, signs[1:], predicted, noise)
-        if same_pieces(segments, after):
+    fit = _fitted_once(rows, tracks, segments, weights, [], rng)
+    for _ in range(ROUNDS - 1):
+        after = adapted(tracks, fit.segments, fit.signs[1:], fit.predicted, fit.noise)
+        if same_pieces(fit.segments, after):
             break
-        before, segments = segments, after
-        signs = _carried(before, segments, signs)
-    else:
-        sums = sums_of(rows, tracks, segments)
-        assert signs is not None
-    return _Fit(segments, sums, signs, noise)
+        carried = _carried(fit.segments, after, fit.signs)
+        fit = _fitted_once(rows, tracks, after, fit.noise.weights, [carried], rng)
+    return fit
+
+
+def _fitted_once(
+    rows: ChannelRows,
+    tracks: Sequence[Track],
+    segments: Segments,
+    weights: Array,
+    given: Sequence[Array],
+    rng: np.random.Generator,
+) -> _Fit:
+    """Signs and noise of given segments."""
+    if len(segments) == 0:
+        raise SignsError("no torque rises clearly above its noise; record a motion with larger torques")
+    sums = sums_of(rows, tracks, segments)
+    given = [*given, *_guess(rows.base, sums)]
+    signs, values = _alternated(rows, sums, weights, continuity(tracks, segments), rng, given)
+    predicted = [rows.predicted(track.samples, values) for track in tracks]
+    residuals = [
+        np.where(labels >= 0, signs[1:][labels], 0.0) * track.magnitudes - mu
+        for track, labels, mu in zip(tracks, segments.labels, predicted, strict=True)
+    ]
+    noise = noise_of(tracks, segments, residuals, len(rows.base) + len(segments))
+    if noise.information <= 0.0:
+        raise SignsError(
+            f"the motion is too short: its {sum(map(len, tracks))} samples tell no more than the {len(rows.base)} "
+            f"parameters and {len(segments)} signs that are asked for; record a longer one"
+        )
+    return _Fit(segments, sums, signs, noise, predicted)
 
 
 def _alternated(

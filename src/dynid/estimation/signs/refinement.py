@@ -69,7 +69,7 @@ def refit(rows: ChannelRows, tracks: Sequence[Track], torques: Sequence[Array], 
     return np.linalg.lstsq(C / np.outer(scale, scale), z / scale, rcond=1e-12)[0] / scale
 
 
-def at_full_rate(track: Track, thin: Track, values: NDArray) -> NDArray:
+def at_full_rate(track: Track, values: NDArray) -> NDArray:
     """Values of a thinned track for every sample of the whole one; labels and signs are held, not interpolated."""
     whole = np.repeat(values, track.step, axis=0)
     missing = len(track) - len(whole)
@@ -109,7 +109,7 @@ def signed(
     Returns:
         Torques and a mask, both of shape (samples, channels).
     """
-    whole = at_full_rate(track, thin, labels)
+    whole = at_full_rate(track, labels)
     mu = interpolated(track, thin, predicted)
     smooth = np.abs(interpolated(track, thin, thin.magnitudes))
     inside = whole >= 0

@@ -47,8 +47,6 @@ def kernighan_lin(form: Array, signs: Array, locked: Sequence[int] = (0,)) -> Ar
             order.append(k)
             if total < best:
                 best, upto = total, len(order)
-            elif total > -best + 4.0 * diagonal[free].sum():
-                break
         if upto == 0:
             return s
         s[order[:upto]] *= -1.0

@@ -8,6 +8,7 @@ left to the refinement by sample.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -80,9 +81,10 @@ def local_noise(magnitudes: Array) -> Array:
     if len(magnitudes) < 3:
         return np.zeros(len(magnitudes))
     bends = np.abs(np.diff(magnitudes, 2))
-    parts = np.array_split(bends, max(1, round(len(bends) / WINDOW)))
-    levels = np.array([1.4826 * np.median(part) / np.sqrt(6.0) for part in parts])
-    middles = np.cumsum([len(part) for part in parts]) - np.array([len(part) / 2 for part in parts])
+    size = min(WINDOW, len(bends))
+    count = len(bends) // size
+    levels = 1.4826 / np.sqrt(6.0) * np.median(bends[: count * size].reshape(count, size), axis=1)
+    middles = (np.arange(count) + 0.5) * size
     return np.interp(np.arange(len(magnitudes)) - 1.0, middles, levels)
 
 
@@ -104,8 +106,7 @@ def find_segments(
     pieces = []
     for t, track in enumerate(tracks):
         for channel, m in enumerate(track.magnitudes.T):
-            level = local_noise(m)
-            level = np.maximum(level, noise[channel]) if noise is not None else level
+            level = local_noise(m) if noise is None else np.full(len(m), noise[channel])
             low = is_steep(m) if merges is None else is_steep(m) & ~merges[t][:, channel]
             low |= m <= NEAR_ZERO * level
             cuts = [] if splits is None else splits[t][channel]
@@ -149,5 +150,5 @@ def _runs(inside: NDArray[np.bool_], cuts: Sequence[int]) -> list[tuple[int, int
     runs = []
     for first, last in edges.tolist():
         ends = [first, *(cut for cut in sorted(cuts) if first < cut < last), last]
-        runs += list(zip(ends[:-1], ends[1:], strict=True))
+        runs += list(itertools.pairwise(ends))
     return runs

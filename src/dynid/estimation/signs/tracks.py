@@ -69,7 +69,7 @@ class Track:
         middle = slice(step // 2, count * step, step)
         blocks = self.magnitudes[: count * step].reshape(count, step, -1)
         own = self.samples
-        keep = self.usable[: count * step].reshape(count, step, -1).all(axis=1)
+        keep = np.asarray(self.usable[: count * step].reshape(count, step, -1).all(axis=1), dtype=bool)
         thin = Chunk(own.q[middle], own.v[middle], own.a[middle], blocks.mean(axis=1), keep)
         return replace(self, samples=thin, rate=self.rate / step, start=self.start + (step // 2) / self.rate)
 
@@ -89,7 +89,7 @@ class ChannelRows:
     @cached_property
     def mixing(self) -> Array:
         """D^-T, shape (channels, joints): logged = D^-T joint torques."""
-        return np.linalg.inv(self.transmission).T
+        return np.asarray(np.linalg.inv(self.transmission).T, dtype=float)
 
     @cached_property
     def _layout(self):
