@@ -18,7 +18,7 @@ from dynid.estimation.signs.confidence import SURE, margins_of
 from dynid.estimation.signs.energy import Energy
 from dynid.estimation.signs.mirror import Mirror
 from dynid.estimation.signs.proof import Proof, branch_and_bound
-from dynid.estimation.signs.search import best_signs, kernighan_lin, rivals, starts
+from dynid.estimation.signs.search import best_signs, flipped, kernighan_lin, rivals, starts
 
 BY_PHYSICS = 1.0 / 3.0
 """A rival is left to physics where it turns round more than this part of a channel's squared torque."""
@@ -71,30 +71,48 @@ def decided(
         physical: What possible links leave of torques with given signs, in variances of the noise.
         proven: Whether the signs are proven to have the least energy.
     """
-    anchors, held = _anchors(energy), _mirrored(signs)
-    mirror = Mirror(physical(signs), np.inf, known=True)
-    if not energy.knows_a_sign:
-        mirror = Mirror(mirror.energy, physical(held))
-        if mirror.mirrored < mirror.energy:
-            signs, mirror = held, Mirror(mirror.mirrored, mirror.energy)
-    alone = {1} if len(signs) == 2 and not energy.knows_a_sign else set()
-    caps = np.full(len(signs), np.inf if energy.knows_a_sign else mirror.margin)
-    best, cost = signs, mirror.energy
+    cost = _remembered(physical)
+    best, anchors, groups = signs, _anchors(energy), []
     proof = branch_and_bound(energy.form, best, anchors, SURE**2)
     for _ in range(2 * len(np.unique(channel))):
-        group = _turned_group(energy, proof.signs, best, proof.rivals, channel)
-        if group is None:
+        rival = _turned_group(energy, best, proof, channel)
+        if rival is None:
             break
-        other_cost = physical(group)
-        if other_cost < cost:
-            best, group, cost, other_cost = group, best, other_cost, cost
-        turned = np.flatnonzero(best != group)
-        caps[turned] = np.minimum(caps[turned], Mirror(cost, other_cost).margin)
-        anchors = [int(turned[np.argmax(np.diag(energy.form)[turned])]), *anchors]
-        alone |= {int(turned[0])} if len(turned) == 1 else set()
+        groups.append(np.flatnonzero(rival != best))
+        best = min([best, *_alternatives(energy, best, groups)], key=cost)
+        anchors = [int(groups[-1][np.argmax(np.diag(energy.form)[groups[-1]])]), *anchors]
         proof = branch_and_bound(energy.form, best, anchors, SURE**2)
-    rises = _rises(energy, best, proof, anchors, alone)
+    best = min([best, *_alternatives(energy, best, groups)], key=cost)
+    caps = np.full(len(best), np.inf)
+    for other in _alternatives(energy, best, groups):
+        turned = other != best
+        caps[turned] = np.minimum(caps[turned], Mirror(cost(best), cost(other)).margin)
+    alone = {int(group[0]) for group in groups if len(group) == 1}
+    if len(best) == 2 and not energy.knows_a_sign:
+        alone = {1}
+    rises = _rises(energy, best, branch_and_bound(energy.form, best, anchors, SURE**2), anchors, alone)
+    known = energy.knows_a_sign
+    mirror = Mirror(cost(best), np.inf if known else cost(_mirrored(best)), known)
     return Decision(best, np.minimum(margins_of(rises), caps)[1:], mirror, proven and proof.complete)
+
+
+def _alternatives(energy: Energy, best: Array, groups: Sequence[NDArray[np.int64]]) -> list[Array]:
+    """Signs that only physics can tell from given ones: their mirror, and groups turned round in both."""
+    turned = [flipped(best, group) for group in groups]
+    return turned if energy.knows_a_sign else [*map(_mirrored, [best, *turned]), *turned]
+
+
+def _remembered(physical: Callable[[Array], float]) -> Callable[[Array], float]:
+    """The same function, which works out each choice of signs once."""
+    known: dict[bytes, float] = {}
+
+    def cost(signs: Array) -> float:
+        key = signs.tobytes()
+        if key not in known:
+            known[key] = physical(signs)
+        return known[key]
+
+    return cost
 
 
 def _rises(energy: Energy, best: Array, proof: Proof, anchors: list[int], alone: set[int]) -> Array:
@@ -124,14 +142,12 @@ def _mirrored(signs: Array) -> Array:
     return np.concatenate([signs[:1], -signs[1:]])
 
 
-def _turned_group(
-    energy: Energy, lowest: Array, best: Array, others: Array, channel: NDArray[np.int64]
-) -> Array | None:
+def _turned_group(energy: Energy, best: Array, proof: Proof, channel: NDArray[np.int64]) -> Array | None:
     """The rival of least energy that turns round much of a channel; None where there is none."""
     size = np.diag(energy.form)[1:]
     whole = np.bincount(channel, size)
     found = None
-    for rival in (lowest, *others):
+    for rival in (proof.signs, *proof.rivals):
         turned = np.bincount(channel, size * (rival != best)[1:])
         if (turned > BY_PHYSICS * whole).any() and (found is None or energy.of(rival) < energy.of(found)):
             found = rival
