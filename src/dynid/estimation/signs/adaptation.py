@@ -6,6 +6,7 @@ passing zero. A fit sees both.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -37,10 +38,9 @@ def adapted(
         scale = noise.deviations[channel] ** 2 * noise.memory[channel]
         m, mu = tracks[t].magnitudes[first:last, channel], signs[k] * predicted[t][first:last, channel]
         splits[t][channel] += [first + cut for cut in _contradictions(m, mu, scale, SHORTEST * tracks[t].rate)]
-    for before, after in zip(range(len(segments) - 1), range(1, len(segments)), strict=True):
-        touch = segments.last[before] == segments.first[after] and segments.track[before] == segments.track[after]
-        if touch and segments.channel[before] == segments.channel[after] and signs[before] != signs[after]:
-            splits[segments.track[after]][segments.channel[after]].append(int(segments.first[after]))
+    for before, (one, two) in enumerate(itertools.pairwise(segments.pieces)):
+        if one[:2] == two[:2] and signs[before] != signs[before + 1]:
+            splits[two[0]][two[1]].append(two[2])  # stays apart, whatever becomes of the dip between them
     merges = [_far_from_zero(mu, noise.deviations) for mu in predicted]
     return find_segments(tracks, noise.deviations, splits, merges)
 

@@ -28,6 +28,9 @@ from dynid.threads import single_threaded_blas
 ROUNDS = 4
 """Fits at most, each with segments that the one before has changed."""
 
+WORSE = 1.5
+"""Segments that raise a channel's noise by more than this factor are not taken."""
+
 ROUGH = 0.1
 """First guess of the noise, in parts of the torque."""
 
@@ -143,7 +146,7 @@ def recover_signs(
     jumps = jumping(base.model, rows.mixing)
     thin = [without_turns(_without_dead_channels(track.thinned(), tracks), jumps) for track in tracks]
     with single_threaded_blas():
-        fit = _fitted(rows, thin, rng)
+        fit = _fitted(rows, thin, reversals(thin, jumps), rng)
         energy = energy_of(fit.sums, fit.noise.weights, base.names, continuity(thin, fit.segments))
         signs, proven = search(energy, fit.segments.channel, rng, [fit.signs])
         found = decided(
@@ -181,9 +184,9 @@ class _Fit:
     predicted: Sequence[Array]
 
 
-def _fitted(rows: ChannelRows, tracks: Sequence[Track], rng: np.random.Generator) -> _Fit:
+def _fitted(rows: ChannelRows, tracks: Sequence[Track], turns: list[list[list[int]]], rng: np.random.Generator) -> _Fit:
     """Segments, signs and noise that agree with each other."""
-    segments = find_segments(tracks, None, reversals(tracks, rows.mixing))
+    segments = find_segments(tracks, None, turns)
     sizes = root_mean_squares(tracks)
     weights = 1.0 / (ROUGH * np.where(sizes > 0.0, sizes, sizes.max() or 1.0))
     fit = _fitted_once(rows, tracks, segments, weights, [], rng)
@@ -192,7 +195,10 @@ def _fitted(rows: ChannelRows, tracks: Sequence[Track], rng: np.random.Generator
         if same_pieces(fit.segments, after):
             break
         carried = _carried(fit.segments, after, fit.signs)
-        fit = _fitted_once(rows, tracks, after, fit.noise.weights, [carried], rng)
+        next_fit = _fitted_once(rows, tracks, after, fit.noise.weights, [carried], rng)
+        if (next_fit.noise.deviations > WORSE * fit.noise.deviations).any():
+            break
+        fit = next_fit
     return fit
 
 

@@ -30,8 +30,8 @@ STEEP = 0.75
 WINDOW = 100
 """Samples over which the noise is taken as one."""
 
-TURN = 20
-"""Samples around a dip in which friction that turns round is taken to have caused it."""
+TURN = 0.05
+"""Time [s] around a dip in which friction that turns round is taken to have caused it."""
 
 Labels = NDArray[np.int64]
 
@@ -110,7 +110,8 @@ def find_segments(
             low = is_steep(m) if merges is None else is_steep(m) & ~merges[t][:, channel]
             low |= m <= NEAR_ZERO * level
             cuts = [] if splits is None else splits[t][channel]
-            cuts = [cut for cut in cuts if not low[max(cut - TURN, 0) : cut + TURN].any()]
+            around = max(1, round(TURN * track.rate))
+            cuts = [cut for cut in cuts if not low[max(cut - around, 0) : cut + around].any()]
             for first, last in _runs(~low & track.usable[:, channel], cuts):
                 if (m[first:last] > CLEAR * level[first:last]).any():
                     pieces.append((t, channel, first, last))
@@ -123,24 +124,18 @@ def is_steep(magnitudes: Array) -> NDArray[np.bool_]:
     return magnitudes <= STEEP * np.maximum(steps[:-1], steps[1:])
 
 
-def reversals(tracks: Sequence[Track], mixing: Array) -> list[list[list[int]]]:
-    """Samples where a drive turns round while its torque is small: friction may jump across zero there.
+def reversals(tracks: Sequence[Track], jumps: NDArray[np.bool_]) -> list[list[list[int]]]:
+    """For each track and channel the samples where a joint turns round and friction may jump across zero.
 
     Args:
         tracks: The tracks.
-        mixing: From joint torques to channels, shape (channels, joints).
+        jumps: Which channel's torque jumps when which joint turns round, shape (channels, joints).
     """
     found = []
     for track in tracks:
-        of_track = []
-        for channel, m in enumerate(track.magnitudes.T):
-            small = np.minimum(m[1:], m[:-1]) < np.median(m)
-            turns = np.zeros(len(m) - 1, dtype=bool)
-            for joint in np.flatnonzero(mixing[channel]):
-                v = track.samples.v[:, joint]
-                turns |= (v[1:] > 0.0) != (v[:-1] > 0.0)
-            of_track.append((np.flatnonzero(turns & small) + 1).tolist())
-        found.append(of_track)
+        v = track.samples.v
+        turns = (v[1:] > 0.0) != (v[:-1] > 0.0)
+        found.append([(np.flatnonzero(turns[:, own].any(axis=1)) + 1).tolist() for own in jumps])
     return found
 
 

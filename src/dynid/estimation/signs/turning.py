@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
+from dynid.estimation.signs.segments import reversals
 from dynid.estimation.signs.tracks import Track
 from dynid.model.dynamic_model import DynamicModel
 
@@ -43,10 +44,8 @@ def without_turns(track: Track, jumps: NDArray[np.bool_]) -> Track:
     samples = track.samples
     around = max(1, round(TURNING * track.rate))
     weight = np.ones(track.magnitudes.shape)
-    v = samples.v
-    turns = (v[1:] > 0.0) != (v[:-1] > 0.0)
-    for channel, joints in enumerate(jumps):
-        for k in np.flatnonzero(turns[:, joints].any(axis=1)) + 1:
+    for channel, turns in enumerate(reversals([track], jumps)[0]):
+        for k in turns:
             weight[max(k - around, 0) : k + around, channel] = 0.0
         if np.mean(weight[:, channel] == 0.0) > MOST:
             weight[:, channel] = 1.0
