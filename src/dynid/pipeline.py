@@ -89,6 +89,7 @@ def identify(
     folds: list[Factors] = list(earlier)
     samples = 0
     signs = _with_signs(experiment, base, physics, progress) if experiment.torque == "magnitude" else None
+    findings += () if signs is None else signs.findings
     for k, log in enumerate(experiment.log, start=1):
         progress(f"Reading log {k} of {len(experiment.log)}")
         segments, notes = segments_of(experiment, log, model.robot) if signs is None else (signs.logs[k - 1], ())
@@ -98,7 +99,6 @@ def identify(
         parts.append(factors_of(model, segments, processing).weighted(log.weight))
         if experiment.physical.weight == "cross-validation":
             folds += [factors_of(model, part, processing).weighted(log.weight) for part in split(segments, FOLDS)]
-    findings += () if signs is None else signs.findings
     progress("Estimating")
     try:
         with single_threaded_blas():

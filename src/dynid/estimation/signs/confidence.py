@@ -25,8 +25,8 @@ SURE = 6.0
 LIKELY = 4.0
 """Margin from which a sign is likely; below it is undecided, and its segment is left out of the estimate."""
 
-EXACT = 1e-6
-"""Torques are not trusted further than this part of their size."""
+EXACT = 2e-5
+"""Torques are not trusted further than this part of their size: energies of exact ones would drown in rounding."""
 
 LONGEST_MEMORY = 1.0
 """Longest time [s] over which errors are looked at for likeness."""

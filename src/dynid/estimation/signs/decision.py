@@ -72,6 +72,10 @@ def decided(
         proven: Whether the signs are proven to have the least energy.
     """
     cost = _remembered(physical)
+
+    def ranked(s: Array) -> float:
+        return float(np.nan_to_num(cost(s), nan=np.inf))
+
     best, anchors, groups = signs, _anchors(energy), []
     proof = branch_and_bound(energy.form, best, anchors, SURE**2)
     for _ in range(2 * len(np.unique(channel))):
@@ -79,10 +83,10 @@ def decided(
         if rival is None:
             break
         groups.append(np.flatnonzero(rival != best))
-        best = min([best, *_alternatives(energy, best, groups)], key=cost)
+        best = min([best, *_alternatives(energy, best, groups)], key=ranked)
         anchors = [int(groups[-1][np.argmax(np.diag(energy.form)[groups[-1]])]), *anchors]
         proof = branch_and_bound(energy.form, best, anchors, SURE**2)
-    best = min([best, *_alternatives(energy, best, groups)], key=cost)
+    best = min([best, *_alternatives(energy, best, groups)], key=ranked)
     caps = np.full(len(best), np.inf)
     for other in _alternatives(energy, best, groups):
         turned = other != best
@@ -144,7 +148,7 @@ def _mirrored(signs: Array) -> Array:
 
 def _turned_group(energy: Energy, best: Array, proof: Proof, channel: NDArray[np.int64]) -> Array | None:
     """The rival of least energy that turns round much of a channel; None where there is none."""
-    size = np.diag(energy.form)[1:]
+    size = np.maximum(np.diag(energy.form)[1:], np.finfo(float).tiny)
     whole = np.bincount(channel, size)
     found = None
     for rival in (proof.signs, *proof.rivals):

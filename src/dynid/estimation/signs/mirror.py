@@ -18,8 +18,12 @@ from dynid.feasibility.cone_program import InfeasibleError, SolverError
 from dynid.feasibility.semidefinite import ConflictError, LinkPrior, PriorKind, Problem, fit
 from dynid.model.base_parameters import BaseParameters
 
-SCALES = (1.0, 0.1, 0.01)
-"""Scales of the problem that are tried in turn: signs far from all possible links make it hard for the solver."""
+ATTEMPTS = (
+    *((LinkPrior(PriorKind.NONE), scale) for scale in (1.0, 0.1, 0.01)),
+    (LinkPrior(PriorKind.EUCLIDEAN, 0.01), 0.1),
+    (LinkPrior(PriorKind.LOG_DET), 0.1),
+)
+"""Priors and scales of the problem that are tried in turn: signs far from all possible links are hard to solve."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class Mirror:
     @property
     def margin(self) -> float:
         """How sure the choice is, in deviations of the noise."""
-        if not np.isfinite(self.energy):
+        if not np.isfinite(self.energy) or np.isnan(self.mirrored):
             return 0.0
         return float(np.sqrt(max(self.mirrored - self.energy, 0.0)))
 
@@ -52,15 +56,19 @@ def physical_energy(energy: Energy, signs: Array, base: BaseParameters, physics:
         signs: Shape (1 + segments,).
         base: The base parameters.
         physics: References of links and stated constraints; its prior does not count.
+
+    Returns:
+        The energy; infinite where stated constraints exclude the torques, NaN where the solver finds no answer, so that
+        physics says nothing.
     """
     laws = (*conditions.of_terms(base.model), *conditions.known(base.model, base.known), *physics.constraints)
     factor = energy.factor(signs)
-    for scale in SCALES:
-        problem = Problem(factor.weighted(scale), base, physics.references, LinkPrior(PriorKind.NONE), laws)
+    for prior, scale in ATTEMPTS:
         try:
-            return factor.residual_squares(base.regrouping @ fit(problem))
+            p = fit(Problem(factor.weighted(scale), base, physics.references, prior, laws))
         except (ConflictError, InfeasibleError):
             return float("inf")
         except SolverError:
             continue
-    return float("inf")  # no possible links come near: the solver fails on choices far from all of them
+        return factor.residual_squares(base.regrouping @ p)
+    return float("nan")

@@ -117,5 +117,6 @@ def signed(
     doubtful[inside] = ~trusted[whole[inside]]
     own = np.where(inside & ~doubtful, (signs[whole] if len(signs) else 0.0) * smooth, mu)
     rough = np.column_stack([local_noise(m) for m in track.magnitudes.T])
-    deviations = np.sqrt(noise.deviations**2 + rough**2)
+    averaged = 1.0 - 1.0 / track.step  # part of the roughness that the thinned track does not have
+    deviations = np.sqrt(noise.deviations**2 + averaged * rough**2)
     return expected(track.magnitudes, own, deviations), doubtful
