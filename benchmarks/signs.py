@@ -13,6 +13,7 @@ import sys
 import time
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.arrays import Array
@@ -77,9 +78,11 @@ def trial(name: str, noise: float, seed: int) -> tuple[int, float, float, float,
     )
 
 
-def model_error(base: BaseParameters, q: Array, v: Array, a: Array, torque: Array, keep: Array, clean: Array) -> float:
+def model_error(
+    base: BaseParameters, q: Array, v: Array, a: Array, torque: Array, keep: NDArray[np.bool_], clean: Array
+) -> float:
     """Error of a model, fitted to torques, on the clean ones."""
-    estimate = weighted_least_squares(factorise(base.model, [Chunk(q, v, a, torque, keep.astype(bool))]), base)
+    estimate = weighted_least_squares(factorise(base.model, [Chunk(q, v, a, torque, keep)]), base)
     predicted = base.model.inverse_dynamics(q, v, a, base.to_standard(estimate.values))
     return float(np.linalg.norm(predicted - clean) / np.linalg.norm(clean))
 

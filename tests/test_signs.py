@@ -31,9 +31,10 @@ from dynid.robot.robot import Robot
 from tests.strategies import SINGLE, descriptions
 
 RATE = 100.0
+States = tuple[Array, Array, Array]
 
 
-def fourier(rng: np.random.Generator, start: object, seconds: float = 10.0, size: float = 2.0) -> tuple[Array, ...]:
+def fourier(rng: np.random.Generator, start: Array | list[float], seconds: float = 10.0, size: float = 2.0) -> States:
     """The random exciting motion of chapter 2.4 of Pennese and Vulcano (2020): five harmonics of 0.1 Hz."""
     t = np.arange(0.0, seconds, 1.0 / RATE)
     w = 0.2 * np.pi * np.arange(1, 6)
@@ -45,7 +46,7 @@ def fourier(rng: np.random.Generator, start: object, seconds: float = 10.0, size
     return q - q[0] + np.asarray(start), v, a
 
 
-def spline(points: list[float]) -> tuple[Array, ...]:
+def spline(points: list[float]) -> States:
     """A cubic spline through points, at rest at both ends."""
     curve = CubicSpline(np.linspace(0.0, 5.0, len(points)), points, bc_type="clamped")
     t = np.arange(0.0, 5.0, 1.0 / RATE)
@@ -65,7 +66,7 @@ def rightness(found: Recovered, torques: list[Array]) -> list[bool]:
     return right
 
 
-def fitted(base: BaseParameters, states: tuple[Array, ...], found: Recovered) -> Array:
+def fitted(base: BaseParameters, states: States, found: Recovered) -> Array:
     chunk = Chunk(*states, found.torques[0], ~found.doubtful[0])
     return ordinary_least_squares(factorise(base.model, [chunk]), base).values
 
@@ -225,10 +226,10 @@ def test_known_parameters_tell_the_mirror_without_physics() -> None:
 
 def test_a_motion_that_is_too_short_is_said_to_be() -> None:
     base = find_base_parameters(DynamicModel(load_robot("builtin:ur5")))
-    states = tuple(x[:7] for x in fourier(np.random.default_rng(0), np.zeros(6)))
-    m = np.abs(base.model.inverse_dynamics(*states))
+    q, v, a = (x[:7] for x in fourier(np.random.default_rng(0), np.zeros(6)))
+    m = np.abs(base.model.inverse_dynamics(q, v, a))
     with pytest.raises(SignsError, match="signs of torques cannot be told: the motion is too short"):
-        recover_signs(base, [Track(Chunk(*states, m), RATE)], physics(base.model.robot))
+        recover_signs(base, [Track(Chunk(q, v, a, m), RATE)], physics(base.model.robot))
 
 
 def test_torques_that_no_model_explains_leave_all_signs_undecided() -> None:

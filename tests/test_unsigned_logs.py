@@ -121,8 +121,8 @@ def test_decimation_leaves_out_rows_around_samples_that_are_not_kept() -> None:
 @pytest.fixture(scope="module", params=["panda", "tx40"])
 def both(request: pytest.FixtureRequest) -> tuple[str, Identification, Identification]:
     name = request.param
-    paths = [ROOT / f"examples/{name}{suffix}.toml" for suffix in ("_unsigned", "")]
-    return name, *(identify(read_experiment(path)) for path in paths)
+    unsigned, signed = (identify(read_experiment(ROOT / f"examples/{name}{end}.toml")) for end in ("_unsigned", ""))
+    return name, unsigned, signed
 
 
 @needs_logs
