@@ -82,9 +82,11 @@ def decided(
         rival = _turned_group(energy, best, proof, channel)
         if rival is None:
             break
-        groups.append(np.flatnonzero(rival != best))
+        new = np.flatnonzero(rival != best)
+        mixed = [np.setxor1d(new, group) for group in groups]  # two groups may come as one and their union
+        groups += [new, *(group for group in mixed if len(group))]
         best = min([best, *_alternatives(energy, best, groups)], key=ranked)
-        anchors = [int(groups[-1][np.argmax(np.diag(energy.form)[groups[-1]])]), *anchors]
+        anchors = [int(new[np.argmax(np.diag(energy.form)[new])]), *anchors]
         proof = branch_and_bound(energy.form, best, anchors, SURE**2)
     best = min([best, *_alternatives(energy, best, groups)], key=ranked)
     caps = np.full(len(best), np.inf)
