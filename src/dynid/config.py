@@ -265,6 +265,8 @@ class Experiment(_Table):
     terms: tuple[Name, ...] = ()
     known: dict[str, Number] = {}
     excitation: ExcitationTable = ExcitationTable()
+    torque: Literal["signed", "magnitude"] = "signed"
+    discard_sign: bool = False
     drive: DriveTable = DriveTable()
     log: tuple[LogTable, ...] = ()
     processing: ProcessingTable = ProcessingTable()
@@ -276,6 +278,12 @@ class Experiment(_Table):
     def _counts_logs_once(self) -> Experiment:
         if any(log in self.log[:k] for k, log in enumerate(self.log)):
             raise ValueError("two logs are the same, and would count twice; leave one out")
+        return self
+
+    @model_validator(mode="after")
+    def _discards_for_a_reason(self) -> Experiment:
+        if self.discard_sign and self.torque == "signed":
+            raise ValueError("discard_sign = true is for practice with torque = 'magnitude'; set that, too")
         return self
 
     def difference(self, other: Experiment) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dynid.config import Experiment, LogTable, QuantityTable
@@ -39,6 +39,7 @@ from dynid.physics import physics_of
 from dynid.robot.loading import load_robot
 from dynid.robot.robot import Robot
 from dynid.threads import single_threaded_blas
+from dynid.unsigned import SignedLogs, with_signs
 
 FOLDS = 5
 """Parts of a log that cross-validation predicts in turn from the others."""
@@ -57,6 +58,7 @@ class Identification:
         findings: What users should know about the logs and the estimate.
         samples: Number of samples after processing.
         seconds: How long it took [s].
+        signs: The signs of torques that were logged without; None where they had them.
     """
 
     base: BaseParameters
@@ -67,6 +69,7 @@ class Identification:
     findings: tuple[Finding, ...]
     samples: int
     seconds: float
+    signs: SignedLogs | None = None
 
 
 def identify(
@@ -90,9 +93,11 @@ def identify(
     folds: list[Factors] = list(earlier)
     with_probes, probes = probed(model), list[Factors]()
     samples = 0
+    signs = _with_signs(experiment, base, progress) if experiment.torque == "magnitude" else None
+    findings += () if signs is None else signs.findings
     for k, log in enumerate(experiment.log, start=1):
         progress(f"Reading log {k} of {len(experiment.log)}")
-        segments, notes = segments_of(experiment, log, model.robot)
+        segments, notes = segments_of(experiment, log, model.robot) if signs is None else (signs.logs[k - 1], ())
         findings += (*notes, *findings_on_samples(model, segments))
         samples += sum(map(len, segments))
         progress(f"Reducing log {k} of {len(experiment.log)}")
@@ -115,7 +120,7 @@ def identify(
             physical, notes = _physical(experiment, physics, base, (parts, folds), estimate)
         findings += notes
     return Identification(
-        base, tuple(parts), estimate, essential, physical, tuple(findings), samples, time.perf_counter() - start
+        base, tuple(parts), estimate, essential, physical, tuple(findings), samples, time.perf_counter() - start, signs
     )
 
 
@@ -165,16 +170,33 @@ def model_of(experiment: Experiment) -> DynamicModel:
     return DynamicModel(robot, parse_terms(experiment.terms, robot))
 
 
+def _with_signs(experiment: Experiment, base: BaseParameters, progress: Callable[[str], None]) -> SignedLogs:
+    """The logs of an experiment whose torques have no signs, with signs, and all that was noticed."""
+    robot = base.model.robot
+    if experiment.processing.period is not None:
+        raise InvalidRequestError("periods of torques without signs cannot be averaged; leave processing.period out")
+    progress("Reading logs without signs")
+    recordings = []
+    for log in experiment.log:
+        _check_drives(experiment, log, robot)
+        recordings.append(recording_of(log, robot))
+    progress("Recovering signs")
+    signs = with_signs(
+        base,
+        physics_of(experiment, base.model),
+        recordings,
+        drive_of(experiment, robot),
+        processing_of(experiment, robot),
+        experiment.drive.delay,
+        practice=experiment.discard_sign,
+    )
+    noticed = [finding for recording in recordings for finding in _that_still_hold(recording.findings, experiment)]
+    return replace(signs, findings=(*noticed, *signs.findings))
+
+
 def segments_of(experiment: Experiment, log: LogTable, robot: Robot) -> tuple[list[Chunk], tuple[Finding, ...]]:
     """The processed samples of a log, and what was noticed while reading it."""
-    if any(joint.kind.nq > 1 for joint in robot.joints):
-        raise InvalidRequestError(
-            f"'{robot.name}' has a floating base or spherical joints, whose logs cannot be read yet; lock them"
-        )
-    in_amperes = log.torque.unit == "A"
-    if in_amperes != (experiment.drive.torque_constants is not None):
-        wrong = "currents need drive.torque_constants" if in_amperes else "drive.torque_constants are for currents"
-        raise InvalidRequestError(f"{wrong}: the unit of torque is '{log.torque.unit or 'N m'}' in {log.torque.file}")
+    _check_drives(experiment, log, robot)
     recording = recording_of(log, robot)
     processing, drive, notes = processing_of(experiment, robot), drive_of(experiment, robot), recording.findings
     if experiment.processing.period is not None:
@@ -187,8 +209,20 @@ def segments_of(experiment: Experiment, log: LogTable, robot: Robot) -> tuple[li
     return segments, tuple(_that_still_hold(notes, experiment))
 
 
+def _check_drives(experiment: Experiment, log: LogTable, robot: Robot) -> None:
+    """Refuse a robot whose logs cannot be read, and units that do not fit the drives."""
+    if any(joint.kind.nq > 1 for joint in robot.joints):
+        raise InvalidRequestError(
+            f"'{robot.name}' has a floating base or spherical joints, whose logs cannot be read yet; lock them"
+        )
+    in_amperes = log.torque.unit == "A"
+    if in_amperes != (experiment.drive.torque_constants is not None):
+        wrong = "currents need drive.torque_constants" if in_amperes else "drive.torque_constants are for currents"
+        raise InvalidRequestError(f"{wrong}: the unit of torque is '{log.torque.unit or 'N m'}' in {log.torque.file}")
+
+
 def recording_of(log: LogTable, robot: Robot) -> Recording:
-    """What was logged, as it was logged."""
+    """What was logged, one column a joint."""
     recording = read_recording(
         _quantity(log.position, "rad", robot.nv),
         _quantity(log.torque, "N m", robot.nv),

@@ -23,6 +23,7 @@ from dynid.identification_findings import findings_on_samples
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
 from dynid.pipeline import Identification, model_of, processing_of, segments_of
 from dynid.result_data import SCHEMA, identification_data, kinematics
+from dynid.unsigned import SignedLogs
 from dynid.validation import Validation, validate
 
 
@@ -89,6 +90,8 @@ def save_result(
         (made / "result.json").write_text(text + "\n", encoding="utf-8")
         (made / "experiment.toml").write_bytes(experiment.read_bytes())
         (made / "origin.json").write_text(json.dumps({"experiment": str(experiment.resolve())}), encoding="utf-8")
+        if found.signs is not None:
+            np.savez_compressed(made / "signs.npz", **_curves(found.signs))
         for k, factors in enumerate(found.logs):
             factors.save(made / f"log_{k + 1}.factors")
         if folder.exists():
@@ -98,6 +101,15 @@ def save_result(
         raise OutputError(folder, error) from error
     finally:
         shutil.rmtree(made, ignore_errors=True)
+
+
+def _curves(signs: SignedLogs) -> dict[str, Any]:
+    """Arrays for pictures of signs: `time_K magnitude_K torque_K predicted_K log_K` of pieces K = 1, 2, ..."""
+    arrays: dict[str, Any] = {}
+    for k, curves in enumerate(signs.recovered.curves, start=1):
+        arrays |= {f"time_{k}": curves.time, f"magnitude_{k}": curves.magnitudes, f"torque_{k}": curves.torques}
+        arrays |= {f"predicted_{k}": curves.predicted, f"log_{k}": np.array(curves.log + 1)}
+    return arrays
 
 
 def check_free(folder: Path, *, overwrite: bool) -> None:
@@ -213,6 +225,11 @@ def validate_result(result: Result, logs: Sequence[Path]) -> dict[str, Any]:
     for path in logs:
         experiment = read_experiment(path) if path.suffix == ".toml" else with_file(result.experiment, path)
         require_same_model(result, experiment, path)
+        if experiment.torque == "magnitude" and not experiment.discard_sign:
+            raise ResultError(
+                path,
+                "has torques without signs, and predictions have signs; validate on a log that has them, too",
+            )
         if experiment.processing != used:
             raise ResultError(path, "is processed in another way than the logs before it; validate it by itself")
         for log in experiment.log:

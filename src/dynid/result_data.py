@@ -9,10 +9,12 @@ import numpy as np
 
 from dynid import __version__
 from dynid.estimation import Estimate, PhysicalEstimate
+from dynid.estimation.signs import LIKELY, SURE, Word
 from dynid.model.base_parameters import BaseParameters
 from dynid.pipeline import Identification
 from dynid.robot import inertia
 from dynid.robot.robot import Robot
+from dynid.unsigned import SignedLogs
 
 SCHEMA = "dynid-result-2"
 """What a result says of itself."""
@@ -33,6 +35,8 @@ def identification_data(found: Identification, confidence: float = 0.95) -> dict
         "relative_error": found.estimate.relative_error,
         "joints": [{"name": joint, **vars(fit)} for joint, fit in found.estimate.joints.items()],
         "physical": None if found.physical is None else _physical(found.physical),
+        "signs": [] if found.signs is None else _signs(found.signs, found.base),
+        "sign_recovery": None if found.signs is None else _sign_recovery(found.signs),
         "known": dict(found.base.known),
         "unidentifiable": list(found.base.no_effect),
         "logs": len(found.logs),
@@ -115,6 +119,36 @@ def _physical(physical: PhysicalEstimate) -> dict[str, Any]:
         "terms": rows[inertia.SIZE * len(links) :],
         "joints": [{"name": joint, **vars(fit)} for joint, fit in physical.joints.items()],
         "seconds": physical.seconds,
+    }
+
+
+def _signs(signs: SignedLogs, base: BaseParameters) -> list[dict[str, Any]]:
+    """The sign of every segment, of what was logged; times are those of the log [s]."""
+    return [
+        {
+            "log": segment.log + 1,
+            "joint": base.model.row_names[segment.channel],
+            "start": segment.start,
+            "stop": segment.stop,
+            "sign": segment.sign,
+            "margin": segment.margin,
+            "word": segment.word.value,
+            "agrees": agrees,
+        }
+        for segment, agrees in zip(signs.recovered.segments, signs.agrees, strict=True)
+    ]
+
+
+def _sign_recovery(signs: SignedLogs) -> dict[str, Any]:
+    """How surely signs were recovered: shares of words, and how clearly physics rejects the mirror."""
+    recovered = signs.recovered
+    return {
+        **{word.value: recovered.share(word) for word in Word},
+        "thresholds": {"sure": SURE, "likely": LIKELY},
+        "mirror_margin": _finite(recovered.mirror.margin),
+        "proven": recovered.proven,
+        "near_zero": recovered.thresholds.tolist(),
+        "seconds": recovered.seconds,
     }
 
 

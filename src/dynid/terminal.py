@@ -88,6 +88,8 @@ def show_identification(data: dict[str, Any], cutoff: float | None, out: Path | 
     for joint in data["joints"]:
         joints.add_row(joint["name"], str(joint["rows"]), f"{joint['rmse']:.4g}", f"{joint['relative_error']:.4f}")
     output.print(joints)
+    if data["sign_recovery"] is not None:
+        _show_signs(output, data["signs"], data["sign_recovery"])
     if data["physical"] is not None:
         _show_physical(output, data["physical"])
     output.print(
@@ -172,6 +174,28 @@ def show_excitation(data: dict[str, Any], source: str, out: Path | None) -> None
         else f"look at {out / 'limits.html' if len(data['segments']) == 1 else out}, then run it slowly first"
     )
     output.print(f"\nNext: {following}", highlight=False, markup=False)
+
+
+def _show_signs(output: Console, signs: list[dict[str, Any]], recovery: dict[str, Any]) -> None:
+    """Show how surely the signs of each joint's torque were recovered."""
+    rejected = recovery["mirror_margin"]
+    mirror = "" if rejected is None else f"; physics rejects the mirror image by {rejected:.0f}"
+    output.print(
+        f"Signs of {len(signs)} segments recovered in {recovery['seconds']:.1f} s: {recovery['sure']:.0%} sure (margin "
+        f"{recovery['thresholds']['sure']:g} deviations), {recovery['likely']:.0%} likely "
+        f"({recovery['thresholds']['likely']:g}), {recovery['undecided']:.0%} undecided and left out{mirror}.",
+        highlight=False,
+    )
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("joint", overflow="fold")
+    for name in ("segments", "+", "-", "sure", "likely", "undecided", "smallest margin"):
+        table.add_column(name, justify="right")
+    for joint in dict.fromkeys(segment["joint"] for segment in signs):
+        own = [segment for segment in signs if segment["joint"] == joint]
+        words = [str(sum(s["word"] == word for s in own)) for word in ("sure", "likely", "undecided")]
+        counts = [str(len(own)), *(str(sum(s["sign"] == sign for s in own)) for sign in (1, -1))]
+        table.add_row(Text(joint), *counts, *words, f"{min(segment['margin'] for segment in own):.1f}")
+    output.print(table)
 
 
 def show_conversion(output_file: Path, robot: Robot, left_out: list[str]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.data.accumulation import RowFactors
@@ -66,13 +67,24 @@ def decimated_rows(
 def _thinned(rows: RowFactors, window: Chunk, part: slice, factors: Sequence[int], thresholds: Array) -> list[Array]:
     """What is left of a window; each row of the dynamics in a thread."""
     speed = np.abs(decimated(window.v[:, rows.model.rows], factors)[part])
+    kept = speed >= thresholds
+    if window.keep is not None:
+        kept &= _kept_around(window.keep, int(np.prod(factors)))[part]
     matrices = rows.matrices(window)
 
     def thin(row: int) -> Array:
         left = decimated(matrices[row], factors)[part]
-        return np.ascontiguousarray(left[speed[:, row] >= thresholds[row]])
+        return np.ascontiguousarray(left[kept[:, row]])
 
     return parallel(thin, range(len(matrices)))
+
+
+def _kept_around(keep: NDArray[np.bool_], factor: int) -> NDArray[np.bool_]:
+    """Which samples that are left have none around them that is left out; shape (samples / factor, rows)."""
+    dropped = np.cumsum(np.pad(~keep, ((1, 0), (0, 0))), axis=0)
+    middles = np.arange(0, len(keep), factor)
+    first, last = np.maximum(middles - factor // 2, 0), np.minimum(middles + factor // 2 + 1, len(keep))
+    return dropped[last] == dropped[first]
 
 
 def _windows(segment: Chunk, factor: int) -> Iterator[tuple[Chunk, slice]]:
