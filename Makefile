@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= auto
 
-.PHONY: setup demo test check format bench clean
+.PHONY: setup demo test check format bench docs report-shots clean
 
 setup: $(READY)
 
@@ -16,7 +16,7 @@ $(READY): pyproject.toml
 	touch $(READY)
 
 demo: $(READY)
-	$(BIN)/dynid inspect builtin:ur5
+	$(BIN)/dynid demo --out build/demo --force
 
 test: export OPENBLAS_NUM_THREADS = 1
 test: $(READY)
@@ -33,6 +33,13 @@ format: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-group-by=group
+
+docs: export NO_MKDOCS_2_WARNING = 1
+docs: $(READY)
+	$(BIN)/python -m mkdocs build --strict --quiet
+
+report-shots: $(READY)
+	$(BIN)/python -m benchmarks.report_shots build/shots
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .benchmarks

@@ -66,3 +66,51 @@ def test_links_between_pages_lead_somewhere() -> None:
     for page in (*PAGES, ROOT / "CONTRIBUTING.md"):
         for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+FENCE = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE)
+
+
+def test_the_tutorial_runs_from_its_first_block_to_its_last(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    steps = FENCE.findall((ROOT / "docs" / "from_zero.md").read_text())
+    assert [language for language, _, _ in steps].count("sh") == 4
+    for language, title, text in steps:
+        if title:
+            (tmp_path / title).write_text(text)
+        if language == "python":
+            exec(compile(text, title, "exec"), {})
+        for command in text.splitlines() if language == "sh" else ():
+            done = CliRunner().invoke(app, command.removeprefix("dynid ").split())
+            assert done.exit_code == 0, f"{command}: {done.output}"
+    verdict = (tmp_path / "report.html").read_text()
+    assert "This model can be trusted" in verdict
+
+
+def test_the_reference_of_the_experiment_file_has_every_key_and_no_other() -> None:
+    from dynid import config
+    from dynid.config_reference import MEANINGS, reference_markdown
+
+    text = reference_markdown()
+    tables = [config.Experiment, *config._TABLES.values()]
+    keys = {f"{table.__name__}.{key}" for table in tables for key in table.model_fields}
+    assert not MEANINGS.keys() - keys
+    for key in keys:
+        assert f"| `{key.rpartition('.')[2]}` |" in text
+
+
+def test_every_page_is_in_the_site() -> None:
+    listed = (ROOT / "mkdocs.yml").read_text()
+    assert all(f" {page.name}" in listed for page in PAGES[1:])
+
+
+def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    pytest.importorskip("mkdocs", reason="mkdocs is not installed: pip install 'dynid[docs]'")
+    pytest.importorskip("mkdocstrings", reason="mkdocstrings is not installed: pip install 'dynid[docs]'")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "velocity_threshold" in (tmp_path / "site" / "experiment_reference.html").read_text()

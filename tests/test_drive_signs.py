@@ -11,7 +11,8 @@ from dynid.config import read_experiment
 from dynid.data.drive import Drive
 from dynid.errors import DynidError
 from dynid.estimation.drive_signs import _best, _descended
-from dynid.pipeline import identify, prepared_log
+from dynid.log_preparation import prepared_log
+from dynid.pipeline import identify
 from dynid.validation import validate
 from tests.test_pipeline import EXPERIMENT, TRUTH, log, needs_logs
 
@@ -28,7 +29,7 @@ def test_signs_are_found_and_said(signs: tuple[int, int], tmp_path: Path) -> Non
     pl.DataFrame(columns).write_csv(tmp_path / "log.csv")
     (tmp_path / "experiment.toml").write_text(EXPERIMENT + '[drive]\nsigns = "auto"\n')
     found = identify(read_experiment(tmp_path / "experiment.toml"))
-    assert found.signs == signs
+    assert found.drive_signs == signs
     assert any(f"[{signs[0]:+d}, {signs[1]:+d}]" in finding.text for finding in found.findings)
     values = dict(zip(found.estimate.names, found.estimate.values, strict=True))
     assert all(values[name] == pytest.approx(TRUTH[name], rel=0.05, abs=0.02) for name in TRUTH)
@@ -113,5 +114,5 @@ def test_signs_of_tiagos_drives_are_those_that_its_authors_use(tmp_path: Path) -
     )
     (tmp_path / "tiago.toml").write_text(text[: text.index("[physical]")] + "[physical]\nfit = false\n")
     found = identify(read_experiment(tmp_path / "tiago.toml"))
-    assert found.signs is not None
-    assert found.signs[:5] == (1, 1, 1, -1, -1)
+    assert found.drive_signs is not None
+    assert found.drive_signs[:5] == (1, 1, 1, -1, -1)

@@ -65,7 +65,7 @@ def test_joints_are_matched_by_name_before_order(tmp_path: Path) -> None:
     assert 'columns = ["joint_1 current", "joint_2 current"], unit = "A"' in made.text
     (tmp_path / "first.toml").write_text(made.text)
     found = identify(read_experiment(tmp_path / "first.toml"))
-    assert found.signs == (1, 1)
+    assert found.drive_signs == (1, 1)
 
 
 def test_joints_that_the_log_does_not_have_are_held(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def torques_of_files(robot_file: Path, q: Array, v: Array, a: Array) -> Array:
     robot = load_robot(robot_file)
     model = DynamicModel(robot, parse_terms(TERMS, robot))
     p = dict(zip(model.names, np.nan_to_num(model.reference).tolist(), strict=True))
-    beside = robot_file.with_suffix(".yaml")
+    beside = robot_file.with_name(f"{robot_file.name}.yaml")
     if beside.exists():
         p |= {row["name"]: row["value"] for row in yaml.safe_load(beside.read_text())["parameters"]}
     return model.inverse_dynamics(q, v, a, np.array(list(p.values())))
@@ -137,7 +137,7 @@ def test_the_users_mjcf_gets_identified_numbers(tmp_path: Path) -> None:
     written = folder / "arm_identified.xml"
     assert "<!-- two hinges -->" in written.read_text()
     assert_same_torques(folder, written)
-    assert yaml.safe_load(written.with_suffix(".yaml").read_text())["parameters"][0]["name"] == "off1"
+    assert yaml.safe_load(written.with_name(f"{written.name}.yaml").read_text())["parameters"][0]["name"] == "off1"
 
 
 @pytest.mark.parametrize("form", ["urdf", "mjcf"])
@@ -165,10 +165,68 @@ def test_existing_files_are_not_replaced_unless_asked(tmp_path: Path, urdf: Path
     assert (status, urdf.read_bytes()) == (2, before)
     assert "exists already" in error
     out = tmp_path / "new.urdf"
-    out.with_suffix(".yaml").write_text("mine")
+    beside = tmp_path / "new.urdf.yaml"
+    beside.write_text("mine")
+    for force in ([], ["--force"]):
+        assert run("export", folder, "--to", "urdf", "--out", out, *force)[0] == 2
+        assert not out.exists()
+        assert beside.read_text() == "mine"
+    beside.unlink()
+    assert run("export", folder, "--to", "urdf", "--out", out)[0] == 0
     assert run("export", folder, "--to", "urdf", "--out", out)[0] == 2
-    assert not out.exists()
     assert run("export", folder, "--to", "urdf", "--out", out, "--force")[0] == 0
+
+
+def test_both_files_are_written_or_neither(tmp_path: Path, urdf: Path) -> None:
+    folder = made(tmp_path, str(urdf))
+    out = tmp_path / "locked.urdf"
+    out.write_text("mine")
+    out.chmod(0o444)
+    assert run("export", folder, "--to", "urdf", "--out", out, "--force")[0] == 2
+    assert out.read_text() == "mine"
+    assert not (tmp_path / "locked.urdf.yaml").exists()
+
+
+def test_a_robot_that_changed_since_is_refused(tmp_path: Path, urdf: Path) -> None:
+    folder = made(tmp_path, str(urdf))
+    urdf.write_text(urdf.read_text().replace('xyz="0.5 0 0.25"', 'xyz="0.7 0 0.25"'))
+    status, _, error = run("export", folder, "--to", "urdf")
+    assert status == 2
+    assert "elsewhere now" in error
+
+
+def test_what_the_model_has_no_term_for_is_kept_and_told(tmp_path: Path, urdf: Path) -> None:
+    folder = made(tmp_path, str(urdf), terms=("offset",))
+    status, output, _ = run("export", folder, "--to", "urdf")
+    assert status == 0
+    assert "damping of joint_1, joint_2" in " ".join(output.split())
+
+
+def test_friction_of_mimic_joints_is_not_counted_twice(tmp_path: Path) -> None:
+    source = tmp_path / "gripper.urdf"
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+    finger = (
+        '<link name="{0}">' + inertial + '</link><joint name="j{0}" type="prismatic"><parent link="base"/>'
+        '<child link="{0}"/><axis xyz="0 0 1"/><dynamics damping="5" friction="4"/>{1}'
+        '<limit lower="-2" upper="2" effort="9" velocity="9"/></joint>'
+    )
+    fingers = finger.format("a", "") + finger.format("b", '<mimic joint="ja" multiplier="-1"/>')
+    source.write_text(f'<robot name="gripper"><link name="base"/>{fingers}</robot>')
+    folder = made(tmp_path, str(source), terms=("viscous", "coulomb"))
+    assert run("export", folder, "--to", "urdf")[0] == 0
+    joints = {joint.name: joint.dynamics for joint in load_robot(folder / "gripper_identified.urdf").joints}
+    assert (joints["jb"].damping, joints["jb"].friction) == (0.0, 0.0)
+    assert joints["ja"].damping == pytest.approx(6.0, rel=0.01)
+
+
+def test_torques_of_the_wrong_sign_keep_their_findings(tmp_path: Path) -> None:
+    folder = made(tmp_path, "builtin:two_link")
+    log = pl.read_csv(tmp_path / "log.csv").with_columns(-pl.col("^tau_.*$"))
+    log.write_csv(tmp_path / "log.csv")
+    status, output, error = run("identify", tmp_path / "experiment.toml", "--json")
+    assert status == 0, error
+    assert "drive.signs" in " ".join(finding["text"] for finding in json.loads(output)["findings"])
+    assert folder.exists()
 
 
 def test_a_target_that_cannot_be_written_is_an_error(tmp_path: Path, urdf: Path) -> None:
@@ -190,7 +248,7 @@ def test_a_result_without_physical_links_is_no_robot(tmp_path: Path) -> None:
     [
         (
             "total_mass = [0.1, 0.2]\nmasses = { link_1 = 1.0 }",
-            "total_mass = [0.1, 0.2] and masses.link_1 = [1, 1] exclude each other",
+            "physical.total_mass = [0.1, 0.2] and physical.masses.link_1 = 1 exclude each other",
         ),
         ("masses = { link_7 = 1.0 }", "no moving link 'link_7'"),
         ('reference = "builtin:ur5"', "prior's robot 'ur5'"),
@@ -199,6 +257,9 @@ def test_a_result_without_physical_links_is_no_robot(tmp_path: Path) -> None:
         ('prior = "none"\nweight = 3.0', "neither a weight nor a reference"),
         ("fit = false\nweight = 3.0", "no effect"),
         ("weight = 0.0", "physical.weight"),
+        ('weight = "cv"', "'cross-validation'"),
+        ('fit = "no"', "boolean"),
+        ("total_mass = [1.0, 2.0, 3.0]", "'physical.total_mass' is [1.0, 2.0, 3.0]"),
     ],
 )
 def test_wrong_physical_tables_are_errors(tmp_path: Path, physical: str, words: str) -> None:

@@ -15,17 +15,18 @@ from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.arrays import Array, frozen
 from dynid.data import Chunk, Factors, factorise
 from dynid.errors import InvalidRequestError, UnknownNameError
-from dynid.estimation import Physics, physical_estimate, weighted_least_squares
+from dynid.estimation import Physics, Source, physical_estimate, weighted_least_squares
 from dynid.estimation.physical import cross_validated, weighed
 from dynid.feasibility import constraints as conditions
+from dynid.feasibility.problem import LinkPrior, PriorKind, Problem
 from dynid.feasibility.references import Origin, plain_body, references, require_same_links
-from dynid.feasibility.semidefinite import ConflictError, LinkPrior, PriorKind, Problem, fit
-from dynid.identification_findings import definite_share
+from dynid.feasibility.semidefinite import ConflictError, fit
 from dynid.model.sampling import random_states
 from dynid.model.terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, Offset, Spring, Viscous
+from dynid.physical_findings import definite_share
 from dynid.robot import inertia
 from dynid.robot.assembly import assemble
-from dynid.robot.description import Description
+from dynid.robot.description import BodyDescription, Description, JointDescription
 from dynid.robot.joints import JointKind
 from dynid.robot.robot import Robot
 from tests.strategies import SINGLE, descriptions, random_inertia
@@ -104,6 +105,16 @@ UR5 = DynamicModel(load_robot("builtin:ur5"), [Viscous(), Coulomb(), Armature(),
 BASE = find_base_parameters(UR5)
 
 
+def welded() -> DynamicModel:
+    """An arm with a tool welded to it."""
+    bodies = tuple(BodyDescription(name, frozen(random_inertia(np.random.default_rng(0)))) for name in ("arm", "tool"))
+    joints = (
+        JointDescription("hinge", JointKind.CONTINUOUS, None, "arm"),
+        JointDescription("weld", JointKind.FIXED, "arm", "tool"),
+    )
+    return DynamicModel(assemble(Description("welded", "welded", bodies, joints)))
+
+
 def truth(model: DynamicModel) -> Array:
     """The robot file's parameters, with plausible ones where it says nothing."""
     rng = np.random.default_rng(3)
@@ -173,7 +184,7 @@ def test_what_the_data_tell_has_a_deviation_and_the_rest_comes_from_the_prior() 
     logs = [data(UR5, truth(UR5), 2000, 0.01, np.random.default_rng(0))]
     estimate = weighted_least_squares(logs, BASE)
     found = physical_estimate(logs, BASE, Physics(references(UR5.robot), LinkPrior()), estimate)
-    told = {name for name in UR5.names if found.is_from_data(name)}
+    told = {name for name in UR5.names if found.source(name) is Source.DATA}
     alone = {next(iter(group)) for group in BASE.groups if len(group) == 1}
     assert told <= alone
     assert {"fv1", "fs3", "off6", "my6"} <= told
@@ -182,6 +193,31 @@ def test_what_the_data_tell_has_a_deviation_and_the_rest_comes_from_the_prior() 
         k, b = UR5.names.index(name), estimate.names.index(name)
         assert found.deviations[k] == pytest.approx(estimate.deviations[b])
         assert abs(found.parameters[k] - truth(UR5)[k]) < 5.0 * found.deviations[k] + 1e-9
+
+
+def test_a_value_that_physics_moves_away_from_the_data_is_not_called_theirs() -> None:
+    p = truth(UR5).copy()
+    p[UR5.names.index("fv3")] = -5.0
+    logs = [data(UR5, p, 2000, 0.01, np.random.default_rng(0))]
+    found = physical_estimate(
+        logs, BASE, Physics(references(UR5.robot), LinkPrior()), weighted_least_squares(logs, BASE)
+    )
+    k = UR5.names.index("fv3")
+    assert found.source("fv3") is Source.PHYSICS
+    assert found.parameters[k] == pytest.approx(0.0, abs=1e-6)
+    assert found.data_values[k] == pytest.approx(-5.0, abs=0.5)
+
+
+@pytest.mark.parametrize("name", ["pendulum", "two_link", "spatial_3r", "ur5", "panda", "lwr4"])
+@pytest.mark.parametrize("scale", [-1.0, 0.0, 1e-3, 1e3])
+def test_torques_that_no_robot_has_still_give_possible_links(name: str, scale: float) -> None:
+    model = DynamicModel(load_robot(f"builtin:{name}"), [Viscous(), Coulomb()])
+    base = find_base_parameters(model)
+    logs = [data(model, scale * truth(model), 300, 0.01, np.random.default_rng(0))]
+    found = physical_estimate(
+        logs, base, Physics(references(model.robot), LinkPrior()), weighted_least_squares(logs, base)
+    )
+    assert all(is_possible(found.parameters[10 * k : 10 * k + 10]) for k in range(len(found.references)))
 
 
 def test_mass_matrices_of_physical_links_are_positive_definite() -> None:
@@ -230,7 +266,7 @@ def test_constraints_that_exclude_each_other_are_named_and_no_others() -> None:
     physics = Physics(references(UR5.robot), LinkPrior(), stated)
     with pytest.raises(ConflictError, match="exclude each other") as error:
         physical_estimate(logs, BASE, physics, weighted_least_squares(logs, BASE))
-    assert error.value.labels == ("total_mass = [1, 4]", f"masses.{links[1]} = [5, 6]")
+    assert error.value.labels == ("physical.total_mass = [1, 4]", f"physical.masses.{links[1]} = [5, 6]")
 
 
 def test_known_values_that_no_body_has_are_named() -> None:
@@ -245,6 +281,7 @@ def test_known_values_that_no_body_has_are_named() -> None:
     [
         (lambda m: conditions.mass(m, "link_9", (0, 1)), "no moving link 'link_9'"),
         (lambda m: conditions.total_mass(m, (3.0, 2.0)), "range is empty"),
+        (lambda _: conditions.mass(welded(), "tool", (0, 1)), "welded to link 'arm'"),
         (lambda m: conditions.centre_of_mass(m, m.robot.links[0].name, (1, 0, 0), (0, 1, 1)), "lower corner"),
         (lambda m: conditions.centre_of_mass_in_geometry(m, m.robot.links[0].name), "nothing of the size"),
     ],

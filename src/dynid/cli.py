@@ -136,6 +136,85 @@ def inspect(
 
 
 @app.command()
+def excite(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="ROBOT", help="A robot, as for inspect, or an experiment (.toml), whose [excitation] says the rest."
+        ),
+    ],
+    time_limit: Annotated[float, typer.Option("--time-limit", help="When to stop [s], with the best so far.")] = 20.0,
+    criterion: Annotated[
+        str, typer.Option(help="condition, determinant, trace or smallest, or a sum: condition + 0.5*trace.")
+    ] = "",
+    out: Annotated[Path | None, typer.Option("--out", help="Folder to write the trajectory to.")] = None,
+    terms: Annotated[list[str], typer.Option(help="What a robot's joints add, as for inspect.")] = [],  # noqa: B006
+    harmonics: Annotated[int | None, typer.Option(min=1, help="Number of harmonics.")] = None,
+    period: Annotated[float | None, typer.Option(help="Time after which the motion repeats [s].")] = None,
+    rate: Annotated[float | None, typer.Option(help="Samples a second of the experiment and of the files.")] = None,
+    noise: Annotated[float | None, typer.Option(help="Standard deviation of the torques to be measured [N m].")] = None,
+    known: Annotated[
+        list[Path],
+        typer.Option(
+            help="What is known already: a saved result, or a file of factors. Moves for what it cannot tell."
+        ),
+    ] = [],  # noqa: B006
+    segments: Annotated[
+        int, typer.Option(min=1, help="Motions at most, each for what those before it cannot tell.")
+    ] = 1,
+    block_triangular: Annotated[
+        bool, typer.Option("--block-triangular", help="One motion a joint: all move, then all but the first, ...")
+    ] = False,
+    starts: Annotated[
+        int | None, typer.Option(min=1, help="Starts at most; the same ones give the same motion.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a trajectory that is there, and write one that breaks limits.")
+    ] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Design a motion that tells as much as possible, within the robot's limits."""
+    with _errors():
+        from dynid.excitation_output import check_free, excitation_data, save_excitation
+        from dynid.excite import excite as run
+        from dynid.excite import experiment_of, known_factors
+
+        settings = {
+            "criterion": criterion or None,
+            "harmonics": harmonics,
+            "period": period,
+            "rate": rate,
+            "noise": noise,
+        }
+        experiment = experiment_of(source, _words(*terms), settings)
+        if out is not None:
+            check_free(out, overwrite=force)
+        factors = [part for path in known for part in known_factors(path)]
+        with _steps() as step:
+            step("Looking for what can be known")
+            found = run(
+                experiment,
+                known=factors,
+                time_limit=time_limit,
+                starts=starts,
+                segments=segments,
+                block_triangular=block_triangular,
+                seed=seed,
+                progress=lambda best: step(best.in_words(experiment.excitation.criterion)),
+            )
+        if out is not None:
+            save_excitation(found, out, force=force)
+        data = excitation_data(found, out)
+    if json_output:
+        typer.echo(json.dumps(data, indent=2, allow_nan=False))
+    else:
+        from dynid.terminal import show_excitation
+
+        show_excitation(data, source, out)
+
+
+@app.command()
 def convert(
     robot: RobotArgument,
     output: Annotated[Path, typer.Argument(metavar="URDF", help="The URDF file to write.")],
@@ -216,6 +295,94 @@ def init(
 
 
 @app.command()
+def simulate(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="ROBOT", help="A robot, as for inspect, or an experiment (.toml), whose [simulation] says the rest."
+        ),
+    ],
+    trajectory: Annotated[
+        Path | None,
+        typer.Option(help="What to follow: a table with the columns t, q_JOINT and perhaps v_JOINT, a_JOINT."),
+    ] = None,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", help="The log to write: .csv, .parquet or .npz; an experiment and the truth go beside it."
+        ),
+    ] = Path("simulated.csv"),
+    terms: Annotated[
+        list[str],
+        typer.Option(help="What joints add, as for inspect; what the robot's file gives values for, if left out."),
+    ] = [],  # noqa: B006
+    parameter: Annotated[
+        list[str], typer.Option("--set", help="True parameters that differ from the file's: fs1=3,fv*=0.5,m6=1.2.")
+    ] = [],  # noqa: B006
+    payload: Annotated[
+        str, typer.Option(help="Mass [kg] on the last link, and its centre [m]: 2.5 or 2.5,0,0,0.1.")
+    ] = "",
+    smoothing: Annotated[
+        float | None, typer.Option(help="Coulomb friction as tanh(v / SMOOTHING) [rad/s]; 0, as sign(v).")
+    ] = None,
+    controller: Annotated[str, typer.Option(help="pd, pd_gravity or computed_torque.")] = "",
+    bandwidth: Annotated[float | None, typer.Option(help="Of the controller [Hz].")] = None,
+    rate: Annotated[float | None, typer.Option(help="Of the controller [Hz]; 1000 if left out.")] = None,
+    log_rate: Annotated[float | None, typer.Option(help="Of the log [Hz]; the controller's if left out.")] = None,
+    periods: Annotated[int | None, typer.Option(min=1, help="How many times to follow the trajectory.")] = None,
+    lead_in: Annotated[
+        float | None, typer.Option(help="Seconds to come from rest to the trajectory's beginning; not logged.")
+    ] = None,
+    noise: Annotated[
+        float | None, typer.Option(help="Standard deviation of white noise on torques [N m, or A].")
+    ] = None,
+    encoder: Annotated[float | None, typer.Option(help="Step of the encoders [rad or m].")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Let a simulated robot follow a trajectory under a controller, and log it as a real one would be."""
+    with _errors(), _steps() as step:
+        step("Loading")
+        from dynid.simulated_experiment import (
+            check_outputs,
+            experiment_of,
+            save_simulation,
+            simulate_experiment,
+            simulation_data,
+        )
+
+        numbers = _numbers("--payload", payload)
+        if len(numbers) not in (0, 1, 4):
+            raise InvalidRequestError(f"--payload takes MASS or MASS,X,Y,Z, not {len(numbers)} numbers")
+        settings = {
+            "trajectory": None if trajectory is None else str(trajectory),
+            "parameters": _values("--set", *parameter),
+            "payload": {"mass": numbers[0], "com": tuple(numbers[1:]) or (0.0, 0.0, 0.0)} if numbers else None,
+            "smoothing": smoothing,
+            "controller": controller or None,
+            "bandwidth": bandwidth,
+            "rate": rate,
+            "log_rate": log_rate,
+            "periods": periods,
+            "lead_in": lead_in,
+            "seed": seed,
+            "sensors": {"noise": noise, "encoder": encoder},
+        }
+        experiment = experiment_of(source, _words(*terms), settings)
+        check_outputs(out, overwrite=force)
+        found = simulate_experiment(experiment, step)
+        save_simulation(found, out, overwrite=force)
+        data = simulation_data(found, out)
+    if json_output:
+        typer.echo(json.dumps(data, indent=2, allow_nan=False))
+    else:
+        from dynid.terminal import show_simulation
+
+        show_simulation(data)
+
+
+@app.command()
 def identify(
     experiment: Annotated[Path, typer.Argument(metavar="EXPERIMENT", help="The experiment file (.toml).")],
     out: Annotated[Path | None, typer.Option("--out", help="Folder to save the result as.")] = None,
@@ -258,6 +425,13 @@ def validate(
             metavar="LOG...", help="Experiment files, which stand for their logs, or logs like the result's."
         ),
     ],
+    simulated: Annotated[
+        bool,
+        typer.Option(
+            "--simulate",
+            help="Also simulate the result in closed loop, as [simulation] of the experiments says: compare positions.",
+        ),
+    ] = False,
     json_output: JsonOption = False,
 ) -> None:
     """Predict torques that were not used, and compare."""
@@ -269,6 +443,11 @@ def validate(
             loaded = load_result(result)
             step("Predicting")
             data = validate_result(loaded, logs)
+            if simulated:
+                step("Simulating")
+                from dynid.simulated_validation import simulate_result
+
+                data["simulation"] = simulate_result(loaded, logs)
     if json_output:
         typer.echo(json.dumps(data, indent=2, allow_nan=False))
     else:
@@ -296,23 +475,94 @@ def export(
     with _errors(), _steps() as step:
         step("Writing the identified robot")
         from dynid.result import load_result
-        from dynid.result_export import default_path, export_result
+        from dynid.result_export import Format, default_path, export_result
 
         loaded = load_result(result)
-        exported = export_result(loaded, to.value, out or default_path(loaded, result, to.value), overwrite=force)
+        form = Format(to.value)
+        exported = export_result(loaded, form, out or default_path(loaded, result, form), overwrite=force)
     if json_output:
-        beside = None if exported.beside is None else str(exported.beside)
-        paths = {
-            "path": str(exported.path),
-            "beside": beside,
-            "left_out": exported.left_out,
-            "impossible": exported.impossible,
-        }
-        typer.echo(json.dumps(paths, indent=2))
+        typer.echo(json.dumps(exported.to_dict(), indent=2))
     else:
         from dynid.terminal import show_export
 
         show_export(exported)
+
+
+@app.command()
+def report(
+    results: Annotated[
+        list[Path],
+        typer.Argument(metavar="RESULT [RESULT2]", help="A folder that dynid identify saved, or two to compare."),
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The HTML file to write; report.html in the result when left out.")
+    ] = None,
+    validate_on: Annotated[
+        list[Path], typer.Option("--validate", help="A log that was not used, or an experiment file; may be repeated.")
+    ] = [],  # noqa: B006
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Write a report that opens in any browser: can the model be trusted, for what, what to improve; or compare two."""
+    with _errors(), _steps() as step:
+        step("Loading")
+        from dynid.report import write_report
+
+        if len(results) > 2:
+            raise InvalidRequestError(f"a report is on one result, or compares two, not {len(results)}")
+        name = "report.html" if len(results) == 1 else "comparison.html"
+        path = results[0] / name if out is None else out
+        done = write_report(results, path, validate=validate_on, overwrite=force, progress=step)
+    if json_output:
+        typer.echo(json.dumps(done.to_dict(), indent=2, allow_nan=False))
+    else:
+        from dynid.terminal import show_report
+
+        show_report(done)
+
+
+@app.command()
+def view(
+    motion: Annotated[
+        Path, typer.Argument(metavar="TRAJECTORY", help="A trajectory or a log with columns t, q_*, v_*, a_*, tau_*.")
+    ],
+    robot: Annotated[str, typer.Option("--robot", help="The robot: a file, or builtin:NAME.")],
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the page on this machine.")] = 8080,
+) -> None:
+    """Show the robot moving along a trajectory or a log, in the browser (pip install 'dynid[view]')."""
+    with _errors():
+        from dynid.robot.loading import load_robot
+        from dynid.view.motion import read_motion
+        from dynid.view.server import serve
+
+        loaded = load_robot(robot)
+        moves = read_motion(motion, loaded)
+        try:
+            serve(loaded, moves, port, lambda address: typer.echo(f"Open {address} in a browser; Ctrl-C ends."))
+        except KeyboardInterrupt:
+            typer.echo("Ended.")
+
+
+@app.command()
+def demo(
+    robot: Annotated[str, typer.Option("--robot", help="The robot, as for inspect.")] = "builtin:ur5",
+    out: Annotated[Path, typer.Option("--out", help="Folder for everything that is written.")] = Path("dynid_demo"),
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier demo.")] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Do the whole day on a simulated robot: inspect, excite, measure, identify, prove, write files and a report."""
+    with _errors():
+        from dynid.demo import run_demo
+        from dynid.terminal import show_demo, show_step
+
+        with _steps() as step:
+            data = run_demo(
+                robot, out, overwrite=force, begin=step, done=(lambda _: None) if json_output else show_step
+            )
+    if json_output:
+        typer.echo(json.dumps(data, indent=2, allow_nan=False))
+    else:
+        show_demo(data)
 
 
 def _observed(gravity_only: bool, wrench: bool, moving: bool) -> Any:
@@ -343,6 +593,15 @@ def _assignments(option: str, *texts: str) -> dict[str, float | None]:
             raise InvalidRequestError(f"{option}: '{name.strip()}' has two values; give one")
         values[name.strip()] = value
     return values
+
+
+def _values(option: str, *texts: str) -> dict[str, float]:
+    """NAME=VALUE, separated by commas."""
+    found = _assignments(option, *texts)
+    bare = next((name for name, value in found.items() if value is None), None)
+    if bare is not None:
+        raise InvalidRequestError(f"{option}: '{bare}' has no value; write {bare}=VALUE")
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _numbers(option: str, text: str) -> list[float]:

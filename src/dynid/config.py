@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints, ValidationError, model_validator
 
 from dynid.data.automatic import KEYS
 from dynid.data.readers.bags import is_bag
-from dynid.errors import FileProblemError, UnknownNameError
+from dynid.errors import FileProblemError, InvalidRequestError, UnknownNameError
+from dynid.files import is_file
 from dynid.toml_files import line_of, parse_toml, read_toml_text
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e30, le=1e30)]
@@ -114,6 +116,7 @@ class ProcessingTable(_Table):
     window: Count = 11
     degree: Count = 3
     trim: Annotated[int, Field(strict=True, ge=0)] = 0
+    period: Positive | None = None
     decimate: tuple[Count, ...] = ()
     rate: Positive | None = None
     velocity_threshold: tuple[NotNegative, ...] | NotNegative | None = None
@@ -124,6 +127,12 @@ class ProcessingTable(_Table):
             raise ValueError("samples are thinned out by 'decimate' or by 'rate', not by both")
         return self
 
+    @model_validator(mode="after")
+    def _averages_as_stated(self) -> ProcessingTable:
+        if self.period is not None and (self.outliers == "repair" or self.idle == "cut"):
+            raise ValueError("where periods are averaged, 'outliers' are not repaired and rest is not cut ('idle')")
+        return self
+
     def free(self) -> frozenset[str]:
         """Keys that are chosen by what the log shows."""
         stated = {key for key in self.model_fields_set if getattr(self, key) is not None}
@@ -132,6 +141,66 @@ class ProcessingTable(_Table):
             return frozenset(wished)
         thinned = {"decimate"} if "rate" in stated else set()
         return frozenset(KEYS - stated - thinned | wished)
+
+
+PerJoint = tuple[Positive, ...] | Positive
+
+
+class SpeedTable(_Table):
+    """`[[excitation.speed]]`: how fast a body's origin may move [m/s]."""
+
+    frame: Name
+    limit: Positive
+
+
+class BoxTable(_Table):
+    """`[[excitation.box]]`: the box [m], along the axes of the base, that a body's origin may not leave."""
+
+    frame: Name
+    lower: tuple[float, float, float]
+    upper: tuple[float, float, float]
+
+    @model_validator(mode="after")
+    def _has_room(self) -> BoxTable:
+        if not all(low < high for low, high in zip(self.lower, self.upper, strict=True)):
+            raise ValueError(f"the box from {list(self.lower)} to {list(self.upper)} has no room; widen it")
+        return self
+
+
+class ExcitationTable(_Table):
+    """`[excitation]`: how to move, within which limits; limits that are not stated are the robot file's."""
+
+    harmonics: Count = 5
+    period: Positive | None = None
+    frequency: Positive | None = None
+    periods: Count = 1
+    samples: Annotated[int, Field(strict=True, ge=10)] | None = None
+    rate: Positive = 125.0
+    criterion: Name = "condition"
+    scale: Literal["none", "magnitudes"] = "none"
+    deviations: dict[str, Positive] = {}
+    noise: PerJoint = 1.0
+    start: tuple[Number, ...] | dict[str, Number] = {}
+    home: tuple[Number, ...] | None = None
+    moving: tuple[Name, ...] | None = None
+    bound: Literal["samples", "amplitudes"] = "samples"
+    position: tuple[tuple[Number, Number], ...] | tuple[Number, Number] | None = None
+    velocity: PerJoint | None = None
+    acceleration: PerJoint | None = None
+    jerk: PerJoint | None = None
+    effort: PerJoint | None = None
+    rms_effort: PerJoint | None = None
+    margin: Annotated[float, Field(strict=True, ge=0.0, lt=1.0)] = 0.0
+    speed: tuple[SpeedTable, ...] = ()
+    box: tuple[BoxTable, ...] = ()
+
+    @model_validator(mode="after")
+    def _says_things_once(self) -> ExcitationTable:
+        if self.period is not None and self.frequency is not None:
+            raise ValueError("the motion repeats after 'period' (s) or with 'frequency' (rad/s); state one")
+        if self.deviations and self.scale != "none":
+            raise ValueError("columns are scaled by 'scale' or by 'deviations', not by both")
+        return self
 
 
 class EstimationTable(_Table):
@@ -160,14 +229,14 @@ MassRange = NotNegative | tuple[NotNegative, NotNegative]
 class PhysicalTable(_Table):
     """`[physical]`: links that can exist; masses [kg], centres of mass [m] in joint frames."""
 
-    fit: bool = True
+    fit: StrictBool = True
     prior: Literal["logdet", "euclidean", "none"] = "logdet"
     weight: Annotated[float, Field(strict=True, ge=0.01, le=1e6)] | Literal["cross-validation"] = 1.0
     reference: Name | None = None
     total_mass: MassRange | None = None
     masses: dict[str, MassRange] = {}
     centres_of_mass: dict[str, tuple[Vector, Vector]] = {}
-    in_geometry: bool | tuple[Name, ...] = False
+    in_geometry: StrictBool | tuple[Name, ...] = False
 
     @model_validator(mode="after")
     def _weighs_something(self) -> PhysicalTable:
@@ -178,6 +247,50 @@ class PhysicalTable(_Table):
         return self
 
 
+class PayloadTable(_Table):
+    """`[simulation.payload]`: a body welded to the link that a joint moves, in the frame of that joint."""
+
+    mass: Positive
+    com: tuple[Number, Number, Number] = (0.0, 0.0, 0.0)
+    inertia: tuple[Number, Number, Number, Number, Number, Number] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    joint: Name | None = None
+
+
+class SensorTable(_Table):
+    """`[simulation.sensors]`: how a simulated run is measured."""
+
+    encoder: NotNegative = 0.0
+    noise: tuple[NotNegative, ...] | NotNegative = 0.0
+    signal_to_noise: Number | None = None
+    torque_constant_error: NotNegative = 0.0
+    delay: NotNegative = 0.0
+    jitter: NotNegative = 0.0
+    dropped: NotNegative = 0.0
+    saturation: Positive | None = None
+
+
+class SimulationTable(_Table):
+    """`[simulation]`: the simulated robot, what it follows, its controller and its sensors."""
+
+    trajectory: Name | None = None
+    periods: Count = 1
+    controller: Literal["pd", "pd_gravity", "computed_torque"] = "computed_torque"
+    bandwidth: tuple[Positive, ...] | Positive = 10.0
+    damping: Positive = 1.0
+    rate: Positive = 1000.0
+    log_rate: Positive | None = None
+    saturates: bool = True
+    start: tuple[Number, ...] | None = None
+    lead_in: NotNegative = 0.0
+    parameters: dict[str, Number] = {}
+    smoothing: NotNegative = 0.0
+    stribeck: tuple[Number, Positive] | None = None
+    payload: PayloadTable | None = None
+    sensors: SensorTable = SensorTable()
+    seed: Annotated[int, Field(strict=True, ge=0)] = 0
+    specimen: Annotated[int, Field(strict=True, ge=0)] = 0
+
+
 class Experiment(_Table):
     """An experiment: the robot, what its joints add, its drives, logs, processing and estimation."""
 
@@ -186,16 +299,26 @@ class Experiment(_Table):
     lock: dict[str, Number] = {}
     terms: tuple[Name, ...] = ()
     known: dict[str, Number] = {}
+    excitation: ExcitationTable = ExcitationTable()
+    torque: Literal["signed", "magnitude"] = "signed"
+    discard_sign: bool = False
     drive: DriveTable = DriveTable()
-    log: tuple[LogTable, ...] = Field(min_length=1)
+    log: tuple[LogTable, ...] = ()
     processing: ProcessingTable = ProcessingTable()
     estimation: EstimationTable = EstimationTable()
     physical: PhysicalTable = PhysicalTable()
+    simulation: SimulationTable = SimulationTable()
 
     @model_validator(mode="after")
     def _counts_logs_once(self) -> Experiment:
         if any(log in self.log[:k] for k, log in enumerate(self.log)):
             raise ValueError("two logs are the same, and would count twice; leave one out")
+        return self
+
+    @model_validator(mode="after")
+    def _discards_for_a_reason(self) -> Experiment:
+        if self.discard_sign and self.torque == "signed":
+            raise ValueError("discard_sign = true is for practice with torque = 'magnitude'; set that, too")
         return self
 
     def difference(self, other: Experiment) -> str:
@@ -212,7 +335,7 @@ def read_experiment(path: Path, relative_to: Path | None = None, *, needs_logs: 
     Args:
         path: The file.
         relative_to: Folder that paths in it are relative to; its own when None.
-        needs_logs: Whether environment variables in the paths of logs must be set.
+        needs_logs: Whether there must be logs, and environment variables in their paths must be set.
 
     Raises:
         ExperimentError: If the file cannot be read, or a key is unknown, missing or wrong; names the line.
@@ -223,11 +346,34 @@ def read_experiment(path: Path, relative_to: Path | None = None, *, needs_logs: 
 def parse_experiment(text: str, path: Path, relative_to: Path | None = None, *, needs_logs: bool = True) -> Experiment:
     """The experiment of a text that is, or will be, in a file; arguments and errors are those of `read_experiment`."""
     values = parse_toml(text, path, ExperimentError)
+    if needs_logs and not values.get("log", True):
+        raise ExperimentError(path, "the key 'log' holds no log")
+    if needs_logs and "log" not in values:
+        raise ExperimentError(path, "the key 'log' is missing")
     try:
         return Experiment.model_validate(_with_paths(values, path, text, relative_to or path.parent, needs_logs))
     except ValidationError as error:
         problem = error.errors()[0]
-        raise ExperimentError(path, _in_words(problem), line_of(text, problem["loc"])) from error
+        raise ExperimentError(path, _in_words(error.errors()), line_of(text, _key(problem))) from error
+
+
+def checked_simulation(values: Mapping[str, Any]) -> SimulationTable:
+    """A `[simulation]` table of values that do not come from a file.
+
+    Raises:
+        InvalidRequestError: If one is none that its key can have.
+    """
+    try:
+        return SimulationTable.model_validate(values)
+    except ValidationError as error:
+        raise InvalidRequestError(f"simulation: {_in_words(error.errors())}") from error
+
+
+def is_experiment(path: Path) -> bool:
+    """Whether a file is an experiment; tables of robots are TOML files, too, but have no key 'robot'."""
+    if path.suffix.lower() != ".toml" or not is_file(path):
+        return False
+    return "robot" in parse_toml(read_toml_text(path, ExperimentError), path, ExperimentError)
 
 
 def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path, needs_logs: bool) -> dict[str, Any]:
@@ -249,6 +395,10 @@ def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path, nee
     if isinstance(physical, dict) and "reference" in physical:
         where = ("physical", "reference")
         values["physical"] = {**physical, "reference": whole(physical["reference"], where, keep="builtin:")}
+    simulation = values.get("simulation")
+    if isinstance(simulation, dict) and "trajectory" in simulation:
+        trajectory = whole(simulation["trajectory"], ("simulation", "trajectory"))
+        values["simulation"] = {**simulation, "trajectory": trajectory}
     logs = values.get("log")
     if isinstance(logs, list):
         values["log"] = [
@@ -265,8 +415,23 @@ def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path, nee
     return values
 
 
+def checked_excitation(values: Mapping[str, Any]) -> ExcitationTable:
+    """An `[excitation]` table of values that do not come from a file.
+
+    Raises:
+        InvalidRequestError: If one is none that its key can have.
+    """
+    try:
+        return ExcitationTable.model_validate(values)
+    except ValidationError as error:
+        raise InvalidRequestError(f"excitation: {_in_words(error.errors())}") from error
+
+
 _TABLES: dict[str, type[_Table]] = {
     "drive": DriveTable,
+    "excitation": ExcitationTable,
+    "speed": SpeedTable,
+    "box": BoxTable,
     "couplings": Coupling,
     "log": LogTable,
     "position": QuantityTable,
@@ -277,14 +442,26 @@ _TABLES: dict[str, type[_Table]] = {
     "processing": ProcessingTable,
     "estimation": EstimationTable,
     "physical": PhysicalTable,
+    "simulation": SimulationTable,
+    "sensors": SensorTable,
+    "payload": PayloadTable,
 }
 
 
-def _in_words(problem: Any) -> str:
-    """A problem that validation found, in one sentence that names the key and the nearest valid one."""
-    path = list(problem["loc"])
-    tags = ("str", "int", "float", "tuple", "constrained-", "literal[")  # of alternatives, not of the file
-    names = [part for part in path if isinstance(part, str) and not part.startswith((*tags, "function-"))]
+_ALTERNATIVES = ("str", "int", "float", "bool", "tuple", "literal[", "constrained-", "function-")
+"""How pydantic names alternatives of a type; they are no keys of the file."""
+
+
+def _key(problem: Any) -> tuple[str | int, ...]:
+    """Where in the file a problem is, from the outermost table to the key or element."""
+    return tuple(part for part in problem["loc"] if not (isinstance(part, str) and part.startswith(_ALTERNATIVES)))
+
+
+def _in_words(problems: Sequence[Any]) -> str:
+    """The first problem that validation found, in one sentence that names the key and the nearest valid one."""
+    problem = problems[0]
+    path = _key(problem)
+    names = [part for part in path if isinstance(part, str)]
     key = ".".join(names)
     if problem["type"] == "extra_forbidden":
         table = next((_TABLES[name] for name in reversed(names[:-1]) if name in _TABLES), Experiment)
@@ -293,8 +470,12 @@ def _in_words(problem: Any) -> str:
     if problem["type"] == "missing":
         needed = f"'{key}' needs {path[-1] + 1} numbers or more" if isinstance(path[-1], int) else ""
         return needed or f"the key '{key}' is missing"
-    message = problem["msg"].removeprefix("Value error, ").replace("valid tuple", "list")
     if problem["type"] == "value_error":
+        message = problem["msg"].removeprefix("Value error, ")
         return f"[{key}]: {message}" if key else message
     found = repr(problem["input"])
+    # A key of several types has a message for each.
+    messages = dict.fromkeys(other["msg"] for other in problems if _key(other)[: len(path)] == path)
+    message = ", or ".join(messages).replace("valid tuple", "list").replace("Input should", "it should", 1)
+    message = message.replace("Input should be", "be")
     return f"the key '{key}' is {found if len(found) <= 60 else found[:57] + '...'}: {message}"

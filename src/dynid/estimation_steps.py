@@ -82,6 +82,8 @@ def diagnosed(
     experiment: Experiment, ready: Sequence[Prepared], base: BaseParameters, estimate: Estimate
 ) -> tuple[JointDiagnostics, ...]:
     """What the residuals of the longest log are like."""
+    if not ready:
+        return ()
     log, longest = max(zip(experiment.log, ready, strict=True), key=lambda pair: sum(map(len, pair[1].segments)))
     temperature = None
     if log.temperature is not None:

@@ -48,7 +48,7 @@ def _counted(segment: Chunk, ready: Prepared, base: BaseParameters) -> Chunk:
     return replace(segment, keep=keep if segment.keep is None else keep & segment.keep)
 
 
-def with_signs(experiment: Experiment, signs: tuple[int, ...]) -> Experiment:
+def with_drive_signs(experiment: Experiment, signs: tuple[int, ...]) -> Experiment:
     """The same experiment, with signs of drives that were found."""
     return experiment.model_copy(update={"drive": experiment.drive.model_copy(update={"signs": signs})})
 

@@ -8,13 +8,11 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.data.chunks import Chunk
-from dynid.estimation import Estimate, PhysicalEstimate
+from dynid.estimation import Estimate
 from dynid.estimation.bootstrap import Bootstrap
 from dynid.estimation.robust import RobustFit
 from dynid.findings import Finding, Severity
-from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
-from dynid.model.sampling import random_states
 from dynid.robot.robot import Joint, Robot
 
 FEWEST_ROWS = 10
@@ -31,12 +29,6 @@ POOR_FIT = 0.3
 
 DIFFERS = 1.5
 """Ratio of bootstrap deviations to those of white errors from which both are shown."""
-
-COSTLY = 1.05
-"""Error of physical links, in parts of the unconstrained one's, above which model and data do not go together."""
-
-POSTURES = 200
-"""Random postures in which mass matrices are looked at."""
 
 CONDITION = 1e4
 """Condition number above which some combinations are hardly excited."""
@@ -137,50 +129,6 @@ def findings_on_robust(fit: RobustFit) -> tuple[Finding, ...]:
     listed = ", ".join(f"'{joint}' {share:.1%}" for joint, share in fit.light.items())
     text = f"rows that count less than half because of their errors: {listed}"
     return (Finding(Severity.NOTE, "estimation.robust", text),)
-
-
-def findings_on_physical(physical: PhysicalEstimate, estimate: Estimate) -> tuple[Finding, ...]:
-    """Findings on physical links: what they cost, and whether the unconstrained estimate could do without them."""
-    found: list[Finding] = []
-    ratio = physical.relative_error / estimate.relative_error if estimate.relative_error else 1.0
-    if ratio > COSTLY:
-        before = {joint: fit.rmse for joint, fit in estimate.joints.items() if fit.rmse > 0.0}
-        rise = {joint: fit.rmse / before[joint] for joint, fit in physical.joints.items() if joint in before}
-        worst = sorted(rise, key=lambda joint: -rise[joint])[:3]
-        listed = ", ".join(f"'{joint}' ({rise[joint] - 1:+.0%})" for joint in worst)
-        text = (
-            f"no possible links predict the torques as well as the base parameters do: their error is {ratio - 1:.0%} "
-            f"larger, most on {listed}; look for missing terms, wrong gear ratios, signs or kinematics, or a prior of "
-            "too much weight"
-        )
-        found.append(Finding(Severity.WARNING, "physical links", text))
-    share = definite_share(physical.base, physical.base.to_standard(estimate.values))
-    if share < 1.0:
-        text = (
-            f"their mass matrix is positive definite in only {share:.0%} of {POSTURES} random postures: simulate and "
-            "control with the physical links instead"
-        )
-        found.append(Finding(Severity.NOTE, "base parameters", text))
-    return tuple(found)
-
-
-def definite_share(
-    base: BaseParameters, parameters: Array, postures: int = POSTURES, rng: np.random.Generator | None = None
-) -> float:
-    """Share of random postures in which a model's mass matrix is positive definite.
-
-    Args:
-        base: The base parameters, with their model.
-        parameters: Standard parameters, shape (parameters,).
-        postures: How many.
-        rng: The random generator; a fixed one when None.
-    """
-    q, _, _ = random_states(base.model, postures, rng or np.random.default_rng(0))
-    definite = 0
-    for first in range(0, postures, POSTURES):
-        M = base.model.mass_matrices(q[first : first + POSTURES], parameters)
-        definite += int(np.sum(np.linalg.eigvalsh(0.5 * (M + M.swapaxes(1, 2)))[:, 0] > 0.0))
-    return definite / postures
 
 
 def _weakest(estimate: Estimate) -> str:

@@ -9,9 +9,8 @@ from dynid.errors import InvalidRequestError
 from dynid.estimation import Physics
 from dynid.feasibility import constraints
 from dynid.feasibility.constraints import Constraint, Range
-from dynid.feasibility.references import Origin, references, require_same_links
-from dynid.feasibility.semidefinite import LinkPrior, PriorKind
-from dynid.findings import Finding, Severity
+from dynid.feasibility.problem import LinkPrior, PriorKind
+from dynid.feasibility.references import references, require_same_links
 from dynid.model.dynamic_model import DynamicModel
 from dynid.robot.loading import load_robot
 
@@ -28,9 +27,10 @@ def physics_of(experiment: Experiment, model: DynamicModel) -> Physics:
     if table.reference is not None:
         expected = load_robot(table.reference, lock=experiment.lock)
         require_same_links(model, expected)
+    stated = [constraints.find_link(model.robot, link) for link, masses in table.masses.items() if _as_range(masses)[1]]
     weight = 1.0 if isinstance(table.weight, str) else table.weight
     return Physics(
-        references=references(expected),
+        references=references(expected, heavy=stated),
         prior=LinkPrior(PriorKind(table.prior), weight),
         constraints=tuple(_stated(table, model)),
     )
@@ -65,30 +65,3 @@ def _with_shapes(table: PhysicalTable, model: DynamicModel) -> tuple[str, ...]:
             "physical.centres_of_mass instead"
         )
     return tuple(shaped)
-
-
-def findings_on_references(physics: Physics, model: DynamicModel) -> tuple[Finding, ...]:
-    """What users should know of the bodies that links are compared with."""
-    words = {
-        Origin.MENDED: (
-            Severity.WARNING,
-            "impossible in the robot's file; the prior is the nearest possible body (see dynid repair)",
-        ),
-        Origin.MASSLESS: (
-            Severity.NOTE,
-            "without inertia in the robot's file, while others have it: taken as massless in the physical links; give "
-            "them an inertia to have theirs estimated",
-        ),
-        Origin.PLAIN: (
-            Severity.NOTE,
-            "the robot's file says nothing of their inertia: what the data do not tell comes from plain rods along the "
-            "links; state masses in [physical] or inertias in the file to do better",
-        ),
-    }
-    found = []
-    for origin, (severity, text) in words.items():
-        links = [model.robot.links[r.link].name for r in physics.references if r.origin is origin]
-        if links:
-            shown = ", ".join(f"'{name}'" for name in links[:6]) + (", ..." if len(links) > 6 else "")
-            found.append(Finding(severity, f"links {shown}", text))
-    return tuple(found)

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.data.automatic import Prepared
+from dynid.data.decimation import kept_around
 from dynid.data.residuals import residuals
 from dynid.data.signals import decimated
 from dynid.estimation.bootstrap import autocorrelation, correlation_samples
@@ -102,12 +104,13 @@ def diagnose(
         temperature: Stamps [s] and temperatures, where they were logged.
     """
     parts = list(_thinned(model, log, parameters))
-    left, v, q, time = (np.concatenate([part[k] for part in parts]) for k in range(4))
+    left, v, q, time = (np.concatenate([part[0][k] for part in parts]) for k in range(4))
+    counts = np.concatenate([keep for _, keep in parts])
     thresholds = log.processing.velocity_threshold or (0.0,) * v.shape[1]
     period = float(np.median(np.diff(time))) if len(time) > 1 else 0.0
     found = []
     for row, joint in enumerate(model.row_names):
-        fast = np.abs(v[:, row]) >= thresholds[row]
+        fast = counts[:, row] & (np.abs(v[:, row]) >= thresholds[row])
         e = left[fast, row]
         if joint in log.processing.unmeasured or len(e) < 10 * BINS or not np.any(e):
             continue
@@ -125,8 +128,10 @@ def diagnose(
     return tuple(found)
 
 
-def _thinned(model: DynamicModel, log: Prepared, parameters: Array) -> Iterator[tuple[Array, Array, Array, Array]]:
-    """Residuals, velocities, positions and times of each segment, decimated as rows are."""
+def _thinned(
+    model: DynamicModel, log: Prepared, parameters: Array
+) -> Iterator[tuple[tuple[Array, Array, Array, Array], NDArray[np.bool_]]]:
+    """Residuals, velocities, positions and times of each segment, decimated as rows are; and which rows count."""
     factors = log.processing.decimate
     step = int(np.prod(factors or (1,)))
     of_joints = [joint.q.start for joint in model.robot.independent_joints]
@@ -136,7 +141,9 @@ def _thinned(model: DynamicModel, log: Prepared, parameters: Array) -> Iterator[
         v = chunk.v[:, model.rows]
         if factors:
             left, v = decimated(left, factors), decimated(v, factors)
-        yield left, v, chunk.q[::step][: len(left), of_joints], time[::step][: len(left)]
+        count = len(left)
+        keep = np.ones(left.shape, dtype=bool) if chunk.keep is None else kept_around(chunk.keep, step)[:count]
+        yield (left, v, chunk.q[::step][:count, of_joints], time[::step][:count]), keep
 
 
 def _following(what: str, x: Array, errors: Array, lasting: float) -> Following:

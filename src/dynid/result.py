@@ -20,12 +20,14 @@ from dynid.data.processing import Processing
 from dynid.errors import FileProblemError
 from dynid.files import OutputError
 from dynid.findings import Finding
-from dynid.found_signs import with_signs
+from dynid.found_signs import with_drive_signs
 from dynid.identification_findings import findings_on_samples
+from dynid.log_preparation import prepared_log
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
-from dynid.pipeline import Identification, model_of, prepared_log
-from dynid.result_data import SCHEMA, identification_data
-from dynid.validation import validate
+from dynid.pipeline import Identification, model_of
+from dynid.result_data import SCHEMA, identification_data, kinematics
+from dynid.unsigned import SignedLogs
+from dynid.validation import Validation, validate
 
 
 class ResultError(FileProblemError):
@@ -91,6 +93,8 @@ def save_result(
         (made / "result.json").write_text(text + "\n", encoding="utf-8")
         (made / "experiment.toml").write_bytes(experiment.read_bytes())
         (made / "origin.json").write_text(json.dumps({"experiment": str(experiment.resolve())}), encoding="utf-8")
+        if found.signs is not None:
+            np.savez_compressed(made / "signs.npz", **_curves(found.signs))
         for k, factors in enumerate(found.logs):
             factors.save(made / f"log_{k + 1}.factors")
         if folder.exists():
@@ -100,6 +104,15 @@ def save_result(
         raise OutputError(folder, error) from error
     finally:
         shutil.rmtree(made, ignore_errors=True)
+
+
+def _curves(signs: SignedLogs) -> dict[str, Any]:
+    """Arrays for pictures of signs: `time_K magnitude_K torque_K predicted_K log_K` of pieces K = 1, 2, ..."""
+    arrays: dict[str, Any] = {}
+    for k, curves in enumerate(signs.recovered.curves, start=1):
+        arrays |= {f"time_{k}": curves.time, f"magnitude_{k}": curves.magnitudes, f"torque_{k}": curves.torques}
+        arrays |= {f"predicted_{k}": curves.predicted, f"log_{k}": np.array(curves.log + 1)}
+    return arrays
 
 
 def check_free(folder: Path, *, overwrite: bool) -> None:
@@ -126,6 +139,7 @@ def load_result(folder: Path) -> Result:
         data = json.loads((folder / "result.json").read_text(encoding="utf-8"))
         origin = Path(json.loads((folder / "origin.json").read_text(encoding="utf-8"))["experiment"])
         schema, count = data["schema"], int(data["logs"])
+        stood = data["kinematics"]
         values = {parameter["name"]: float(parameter["value"]) for parameter in data["parameters"]}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ResultError(folder, "holds no result; name a folder that dynid identify wrote") from error
@@ -135,10 +149,26 @@ def load_result(folder: Path) -> Result:
     base = find_base_parameters(model_of(experiment), known=experiment.known)
     if set(values) != set(base.names) or not all(map(math.isfinite, values.values())):
         raise ResultError(folder, "its parameters are not those of its experiment; identify again")
+    if not _same_kinematics(stood, kinematics(base.model.robot)):
+        raise ResultError(
+            folder, f"the joints of '{experiment.robot}' stand or point elsewhere now than when it was identified"
+        )
     logs = tuple(Factors.load(folder / f"log_{k + 1}.factors") for k in range(count))
     result = Result(experiment, data, logs, base)
     _check_links(folder, result)
     return result
+
+
+def _same_kinematics(before: Any, now: list[dict[str, Any]]) -> bool:
+    try:
+        return [joint["joint"] for joint in before] == [joint["joint"] for joint in now] and all(
+            then["parent"] == joint["parent"]
+            and np.allclose(then["placement"], joint["placement"], rtol=0.0, atol=1e-9)
+            and np.allclose(then["axis"], joint["axis"], rtol=0.0, atol=1e-9)
+            for then, joint in zip(before, now, strict=True)
+        )
+    except (KeyError, TypeError, ValueError):
+        return False
 
 
 def _check_links(folder: Path, result: Result) -> None:
@@ -193,29 +223,52 @@ def validate_result(result: Result, logs: Sequence[Path]) -> dict[str, Any]:
     findings: list[Finding] = []
     model = result.base.model
     for path in logs:
-        experiment = read_experiment(path) if path.suffix == ".toml" else _with_file(result.experiment, path)
+        experiment = experiment_at(result, path)
         require_same_model(result, experiment, path)
-        if experiment.drive.signs == "auto" and result.data.get("drive_signs"):
-            experiment = with_signs(experiment, tuple(result.data["drive_signs"]))
+        if experiment.torque == "magnitude" and not experiment.discard_sign:
+            raise ResultError(
+                path,
+                "has torques without signs, and predictions have signs; validate on a log that has them, too",
+            )
         for log in experiment.log:
-            ready, notes = prepared_log(experiment, log, model, like=_training(result, experiment))
+            ready, notes = prepared_log(experiment, log, model, like=training(result, experiment))
             logs_ready.append((ready.segments, ready.processing))
             findings += (*notes, *findings_on_samples(model, ready.segments))
     (segments, processing), *others = logs_ready or [((), Processing())]
     validation = validate(result.base, result.values, segments, processing, others)
     physical = result.physical_values
-    grouped = None if physical is None else _grouped(result.base, physical)
-    of_links = None if grouped is None else validate(result.base, grouped, segments, processing, others)
+    of_links_base = None if physical is None else grouped(result.base, physical)
+    of_links = None if of_links_base is None else validate(result.base, of_links_base, segments, processing, others)
     return {
         "relative_error": validation.relative_error,
         "physical_relative_error": None if of_links is None else of_links.relative_error,
+        "physical_joints": None if of_links is None else _rows(of_links),
         "samples": sum(len(segment) for of_log, _ in logs_ready for segment in of_log),
-        "joints": [{"name": joint, **vars(prediction)} for joint, prediction in validation.joints.items()],
+        "joints": _rows(validation),
         "findings": [finding.to_dict() for finding in findings],
     }
 
 
-def _training(result: Result, experiment: Experiment) -> Processing | None:
+def experiment_at(result: Result, path: Path) -> Experiment:
+    """The experiment of a file, or the result's with a log file in place of its own; with signs that the result found.
+
+    Args:
+        result: The result.
+        path: An experiment file, or a log that is laid out as the first one of the result's experiment.
+    """
+    return with_signs_of(
+        result, read_experiment(path) if path.suffix == ".toml" else with_file(result.experiment, path)
+    )
+
+
+def with_signs_of(result: Result, experiment: Experiment) -> Experiment:
+    """The experiment with the signs of drives that a result found, where it states none of its own."""
+    if experiment.drive.signs == "auto" and result.data.get("drive_signs"):
+        return with_drive_signs(experiment, tuple(result.data["drive_signs"]))
+    return experiment
+
+
+def training(result: Result, experiment: Experiment) -> Processing | None:
     """How the result's logs were filtered, where the same is asked for others: an error means little without it."""
     used = result.data.get("processing") or ()
     if not used or experiment.processing != result.experiment.processing:
@@ -224,13 +277,17 @@ def _training(result: Result, experiment: Experiment) -> Processing | None:
     return Processing(**{key: value for key, value in values.items() if key != "sampling_rate"})
 
 
-def _grouped(base: BaseParameters, values: Mapping[str, float]) -> dict[str, float]:
+def _rows(validation: Validation) -> list[dict[str, Any]]:
+    return [{"name": joint, **vars(prediction)} for joint, prediction in validation.joints.items()]
+
+
+def grouped(base: BaseParameters, values: Mapping[str, float]) -> dict[str, float]:
     """Base parameters by name of standard ones."""
     p = np.array([values[name] for name in base.model.names])
     return dict(zip(base.names, base.to_base(p).tolist(), strict=True))
 
 
-def _with_file(experiment: Experiment, path: Path) -> Experiment:
+def with_file(experiment: Experiment, path: Path) -> Experiment:
     """The experiment with its first log taken from another file."""
     log = experiment.log[0]
     own = ("position", "torque", "velocity", "time")

@@ -9,15 +9,15 @@ import numpy as np
 
 from dynid import __version__
 from dynid.estimation import Estimate, PhysicalEstimate
+from dynid.estimation.signs import LIKELY, SURE, Word
 from dynid.model.base_parameters import BaseParameters
 from dynid.pipeline import Identification
 from dynid.robot import inertia
+from dynid.robot.robot import Robot
+from dynid.unsigned import SignedLogs
 
 SCHEMA = "dynid-result-2"
 """What a result says of itself."""
-
-FROM_THE_PRIOR = "from the prior"
-"""What is said of a parameter that the data do not tell."""
 
 
 def identification_data(found: Identification, confidence: float = 0.95) -> dict[str, Any]:
@@ -26,6 +26,7 @@ def identification_data(found: Identification, confidence: float = 0.95) -> dict
         "schema": SCHEMA,
         "version": __version__,
         "robot": found.base.model.robot.name,
+        "kinematics": kinematics(found.base.model.robot),
         "parameters": _with_bootstrap(_parameters(found.base, found.estimate, confidence), found, confidence),
         "essential": _parameters(found.base, found.essential, confidence),
         "essential_relative_error": found.essential.relative_error,
@@ -34,6 +35,8 @@ def identification_data(found: Identification, confidence: float = 0.95) -> dict
         "relative_error": found.estimate.relative_error,
         "joints": [{"name": joint, **vars(fit)} for joint, fit in found.estimate.joints.items()],
         "physical": None if found.physical is None else _physical(found.physical),
+        "signs": [] if found.signs is None else _signs(found.signs, found.base),
+        "sign_recovery": None if found.signs is None else _sign_recovery(found.signs),
         "known": dict(found.base.known),
         "unidentifiable": list(found.base.no_effect),
         "logs": len(found.logs),
@@ -45,7 +48,7 @@ def identification_data(found: Identification, confidence: float = 0.95) -> dict
             "correlation_time": found.bootstrap.correlation_time,
         },
         "residuals": [one.to_dict() for one in found.diagnostics],
-        "drive_signs": None if found.signs is None else list(found.signs),
+        "drive_signs": None if found.drive_signs is None else list(found.drive_signs),
         "processing": [
             {**vars(processing), "sampling_rate": rate}
             for processing, rate in zip(found.processing, found.sampling, strict=True)
@@ -54,6 +57,19 @@ def identification_data(found: Identification, confidence: float = 0.95) -> dict
         "seconds": found.seconds,
         "findings": [finding.to_dict() for finding in found.findings],
     }
+
+
+def kinematics(robot: Robot) -> list[dict[str, Any]]:
+    """Where a robot's joints stand and point: what a result holds for."""
+    return [
+        {
+            "joint": joint.name,
+            "parent": joint.parent,
+            "placement": joint.placement.tolist(),
+            "axis": joint.axis.tolist(),
+        }
+        for joint in robot.joints
+    ]
 
 
 def _parameters(base: BaseParameters, estimate: Estimate, confidence: float) -> list[dict[str, Any]]:
@@ -96,15 +112,18 @@ def _physical(physical: PhysicalEstimate) -> dict[str, Any]:
             "name": parameter.name,
             "value": float(value),
             "std": _finite(float(deviation)),
-            "source": "data" if math.isfinite(deviation) else FROM_THE_PRIOR,
+            "data_value": _finite(float(data_value)),
+            "source": physical.source(parameter.name).value,
             "unit": parameter.unit,
             "owner": parameter.owner,
         }
-        for parameter, value, deviation in zip(model.parameters, physical.parameters, physical.deviations, strict=True)
+        for parameter, value, data_value, deviation in zip(
+            model.parameters, physical.parameters, physical.data_values, physical.deviations, strict=True
+        )
     ]
     links = []
     for k, reference in enumerate(physical.references):
-        mass, com, matrix = inertia.to_mass_com_inertia(physical.parameters[10 * k : 10 * k + 10])
+        mass, com, matrix = inertia.to_mass_com_inertia(physical.parameters[inertia.SIZE * k : inertia.SIZE * (k + 1)])
         links.append(
             {
                 "name": model.robot.links[reference.link].name,
@@ -112,8 +131,9 @@ def _physical(physical: PhysicalEstimate) -> dict[str, Any]:
                 "mass": mass,
                 "centre_of_mass": np.nan_to_num(com).tolist(),
                 "inertia": matrix.tolist(),
+                "principal_moments": np.linalg.eigvalsh(matrix).tolist(),
                 "reference": reference.origin.value,
-                "parameters": rows[10 * k : 10 * k + 10],
+                "parameters": rows[inertia.SIZE * k : inertia.SIZE * (k + 1)],
             }
         )
     return {
@@ -122,9 +142,39 @@ def _physical(physical: PhysicalEstimate) -> dict[str, Any]:
         "weight": physical.prior.weight,
         "total_mass": sum(link["mass"] for link in links),
         "links": links,
-        "terms": rows[10 * len(links) :],
+        "terms": rows[inertia.SIZE * len(links) :],
         "joints": [{"name": joint, **vars(fit)} for joint, fit in physical.joints.items()],
         "seconds": physical.seconds,
+    }
+
+
+def _signs(signs: SignedLogs, base: BaseParameters) -> list[dict[str, Any]]:
+    """The sign of every segment, of what was logged; times are those of the log [s]."""
+    return [
+        {
+            "log": segment.log + 1,
+            "joint": base.model.row_names[segment.channel],
+            "start": segment.start,
+            "stop": segment.stop,
+            "sign": segment.sign,
+            "margin": segment.margin,
+            "word": segment.word.value,
+            "agrees": agrees,
+        }
+        for segment, agrees in zip(signs.recovered.segments, signs.agrees, strict=True)
+    ]
+
+
+def _sign_recovery(signs: SignedLogs) -> dict[str, Any]:
+    """How surely signs were recovered: shares of words, and how clearly physics rejects the mirror."""
+    recovered = signs.recovered
+    return {
+        **{word.value: recovered.share(word) for word in Word},
+        "thresholds": {"sure": SURE, "likely": LIKELY},
+        "mirror_margin": _finite(recovered.mirror.margin),
+        "proven": recovered.proven,
+        "near_zero": recovered.thresholds.tolist(),
+        "seconds": recovered.seconds,
     }
 
 

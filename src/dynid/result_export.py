@@ -5,25 +5,38 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
 from dynid.errors import InvalidRequestError, OutputExistsError
-from dynid.files import write_text
-from dynid.model.terms import Armature, Coulomb, Viscous
+from dynid.files import is_file, write_bytes, write_text
+from dynid.model.terms import Armature, AsymmetricCoulomb, Coulomb, Viscous
 from dynid.result import Result
+from dynid.robot.export import Written, write_back
 from dynid.robot.joints import JointDynamics
-from dynid.robot.robot import Joint
-
-Format = Literal["urdf", "mjcf", "json"]
-
-FORMATS: tuple[str, ...] = get_args(Format)
-_SUFFIXES = {"urdf": ".urdf", "mjcf": ".xml", "json": ".json"}
+from dynid.robot.robot import Joint, Robot
 
 SCHEMA = "dynid-robot-1"
 """What an exported JSON file says of itself."""
+
+TERMS_SCHEMA = "dynid-terms-1"
+"""What the file beside a robot says of itself."""
+
+
+class Format(StrEnum):
+    """Formats of identified robots."""
+
+    URDF = "urdf"
+    MJCF = "mjcf"
+    JSON = "json"
+
+    @property
+    def suffix(self) -> str:
+        """How names of such files end."""
+        return {"urdf": ".urdf", "mjcf": ".xml", "json": ".json"}[self.value]
 
 
 @dataclass(frozen=True)
@@ -32,17 +45,28 @@ class Exported:
 
     Attributes:
         path: The robot.
-        beside: What of the model the robot's file does not hold; None where it holds everything.
+        format: Its format.
+        edited: Whether it is the user's own file with other numbers.
+        beside: The file with what of the model the robot's file does not hold; None where it holds everything.
         left_out: What else neither holds, in words.
+        kept: What the file says of joints and the model does not, so that it stays, in words.
         impossible: Bodies of the user's file that were impossible before and still are (see `dynid repair`).
-        edited: Whether the robot's file is the user's own with other numbers.
+        difference: Largest relative difference between the file's torques and the wanted ones.
     """
 
     path: Path
-    beside: Path | None
-    left_out: tuple[str, ...]
-    impossible: tuple[str, ...]
+    format: Format
     edited: bool
+    beside: Path | None = None
+    left_out: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    impossible: tuple[str, ...] = ()
+    difference: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give this as plain data for JSON."""
+        beside = None if self.beside is None else str(self.beside)
+        return vars(self) | {"path": str(self.path), "format": self.format.value, "beside": beside}
 
 
 def export_result(result: Result, format: Format, path: Path, *, overwrite: bool = False) -> Exported:  # noqa: A002
@@ -50,70 +74,127 @@ def export_result(result: Result, format: Format, path: Path, *, overwrite: bool
 
     Args:
         result: The result; it must have physical links.
-        format: `urdf` or `mjcf`: the user's own file where it is of that format, else a new one. `json`: all numbers.
-        path: The file to write. What it cannot hold goes to a file of the same name that ends in `.yaml`.
+        format: URDF or MJCF: the user's own file where it is of that format, else a new one. JSON: all numbers.
+        path: The file to write. What it cannot hold goes to a file beside it, of the same name with `.yaml` added.
         overwrite: Whether existing files may be replaced.
 
     Raises:
-        InvalidRequestError: If the result has no physical links.
+        InvalidRequestError: If the result has no physical links, or the file's name does not fit the format.
         OutputExistsError: If a file exists and may not be replaced.
     """
     values = result.physical_values
     if values is None:
         raise InvalidRequestError(
-            "the result has no physical links (physical.fit = false), and base parameters alone are no robot; "
-            "identify again with them"
+            "the result has no physical links, and base parameters alone are no robot; identify again with them "
+            "(physical.fit), and look at its findings"
         )
-    if format == "json":
+    if format is Format.JSON:
+        if path.suffix.lower() != ".json":
+            raise InvalidRequestError(f"'{path}' is to be a file in JSON; give it a name that ends in .json")
         write_text(path, json.dumps(_everything(result), indent=2, allow_nan=False) + "\n", overwrite=overwrite)
-        return Exported(path, None, (), (), edited=False)
-    from dynid.robot.export import write_back
-
+        return Exported(path, format, edited=False)
     robot = result.base.model.robot
     rest = _not_held(result, format)
-    beside = path.with_suffix(".yaml") if rest else None
-    if beside is not None and beside.exists() and not overwrite:
-        raise OutputExistsError(beside)
-    links = np.array([values[name] for name in result.base.model.names[: len(robot.parameters)]])
-    dynamics = {joint.name: _dynamics(values, joint) for joint in robot.independent_joints}
-    written = write_back(robot, links, dynamics, path, format=format, overwrite=overwrite)
-    if beside is not None:
-        write_text(beside, _as_yaml(result, path, rest), overwrite=overwrite)
-    return Exported(path, beside, written.left_out, written.impossible, written.edited)
+    beside = path.with_name(f"{path.name}.yaml") if rest else None
+    written = _both(
+        lambda: write_back(
+            robot,
+            np.array([values[name] for name in result.base.model.names[: len(robot.parameters)]]),
+            {joint.name: _dynamics(values, joint, robot) for joint in robot.joints},
+            path,
+            format=format.value,
+            overwrite=overwrite,
+        ),
+        beside,
+        _as_yaml(result, path, rest),
+        overwrite,
+    )
+    told = {"motor inertia (armature)", "couplings of joints"} if beside is not None else set()
+    return Exported(
+        path,
+        format,
+        written.edited,
+        beside,
+        tuple(item for item in written.left_out if item not in told),
+        tuple(_kept(result, values)),
+        written.impossible,
+        written.difference,
+    )
 
 
 def default_path(result: Result, folder: Path, format: Format) -> Path:  # noqa: A002
     """Where a robot is written when no name is given: in the result's folder, under the robot file's own name."""
     source = result.experiment.robot
     name = source.removeprefix("builtin:") if source.startswith("builtin:") else Path(source).stem
-    return folder / f"{name}_identified{_SUFFIXES[format]}"
+    return folder / f"{name}_identified{format.suffix}"
 
 
-def _dynamics(values: Mapping[str, float], joint: Joint) -> JointDynamics:
-    """What files can say of a joint, as far as the model has it."""
-    both = [values[name] for name in (f"fsp{joint.number}", f"fsn{joint.number}") if name in values]
-    return JointDynamics(
-        damping=values.get(f"fv{joint.number}"),
-        friction=values.get(f"fs{joint.number}", sum(both) / 2 if both else None),
-        armature=values.get(f"Ia{joint.number}"),
+def _both(write_robot: Any, beside: Path | None, text: str, overwrite: bool) -> Written:
+    """Write the robot and what goes beside it, both or neither."""
+    if beside is None:
+        return write_robot()
+    before = beside.read_bytes() if is_file(beside) else None
+    if before is not None and TERMS_SCHEMA.encode() not in before:
+        raise OutputExistsError(beside)  # not ours: not even with --force
+    write_text(beside, text, overwrite=overwrite)
+    try:
+        return write_robot()
+    except BaseException:
+        if before is None:
+            beside.unlink(missing_ok=True)
+        else:
+            write_bytes(beside, before, overwrite=True)
+        raise
+
+
+def _dynamics(values: Mapping[str, float], joint: Joint, robot: Robot) -> JointDynamics:
+    """What files can say of a joint, as far as the model has it; a mimic joint's part is in its leader's numbers."""
+    number = joint.number if joint.leader is None else robot.joints[joint.leader].number
+    both = [values[name] for name in (f"fsp{number}", f"fsn{number}") if name in values]
+    found = JointDynamics(
+        damping=values.get(f"fv{number}"),
+        friction=values.get(f"fs{number}", sum(both) / 2 if both else None),
+        armature=values.get(f"Ia{number}"),
     )
+    if joint.leader is None:
+        return found
+    stated, new = vars(joint.dynamics), vars(found)
+    return JointDynamics(**{key: 0.0 if new[key] is not None and stated[key] else None for key in new})
+
+
+def _kept(result: Result, values: Mapping[str, float]) -> list[str]:
+    """What the user's file says of joints that the model has no term for."""
+    words = {"damping": ("fv",), "friction": ("fs", "fsp"), "armature": ("Ia",)}
+    kept = []
+    for key, symbols in words.items():
+        joints = [
+            joint.name
+            for joint in result.base.model.robot.independent_joints
+            if getattr(joint.dynamics, key) and not any(f"{symbol}{joint.number}" in values for symbol in symbols)
+        ]
+        kept += [f"{key} of {', '.join(joints)}"] if joints else []
+    return kept
 
 
 def _not_held(result: Result, format: Format) -> list[dict[str, Any]]:  # noqa: A002
     """The terms' parameters that a format has no place for."""
-    held = [Viscous, Coulomb, *([Armature] if format == "mjcf" else [])]
+    held = [Viscous, Coulomb, *([Armature] if format is Format.MJCF else [])]
     symbols = {symbol for term in held for symbol in term.symbols}
-    held_names = {f"{symbol}{joint.number}" for symbol in symbols for joint in result.base.model.robot.joints}
-    return [row for row in result.data["physical"]["terms"] if row["name"] not in held_names]
+    names = {f"{symbol}{joint.number}" for symbol in symbols for joint in result.base.model.robot.joints}
+    return [row for row in result.data["physical"]["terms"] if row["name"] not in names]
 
 
 def _as_yaml(result: Result, path: Path, rest: list[dict[str, Any]]) -> str:
     import yaml
 
+    about = "Parameters of the identified model that the robot's file has no place for; see dynid's terms."
+    if any(row["name"].startswith(AsymmetricCoulomb.symbols) for row in rest):
+        about += " The friction in the robot's file is the mean of fsp and fsn; these two replace it."
     content = {
+        "schema": TERMS_SCHEMA,
         "robot": result.data["robot"],
         "file": path.name,
-        "about": "Parts of the identified model that the robot's file has no place for; see dynid's terms.",
+        "about": about,
         "terms": list(result.experiment.terms),
         "parameters": rest,
     }
@@ -125,7 +206,6 @@ def _everything(result: Result) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "robot": result.data["robot"],
-        "source": result.experiment.robot if result.experiment.robot.startswith("builtin:") else None,
         "gravity": result.base.model.robot.gravity.tolist(),
         **{key: physical[key] for key in ("relative_error", "prior", "weight", "total_mass", "links", "terms")},
     }

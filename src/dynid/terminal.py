@@ -15,7 +15,9 @@ from dynid.robot.repair import Change, FileRepair
 from dynid.robot.robot import Robot
 
 if TYPE_CHECKING:
+    from dynid.demo import Step
     from dynid.initial_experiment import InitialExperiment
+    from dynid.report import ReportFile
     from dynid.result_export import Exported
 
 
@@ -93,6 +95,8 @@ def show_identification(data: dict[str, Any], out: Path | None, experiment: Path
     for joint in data["joints"]:
         joints.add_row(joint["name"], str(joint["rows"]), f"{joint['rmse']:.4g}", f"{joint['relative_error']:.4f}")
     output.print(joints)
+    if data["sign_recovery"] is not None:
+        _show_signs(output, data["signs"], data["sign_recovery"])
     if data["physical"] is not None:
         _show_physical(output, data["physical"])
     output.print(
@@ -103,7 +107,7 @@ def show_identification(data: dict[str, Any], out: Path | None, experiment: Path
     following = (
         f"save it: dynid identify {experiment} --out result"
         if out is None
-        else f"prove it on another log: dynid validate {out} OTHER.toml"
+        else f"prove it on another log: dynid validate {out} OTHER.toml; write your robot: dynid export {out} --to urdf"
     )
     output.print(f"\nNext: {following}", highlight=False, markup=False)
 
@@ -119,22 +123,86 @@ def _show_physical(output: Console, physical: dict[str, Any]) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("link", overflow="fold")
     for name in ("mass [kg]", "centre of mass [m]", "principal moments [kg m^2]"):
-        table.add_column(name, justify="right")
+        table.add_column(Text(name), justify="right")
     table.add_column("told by the data", overflow="fold")
     for link in physical["links"]:
         told = [row["name"] for row in link["parameters"] if row["source"] == "data"]
         centre = " ".join(f"{x:.3f}" for x in link["centre_of_mass"])
-        moments = " ".join(f"{x:.2g}" for x in _principal_moments(link["inertia"]))
-        rest = "" if len(told) == len(link["parameters"]) else "; rest from the prior"
-        words = f"{', '.join(told)}{rest}" if told else "nothing alone: from the prior"
+        moments = " ".join(f"{x:.2g}" for x in link["principal_moments"])
+        held = [row["name"] for row in link["parameters"] if row["source"] == "held by physics"]
+        words = ", ".join(told) if told else "nothing alone"
+        words += f"; held by physics: {', '.join(held)}" if held else ""
+        words += "; rest from the prior" if len(told) + len(held) < len(link["parameters"]) else ""
         table.add_row(Text(link["name"]), f"{link['mass']:.4g}", centre, moments, words)
     output.print(table)
 
 
-def _principal_moments(matrix: list[list[float]]) -> list[float]:
-    import numpy as np
+def show_excitation(data: dict[str, Any], source: str, out: Path | None) -> None:
+    """Show a designed motion; `data` is that of `excitation_output.excitation_data`."""
+    output = Console()
+    condition = "infinite" if data["condition_number"] is None else f"{data['condition_number']:.4g}"
+    motions = "" if len(data["segments"]) == 1 else f" in {len(data['segments'])} motions"
+    output.print(
+        Text(f"{data['robot']}: condition number ")
+        + Text(condition, style="bold")
+        + Text(
+            f" for {data['duration']:.4g} s{motions}, designed in {data['seconds']:.1f} s ({data['starts']} starts)."
+        )
+    )
+    limits = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    limits.add_column("limit", overflow="fold")
+    for name in ("allowed", "reached"):
+        limits.add_column(name, justify="right")
+    limits.add_column("unit")
+    limits.add_column("kept")
+    for check in data["limits"]:
+        numbers = [
+            " to ".join("-" if end is None else f"{end:.4g}" for end in (value if isinstance(value, list) else [value]))
+            for value in (check["limit"], check["reached"])
+        ]
+        limits.add_row(
+            Text(check["name"]), *numbers, check["unit"], "yes" if check["kept"] else Text("no", style="red")
+        )
+    output.print(limits)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("parameter", overflow="fold")
+    for name in ("file's value", "expected deviation", "%"):
+        table.add_column(name, justify="right")
+    table.add_column("unit")
+    for row in data["parameters"]:
+        value = "-" if row["value"] is None else f"{row['value']:.6g}"
+        percent = "-" if row["relative_std_percent"] is None else f"{row['relative_std_percent']:.1f}"
+        table.add_row(row["expression"], value, f"{row['std']:.2g}", percent, row["unit"])
+    output.print(table)
+    _show_findings(output, data["findings"])
+    following = (
+        f"write it: dynid excite {source} --out trajectory"
+        if out is None
+        else f"look at {out / 'limits.html' if len(data['segments']) == 1 else out}, then run it slowly first"
+    )
+    output.print(f"\nNext: {following}", highlight=False, markup=False)
 
-    return np.linalg.eigvalsh(matrix).tolist()
+
+def _show_signs(output: Console, signs: list[dict[str, Any]], recovery: dict[str, Any]) -> None:
+    """Show how surely the signs of each joint's torque were recovered."""
+    rejected = recovery["mirror_margin"]
+    mirror = "" if rejected is None else f"; physics rejects the mirror image by {rejected:.0f}"
+    output.print(
+        f"Signs of {len(signs)} segments recovered in {recovery['seconds']:.1f} s: {recovery['sure']:.0%} sure (margin "
+        f"{recovery['thresholds']['sure']:g} deviations), {recovery['likely']:.0%} likely "
+        f"({recovery['thresholds']['likely']:g}), {recovery['undecided']:.0%} undecided and left out{mirror}.",
+        highlight=False,
+    )
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("joint", overflow="fold")
+    for name in ("segments", "+", "-", "sure", "likely", "undecided", "smallest margin"):
+        table.add_column(name, justify="right")
+    for joint in dict.fromkeys(segment["joint"] for segment in signs):
+        own = [segment for segment in signs if segment["joint"] == joint]
+        words = [str(sum(s["word"] == word for s in own)) for word in ("sure", "likely", "undecided")]
+        counts = [str(len(own)), *(str(sum(s["sign"] == sign for s in own)) for sign in (1, -1))]
+        table.add_row(Text(joint), *counts, *words, f"{min(segment['margin'] for segment in own):.1f}")
+    output.print(table)
 
 
 def show_initial_experiment(path: Path, made: InitialExperiment) -> None:
@@ -167,10 +235,12 @@ def show_export(exported: Exported) -> None:
         output.print(f"Wrote {exported.beside}: what the format has no place for.", highlight=False, markup=False)
     for item in exported.left_out:
         output.print(f"Left out: {item}.", highlight=False, markup=False)
+    for item in exported.kept:
+        output.print(f"Kept from your file, as the model has no such term: {item}.", highlight=False, markup=False)
     if exported.impossible:
         names = ", ".join(exported.impossible)
         output.print(f"Still impossible, as in your file: {names}; see dynid repair.", highlight=False, markup=False)
-    if exported.path.suffix != ".json":
+    if exported.format.value != "json":
         output.print(f"\nNext: dynid inspect {exported.path}", highlight=False, markup=False)
 
 
@@ -197,7 +267,7 @@ def show_repair(done: FileRepair) -> None:
 
 def _change(change: Change) -> str:
     before, after = (", ".join(f"{value:.3g}" for value in values) for values in (change.before, change.after))
-    size = "" if change.relative is None else f" ({100 * change.relative:.2g} %)"
+    size = "" if change.relative is None else f" ({100 * change.relative:.3g} %)"
     return f"{change.what} {before} -> {after} {change.unit}{size}"
 
 
@@ -222,8 +292,86 @@ def show_validation(data: dict[str, Any]) -> None:
         )
         table.add_row(joint["name"], str(joint["rows"]), *numbers)
     output.print(table)
+    if "simulation" in data:
+        _show_positions(output, data["simulation"])
     _show_findings(output, data["findings"])
     output.print("\nNext: for programs: add --json", highlight=False)
+
+
+def _show_positions(output: Console, data: dict[str, Any]) -> None:
+    """Show how well the simulated result moves as the robot did."""
+    output.print("Simulated in closed loop on the same reference [rad or m]:", highlight=False, markup=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("joint", overflow="fold")
+    for name in ("from measured positions", "measured from reference"):
+        table.add_column(name, justify="right")
+    for joint in data["joints"]:
+        table.add_row(Text(joint["name"]), f"{joint['rms_position']:.3g}", f"{joint['rms_tracking']:.3g}")
+    output.print(table)
+
+
+def show_simulation(data: dict[str, Any]) -> None:
+    """Show what a simulated robot did; `data` is that of `simulated_experiment.simulation_data`."""
+    output = Console()
+    output.print(
+        f"{data['robot']}: {data['duration']:.4g} s, {data['samples']} samples; tracking error "
+        f"{data['rmse_tracking']:.3g} rad or m.",
+        highlight=False,
+        markup=False,
+    )
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("joint", overflow="fold")
+    for name in ("tracking error", "largest torque", "at rest"):
+        table.add_column(name, justify="right")
+    for joint in data["joints"]:
+        numbers = (f"{joint['rmse_tracking']:.3g}", f"{joint['largest_torque']:.4g}", f"{joint['rests']:.1%}")
+        table.add_row(Text(joint["name"]), *numbers)
+    output.print(table)
+    files = f"Wrote {data['log']}, {data['experiment']}, and the truth apart: {data['truth']}."
+    output.print(files, highlight=False, markup=False)
+    _show_findings(output, data["findings"])
+    output.print(f"\nNext: dynid identify {data['experiment']}", highlight=False, markup=False)
+
+
+def show_report(done: ReportFile) -> None:
+    """Show the verdict of a report, and where it is."""
+    output = Console()
+    for subject in done.subjects:
+        if len(done.subjects) > 1:
+            output.print(f"{subject.name}:", highlight=False, markup=False, style="bold")
+        output.print(subject.verdict.headline, highlight=False, markup=False)
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for name in ("use", "trust it?", "why"):
+            table.add_column(name, overflow="fold")
+        for use in subject.verdict.uses:
+            table.add_row(use.purpose, use.answer.value, Text(use.reason))
+        output.print(table)
+        if subject.missing:
+            output.print(f"Without signals: {subject.missing}.", highlight=False, markup=False)
+    output.print(f"Wrote {done.path} ({done.size / 1e6:.1f} MB).", highlight=False, markup=False)
+    output.print("\nNext: open it in a browser; it needs no network.", highlight=False)
+
+
+def show_step(step: Step) -> None:
+    """Show a step of the demo that is done."""
+    Console().print(Text(f"{step.title:<9}", style="bold") + Text(f" {step.text}"), highlight=False)
+
+
+def show_demo(data: dict[str, Any]) -> None:
+    """Show how near the demo came to the truth, and what to try next; `data` is that of `demo.run_demo`."""
+    output = Console()
+    output.print(
+        f"\nThe simulated robot's links and friction were not those of its file. Identification came within "
+        f"{data['true_parameter_error']:.2%} of its true base parameters, and predicts a motion that it had not seen "
+        f"to {data['validation_relative_error']:.2%}.",
+        highlight=False,
+    )
+    output.print(f"\nReport: {data['report']}", highlight=False, markup=False)
+    output.print(
+        "Next: open it in a browser; then try your own robot: dynid demo --robot my_robot.urdf --out my_demo",
+        highlight=False,
+        markup=False,
+    )
 
 
 def _show_findings(output: Console, findings: list[dict[str, str]]) -> None:

@@ -22,7 +22,7 @@ from dynid.data.drive import Drive
 from dynid.data.filter_choices import with_filters
 from dynid.data.motion_choices import with_threshold, without_rest
 from dynid.data.outliers import outliers_in, repaired
-from dynid.data.processing import LONGEST_GAP, Processing, processed
+from dynid.data.processing import LONGEST_GAP, Processing, processed, step_of
 from dynid.data.recording import Recording
 from dynid.data.spectra import spectra_of
 from dynid.data.timing import check_time, resampled
@@ -117,7 +117,8 @@ def prepared(
             delay = _delay(recording, drive, processing, model, rate, choices)
     segments = processed(recording, drive, processing, delay)
     stamps = [signals.trimmed(piece.time, processing.trim) for piece in _pieces(recording, processing)]
-    times = [stamp[:: max(1, round(len(stamp) / len(part)))] for stamp, part in zip(stamps, segments, strict=True)]
+    step = step_of(rate, processing.rate)
+    times = [stamp[::step] for stamp in stamps]
     return Prepared(tuple(segments), tuple(times), processing, rate, delay, tuple(choices))
 
 

@@ -68,21 +68,32 @@ def decimated_rows(
             thinned = _thinned(rows, window, part, factors, thresholds)
             size = block or max(len(thinned[0][1]), 1)
             for first in range(0, len(thinned[0][1]), size):
-                pieces = [(left[first : first + size], fast[first : first + size]) for left, fast in thinned]
-                yield [np.ascontiguousarray(left[fast]) for left, fast in pieces]
+                pieces = [(left[first : first + size], kept[first : first + size]) for left, kept in thinned]
+                yield [np.ascontiguousarray(left[kept]) for left, kept in pieces]
 
 
 def _thinned(
     rows: RowFactors, window: Chunk, part: slice, factors: Sequence[int], thresholds: Array
 ) -> list[tuple[Array, NDArray[np.bool_]]]:
-    """For each row of the dynamics, in a thread: what is left of a window, and which of it is fast enough."""
+    """For each row of the dynamics, in a thread: what is left of a window, and which of it counts."""
     speed = np.abs(decimated(window.v[:, rows.model.rows], factors)[part])
+    kept = speed >= thresholds
+    if window.keep is not None:
+        kept &= kept_around(window.keep, int(np.prod(factors)))[part]
     matrices = rows.matrices(window)
 
     def thin(row: int) -> tuple[Array, NDArray[np.bool_]]:
-        return decimated(matrices[row], factors)[part], speed[:, row] >= thresholds[row]
+        return decimated(matrices[row], factors)[part], kept[:, row]
 
     return parallel(thin, range(len(matrices)))
+
+
+def kept_around(keep: NDArray[np.bool_], factor: int) -> NDArray[np.bool_]:
+    """Which samples that are left have none around them that is left out; shape (samples / factor, rows)."""
+    dropped = np.cumsum(np.pad(~keep, ((1, 0), (0, 0))), axis=0)
+    middles = np.arange(0, len(keep), factor)
+    first, last = np.maximum(middles - factor // 2, 0), np.minimum(middles + factor // 2 + 1, len(keep))
+    return dropped[last] == dropped[first]
 
 
 def _windows(segment: Chunk, factor: int) -> Iterator[tuple[Chunk, slice]]:

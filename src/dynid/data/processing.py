@@ -71,6 +71,12 @@ def processed(recording: Recording, drive: Drive, processing: Processing, delay:
         InvalidRequestError: If samples are not even and resampling was not asked for.
         TooShortError: If a segment is shorter than a filter needs.
     """
+    segments, rate = even_segments(recording, processing)
+    return [segment_of(segment, drive, processing, rate, delay) for segment in segments]
+
+
+def even_segments(recording: Recording, processing: Processing) -> tuple[Sequence[Recording], float]:
+    """Pieces of a recording with even samples, and their rate [Hz]; errors as `processed`."""
     timing = check_time(recording.time)
     segments: Sequence[Recording] = (recording,)
     if processing.resample is not None:
@@ -81,11 +87,11 @@ def processed(recording: Recording, drive: Drive, processing: Processing, delay:
             f"step is {1000 * timing.largest_step:.3g} ms), and filters need that; set processing.resample = "
             f"{timing.rate:.0f}"
         )
-    rate = processing.resample or timing.rate
-    return [_segment(segment, drive, processing, rate, delay) for segment in segments]
+    return segments, processing.resample or timing.rate
 
 
-def _segment(recording: Recording, drive: Drive, processing: Processing, rate: float, delay: float) -> Chunk:
+def segment_of(recording: Recording, drive: Drive, processing: Processing, rate: float, delay: float) -> Chunk:
+    """The samples of one piece of a recording that are left after processing; arguments as `processed`."""
     q = drive.joint_positions(recording.q)
     torque = signals.delayed(drive.joint_torques(recording.torque), rate, -delay)
     if processing.median is not None:
@@ -96,14 +102,14 @@ def _segment(recording: Recording, drive: Drive, processing: Processing, rate: f
         torque = signals.lowpass(torque, rate, processing.torque_lowpass, processing.order)
     logged = None if recording.v is None else drive.joint_velocities(recording.v)
     q, v, a = _with_derivatives(q, logged, rate, processing)
-    step = _step(rate, processing.rate)
+    step = step_of(rate, processing.rate)
     q, v, a, torque = (signals.trimmed(x, processing.trim)[::step] for x in (q, v, a, torque))
     if processing.velocity_threshold is None or processing.decimate:
         return Chunk(q, v, a, torque)
     return Chunk(q, v, a, torque, np.abs(v) >= np.array(processing.velocity_threshold))
 
 
-def _step(rate: float, wanted: float | None) -> int:
+def step_of(rate: float, wanted: float | None) -> int:
     """Every how many samples one is kept."""
     step = 1.0 if wanted is None else rate / wanted
     if step < 0.99 or abs(step - round(step)) > 0.05 * step:

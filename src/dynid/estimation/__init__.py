@@ -3,7 +3,7 @@
 from dynid.estimation.essential import essential_parameters
 from dynid.estimation.estimate import Estimate, JointFit
 from dynid.estimation.least_squares import Prior, ordinary_least_squares, weighted_least_squares
-from dynid.estimation.physical import PhysicalEstimate, Physics, cross_validated, physical_estimate
+from dynid.estimation.physical import PhysicalEstimate, Physics, Source, cross_validated, physical_estimate
 
 __all__ = [
     "Estimate",
@@ -11,6 +11,7 @@ __all__ = [
     "PhysicalEstimate",
     "Physics",
     "Prior",
+    "Source",
     "cross_validated",
     "essential_parameters",
     "ordinary_least_squares",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import cached_property
 from typing import Literal
 
@@ -17,15 +18,34 @@ from dynid.estimation.estimate import Estimate, JointFit
 from dynid.estimation.least_squares import joint_fits, log_deviations, merge_logs
 from dynid.feasibility import constraints as conditions
 from dynid.feasibility.constraints import Constraint
+from dynid.feasibility.problem import LinkPrior, Problem
 from dynid.feasibility.references import Origin, Reference
-from dynid.feasibility.semidefinite import LinkPrior, Problem, fit, sizes
+from dynid.feasibility.semidefinite import fit
 from dynid.model.base_parameters import BaseParameters
+from dynid.robot import inertia
 
 EXACT = 2e-5
 """Torques are not trusted further than this part of their size, even where a fit leaves less."""
 
 WEIGHTS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 """Weights of the prior that cross-validation chooses from."""
+
+
+MOVED = 2.0
+"""A value that is more deviations away from what the data alone say is held there by physics, not by the data."""
+
+
+class Source(StrEnum):
+    """Who tells a parameter."""
+
+    DATA = "data"
+    """The data tell it by themselves."""
+    PHYSICS = "held by physics"
+    """The data tell a value, but possible links, the prior or what users state hold it elsewhere."""
+    PRIOR = "from the prior"
+    """The data tell it only together with others, or not at all."""
+    KNOWN = "known"
+    """It was known beforehand."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +55,8 @@ class PhysicalEstimate:
     Attributes:
         base: The base parameters of the model.
         parameters: Standard parameters p, shape (parameters,).
-        deviations: Their standard deviations as far as the data alone tell them, shape (parameters,); NaN for those
-            that come from the prior.
+        data_values: What the data alone say of each, shape (parameters,); NaN where they say nothing.
+        deviations: Standard deviations of these, shape (parameters,).
         references: What links were expected to be like.
         prior: How much.
         joints: How well each row of the dynamics is fitted.
@@ -46,6 +66,7 @@ class PhysicalEstimate:
 
     base: BaseParameters
     parameters: Array
+    data_values: Array
     deviations: Array
     references: tuple[Reference, ...]
     prior: LinkPrior
@@ -58,9 +79,15 @@ class PhysicalEstimate:
         """Values by name."""
         return dict(zip(self.base.model.names, self.parameters.tolist(), strict=True))
 
-    def is_from_data(self, name: str) -> bool:
-        """Whether the data tell a parameter, or the prior does."""
-        return bool(np.isfinite(self.deviations[self.base.model.names.index(name)]))
+    def source(self, name: str) -> Source:
+        """Who tells a parameter."""
+        k = self.base.model.names.index(name)
+        if name in self.base.known:
+            return Source.KNOWN
+        if not np.isfinite(self.deviations[k]):
+            return Source.PRIOR
+        moved = abs(self.parameters[k] - self.data_values[k])
+        return Source.DATA if moved <= MOVED * self.deviations[k] else Source.PHYSICS
 
 
 @dataclass(frozen=True)
@@ -91,7 +118,7 @@ def physical_estimate(
         logs: The factors of each log.
         base: The base parameters.
         physics: Prior and constraints.
-        estimate: The unconstrained estimate of all base parameters, which tells how sure the data are.
+        estimate: The unconstrained estimate of all base parameters, without a prior: what the data say by themselves.
         method: Whether all rows count the same, or those of each joint and log by the size of their errors.
 
     Raises:
@@ -102,10 +129,12 @@ def physical_estimate(
     problem = _problem(weighed(logs, base, method), base, physics)
     p = fit(problem)
     joints, relative_error = joint_fits(merge_logs(logs), dict(zip(base.model.names, p.tolist(), strict=True)))
+    data_values, deviations = _told_by_data(base, estimate, physics.references)
     return PhysicalEstimate(
         base=base,
         parameters=p,
-        deviations=_deviations(base, estimate, physics.references),
+        data_values=data_values,
+        deviations=deviations,
         references=physics.references,
         prior=physics.prior,
         joints=joints,
@@ -143,15 +172,17 @@ def cross_validated(
         method: As in `physical_estimate`.
 
     Returns:
-        The same with the best weight, and for each weight the relative error of the predictions.
+        The same with the best weight, and for each weight the relative error of the predictions, joints weighed as in
+        the fit.
     """
     if len(folds) < 2:
         raise InvalidRequestError("cross-validation needs at least two logs or parts of one; set physical.weight")
     errors: dict[float, float] = dict.fromkeys(WEIGHTS, 0.0)
+    sizes_of_errors = _joint_deviations(folds, base, method)
     total = 0.0
     for k, held_out in enumerate(folds):
         rest = weighed([fold for i, fold in enumerate(folds) if i != k], base, method)
-        unseen = held_out.stacked(base.names, known=base.known)
+        unseen = held_out.weighted(sizes_of_errors).stacked(base.names, known=base.known)
         total += unseen.residual_squares(np.zeros(len(base)))
         for weight in WEIGHTS:
             trial = replace(physics, prior=replace(physics.prior, weight=weight))
@@ -160,6 +191,13 @@ def cross_validated(
     best = min(WEIGHTS, key=lambda weight: errors[weight])
     relative = {weight: float(np.sqrt(error / total)) if total else 0.0 for weight, error in errors.items()}
     return replace(physics, prior=replace(physics.prior, weight=best)), relative
+
+
+def _joint_deviations(folds: Sequence[Factors], base: BaseParameters, method: str) -> dict[str, float]:
+    """Weights of joints: one over the size of their errors in a fit of everything."""
+    (found,) = log_deviations([merge_logs(folds)], base, base.names)
+    common = max(found.values()) or 1.0
+    return {joint: 1.0 / (common if method == "ols" else max(value, 1e-9 * common)) for joint, value in found.items()}
 
 
 def _problem(factor: Factor, base: BaseParameters, physics: Physics) -> Problem:
@@ -175,21 +213,20 @@ def _root_mean_squares(log: Factors) -> dict[str, float]:
     }
 
 
-def _deviations(base: BaseParameters, estimate: Estimate, references: Sequence[Reference]) -> Array:
-    """Standard deviations of standard parameters that the data alone tell; NaN for others.
+def _told_by_data(base: BaseParameters, estimate: Estimate, references: Sequence[Reference]) -> tuple[Array, Array]:
+    """Values and standard deviations of standard parameters that the data alone tell; NaN for others.
 
     Parameter k is told when its unit vector is a combination a of the rows of the regrouping K: p_k = a'b. Where its
     deviation is larger than the link's own size, the data say nothing that the prior did not.
     """
     K = base.regrouping
-    known = [base.model.names.index(name) for name in base.known]
     combinations = np.linalg.pinv(K)
     told = np.abs(combinations @ K - np.eye(K.shape[1])).max(axis=1) < 1e-6
     variances = np.einsum("ki,ij,kj->k", combinations, estimate.covariance, combinations)
     deviations = np.where(told, np.sqrt(np.maximum(variances, 0.0)), np.nan)
     for k, reference in enumerate(references):
-        own = slice(10 * k, 10 * k + 10)
-        limit = np.zeros(10) if reference.origin is Origin.MASSLESS else sizes(reference.parameters)
+        own = slice(inertia.SIZE * k, inertia.SIZE * (k + 1))
+        is_massless = reference.origin is Origin.MASSLESS
+        limit = np.zeros(inertia.SIZE) if is_massless else inertia.sizes(reference.parameters)
         deviations[own] = np.where(deviations[own] <= limit, deviations[own], np.nan)
-    deviations[known] = 0.0
-    return deviations
+    return np.where(np.isfinite(deviations), combinations @ estimate.values, np.nan), deviations

@@ -68,8 +68,8 @@ class SolverError(DynidError):
     def __init__(self, status: str) -> None:
         self.status = status
         super().__init__(
-            f"the semidefinite solver stopped with '{status}', so there is no answer; check the scale of torques and "
-            "priors, or give the prior another weight"
+            f"the semidefinite solver stopped with '{status}', so there are no physical links; check signs and units "
+            "of torques, give the prior another weight, or do without (physical.fit = false)"
         )
 
 
@@ -89,6 +89,38 @@ def stacked(matrices: Array) -> Array:
     """Symmetric matrices as vectors of the same norm: (..., n, n) to (..., n (n + 1) / 2)."""
     order = stack_order(matrices.shape[-1])
     return np.stack([matrices[..., i, j] * (1.0 if i == j else _ROOT_2) for i, j in order], axis=-1)
+
+
+def log_det(X: range, helpers: range, total: int) -> list[Cone]:
+    """`t_1 + ... + t_n <= log det X` for a symmetric matrix X of size n.
+
+    [[X, Z], [Z', diag Z]] is positive semidefinite for some lower triangular Z exactly when det X >= prod Z_dd; and
+    t_d <= log Z_dd.
+
+    Args:
+        X: Variables that are the stacked matrix.
+        helpers: As many variables more, for Z, and n more, for t.
+        total: Number of all variables.
+    """
+    size = int(np.sqrt(2 * len(X)))
+    small, large = stack_order(size), stack_order(2 * size)
+    Z = {(j, i): helpers[k] for k, (i, j) in enumerate(small)}
+    block = sparse.lil_array((len(large), total))
+    logs = sparse.lil_array((3 * size, total))
+    for row, (i, j) in enumerate(large):
+        if j < size:
+            block[row, X[small.index((i, j))]] = 1.0
+        elif i < size and (i, j - size) in Z:
+            block[row, Z[i, j - size]] = _ROOT_2
+        elif i == j:
+            block[row, Z[i - size, i - size]] = 1.0
+    for d in range(size):
+        logs[3 * d, helpers[len(small) + d]] = 1.0
+        logs[3 * d + 2, Z[d, d]] = 1.0
+    return [
+        Cone(ConeKind.SEMIDEFINITE, block, np.zeros(len(large))),
+        Cone(ConeKind.EXPONENTIAL, logs, np.tile([0.0, 1.0, 0.0], size)),
+    ]
 
 
 def minimise(A: Array, c: Array, cost: Array, cones: Sequence[Cone]) -> Array:

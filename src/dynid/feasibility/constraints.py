@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -89,23 +89,28 @@ def total_mass(model: DynamicModel, bounds: Range) -> list[Constraint]:
     masses = [_first_column(model, i) for i in model.robot.solid_links]
     row = np.zeros(len(model.names))
     row[masses] = 1.0
-    return [_in_range(f"total_mass = {_shown(bounds)}", row, bounds)]
+    return [_in_range(f"physical.total_mass = {_shown(bounds)}", row, bounds)]
 
 
 def mass(model: DynamicModel, link: str, bounds: Range) -> list[Constraint]:
     """The mass [kg] of a link lies in a range."""
     row = np.zeros(len(model.names))
     row[_first_column(model, find_link(model.robot, link))] = 1.0
-    return [_in_range(f"masses.{link} = {_shown(bounds)}", row, bounds)]
+    return [_in_range(f"physical.masses.{link} = {_shown(bounds)}", row, bounds)]
 
 
 def centre_of_mass(model: DynamicModel, link: str, lower: Sequence[float], upper: Sequence[float]) -> list[Constraint]:
     """The centre of mass [m] of a link, in its joint frame, lies in a box."""
-    label = f"centres_of_mass.{link} = [{list(lower)}, {list(upper)}]"
+    label = f"physical.centres_of_mass.{link} = [{list(lower)}, {list(upper)}]"
     if any(low > high for low, high in zip(lower, upper, strict=True)):
         raise InvalidRequestError(f"{label}: the box's lower corner is above its upper one; swap them")
-    outward = np.concatenate([-np.eye(3), np.eye(3)])
-    return [_inside(model, label, find_link(model.robot, link), outward, np.array([*(-np.array(lower)), *upper]))]
+    i, low, high = find_link(model.robot, link), np.array(lower), np.array(upper)
+    wide = low < high
+    outward, reach = np.concatenate([-np.eye(3), np.eye(3)]), np.concatenate([-low, high])
+    sides = np.concatenate([wide, wide])
+    found = [_inside(model, label, i, outward[sides], reach[sides])] if wide.any() else []
+    flat = _inside(model, label, i, np.eye(3)[~wide], high[~wide])
+    return [*found, replace(flat, kind=ConeKind.ZERO)] if not wide.all() else found
 
 
 def centre_of_mass_in_geometry(model: DynamicModel, link: str) -> list[Constraint]:
@@ -126,7 +131,7 @@ def centre_of_mass_in_geometry(model: DynamicModel, link: str) -> list[Constrain
         )
     outward = np.array([d for d in itertools.product((-1.0, 0.0, 1.0), repeat=3) if any(d)])
     reach = (points @ outward.T).max(axis=0)
-    return [_inside(model, f"in_geometry = '{link}'", i, outward, reach)]
+    return [_inside(model, f"physical.in_geometry = '{link}'", i, outward, reach)]
 
 
 def has_outline(link: Link) -> bool:
@@ -145,14 +150,21 @@ def _outline(link: Link) -> Array | None:
 
 
 def find_link(robot: Robot, name: str) -> int:
-    """Index of the solid link with this name, or of which a body has it.
+    """Index of the solid link with this name.
 
     Raises:
         UnknownNameError: If there is none; names the nearest.
+        InvalidRequestError: If it is a body that is welded to a link, and so only known together with it.
     """
     for i in robot.solid_links:
-        if name in (robot.links[i].name, *(body.name for body in robot.links[i].bodies)):
+        link = robot.links[i]
+        if name == link.name:
             return i
+        if any(name == body.name for body in link.bodies):
+            raise InvalidRequestError(
+                f"'{name}' is welded to link '{link.name}', and torques tell only of both together; state "
+                f"'{link.name}', with all that is welded to it, in its joint frame"
+            )
     raise UnknownNameError("moving link", name, [robot.links[i].name for i in robot.solid_links])
 
 
@@ -184,4 +196,4 @@ def _unit_rows(model: DynamicModel, names: Sequence[str]) -> Array:
 
 
 def _shown(bounds: Range) -> str:
-    return f"[{bounds[0]:g}, {bounds[1]:g}]"
+    return f"[{bounds[0]:g}, {bounds[1]:g}]" if bounds[0] < bounds[1] else f"{bounds[0]:g}"

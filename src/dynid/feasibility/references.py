@@ -5,6 +5,7 @@ They serve as priors, and as the scale of each link's numbers.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -57,10 +58,15 @@ class Reference:
     origin: Origin
 
 
-def references(robot: Robot) -> tuple[Reference, ...]:
-    """The reference of every solid link of a robot."""
+def references(robot: Robot, heavy: Collection[int] = ()) -> tuple[Reference, ...]:
+    """The reference of every solid link of a robot.
+
+    Args:
+        robot: The robot.
+        heavy: Indices of links that have mass, whatever the file says.
+    """
     informed = any(robot.links[i].has_inertia and robot.links[i].parameters.any() for i in robot.solid_links)
-    return tuple(_reference(robot, i, informed) for i in robot.solid_links)
+    return tuple(_reference(robot, i, informed and i not in heavy) for i in robot.solid_links)
 
 
 def _reference(robot: Robot, i: int, informed: bool) -> Reference:

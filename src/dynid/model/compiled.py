@@ -227,10 +227,10 @@ def divide(A, P):
                 A[s, j] -= A[s, i] * P[i, j]
 
 
-def is_cached() -> bool:
-    """Whether the kernel was compiled before, by this version on this machine."""
+def is_cached(function: Any = fill) -> bool:
+    """Whether a kernel was compiled before, by this version on this machine."""
     try:
-        cache: Any = fill._cache  # pyright: ignore[reportAttributeAccessIssue]
+        cache: Any = function._cache
         index = cache._cache_file._load_index()  # Numba has no public way to ask before it compiles
     except Exception:
         return False

@@ -33,6 +33,24 @@ from dynid.model.parameters import Parameter
 from dynid.robot.joints import JointKind
 from dynid.robot.robot import Joint, Robot
 
+_STEP = 1e-6
+"""Step of central differences [rad, m and their rates]."""
+
+
+def _shifted(states: dict[str, Array], over: str, column: int, step: float) -> dict[str, Array]:
+    moved = states[over].copy()
+    moved[:, column] += step
+    return states | {over: moved}
+
+
+def _sign(v: Array, width: float) -> Array:
+    """Sign of v; with a width, a smooth step of about that width."""
+    return np.tanh(v / width) if width else np.sign(v)
+
+
+def _sign_slope(v: Array, width: float) -> Array:
+    return (1.0 - np.tanh(v / width) ** 2) / width if width else np.zeros_like(v)
+
 
 class Term(ABC):
     """A part of the torque that is linear in parameters of its own.
@@ -70,6 +88,32 @@ class Term(ABC):
         """
         yield from ()
 
+    def slopes(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, str, int, Array]]:
+        """Slopes of the entries over the states; arguments as `entries`.
+
+        This default takes central differences over the coordinates of single joints. Terms with jumps, such as signs,
+        must say what their slopes are.
+
+        Yields:
+            The row, the index of the parameter, "q", "v" or "a", the coordinate (its column in v), and the values,
+            shape (samples,).
+        """
+        states = {"q": q, "v": v, "a": a}
+        for over in sorted(self.needs):
+            for joint in robot.independent_joints:
+                if joint.kind.nv == 1:
+                    column = (joint.q if over == "q" else joint.v).start
+                    for (row, parameter, high), (_, _, low) in zip(
+                        self.entries(robot, **_shifted(states, over, column, _STEP)),
+                        self.entries(robot, **_shifted(states, over, column, -_STEP)),
+                        strict=True,
+                    ):
+                        yield row, parameter, over, joint.v.start, (high - low) / (2 * _STEP)
+
+    def smoothed(self, speed: float) -> Term:
+        """The term with signs of a velocity made smooth below about this speed [rad/s or m/s]; itself without signs."""
+        return self
+
     def columns(self, robot: Robot, q: Array, v: Array, a: Array) -> Array:
         """Torque per unit of each parameter, shape (nv, samples, parameters); arguments as `entries`."""
         W = np.zeros((robot.nv, len(q), len(self.parameters(robot))))
@@ -99,6 +143,28 @@ class JointTerm(Term):
     @abstractmethod
     def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
         """Torque per unit of each symbol for one joint's q, v, a of shape (samples,)."""
+
+    def feature_slopes(self, q: Array, v: Array, a: Array) -> tuple[tuple[Array | float, ...], ...]:
+        """For each symbol the slopes of its feature over what the term `needs`, in alphabetical order.
+
+        This default takes central differences; override it for features with jumps.
+        """
+        states, slopes = {"q": q, "v": v, "a": a}, []
+        for over in sorted(self.needs):
+            high = self.features(**(states | {over: states[over] + _STEP}))
+            low = self.features(**(states | {over: states[over] - _STEP}))
+            slopes.append([(x - y) / (2 * _STEP) for x, y in zip(high, low, strict=True)])
+        return tuple(zip(*slopes, strict=True))
+
+    def slopes(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, str, int, Array]]:
+        """The slopes of every joint's features over its own motion."""
+        column = 0
+        for joint in self._joints_of(robot):
+            row = joint.v.start
+            for slopes in self.feature_slopes(q[:, joint.q.start], v[:, row], a[:, row]) or ((),) * len(self.symbols):
+                for over, values in zip(sorted(self.needs), slopes, strict=True):
+                    yield row, column, over, row, np.broadcast_to(values, len(q))
+                column += 1
 
     def reference(self, joint: Joint) -> tuple[float | None, ...]:
         """The robot file's values of the symbols for a joint; None where it has none."""
@@ -145,22 +211,43 @@ class Viscous(JointTerm):
         """V."""
         return (v,)
 
+    def feature_slopes(self, q: Array, v: Array, a: Array) -> tuple[tuple[Array | float, ...], ...]:
+        """One."""
+        return ((1.0,),)
+
     def reference(self, joint: Joint) -> tuple[float | None, ...]:
         """The file's damping."""
         return (joint.dynamics.damping,)
 
 
 class Coulomb(JointTerm):
-    """Coulomb friction fs * sign(v)."""
+    """Coulomb friction fs * sign(v).
+
+    Args:
+        joints: As `JointTerm`.
+        width: With a width [rad/s or m/s], tanh(v / width) stands for the sign: for design, which needs slopes.
+    """
 
     symbols = ("fs",)
     units = ("N m",)
     forms = ("coulomb",)
     needs = frozenset("v")
 
+    def __init__(self, joints: Sequence[str | int] | None = None, width: float = 0.0) -> None:
+        super().__init__(joints)
+        self.width = width
+
     def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
         """Sign of v."""
-        return (np.sign(v),)
+        return (_sign(v, self.width),)
+
+    def feature_slopes(self, q: Array, v: Array, a: Array) -> tuple[tuple[Array | float, ...], ...]:
+        """Zero, but for a smooth sign."""
+        return ((_sign_slope(v, self.width),),)
+
+    def smoothed(self, speed: float) -> Coulomb:
+        """The same with a smooth sign."""
+        return Coulomb(self.joints, speed)
 
     def reference(self, joint: Joint) -> tuple[float | None, ...]:
         """The file's friction."""
@@ -171,6 +258,10 @@ class AsymmetricCoulomb(JointTerm):
     """Coulomb friction fsp when moving forwards, -fsn when moving backwards.
 
     It spans the same torques as Coulomb friction with an offset: use one or the other.
+
+    Args:
+        joints: As `JointTerm`.
+        width: As `Coulomb`.
     """
 
     symbols = ("fsp", "fsn")
@@ -178,9 +269,25 @@ class AsymmetricCoulomb(JointTerm):
     forms = ("coulomb", "coulomb backwards")
     needs = frozenset("v")
 
+    def __init__(self, joints: Sequence[str | int] | None = None, width: float = 0.0) -> None:
+        super().__init__(joints)
+        self.width = width
+
     def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
         """1 where v > 0, and -1 where v < 0."""
-        return ((v > 0).astype(float), -(v < 0).astype(float))
+        if not self.width:
+            return ((v > 0).astype(float), -(v < 0).astype(float))
+        sign = _sign(v, self.width)
+        return (0.5 * (1.0 + sign), 0.5 * (sign - 1.0))
+
+    def feature_slopes(self, q: Array, v: Array, a: Array) -> tuple[tuple[Array | float, ...], ...]:
+        """Zero, but for a smooth sign."""
+        slope = 0.5 * _sign_slope(v, self.width)
+        return ((slope,), (slope,))
+
+    def smoothed(self, speed: float) -> AsymmetricCoulomb:
+        """The same with a smooth sign."""
+        return AsymmetricCoulomb(self.joints, speed)
 
     def reference(self, joint: Joint) -> tuple[float | None, ...]:
         """The file's friction, both ways."""
@@ -210,6 +317,10 @@ class Armature(JointTerm):
         """The acceleration a."""
         return (a,)
 
+    def feature_slopes(self, q: Array, v: Array, a: Array) -> tuple[tuple[Array | float, ...], ...]:
+        """One."""
+        return ((1.0,),)
+
     def reference(self, joint: Joint) -> tuple[float | None, ...]:
         """The file's armature."""
         return (joint.dynamics.armature,)
@@ -226,6 +337,10 @@ class Spring(JointTerm):
         """The position q."""
         return (q,)
 
+    def feature_slopes(self, q: Array, v: Array, a: Array) -> tuple[tuple[Array | float, ...], ...]:
+        """One."""
+        return ((1.0,),)
+
 
 class Coupling(Term):
     """Two joints whose second motor turns with both: with speed proportional to ratio * v_first + v_second.
@@ -241,16 +356,18 @@ class Coupling(Term):
         first: Name or number of the joint that the other's motor turns with.
         second: Name or number of the joint that the motor drives.
         ratio: Turns of the motor with the first joint per turn with the second.
+        width: As `Coulomb`.
     """
 
     symbols = ("Iam", "fvm", "fsm")
     units = ("kg m^2", "N m s/rad", "N m")
     needs = frozenset("va")
 
-    def __init__(self, first: str | int, second: str | int, ratio: float = 1.0) -> None:
+    def __init__(self, first: str | int, second: str | int, ratio: float = 1.0, width: float = 0.0) -> None:
         self.first = first
         self.second = second
         self.ratio = ratio
+        self.width = width
 
     def parameters(self, robot: Robot) -> tuple[Parameter, ...]:
         """Iam, fvm and fsm, with the second joint's number."""
@@ -264,7 +381,7 @@ class Coupling(Term):
     def entries(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, Array]]:
         """The three columns, in the rows of both joints."""
         i, j = (joint.v.start for joint in self._pair(robot))
-        direction = np.sign(self.ratio * v[:, i] + v[:, j])
+        direction = _sign(self.ratio * v[:, i] + v[:, j], self.width)
         for row, other, share in ((i, j, self.ratio), (j, i, 1.0)):
             yield row, 0, a[:, other]
             yield row, 1, v[:, other]
@@ -276,6 +393,21 @@ class Coupling(Term):
         yield "motor inertia", i, j, f"Iam{j}"
         yield "viscous", i, j, f"fvm{j}"
         yield "coulomb of couplings", j, j, f"fsm{j}"
+
+    def slopes(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, str, int, Array]]:
+        """The slopes of the three columns, in the rows of both joints."""
+        i, j = (joint.v.start for joint in self._pair(robot))
+        one = np.ones(len(q))
+        bend = _sign_slope(self.ratio * v[:, i] + v[:, j], self.width)
+        for row, other, share in ((i, j, self.ratio), (j, i, 1.0)):
+            yield row, 0, "a", other, one
+            yield row, 1, "v", other, one
+            yield row, 2, "v", i, share * self.ratio * bend
+            yield row, 2, "v", j, share * bend
+
+    def smoothed(self, speed: float) -> Coupling:
+        """The same with a smooth sign."""
+        return Coupling(self.first, self.second, self.ratio, speed)
 
     def _pair(self, robot: Robot) -> tuple[Joint, Joint]:
         first, second = _single(robot, self.first), _single(robot, self.second)

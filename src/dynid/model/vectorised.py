@@ -24,10 +24,10 @@ def vectorised_regressor(robot: Robot, q: Array, v: Array, a: Array) -> Array:
         a: Accelerations, shape (samples, nv).
     """
     W = np.zeros((robot.nv, len(q), SIZE * len(robot.solid_links)))
-    rotations, translations, velocities, accelerations = _kinematics(robot, q, v, a)
+    rotations, translations, velocities, accelerations = kinematics(robot, q, v, a)
     for block, i in enumerate(robot.solid_links):
         columns = slice(SIZE * block, SIZE * (block + 1))
-        wrench = _body_regressor(velocities[i], accelerations[i])
+        wrench = body_regressor(velocities[i], accelerations[i])
         at = i
         while at != WORLD:
             joint = robot.joints[at]
@@ -39,9 +39,7 @@ def vectorised_regressor(robot: Robot, q: Array, v: Array, a: Array) -> Array:
     return W
 
 
-def _kinematics(
-    robot: Robot, q: Array, v: Array, a: Array
-) -> tuple[list[Array], list[Array], list[Array], list[Array]]:
+def kinematics(robot: Robot, q: Array, v: Array, a: Array) -> tuple[list[Array], list[Array], list[Array], list[Array]]:
     """Poses in the parent's frame, and spatial velocities and accelerations in the own frame, of all joints.
 
     The ground is accelerated against gravity, so that every link's acceleration contains it.
@@ -84,7 +82,7 @@ def _in_child(R: Array, vectors: Array) -> Array:
     return np.einsum("sji,sj->si", R, vectors)
 
 
-def _body_regressor(velocity: Array, acceleration: Array) -> Array:
+def body_regressor(velocity: Array, acceleration: Array) -> Array:
     """Wrench (force; moment) that a body needs, per unit of its ten parameters; shape (samples, 6, 10).
 
     With w the angular velocity, x' the acceleration of the frame's origin (gravity in it), h the first moment and I

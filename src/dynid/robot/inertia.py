@@ -116,6 +116,13 @@ def pseudo_inertia_basis() -> Array:
     return np.array([to_pseudo_inertia(unit) for unit in np.eye(SIZE)])
 
 
+def sizes(parameters: Array) -> Array:
+    """Size of each of a body's ten numbers, (10,) to (10,): m, m r and m r^2, r being its radius of gyration."""
+    J = to_pseudo_inertia(parameters)
+    r = np.sqrt(np.trace(J[:3, :3]) / J[3, 3])
+    return J[3, 3] * np.array([1.0, *[r] * 3, *[r**2] * 6])
+
+
 def moved(parameters: Array, placement: Array) -> Array:
     """The same body, seen from another frame.
 

@@ -1,0 +1,124 @@
+"""Averaging the periods of a periodic motion, and the noise that it shows.
+
+A robot that repeats its motion repeats its torques; what differs between periods is noise. The mean of N periods has
+sqrt(N) times less of it, and the deviation from the mean tells how much there was, joint by joint, without any model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dynid.arrays import Array, frozen
+from dynid.data.chunks import Chunk
+from dynid.data.drive import Drive
+from dynid.data.processing import LONGEST_GAP, Processing, processed
+from dynid.data.recording import Recording
+from dynid.data.timing import check_time
+from dynid.errors import InvalidRequestError
+from dynid.findings import Finding, Severity
+
+
+@dataclass(frozen=True, eq=False)
+class PeriodMean:
+    """The mean period of a recording.
+
+    Attributes:
+        recording: One period, evenly sampled.
+        periods: Number of periods that it is the mean of.
+        position_noise: Standard deviation of one period's positions from the mean [rad or m], shape (n,).
+        torque_noise: The same for torques [N m, N or A], shape (n,).
+    """
+
+    recording: Recording
+    periods: int
+    position_noise: Array
+    torque_noise: Array
+
+    def findings(self, names: Sequence[str], side: str, unit: str) -> tuple[Finding, ...]:
+        """What averaging told about noise, as a note; `side` is where torques were logged."""
+        noises = zip(names, self.torque_noise, self.position_noise, strict=True)
+        listed = ", ".join(
+            f"'{name}' {torque:.3g} {unit} and {position:.2g} rad or m" for name, torque, position in noises
+        )
+        text = (
+            f"the mean of {self.periods} periods was taken; noise of one period (torque at the {side}, position): "
+            f"{listed}; the mean has {math.sqrt(self.periods):.1f} times less"
+        )
+        return (Finding(Severity.NOTE, "periods", text),)
+
+
+def averaged(recording: Recording, period: float) -> PeriodMean:
+    """Take the mean of all whole periods of a recording.
+
+    Args:
+        recording: What was logged; samples need not be even, nor a period a whole number of them.
+        period: Time of one period [s].
+
+    Raises:
+        InvalidRequestError: If there are fewer than two periods, or a gap that cannot be interpolated.
+    """
+    timing = check_time(recording.time)
+    time = recording.time - recording.time[0]
+    samples = round(period * timing.rate)
+    # The last sample of the last period may be missing: it is one step before the period's end.
+    periods = math.floor((time[-1] + 1.5 * timing.period) / period)
+    if periods < 2 or samples < 8:
+        raise InvalidRequestError(
+            f"{time[-1]:.4g} s at {timing.rate:.4g} Hz hold {periods} periods of {period:g} s; averaging needs two or "
+            "more, of eight samples or more: check processing.period"
+        )
+    if timing.largest_step > LONGEST_GAP * timing.period or not timing.is_ordered:
+        raise InvalidRequestError(
+            f"the log has a gap of {timing.largest_step:.3g} s, or time that does not advance, and its periods cannot "
+            "be averaged; cut it by rows or seconds"
+        )
+    grid = (np.arange(periods)[:, None] + np.arange(samples) / samples) * period
+    grid = np.minimum(grid, time[-1])
+    q, torque = _at(grid, time, recording.q, cubic=True), _at(grid, time, recording.torque)
+    v = None if recording.v is None else _at(grid, time, recording.v).mean(axis=0)
+    mean = replace(
+        recording,
+        time=frozen(np.arange(samples) * (period / samples)),
+        q=frozen(q.mean(axis=0)),
+        v=None if v is None else frozen(v),
+        torque=frozen(torque.mean(axis=0)),
+    )
+    return PeriodMean(mean, periods, _noise(q), _noise(torque))
+
+
+def processed_period(mean: PeriodMean, drive: Drive, processing: Processing, delay: float = 0.0) -> list[Chunk]:
+    """The mean period, processed as `processed` does, with whole periods around it so that filters see no ends.
+
+    Samples are not trimmed: a period has no ends.
+    """
+    one = mean.recording
+    period = one.time[1] * len(one)
+
+    def thrice(values: Array) -> Array:
+        return frozen(np.concatenate([values] * 3))
+
+    time = np.concatenate([one.time + k * period for k in range(3)])
+    long = replace(
+        one, time=frozen(time), q=thrice(one.q), v=None if one.v is None else thrice(one.v), torque=thrice(one.torque)
+    )
+    (chunk,) = processed(long, drive, replace(processing, trim=0, resample=None), delay)
+    third = len(chunk) // 3
+    return [chunk[third : 2 * third]]
+
+
+def _at(grid: Array, time: Array, values: Array, cubic: bool = False) -> Array:
+    """Values, shape (samples, n), at a grid of times; (periods, samples of a period, n)."""
+    if cubic:
+        from scipy.interpolate import CubicSpline
+
+        return np.asarray(CubicSpline(time, values)(grid))
+    return np.stack([np.interp(grid, time, column) for column in values.T], axis=-1)
+
+
+def _noise(values: Array) -> Array:
+    """Pooled standard deviation of periods from their mean, shape (n,)."""
+    return np.sqrt(np.mean(np.var(values, axis=0, ddof=1), axis=0))

@@ -1,0 +1,8 @@
+"""Signs of torques that were logged without: phase retrieval on segments, decided by data and by physics."""
+
+from dynid.estimation.signs.confidence import LIKELY, SURE, Word
+from dynid.estimation.signs.mirror import Mirror
+from dynid.estimation.signs.recovery import Recovered, SegmentSign, SignsError, recover_signs
+from dynid.estimation.signs.tracks import Track
+
+__all__ = ["LIKELY", "SURE", "Mirror", "Recovered", "SegmentSign", "SignsError", "Track", "Word", "recover_signs"]

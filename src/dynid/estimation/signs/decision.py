@@ -1,0 +1,160 @@
+"""Signs that are decided: by the data where these can, by physics where they cannot, and how surely.
+
+Turning round all signs, or all of a joint that little ties to others, costs the data nothing or little. Such rivals are
+compared by what possible links leave of the torques; the better one stays, and is held from then on.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynid.arrays import Array
+from dynid.estimation.signs.confidence import SURE, margins_of
+from dynid.estimation.signs.energy import Energy
+from dynid.estimation.signs.mirror import Mirror
+from dynid.estimation.signs.proof import Proof, branch_and_bound
+from dynid.estimation.signs.search import best_signs, flipped, kernighan_lin, rivals, starts
+
+BY_PHYSICS = 1.0 / 3.0
+"""A rival is left to physics where it turns round more than this part of a channel's squared torque."""
+
+QUICK = 2
+"""Starts before branch and bound; all of them follow where it gives up."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """Signs with their margins.
+
+    Attributes:
+        signs: Shape (1 + segments,); the first belongs to what is known.
+        margins: In deviations of the noise, shape (segments,).
+        mirror: How physics decided between all signs and their mirror.
+        proven: Whether branch and bound has shown that no other signs fit better, and no nearer rivals exist.
+    """
+
+    signs: Array
+    margins: Array
+    mirror: Mirror
+    proven: bool
+
+
+def search(
+    energy: Energy, channel: NDArray[np.int64], rng: np.random.Generator, given: Sequence[Array] = ()
+) -> tuple[Array, bool]:
+    """Signs of least energy, shape (1 + segments,), and whether they are proven to be."""
+    form = energy.form
+    first = itertools.islice(starts(form, rng, given), max(QUICK, len(given)))
+    best = min((kernighan_lin(form, s) for s in first), key=energy.of)
+    proof = branch_and_bound(form, best, _anchors(energy))
+    if proof.complete:
+        return proof.signs, True
+    groups = [1 + np.flatnonzero(channel == c) for c in np.unique(channel)]
+    groups += [1 + np.flatnonzero(channel >= c) for c in np.unique(channel)[1:]]
+    return best_signs(form, groups, rng, [proof.signs, *given]), False
+
+
+def decided(
+    energy: Energy, signs: Array, channel: NDArray[np.int64], physical: Callable[[Array], float], proven: bool
+) -> Decision:
+    """Compare signs with their rivals.
+
+    Args:
+        energy: The energies, with weights that make errors of unit variance.
+        signs: Those of least energy, shape (1 + segments,).
+        channel: Channel of each segment.
+        physical: What possible links leave of torques with given signs, in variances of the noise.
+        proven: Whether the signs are proven to have the least energy.
+    """
+    cost = _remembered(physical)
+
+    def ranked(s: Array) -> float:
+        return float(np.nan_to_num(cost(s), nan=np.inf))
+
+    best, anchors, groups = signs, _anchors(energy), []
+    proof = branch_and_bound(energy.form, best, anchors, SURE**2)
+    for _ in range(2 * len(np.unique(channel))):
+        rival = _turned_group(energy, best, proof, channel)
+        if rival is None:
+            break
+        new = np.flatnonzero(rival != best)
+        mixed = [np.setxor1d(new, group) for group in groups]  # two groups may come as one and their union
+        groups += [new, *(group for group in mixed if len(group))]
+        best = min([best, *_alternatives(energy, best, groups)], key=ranked)
+        anchors = [int(new[np.argmax(np.diag(energy.form)[new])]), *anchors]
+        proof = branch_and_bound(energy.form, best, anchors, SURE**2)
+    best = min([best, *_alternatives(energy, best, groups)], key=ranked)
+    caps = np.full(len(best), np.inf)
+    for other in _alternatives(energy, best, groups):
+        turned = other != best
+        caps[turned] = np.minimum(caps[turned], Mirror(cost(best), cost(other)).margin)
+    alone = {int(group[0]) for group in groups if len(group) == 1}
+    if len(best) == 2 and not energy.knows_a_sign:
+        alone = {1}
+    rises = _rises(energy, best, branch_and_bound(energy.form, best, anchors, SURE**2), anchors, alone)
+    known = energy.knows_a_sign
+    mirror = Mirror(cost(best), np.inf if known else cost(_mirrored(best)), known)
+    return Decision(best, np.minimum(margins_of(rises), caps)[1:], mirror, proven and proof.complete)
+
+
+def _alternatives(energy: Energy, best: Array, groups: Sequence[NDArray[np.int64]]) -> list[Array]:
+    """Signs that only physics can tell from given ones: their mirror, and groups turned round in both."""
+    turned = [flipped(best, group) for group in groups]
+    return turned if energy.knows_a_sign else [*map(_mirrored, [best, *turned]), *turned]
+
+
+def _remembered(physical: Callable[[Array], float]) -> Callable[[Array], float]:
+    """The same function, which works out each choice of signs once."""
+    known: dict[bytes, float] = {}
+
+    def cost(signs: Array) -> float:
+        key = signs.tobytes()
+        if key not in known:
+            known[key] = physical(signs)
+        return known[key]
+
+    return cost
+
+
+def _rises(energy: Energy, best: Array, proof: Proof, anchors: list[int], alone: set[int]) -> Array:
+    """By how much the energy rises when a sign is flipped, and others adapt, shape (1 + segments,).
+
+    Signs that physics holds rise by what their single flip costs, and those that were a group alone not at all by it.
+    """
+    rises = np.full(len(best), np.inf)
+    nearest = rivals(energy.form, best)
+    rises[1:] = np.einsum("ki,ij,kj->k", nearest, energy.form, nearest) - energy.of(best)
+    if proof.complete:  # rivals that are not below the limit are beyond it
+        rises = np.where(proof.rises < SURE**2, proof.rises, np.maximum(rises, SURE**2))
+    else:
+        rises = np.minimum(rises, np.where(proof.rises < SURE**2, proof.rises, np.inf))
+    single = 4.0 * (np.diag(energy.form) - best * (energy.form @ best))
+    rises[anchors] = single[anchors]
+    rises[list(alone)] = np.inf
+    return rises
+
+
+def _anchors(energy: Energy) -> list[int]:
+    """Signs that stay: that of what is known, and the strongest one where the mirror is left to physics."""
+    return [0] if energy.knows_a_sign else [int(np.argmax(np.diag(energy.form)[1:])) + 1, 0]
+
+
+def _mirrored(signs: Array) -> Array:
+    return np.concatenate([signs[:1], -signs[1:]])
+
+
+def _turned_group(energy: Energy, best: Array, proof: Proof, channel: NDArray[np.int64]) -> Array | None:
+    """The rival of least energy that turns round much of a channel; None where there is none."""
+    size = np.maximum(np.diag(energy.form)[1:], np.finfo(float).tiny)
+    whole = np.bincount(channel, size)
+    found = None
+    for rival in (proof.signs, *proof.rivals):
+        turned = np.bincount(channel, size * (rival != best)[1:])
+        if (turned > BY_PHYSICS * whole).any() and (found is None or energy.of(rival) < energy.of(found)):
+            found = rival
+    return found

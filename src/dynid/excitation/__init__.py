@@ -1,0 +1,1 @@
+"""How to move: exciting trajectories within limits."""

@@ -1,0 +1,176 @@
+"""The design of exciting trajectories: many starts, smooth criteria first, sharper ones then, within a time limit."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.errors import InvalidRequestError
+from dynid.excitation.fine_check import fine_times, within_limits
+from dynid.excitation.limits.limit import Check
+from dynid.excitation.problem import ExcitationProblem
+from dynid.excitation.refinement import POWERS, disturbed, refined
+from dynid.excitation.starts import best_start
+from dynid.excitation.trajectories.family import Trajectory
+from dynid.model.adjoint import prepare
+from dynid.threads import single_threaded_blas
+
+CANDIDATES = 30
+"""Random motions that each start is chosen from."""
+
+SHORTEST = 0.5
+"""Time limits [s] below this are refused: nothing could be found."""
+
+_LONGEST_FINISH = 0.2
+"""Part of the time that is kept for checks at the end, at most."""
+
+_RANDOM_FIRST = 4
+"""Number of starts that are all random."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How a design stands.
+
+    Attributes:
+        starts: How many starts are done.
+        value: The criterion's best value so far; for the condition number its logarithm.
+        seconds: Time since the beginning [s].
+    """
+
+    starts: int
+    value: float
+    seconds: float
+
+    def in_words(self, criterion: str) -> str:
+        """One line for people who wait."""
+        best = (
+            f"condition number {math.exp(self.value):.4g}"
+            if criterion == "condition"
+            else f"{criterion} {self.value:.4g}"
+        )
+        return f"{best} after {self.starts} starts and {self.seconds:.0f} s"
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """An exciting trajectory, and what it does.
+
+    Attributes:
+        problem: The problem that it solves.
+        trajectory: The motion.
+        value: The criterion at the samples of the experiment.
+        checks: What it reaches, against all limits, on a fine grid.
+        starts: How many starts it is the best of.
+        seconds: How long the design took [s].
+        history: The best values over time.
+    """
+
+    problem: ExcitationProblem
+    trajectory: Trajectory
+    value: float
+    checks: tuple[Check, ...]
+    starts: int
+    seconds: float
+    history: tuple[Progress, ...]
+
+    @property
+    def keeps_limits(self) -> bool:
+        """Whether all limits are kept."""
+        return all(check.is_kept for check in self.checks)
+
+
+def design(
+    problem: ExcitationProblem,
+    *,
+    time_limit: float = 20.0,
+    starts: int | None = None,
+    seed: int = 0,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Design:
+    """Find an exciting trajectory.
+
+    The first starts begin at the best of random motions; later ones in turn there and at the best motion so far,
+    disturbed. The same seed and number of starts give the same motion.
+
+    Args:
+        problem: The problem.
+        time_limit: When to stop [s], with the best so far.
+        starts: How many starts at most; as many as there is time for when None.
+        seed: Seed of the random starts.
+        progress: Is told the best value after each start.
+
+    Raises:
+        InvalidRequestError: If the time limit is too short for anything.
+        NoMotionError: If the limits leave no room.
+    """
+    require_time(time_limit)
+    warm_up(problem)
+    begin = time.monotonic()
+    to_finish = min(_time_to_finish(problem), _LONGEST_FINISH * time_limit)
+
+    def is_over() -> bool:
+        return time.monotonic() - begin > 0.97 * time_limit - to_finish
+
+    best: tuple[float, Array] | None = None
+    history: list[Progress] = []
+    with single_threaded_blas():
+        while best is None or not (is_over() or len(history) == starts):
+            value, x = _one_start(problem, np.random.default_rng([seed, len(history)]), best, len(history), is_over)
+            if best is None or value < best[0]:
+                best = (value, x)
+            history.append(Progress(len(history) + 1, best[0], time.monotonic() - begin))
+            progress(history[-1])
+        return finished(problem, best[1], history, begin)
+
+
+def require_time(time_limit: float) -> None:
+    """Refuse time limits [s] in which nothing could be found, or that never end.
+
+    Raises:
+        InvalidRequestError: If it is one.
+    """
+    if not time_limit >= SHORTEST:
+        raise InvalidRequestError(f"a time limit of {time_limit:g} s is too short; allow {SHORTEST:g} s or more")
+    if math.isinf(time_limit):
+        raise InvalidRequestError("a time limit must be a number of seconds, not infinity")
+
+
+def warm_up(problem: ExcitationProblem) -> None:
+    """Load or compile all that a design needs, which is not part of its time."""
+    prepare()
+    problem.at(np.zeros(sum(problem.grid.free.sizes))).objective()
+
+
+def _time_to_finish(problem: ExcitationProblem) -> float:
+    """How long `finished` will take [s]: it looks at the limits twice."""
+    begin = time.monotonic()
+    rest = problem.trajectory(np.zeros(sum(problem.grid.free.sizes)))
+    problem.checks(rest, fine_times(problem, rest))
+    problem.exact_value(rest)
+    return 0.05 + 2.0 * (time.monotonic() - begin)
+
+
+def _one_start(
+    problem: ExcitationProblem,
+    rng: np.random.Generator,
+    best: tuple[float, Array] | None,
+    count: int,
+    is_over: Callable[[], bool],
+) -> tuple[float, Array]:
+    if best is not None and count >= _RANDOM_FIRST and count % 2:
+        return refined(problem, disturbed(problem, best[1], rng), POWERS[3:], is_over)
+    return refined(problem, best_start(problem, CANDIDATES, rng, is_over), POWERS, is_over)
+
+
+def finished(problem: ExcitationProblem, x: Array, history: Sequence[Progress], begin: float) -> Design:
+    """The design of free coefficients, with all that is to be said about it; it began at a time of the clock [s]."""
+    trajectory = problem.trajectory(within_limits(problem, x))
+    checks = tuple(problem.checks(trajectory, fine_times(problem, trajectory)))
+    value = problem.exact_value(trajectory)
+    return Design(problem, trajectory, value, checks, len(history), time.monotonic() - begin, tuple(history))

@@ -1,0 +1,111 @@
+"""What all limits have in common: slacks that must stay positive, and their slopes."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dynid.arrays import Array, Indices
+from dynid.excitation.motion import Motion
+from dynid.excitation.trajectories.family import Trajectory
+
+Range = tuple[float, float]
+"""Smallest and largest value."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A limit and what a trajectory reaches.
+
+    Attributes:
+        name: What is limited, such as "velocity of elbow_joint".
+        limit: Smallest and largest value allowed; infinite where there is no limit.
+        reached: Smallest and largest value reached.
+        unit: Unit of both.
+        symmetric: Whether only the size counts, as of a velocity.
+    """
+
+    name: str
+    limit: Range
+    reached: Range
+    unit: str
+    symmetric: bool = True
+
+    @staticmethod
+    def of_size(name: str, limit: float, values: Array, unit: str) -> Check:
+        """A limit on the size of values."""
+        return Check(name, (-limit, limit), (float(values.min()), float(values.max())), unit)
+
+    @property
+    def used(self) -> float:
+        """Which part of the room between the limits' middle and their ends is used; above 1 a limit is broken.
+
+        A range that is open at one end is taken to have a room of 1.
+        """
+        half = (self.limit[1] - self.limit[0]) / 2
+        beyond = max(self.limit[0] - self.reached[0], self.reached[1] - self.limit[1])
+        return 1.0 + beyond / (half if math.isfinite(half) else 1.0)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the limit is kept, but for rounding."""
+        return self.used <= 1.0 + 1e-9
+
+    def to_dict(self) -> dict[str, object]:
+        """Give the check as plain data for JSON: sizes as one number, ranges as two; None for an open end."""
+        limit, reached = (
+            (self.limit[1], max(map(abs, self.reached)))
+            if self.symmetric
+            else ([end if math.isfinite(end) else None for end in self.limit], list(self.reached))
+        )
+        return {"name": self.name, "limit": limit, "reached": reached, "unit": self.unit, "kept": self.is_kept}
+
+
+class Limit(ABC):
+    """Something that a motion may not exceed, as slacks: 1 in the middle, 0 at the limit, negative beyond.
+
+    Attributes:
+        knows_curvature: Whether `curvature` is to be asked; the solver learns it otherwise.
+    """
+
+    knows_curvature: ClassVar[bool] = False
+
+    @abstractmethod
+    def slacks(self, motion: Motion) -> Array:
+        """All slacks, shape (m,)."""
+
+    @abstractmethod
+    def slopes(self, motion: Motion, which: Indices) -> Array:
+        """Slopes of some slacks over the free coefficients.
+
+        Args:
+            motion: The motion.
+            which: Indices of the slacks, shape (rows,).
+
+        Returns:
+            Array of shape (rows, free).
+        """
+
+    def curvature(self, motion: Motion, which: Indices, weights: Array) -> Array:
+        """Minus the second derivatives of some slacks, summed with weights, shape (free, free).
+
+        For limits whose slacks bend sharply, and downwards only: they set `knows_curvature`.
+        """
+        return np.zeros((len(motion.x), len(motion.x)))
+
+    @abstractmethod
+    def checks(self, trajectory: Trajectory, times: Array) -> list[Check]:
+        """What a trajectory reaches at times [s], against the limits."""
+
+    @abstractmethod
+    def tightened(self, factor: float) -> Limit:
+        """The same limit with only a part of the room between its middle and its ends, for design."""
+
+
+def both_sides(values: Array) -> Array:
+    """Slacks below and above of values that must lie between -1 and 1; (...) to (2, ...)."""
+    return np.stack([1.0 - values, 1.0 + values])

@@ -1,0 +1,209 @@
+"""Torques that a motion needs, as the robot's file predicts them: peaks and root mean squares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from dynid.arrays import Array, Indices, frozen
+from dynid.errors import InvalidRequestError
+from dynid.excitation.limits.limit import Check, Limit, both_sides
+from dynid.excitation.motion import Motion
+from dynid.excitation.trajectories.family import Trajectory
+from dynid.model.adjoint import Slopes, layout_slopes
+from dynid.model.base_parameters import BaseParameters, find_base_parameters
+from dynid.model.dynamic_model import DynamicModel
+from dynid.model.row_layout import RowLayout
+from dynid.robot.joints import JointKind
+from dynid.robot.robot import Robot
+
+_AT_A_TIME = 2000
+"""Samples whose regressor is in memory at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class PriorTorques:
+    """Torques of the robot file's links, motors and friction.
+
+    Attributes:
+        robot: The robot.
+    """
+
+    robot: Robot
+
+    @cached_property
+    def _base(self) -> BaseParameters:
+        return find_base_parameters(DynamicModel(self.robot))
+
+    @cached_property
+    def _values(self) -> Array:
+        """The links' base parameters: as many torques with fewer columns."""
+        return frozen(self._base.to_base(self.robot.parameters))
+
+    @cached_property
+    def _damping(self) -> Array:
+        return frozen([joint.dynamics.damping or 0.0 for joint in self.robot.independent_joints])
+
+    @cached_property
+    def _armature(self) -> Array:
+        return frozen([joint.dynamics.armature or 0.0 for joint in self.robot.independent_joints])
+
+    @cached_property
+    def friction(self) -> Array:
+        """Coulomb friction of each coordinate [N m or N], shape (nv,)."""
+        return frozen([joint.dynamics.friction or 0.0 for joint in self.robot.independent_joints])
+
+    @cached_property
+    def _all_rows(self) -> RowLayout:
+        return RowLayout.of(self.robot, (), [self._base.columns] * self.robot.nv)
+
+    @cached_property
+    def _rows(self) -> tuple[RowLayout, ...]:
+        """A layout for each row that has this row only."""
+        nv = self.robot.nv
+        return tuple(
+            RowLayout.of(self.robot, (), [self._base.columns if k == row else () for k in range(nv)])
+            for row in range(nv)
+        )
+
+    def smooth(self, q: Array, v: Array, a: Array) -> Array:
+        """Torques without Coulomb friction, shape (samples, nv)."""
+        links = np.stack([rows @ self._values for rows in self._all_rows.evaluate(q, v, a)], axis=1)
+        return links + self._damping * v + self._armature * a
+
+    def whole(self, q: Array, v: Array, a: Array) -> Array:
+        """Torques with Coulomb friction, shape (samples, nv); for any number of samples."""
+        pieces = [slice(begin, begin + _AT_A_TIME) for begin in range(0, len(q), _AT_A_TIME)]
+        smooth = np.concatenate([self.smooth(q[part], v[part], a[part]) for part in pieces])
+        return smooth + self.friction * np.sign(v)
+
+    def slopes(self, row: int, q: Array, v: Array, a: Array, weights: Array) -> Slopes:
+        """Slopes of one row's smooth torques, times weights (samples,), over q, v and a, shape (samples, nv)."""
+        G = [np.zeros((len(q), 0))] * self.robot.nv
+        G[row] = weights[:, None] * self._values
+        over_q, over_v, over_a = layout_slopes(self._rows[row], q, v, a, G)
+        over_v[:, row] += weights * self._damping[row]
+        over_a[:, row] += weights * self._armature[row]
+        return over_q, over_v, over_a
+
+
+@dataclass(frozen=True, eq=False)
+class TorqueLimit(Limit):
+    """Peak torques. Coulomb friction, which jumps, is taken off the limits of a design: it may add at any time.
+
+    Attributes:
+        torques: The prediction.
+        limits: Largest torque of each coordinate [N m or N], shape (nv,); infinite where there is none.
+        factor: Part of the limits that a design may use.
+    """
+
+    torques: PriorTorques
+    limits: Array
+    factor: float = 1.0
+
+    @staticmethod
+    def of(torques: PriorTorques, limits: Sequence[float]) -> TorqueLimit:
+        """Limits of all coordinates.
+
+        Raises:
+            InvalidRequestError: If friction alone takes all of a joint's torque.
+        """
+        for joint, limit, friction in zip(torques.robot.independent_joints, limits, torques.friction, strict=True):
+            if friction >= 0.9 * limit:
+                raise InvalidRequestError(
+                    f"the Coulomb friction of joint '{joint.name}' in the robot's file ({friction:g}) takes all of its "
+                    f"effort limit of {limit:g}; correct one of them, or state [excitation] effort"
+                )
+        return TorqueLimit(torques, frozen(limits))
+
+    @property
+    def _room(self) -> Array:
+        return self.factor * (self.limits - self.torques.friction)
+
+    def slacks(self, motion: Motion) -> Array:
+        """Below and above, for each sample and coordinate, shape (2 * samples * nv,)."""
+        return both_sides(self.torques.smooth(*motion.states) / self._room).ravel()
+
+    def slopes(self, motion: Motion, which: Indices) -> Array:
+        """One pass back through the dynamics for each coordinate that is near its limit."""
+        nv = self.torques.robot.nv
+        side, sample, row = np.unravel_index(which, (2, len(motion.grid.times), nv))
+        J = np.zeros((len(which), len(motion.x)))
+        for r in np.unique(row):
+            mine = np.flatnonzero(row == r)
+            samples = sample[mine]
+            q, v, a = (part[samples] for part in motion.states)
+            weights = np.where(side[mine] == 0, -1.0, 1.0) / self._room[r]
+            J[mine] = motion.pull_back_rows(samples, self.torques.slopes(int(r), q, v, a, weights))
+        return J
+
+    def checks(self, trajectory: Trajectory, times: Array) -> list[Check]:
+        """One for each limited joint."""
+        values = self.torques.whole(*trajectory.states(times))
+        return [
+            Check.of_size(f"torque of {joint.name}", float(self.limits[k]), values[:, k], torque_unit(joint.kind))
+            for k, joint in enumerate(self.torques.robot.independent_joints)
+            if np.isfinite(self.limits[k])
+        ]
+
+    def tightened(self, factor: float) -> TorqueLimit:
+        """With a part of all limits."""
+        return replace(self, factor=self.factor * factor)
+
+
+@dataclass(frozen=True, eq=False)
+class RmsTorqueLimit(Limit):
+    """Root mean square of torques over the motion, which is what warms motors.
+
+    Attributes:
+        torques: The prediction.
+        limits: Largest root mean square of each coordinate [N m or N], shape (nv,); infinite where there is none.
+        factor: Part of the limits that a design may use.
+    """
+
+    torques: PriorTorques
+    limits: Array
+    factor: float = 1.0
+
+    @property
+    def _room(self) -> Array:
+        """The root mean square of a sum is at most the sum of both: friction is taken off as for peaks."""
+        return np.maximum(self.factor * (self.limits - self.torques.friction), 1e-3 * self.limits)
+
+    def slacks(self, motion: Motion) -> Array:
+        """One for each coordinate, shape (nv,)."""
+        return 1.0 - np.mean(self.torques.smooth(*motion.states) ** 2, axis=0) / self._room**2
+
+    def slopes(self, motion: Motion, which: Indices) -> Array:
+        """One pass back through the dynamics for each coordinate."""
+        tau = self.torques.smooth(*motion.states)
+        rows = [
+            motion.pull_back(
+                self.torques.slopes(int(r), *motion.states, -2.0 * tau[:, r] / (len(tau) * self._room[r] ** 2))
+            )
+            for r in which
+        ]
+        return np.array(rows).reshape(len(which), len(motion.x))
+
+    def checks(self, trajectory: Trajectory, times: Array) -> list[Check]:
+        """One for each limited joint."""
+        values = np.sqrt(np.mean(self.torques.whole(*trajectory.states(times)) ** 2, axis=0))
+        return [
+            Check.of_size(
+                f"RMS torque of {joint.name}", float(self.limits[k]), values[k : k + 1], torque_unit(joint.kind)
+            )
+            for k, joint in enumerate(self.torques.robot.independent_joints)
+            if np.isfinite(self.limits[k])
+        ]
+
+    def tightened(self, factor: float) -> RmsTorqueLimit:
+        """With a part of all limits."""
+        return replace(self, factor=self.factor * factor)
+
+
+def torque_unit(kind: JointKind) -> str:
+    """Unit of what a joint gives."""
+    return "N" if kind is JointKind.PRISMATIC else "N m"

@@ -1,0 +1,89 @@
+"""Segment after segment: each motion is designed for what those before it, and logs that exist, have not told.
+
+Algorithm 1 of the Figaro thesis; and the block-triangular motions of the power-model paper (chapter IV.B), where the
+first joints rest and the others move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.excitation.design import Design, Progress, design
+from dynid.excitation.free_coefficients import free_coefficients
+from dynid.excitation.motion import Grid
+from dynid.excitation.problem import ExcitationProblem
+
+ENOUGH = 0.05
+"""Segments end when one changes the criterion (for the condition number: its logarithm) by less than this."""
+
+
+def design_stack(
+    problem: ExcitationProblem,
+    segments: int,
+    *,
+    time_limit: float = 20.0,
+    starts: int | None = None,
+    seed: int = 0,
+    enough: float = ENOUGH,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Iterator[Design]:
+    """Design segments one after the other, each against what is known by then.
+
+    Args:
+        problem: The problem of the first segment.
+        segments: Number of segments at most.
+        time_limit: For all segments together [s].
+        starts: As `design`, for each segment.
+        seed: As `design`.
+        enough: Segments end when one changes the criterion by less than this.
+        progress: As `design`.
+    """
+    before = None
+    for k in range(segments):
+        found = design(problem, time_limit=time_limit / segments, starts=starts, seed=seed + k, progress=progress)
+        yield found
+        if before is not None and abs(before - found.value) < enough:
+            return
+        before = found.value
+        problem = with_known(problem, problem.exact_matrix(found.trajectory))
+
+
+def design_block_triangular(
+    problem: ExcitationProblem,
+    posture: Sequence[float | None],
+    *,
+    time_limit: float = 20.0,
+    starts: int | None = None,
+    seed: int = 0,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Iterator[Design]:
+    """Design one motion for each joint: all move, then all but the first, ..., at last only the last one.
+
+    Resting joints tell less, so each motion is designed together with what those before it told.
+
+    Args:
+        problem: The problem with all joints moving.
+        posture: As `free_coefficients`.
+        time_limit: For all motions together [s].
+        starts: As `design`, for each motion.
+        seed: As `design`.
+        progress: As `design`.
+    """
+    joints = len(posture)
+    for resting in range(joints):
+        free = free_coefficients(problem.grid.free.family, posture, [k >= resting for k in range(joints)])
+        problem = replace(problem, grid=Grid.of(free, len(problem.grid.times)))
+        found = design(problem, time_limit=time_limit / joints, starts=starts, seed=seed + resting, progress=progress)
+        yield found
+        problem = with_known(problem, problem.exact_matrix(found.trajectory))
+
+
+def with_known(problem: ExcitationProblem, information: Array) -> ExcitationProblem:
+    """The problem once an information matrix, which contains what was known before, is known."""
+    values, U = np.linalg.eigh(information)
+    factor = np.sqrt(np.maximum(values, 0.0))[:, None] * U.T
+    return replace(problem, information=replace(problem.information, known=factor))

@@ -1,0 +1,108 @@
+"""Where a design begins: random motions scaled into the limits, the best of many."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.errors import DynidError
+from dynid.excitation.limits.limit import Limit
+from dynid.excitation.problem import ExcitationProblem
+
+_TRIES = 300
+"""How many postures are tried before none is said to be within the limits."""
+_ROOM = 0.1
+"""Part of every limit that a start leaves free."""
+
+
+class NoMotionError(DynidError):
+    """No posture is within the limits."""
+
+
+def best_start(
+    problem: ExcitationProblem, count: int, rng: np.random.Generator, is_over: Callable[[], bool] = lambda: False
+) -> Array:
+    """The best of random motions within all limits, as free coefficients, shape (free,).
+
+    Args:
+        problem: The problem.
+        count: How many motions are tried.
+        rng: The random generator.
+        is_over: Whether to be content with the best so far.
+    """
+    criterion = problem.criterion.smoothed(2.0)
+    best: tuple[float, Array] | None = None
+    for _ in range(count):
+        x = random_start(problem, rng)
+        value = problem.information.value(criterion, *problem.motion(x).states, problem.weight)
+        if best is None or value < best[0]:
+            best = (value, x)
+        if is_over():
+            break
+    assert best is not None
+    return best[1]
+
+
+def random_start(problem: ExcitationProblem, rng: np.random.Generator) -> Array:
+    """A random motion within all limits, as free coefficients, shape (free,)."""
+    rest = random_posture(problem, rng)
+    return scaled_into_limits(problem, rest, rng.normal(size=len(rest)))
+
+
+def scaled_into_limits(problem: ExcitationProblem, inside: Array, direction: Array) -> Array:
+    """From a point inside along a direction, nearly to the first limit on the way."""
+    here = problem.bound_slacks(inside)
+    change = problem.bound_slacks(inside + direction) - here  # bounds are linear
+    step = (1.0 - _ROOM) / max(float((-change / here).max()), 1e-9)
+    if not problem.limits:
+        return inside + step * direction
+    for _ in range(30):
+        if problem.smallest_slack(inside + step * direction) > 0.0:
+            break
+        step *= 0.7
+    else:
+        return inside
+    return inside + (1.0 - _ROOM) * step * direction
+
+
+def random_posture(problem: ExcitationProblem, rng: np.random.Generator) -> Array:
+    """A robot at rest within all limits, as free coefficients, shape (free,).
+
+    Raises:
+        NoMotionError: If none is found; names the limit that is broken most often.
+    """
+    free, bounds = problem.grid.free, problem.bounds
+    nearest, why = -math.inf, np.zeros(0)
+    for _ in range(_TRIES):
+        half = np.minimum(bounds.half[0], math.pi)
+        position = bounds.middle[0] + rng.uniform(-0.6, 0.6, len(half)) * half
+        rest = free.family.rest()[:, None] * position
+        x = np.concatenate([_constant(part, rest[:, j] - free.fixed[:, j]) for j, part in enumerate(free.directions)])
+        slack = problem.smallest_slack(x)
+        if slack > 0.0:
+            return x
+        if slack > nearest:
+            nearest, why = slack, x
+    raise NoMotionError(_explanation(problem, why))
+
+
+def _constant(directions: Array, wanted: Array) -> Array:
+    """The free coefficients of one joint at rest; zero where its posture is given."""
+    found = np.linalg.lstsq(directions, wanted, rcond=None)[0].astype(float)
+    return found if np.allclose(directions @ found, wanted) else np.zeros(directions.shape[1])
+
+
+def _explanation(problem: ExcitationProblem, x: Array) -> str:
+    def used(limits: Sequence[Limit]) -> list[tuple[float, str]]:
+        trajectory = problem.trajectory(x)
+        checks = [check for limit in limits for check in limit.checks(trajectory, np.zeros(1))]
+        return [(check.used, f"{check.name} ({check.reached[1]:.4g} {check.unit})") for check in checks]
+
+    worst = max(used([problem.bounds, *problem.limits]), default=(0.0, "the limits"))
+    return (
+        "no posture was found in which the robot can rest within all limits; the nearest breaks the limit on "
+        f"{worst[1]}: widen that limit, or state another start posture"
+    )

@@ -1,0 +1,168 @@
+"""Trajectories for others: CSV, JSON with coefficients, ROS messages, URScript programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.errors import DynidError, FileProblemError, InvalidRequestError
+from dynid.excitation.trajectories.family import Trajectory
+from dynid.excitation.trajectories.fourier import Fourier
+
+SCHEMA = "dynid-trajectory-1"
+"""What a file of coefficients says of itself."""
+
+_SERVO_STEP = 0.008
+"""Time between set points of a UR arm [s]."""
+
+
+class TrajectoryFileError(FileProblemError):
+    """A file holds no trajectory that can be read."""
+
+
+class Moves(Protocol):
+    """Anything that gives states over time."""
+
+    @property
+    def duration(self) -> float:
+        """How long it lasts [s]."""
+        ...
+
+    def states(self, times: Array) -> tuple[Array, Array, Array]:
+        """Positions, velocities and accelerations at times [s], each of shape (samples, joints)."""
+        ...
+
+
+def sample_times(motion: Moves, rate: float) -> Array:
+    """Times [s] from the start up to the end, evenly spaced: so many a second."""
+    return np.arange(int(motion.duration * rate * (1.0 + 1e-12)) + 1) / rate
+
+
+def csv_text(motion: Moves, names: Sequence[str], rate: float) -> str:
+    """A table with the columns t, q_NAME..., v_NAME..., a_NAME... [s, rad or m], so many rows a second."""
+    times = sample_times(motion, rate)
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["t", *(f"{what}_{name}" for what in "qva" for name in names)])
+    rows = np.column_stack([times, *motion.states(times)])
+    writer.writerows([[f"{value:.12g}" for value in row] for row in rows])
+    return stream.getvalue()
+
+
+def json_text(trajectory: Trajectory, names: Sequence[str]) -> str:
+    """The coefficients of a Fourier trajectory; `read_trajectory` reads them back."""
+    family = _fourier(trajectory)
+    data = {
+        "schema": SCHEMA,
+        "family": "fourier",
+        "frequency": family.frequency,
+        "harmonics": family.harmonics,
+        "periods": family.periods,
+        "speed": trajectory.speed,
+        "joints": list(names),
+        "coefficients": trajectory.coefficients.T.tolist(),
+        "order": "for each joint: constant, cosines, sines",
+    }
+    return json.dumps(data, indent=1) + "\n"
+
+
+def read_trajectory(path: Path) -> tuple[Trajectory, tuple[str, ...]]:
+    """Read a trajectory and the names of its joints from a JSON file.
+
+    Raises:
+        TrajectoryFileError: If the file is missing or holds something else.
+    """
+    try:
+        data: Any = json.loads(path.read_text(encoding="utf-8"))
+        if data["schema"] != SCHEMA:
+            raise TrajectoryFileError(path, f"it says '{data['schema']}' instead of '{SCHEMA}'")
+        family = Fourier(float(data["frequency"]), int(data["harmonics"]), int(data["periods"]))
+        coefficients = np.array(data["coefficients"], dtype=float).T
+        return Trajectory(family, coefficients, float(data["speed"])), tuple(map(str, data["joints"]))
+    except OSError as error:
+        raise TrajectoryFileError(path, f"cannot be read ({error.strerror or error})") from error
+    except (ValueError, KeyError, TypeError, InvalidRequestError) as error:
+        raise TrajectoryFileError(path, "holds no trajectory; expected JSON that dynid excite wrote") from error
+    except DynidError as error:
+        if isinstance(error, TrajectoryFileError):
+            raise
+        raise TrajectoryFileError(path, f"holds no trajectory: {error}") from error
+
+
+def ros_text(motion: Moves, names: Sequence[str], rate: float) -> str:
+    """A `trajectory_msgs/JointTrajectory` message as YAML."""
+    times = sample_times(motion, rate)
+    lines = [
+        "header: {stamp: {sec: 0, nanosec: 0}, frame_id: ''}",
+        f"joint_names: {json.dumps(list(names))}",
+        "points:",
+    ]
+    for t, q, v, a in zip(times, *motion.states(times), strict=True):
+        seconds = math.floor(t + 1e-12)
+        nanoseconds = max(round((t - seconds) * 1e9), 0)
+        lines.append(
+            f"- {{positions: {_numbers(q)}, velocities: {_numbers(v)}, accelerations: {_numbers(a)}, effort: [], "
+            f"time_from_start: {{sec: {seconds}, nanosec: {nanoseconds}}}}}"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def urscript_text(trajectory: Trajectory) -> str:
+    """A program for a UR arm, which computes the Fourier series on the robot's own controller.
+
+    It moves slowly to the start, follows the motion by `servoj`, and stops. Change `speed` for a careful first run.
+    """
+    family = _fourier(trajectory)
+    if trajectory.joints != 6:
+        raise InvalidRequestError(f"URScript is for arms of six joints, and this one has {trajectory.joints}")
+    n = family.harmonics
+    C = trajectory.coefficients
+    start = trajectory.states(np.zeros(1))[0][0]
+    return f"""def dynid_excitation():
+  speed = {trajectory.speed!r}
+  frequency = {family.frequency!r}
+  duration = {family.duration!r}
+  constant = {_numbers(C[0])}
+  cosines = {_numbers(C[1 : n + 1].T.ravel())}
+  sines = {_numbers(C[n + 1 :].T.ravel())}
+  q = {_numbers(start)}
+  movej(q, a=0.3, v=0.2)
+  t = 0.0
+  while t < duration:
+    joint = 0
+    while joint < 6:
+      position = constant[joint]
+      k = 0
+      while k < {n}:
+        phase = (k + 1) * frequency * t
+        position = position + cosines[joint * {n} + k] * cos(phase) + sines[joint * {n} + k] * sin(phase)
+        k = k + 1
+      end
+      q[joint] = position
+      joint = joint + 1
+    end
+    servoj(q, 0, 0, {_SERVO_STEP}, 0.1, 300)
+    t = t + {_SERVO_STEP} * speed
+  end
+  stopj(1.0)
+end
+dynid_excitation()
+"""
+
+
+def _numbers(values: Iterable[float]) -> str:
+    return "[" + ", ".join(f"{value:.10g}" for value in values) + "]"
+
+
+def _fourier(trajectory: Trajectory) -> Fourier:
+    if not isinstance(trajectory.family, Fourier):
+        raise InvalidRequestError("only Fourier trajectories can be written with their coefficients")
+    return trajectory.family

@@ -1,0 +1,172 @@
+"""Excitation as a recipe: from an experiment to motions that tell what is to be known."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.config import Experiment, checked_excitation, is_experiment, read_experiment
+from dynid.data.factors import Factors
+from dynid.errors import DynidError, InvalidRequestError
+from dynid.excitation.design import Design, Progress, design, require_time, warm_up
+from dynid.excitation.expectation import Expectation, expected_deviations
+from dynid.excitation.information import condition_number
+from dynid.excitation.stacking import design_block_triangular, design_stack
+from dynid.excitation_limits import per_joint, posture_of
+from dynid.excitation_problem import problem_of
+from dynid.findings import Finding, Severity
+from dynid.robot.robot import Robot
+
+_UNTOLD = 1e6
+"""Condition numbers above this mean that something is not excited at all."""
+
+
+class BrokenLimitError(DynidError):
+    """A motion breaks a limit, and is not written."""
+
+
+@dataclass(frozen=True, eq=False)
+class Excitation:
+    """Motions for an experiment, and what they will tell.
+
+    Attributes:
+        experiment: The experiment.
+        designs: The motions, in the order in which they are run.
+        condition_number: Of the base regressor of all motions and of what was known before, its rows in units of their
+            noise.
+        expectations: How sure least squares on all of that will be of each base parameter.
+        findings: What users should know.
+        seconds: How long it took [s].
+    """
+
+    experiment: Experiment
+    designs: tuple[Design, ...]
+    condition_number: float
+    expectations: tuple[Expectation, ...]
+    findings: tuple[Finding, ...]
+    seconds: float
+
+    @property
+    def robot(self) -> Robot:
+        """The robot."""
+        return self.designs[0].problem.information.base.model.robot
+
+    def require_limits(self) -> None:
+        """Refuse motions that break limits.
+
+        Raises:
+            BrokenLimitError: If one does; names the limit.
+        """
+        for found in self.designs:
+            broken = next((check for check in found.checks if not check.is_kept), None)
+            if broken is not None:
+                raise BrokenLimitError(
+                    f"the {broken.name} reaches {broken.reached[0]:.4g} to {broken.reached[1]:.4g} {broken.unit}, and "
+                    f"{broken.limit[0]:.4g} to {broken.limit[1]:.4g} is allowed; design with more samples or a margin, "
+                    "or add --force to write it nevertheless"
+                )
+
+
+def excite(
+    experiment: Experiment,
+    *,
+    known: Sequence[Factors] = (),
+    time_limit: float = 20.0,
+    starts: int | None = None,
+    segments: int = 1,
+    block_triangular: bool = False,
+    seed: int = 0,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Excitation:
+    """Design exciting motions.
+
+    Args:
+        experiment: The experiment; it needs no logs.
+        known: Factors of logs that exist already: the motions are for what these do not tell.
+        time_limit: When to stop [s], with the best so far.
+        starts: How many starts at most; as many as there is time for when None.
+        segments: How many motions at most, each designed for what those before it do not tell.
+        block_triangular: One motion for each joint instead: all joints move, then all but the first, and so on.
+        seed: Seed of everything random.
+        progress: Is told the best so far.
+    """
+    if block_triangular and segments > 1:
+        raise InvalidRequestError("block-triangular motions are one for each joint; leave the number of segments out")
+    require_time(time_limit)
+    begin = time.monotonic()
+    problem, findings = problem_of(experiment, known)
+    if time.monotonic() - begin > 0.5 * time_limit:
+        raise InvalidRequestError(f"a time limit of {time_limit:g} s is too short for this robot; allow more")
+    warm_up(problem)
+    left = max(time_limit - (time.monotonic() - begin), 0.5 * time_limit)  # compiling, once, may take longer
+    if block_triangular:
+        posture = posture_of(experiment.excitation, problem.information.base.model.robot)
+        found = design_block_triangular(problem, posture, time_limit=left, starts=starts, seed=seed, progress=progress)
+    elif segments > 1:
+        found = design_stack(problem, segments, time_limit=left, starts=starts, seed=seed, progress=progress)
+    else:
+        found = iter([design(problem, time_limit=left, starts=starts, seed=seed, progress=progress)])
+    designs = tuple(found)
+    M = _unscaled(designs[-1])
+    condition = condition_number(M)
+    if condition > _UNTOLD:
+        text = (
+            "the motion cannot tell all base parameters apart: its condition number is "
+            f"{condition:.2g}; let more joints move, add harmonics or widen limits"
+        )
+        findings.append(Finding(Severity.WARNING, "excitation", text))
+    noise = min(per_joint("noise", experiment.excitation.noise, problem.information.base.model.robot))
+    return Excitation(
+        experiment,
+        designs,
+        condition,
+        expected_deviations(problem.information.base, M / noise**2),
+        tuple(findings),
+        time.monotonic() - begin,
+    )
+
+
+def _unscaled(found: Design) -> Array:
+    """Information of a design and of all before it, in the parameters' own units."""
+    scales = found.problem.information.scales
+    return found.problem.exact_matrix(found.trajectory) / np.outer(scales, scales)
+
+
+def experiment_of(source: str, terms: Sequence[str], settings: Mapping[str, Any]) -> Experiment:
+    """The experiment to design for, from a robot or from an experiment file.
+
+    Args:
+        source: A robot, or the path of an experiment.
+        terms: What a robot's joints add.
+        settings: Keys of `[excitation]` that replace the experiment's; those that are None do not.
+
+    Raises:
+        InvalidRequestError: If a value is none that it can have, or terms are given for an experiment.
+    """
+    is_toml = is_experiment(Path(source))
+    if is_toml and terms:
+        raise InvalidRequestError(f"'{source}' states its terms itself; change them there")
+    experiment = (
+        read_experiment(Path(source), needs_logs=False) if is_toml else Experiment(robot=source, terms=tuple(terms))
+    )
+    given = {key: value for key, value in settings.items() if value is not None}
+    stated = experiment.excitation.model_dump(exclude_defaults=True)
+    if "period" in given:
+        stated.pop("frequency", None)
+    return experiment.model_copy(update={"excitation": checked_excitation({**stated, **given})})
+
+
+def known_factors(path: Path) -> Iterator[Factors]:
+    """Factors of logs that exist: of a folder that `dynid identify` saved, or of one file of factors."""
+    from dynid.result import load_result
+
+    if path.is_dir():
+        yield from load_result(path).logs
+    else:
+        yield Factors.load(path)

@@ -1,0 +1,163 @@
+"""Logs of an experiment made ready for its model: one way for all who need their samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from dynid.arrays import frozen
+from dynid.config import Experiment, LogTable
+from dynid.data.automatic import Choice, Prepared, prepared
+from dynid.data.drive import Drive
+from dynid.data.periods import PeriodMean, averaged, processed_period
+from dynid.data.processing import Processing, step_of
+from dynid.data.readers.source import Progress, silent
+from dynid.data.recording import Recording
+from dynid.errors import InvalidRequestError
+from dynid.findings import Finding, Severity
+from dynid.log_quantities import recording_of
+from dynid.model.dynamic_model import DynamicModel
+from dynid.robot.robot import Robot
+
+FILTERS = frozenset(("lowpass", "torque_lowpass", "trim", "decimate", "velocity_threshold"))
+"""What a log takes over from another that was processed before it."""
+
+
+def prepared_log(
+    experiment: Experiment,
+    log: LogTable,
+    model: DynamicModel,
+    progress: Progress = silent,
+    like: Processing | None = None,
+) -> tuple[Prepared, tuple[Finding, ...]]:
+    """A log made ready for the model, and what was noticed and chosen on the way.
+
+    Periods are averaged first where the experiment states one; then, and where torques have no signs, nothing is chosen
+    automatically.
+
+    Args:
+        experiment: The experiment.
+        log: One of its logs, or one like them.
+        model: The model.
+        progress: Is told each step in a few words.
+        like: What was done to another log, whose filters are to be used again where the experiment states none.
+    """
+    check_drives(experiment, log, model.robot)
+    recording = recording_of(log, model.robot, progress)
+    progress("Looking at the signals")
+    if experiment.processing.period is not None:
+        ready, notes = _of_periods(experiment, log, recording, model.robot)
+    else:
+        processing, free = processing_of(experiment, model.robot), _free(experiment)
+        if like is not None:
+            again = free & FILTERS
+            processing = replace(processing, **{key: getattr(like, key) for key in again})
+            free -= again
+        ready = prepared(recording, drive_of(experiment, model.robot), processing, model, experiment.drive.delay, free)
+        notes = tuple(_finding(choice) for choice in ready.choices)
+    return ready, (*that_still_hold(recording.findings, experiment, ready.processing), *notes)
+
+
+def even_recording(experiment: Experiment, log: LogTable, robot: Robot) -> Recording:
+    """What was logged; the mean period where the experiment averages."""
+    recording = recording_of(log, robot)
+    period = experiment.processing.period
+    return recording if period is None else averaged(recording, period).recording
+
+
+def _free(experiment: Experiment) -> frozenset[str]:
+    """What is chosen by what a log shows; nothing where torques have no signs, which a choice would need."""
+    if experiment.torque == "magnitude":
+        return frozenset()
+    free = experiment.processing.free()
+    if "delay" in experiment.drive.model_fields_set:
+        free -= {"delay"}
+    return free if experiment.drive.unmeasured is None else free - {"unmeasured"}
+
+
+def _of_periods(
+    experiment: Experiment, log: LogTable, recording: Recording, robot: Robot
+) -> tuple[Prepared, tuple[Finding, ...]]:
+    """The mean period of a log, which has no ends to be trimmed and is even."""
+    mean: PeriodMean = averaged(recording, experiment.processing.period or 0.0)
+    processing = replace(processing_of(experiment, robot), trim=0, resample=None)
+    segments = processed_period(mean, drive_of(experiment, robot), processing, experiment.drive.delay)
+    time = mean.recording.time
+    rate = 1.0 / (time[1] - time[0])
+    stamps = frozen(recording.time[0] + time[:: step_of(rate, processing.rate)][: len(segments[0])])
+    names = [joint.name for joint in robot.independent_joints]
+    notes = mean.findings(names, experiment.drive.torques, log.torque.unit or "N m")
+    return Prepared(tuple(segments), (stamps,), processing, rate, experiment.drive.delay, ()), notes
+
+
+def check_drives(experiment: Experiment, log: LogTable, robot: Robot) -> None:
+    """Refuse a robot whose logs cannot be read, and units that do not fit the drives."""
+    if any(joint.kind.nq > 1 for joint in robot.joints):
+        raise InvalidRequestError(
+            f"'{robot.name}' has a floating base or spherical joints, whose logs cannot be read yet; lock them"
+        )
+    in_amperes = log.torque.unit == "A"
+    if in_amperes != (experiment.drive.torque_constants is not None):
+        wrong = "currents need drive.torque_constants" if in_amperes else "drive.torque_constants are for currents"
+        raise InvalidRequestError(f"{wrong}: the unit of torque is '{log.torque.unit or 'N m'}' in {log.torque.file}")
+
+
+def _finding(choice: Choice) -> Finding:
+    """A choice as a finding: a note, but for missing signals, which are worth a warning."""
+    if choice.key == "unmeasured":
+        return Finding(Severity.WARNING, "drive.unmeasured", choice.text)
+    table = "drive" if choice.key == "delay" else "processing"
+    return Finding(Severity.NOTE, f"{table}.{choice.key}", choice.text)
+
+
+def that_still_hold(findings: Sequence[Finding], experiment: Experiment, processing: Processing) -> Iterator[Finding]:
+    """Findings on a recording, but for those that the experiment itself answers."""
+    for finding in findings:
+        if finding.subject == "positions" and experiment.drive.positions == "motor":
+            continue  # motors turn many times: what looks like degrees on their side is none
+        if finding.subject == "time" and experiment.processing.period is not None:
+            continue  # periods are averaged at even times
+        if finding.subject == "time" and processing.resample is not None:
+            text = finding.text.partition(" Resample")[0].partition("; resample")[0]
+            yield Finding(Severity.NOTE, "time", f"{text.rstrip('.')}; resampled to {processing.resample:g} Hz")
+        else:
+            yield finding
+
+
+def drive_of(experiment: Experiment, robot: Robot) -> Drive:
+    """The drives that an experiment states; one to one where it states none."""
+    table = experiment.drive
+    for key in ("ratios", "matrix", "torque_constants", "signs", "offsets"):
+        values = getattr(table, key)
+        _check_count(f"drive.{key}", None if values == "auto" else values, robot)
+    constants = list(table.torque_constants or (1.0,) * robot.nv)
+    for k, sign in enumerate(table.signs or () if table.signs != "auto" else ()):
+        constants[k] *= sign
+    return Drive.of(
+        table.matrix or table.ratios or (1.0,) * robot.nv,
+        [
+            (robot.joint(coupling.motor).v.start, robot.joint(coupling.joint).v.start, coupling.ratio)
+            for coupling in table.couplings
+        ],
+        constants,
+        table.offsets,
+        positions_at_motor=table.positions == "motor",
+        torques_at_motor=table.torques == "motor",
+    )
+
+
+def _check_count(key: str, values: Sequence[object] | None, robot: Robot) -> None:
+    if values is not None and len(values) != robot.nv:
+        raise InvalidRequestError(f"{key} has {len(values)} numbers, and '{robot.name}' has {robot.nv} joints")
+
+
+def processing_of(experiment: Experiment, robot: Robot) -> Processing:
+    """The processing that an experiment states, with one velocity threshold for each joint."""
+    settings = experiment.processing.model_dump(exclude={"automatic", "outliers", "idle", "period"})
+    settings |= {key: None for key, value in settings.items() if value == "none"}
+    threshold = settings.pop("velocity_threshold")
+    if threshold is not None and not isinstance(threshold, tuple):
+        threshold = (threshold,) * robot.nv
+    _check_count("processing.velocity_threshold", threshold, robot)
+    unmeasured = tuple(robot.joint(name).name for name in experiment.drive.unmeasured or ())
+    return Processing(**settings, velocity_threshold=threshold, unmeasured=unmeasured)

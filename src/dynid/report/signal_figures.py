@@ -1,0 +1,118 @@
+"""Figures of logs: torques over time, friction over velocity, spectra."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from dynid.report.figure import DASHES, INK, MEASURED, PALETTE, PREDICTED, RESIDUAL, Figure, axis, packed, plain
+from dynid.report.signals import Cloud, JointTrace, Signals, Spectrum
+
+
+def torque_figure(key: str, joint: str, trace: JointTrace, of: str, signals: Signals, group: str) -> Figure:
+    """Measured and predicted torque of a joint over time, with what is left below."""
+
+    def line(what: str, values: Any, colour: str, width: float, row: str) -> dict[str, Any]:
+        return {
+            "type": "scatter",
+            "mode": "lines",
+            "name": what,
+            "x": packed(values.time),
+            "y": packed(values.values),
+            "line": {"color": colour, "width": width},
+            "yaxis": f"y{row}",
+            "hovertemplate": "%{x:.3f} s: %{y:.4g}",
+        }
+
+    data = [
+        line("measured", trace.measured, MEASURED, 3.0, ""),
+        line("predicted", trace.predicted, PREDICTED, 1.2, ""),
+        line("residual", trace.residual, RESIDUAL, 1.0, "2"),
+    ]
+    borders = [
+        {"type": "line", "xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1}
+        | {"line": {"color": "#9ca3af", "width": 1, "dash": "dot"}}
+        for x in signals.starts[1:]
+    ]
+    layout = {
+        "xaxis": axis("time [s]", anchor="y2"),
+        "yaxis": axis(f"torque [{of}]" if of == "N m" else f"force [{of}]", domain=[0.4, 1.0]),
+        "yaxis2": axis(f"residual [{of}]", domain=[0.0, 0.31], zeroline=True, zerolinecolor="#9ca3af"),
+        "shapes": borders,
+    }
+    return Figure(key, data, layout, 360, f"Measured and predicted torque of {joint} over time, and residual", group)
+
+
+def friction_figure(
+    key: str,
+    joint: str,
+    clouds: Sequence[Cloud | None],
+    curves: Sequence[Cloud],
+    names: Sequence[str],
+    units: tuple[str, str],
+) -> Figure:
+    """Friction curves over velocity, with the data behind them."""
+    data: list[dict[str, Any]] = []
+    for k, cloud in enumerate(clouds):
+        if cloud is not None:
+            data.append(
+                {
+                    "type": "scatter",
+                    "mode": "markers",
+                    "name": "measured" if len(names) == 1 else f"{plain(names[k])} measured",
+                    "x": packed(cloud.velocity),
+                    "y": packed(cloud.torque),
+                    "marker": {"color": "#6b7280" if len(names) == 1 else PALETTE[k], "size": 4, "opacity": 0.35},
+                    "hovertemplate": "%{x:.3g}: %{y:.4g}",
+                }
+            )
+    for k, curve in enumerate(curves):
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": "model" if len(names) == 1 else f"{plain(names[k])} model",
+                "x": packed(curve.velocity),
+                "y": packed(curve.torque),
+                "line": {"color": PALETTE[k], "width": 2, "dash": DASHES[k]},
+                "hovertemplate": "%{x:.3g}: %{y:.4g}",
+            }
+        )
+    layout = {
+        "xaxis": axis(f"velocity [{units[0]}]", zeroline=True, zerolinecolor="#9ca3af"),
+        "yaxis": axis(f"friction [{units[1]}]", zeroline=True, zerolinecolor="#9ca3af"),
+    }
+    return Figure(key, data, layout, 280, f"Friction of {joint} over velocity")
+
+
+def spectrum_figure(key: str, spectrum: Spectrum, joints: Sequence[str], title: str, cutoff: float | None) -> Figure:
+    """Amplitude densities of all joints, with the cut-off of the filter."""
+    data = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": plain(joint),
+            "x": packed(frequency),
+            "y": packed(amplitude),
+            "line": {"color": PALETTE[k % 8], "width": 1.3, "dash": DASHES[(k // 8) % 4]},
+            "hovertemplate": "%{x:.3g} Hz: %{y:.3g}",
+        }
+        for k, (joint, frequency, amplitude) in enumerate(
+            zip(joints, spectrum.frequency, spectrum.amplitude, strict=True)
+        )
+    ]
+    layout: dict[str, Any] = {
+        "xaxis": axis("frequency [Hz]", type="log", dtick=1, exponentformat="none"),
+        "yaxis": axis(title, type="log", dtick=1, exponentformat="power"),
+    }
+    if cutoff is not None:
+        layout["shapes"] = [
+            {"type": "line", "yref": "paper", "x0": cutoff, "x1": cutoff, "y0": 0, "y1": 1}
+            | {"line": {"color": INK, "width": 1.5, "dash": "dash"}}
+        ]
+        layout["annotations"] = [
+            {"x": math.log10(cutoff), "y": 0.98, "yref": "paper", "text": f"cut-off {cutoff:g} Hz", "showarrow": False}
+            | {"xanchor": "right", "xshift": -6, "bgcolor": "#ffffff"}
+        ]
+    return Figure(key, data, layout, 320, title, "")

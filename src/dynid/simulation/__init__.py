@@ -1,0 +1,1 @@
+"""A robot to practise on: MuJoCo under a controller, with sensors."""

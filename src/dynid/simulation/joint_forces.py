@@ -1,0 +1,154 @@
+"""What joints add to the rigid bodies of a simulated robot: motor inertia, friction, springs, offsets.
+
+The terms of a model and their parameters become matrices and *dry elements*. A dry element is Coulomb friction along
+one direction of the velocities, w = d . v: a joint's own, or a coupling's. Its torque is
+
+* level(w) sign(w) while it slips, and whatever holds it while it sticks, up to the breakaway level (the discontinuous
+  form); or
+* level(w) tanh(w / smoothing), a smooth form that never sticks.
+
+Stribeck's effect is in the level: kinetic + (breakaway - kinetic) exp(-(w / stribeck)^2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.errors import InvalidRequestError, ShapeError
+from dynid.model.dynamic_model import DynamicModel
+from dynid.model.terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, JointTerm, Offset, Spring, Term, Viscous
+from dynid.robot.robot import Robot
+
+
+@dataclass(frozen=True, eq=False)
+class JointForces:
+    """Torques `inertia a + viscous v + stiffness q + offset + D' friction(D v)`, with a row of D for each dry element.
+
+    Attributes:
+        inertia: Motor inertia and couplings [kg m^2], shape (nv, nv).
+        viscous: Viscous friction [N m s/rad], shape (nv, nv).
+        stiffness: Springs [N m/rad], shape (nv, nv).
+        offset: Constant torques [N m], shape (nv,).
+        direction: D, shape (elements, nv).
+        kinetic: Levels forwards and backwards at speed [N m], shape (elements, 2).
+        breakaway: The same at rest, shape (elements, 2).
+        stribeck: Velocity over which breakaway becomes kinetic [rad/s], shape (elements,); infinite for none.
+        smoothing: Velocity of the smooth form [rad/s], shape (elements,); zero for the discontinuous one.
+    """
+
+    inertia: Array
+    viscous: Array
+    stiffness: Array
+    offset: Array
+    direction: Array
+    kinetic: Array
+    breakaway: Array
+    stribeck: Array
+    smoothing: Array
+
+    @staticmethod
+    def of(model: DynamicModel, parameters: Array) -> JointForces:
+        """The forces of a model's terms.
+
+        Args:
+            model: The model.
+            parameters: Standard parameters p of links and terms, shape (parameters,).
+
+        Raises:
+            InvalidRequestError: If the model has a term that cannot be simulated.
+        """
+        if np.shape(parameters) != (len(model.names),):
+            raise ShapeError("parameters", f"({len(model.names)},)", np.shape(parameters))
+        n = model.robot.nv
+        values = dict(zip(model.names, np.asarray(parameters, dtype=float).tolist(), strict=True))
+        square, none = np.zeros((n, n)), np.zeros(0)
+        forces = JointForces(
+            square, square, square, np.zeros(n), np.zeros((0, n)), np.zeros((0, 2)), np.zeros((0, 2)), none, none
+        )
+        for term in model.terms:
+            forces = _with_term(forces, term, model.robot, values)
+        return forces
+
+    def smoothed(self, velocity: float) -> JointForces:
+        """The same with the smooth form of Coulomb friction, tanh(w / velocity); discontinuous when it is zero."""
+        return replace(self, smoothing=np.full(len(self.smoothing), float(velocity)))
+
+    def with_stribeck(self, ratio: float, velocity: float) -> JointForces:
+        """The same with a breakaway level of `ratio` times the kinetic one, which speed [rad/s] takes away."""
+        return replace(self, breakaway=ratio * self.kinetic, stribeck=np.full(len(self.stribeck), float(velocity)))
+
+    def rates(self, M: Array) -> tuple[float, float]:
+        """How fast these forces change velocities, with the mass matrix M, shape (nv, nv).
+
+        Returns:
+            The fastest decay by friction, and the fastest angular frequency of springs [1/s].
+        """
+        slope = np.zeros(len(self.direction))
+        smooth = self.smoothing > 0.0
+        slope[smooth] = self.breakaway[smooth].max(axis=1) / self.smoothing[smooth]
+        slope[~smooth] = np.abs(self.breakaway - self.kinetic)[~smooth].max(axis=1) / self.stribeck[~smooth]
+        D = self.viscous + self.direction.T @ (slope[:, None] * self.direction)
+        decays, squares = np.linalg.eigvals(np.linalg.solve(M + self.inertia, np.stack([D, self.stiffness])))
+        return float(np.abs(decays).max()), float(np.sqrt(np.abs(squares).max()))
+
+
+def _with_term(forces: JointForces, term: Term, robot: Robot, values: Mapping[str, float]) -> JointForces:
+    """The forces with one more term; every kind of term that can be simulated stands here."""
+    p = [values[parameter.name] for parameter in term.parameters(robot)]
+    if type(term) is Coupling:
+        return _with_coupling(forces, term, robot, p)
+    if not isinstance(term, JointTerm):
+        raise InvalidRequestError(f"the term {type(term).__name__} cannot be simulated; leave it out")
+    rows = [
+        row for row, column, _ in term.entries(robot, *np.zeros((3, 1, robot.nv))) if column % len(term.symbols) == 0
+    ]
+    n = robot.nv
+    if type(term) is Armature:
+        return replace(forces, inertia=forces.inertia + _diagonal(n, rows, p))
+    if type(term) is Viscous:
+        return replace(forces, viscous=forces.viscous + _diagonal(n, rows, p))
+    if type(term) is Spring:
+        return replace(forces, stiffness=forces.stiffness + _diagonal(n, rows, p))
+    if type(term) is Offset:
+        return replace(forces, offset=forces.offset + np.diag(_diagonal(n, rows, p)))
+    if type(term) is Coulomb:
+        return _with_dry(forces, np.eye(n)[rows], np.column_stack([p, p]))
+    if type(term) is AsymmetricCoulomb:
+        return _with_dry(forces, np.eye(n)[rows], np.reshape(p, (-1, 2)))
+    raise InvalidRequestError(f"the term {type(term).__name__} cannot be simulated; leave it out")
+
+
+def _with_coupling(forces: JointForces, term: Coupling, robot: Robot, p: Sequence[float]) -> JointForces:
+    i, j = robot.joint(term.first).v.start, robot.joint(term.second).v.start
+    cross = np.zeros((robot.nv, robot.nv))
+    cross[i, j] = cross[j, i] = 1.0
+    direction = np.zeros((1, robot.nv))
+    direction[0, i], direction[0, j] = term.ratio, 1.0
+    forces = replace(forces, inertia=forces.inertia + p[0] * cross, viscous=forces.viscous + p[1] * cross)
+    return _with_dry(forces, direction, np.full((1, 2), p[2]))
+
+
+def _with_dry(forces: JointForces, direction: Array, levels: Array) -> JointForces:
+    """The forces with more dry elements; those of no friction are left out."""
+    if (levels < 0.0).any():
+        raise InvalidRequestError(f"Coulomb friction of {levels.min():g} N m is negative and cannot be simulated")
+    acting = levels.any(axis=1)
+    count = np.count_nonzero(acting)
+    return replace(
+        forces,
+        direction=np.concatenate([forces.direction, direction[acting]]),
+        kinetic=np.concatenate([forces.kinetic, levels[acting]]),
+        breakaway=np.concatenate([forces.breakaway, levels[acting]]),
+        stribeck=np.concatenate([forces.stribeck, np.full(count, np.inf)]),
+        smoothing=np.concatenate([forces.smoothing, np.zeros(count)]),
+    )
+
+
+def _diagonal(size: int, rows: Sequence[int], values: Sequence[float]) -> Array:
+    D = np.zeros((size, size))
+    D[rows, rows] = values
+    return D

@@ -1,0 +1,171 @@
+"""The closed loop, compiled: a controller at its rate, and between its ticks the robot's motion."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.simulation.acceleration import along, settle
+from dynid.simulation.compilation import compiled, inner
+from dynid.simulation.engine import mass_and_bias
+from dynid.simulation.integrator import advance
+
+PD, PD_GRAVITY, COMPUTED_TORQUE = 0, 1, 2
+"""Kinds of controllers."""
+
+DONE, LOST, NOT_POSITIVE = 0, 1, 2
+"""How a run ends: as planned; a joint follows no longer; the mass matrix is not positive definite."""
+
+FLIPS = 20
+"""Saturated torques of alternating sign, one right after the other, that make a controller unstable."""
+
+
+class Law(NamedTuple):
+    """A control law as compiled code takes it.
+
+    Attributes:
+        kind: `PD`, `PD_GRAVITY` or `COMPUTED_TORQUE`.
+        stiffness: Torque (for computed torque acceleration) per error of position, shape (nv,).
+        damping: The same per error of velocity, shape (nv,).
+        limit: Largest torque [N m], shape (nv,).
+        fastest: Speed above which a joint follows no longer [rad/s], shape (nv,).
+        farthest: The same for the error of position [rad], shape (nv,).
+    """
+
+    kind: int
+    stiffness: Array
+    damping: Array
+    limit: Array
+    fastest: Array
+    farthest: Array
+
+
+class Track(NamedTuple):
+    """What a run leaves behind, a row a tick that is kept.
+
+    Attributes:
+        q: Positions, shape (samples, nv).
+        v: Velocities, shape (samples, nv).
+        a: Accelerations, shape (samples, nv).
+        torque: The motors' torques, shape (samples, nv).
+        mode: Which dry elements slip, shape (samples, elements).
+        work: The motors' work, and the work into what joints add [J], shape (samples, 2).
+    """
+
+    q: Array
+    v: Array
+    a: Array
+    torque: Array
+    mode: Array
+    work: Array
+
+    @staticmethod
+    def of(samples: int, joints: int, elements: int) -> Track:
+        """Room for so many samples."""
+        q, v, a, torque = np.zeros((4, samples, joints))
+        return Track(q, v, a, torque, np.zeros((samples, elements)), np.zeros((samples, 2)))
+
+
+@compiled
+def run(engine, forces, state, nominal, nominal_forces, law, reference, period, substeps, stiff, first, every, track):
+    """Run the closed loop.
+
+    Args:
+        engine: The robot.
+        forces: What its joints add.
+        state: Where it is; changed in place.
+        nominal: The robot as the controller knows it.
+        nominal_forces: What its joints add, as the controller knows it.
+        law: The control law.
+        reference: Positions, velocities and accelerations to follow, shape (ticks, 3, nv).
+        period: Time between two ticks [s].
+        substeps: Steps of the integrator between two ticks.
+        stiff: Whether it is the one for steep forces.
+        first: The first tick that is kept.
+        every: Every how many ticks one is kept.
+        track: Where they are kept.
+
+    Returns:
+        How it ended, the tick, and the joint.
+    """
+    n = len(state.q)
+    u, M, c = np.zeros(n), np.zeros((n, n)), np.zeros(n)
+    flips, last = np.zeros(n), np.zeros(n)
+    for tick in range(len(reference)):
+        _command(nominal, nominal_forces, law, reference, tick, state, M, c, u)
+        for j in range(n):
+            _saturate(law, j, u, flips, last)
+            error = abs(reference[tick, 0, j] - state.q[j])
+            lost = not (abs(state.v[j]) <= law.fastest[j] and error <= law.farthest[j])
+            if lost or flips[j] >= FLIPS:
+                return LOST, tick, j
+        for step in range(substeps):
+            if not settle(engine, forces, state, u):
+                return NOT_POSITIVE, tick, 0
+            if step == 0 and tick >= first and (tick - first) % every == 0:
+                _keep(track, (tick - first) // every, state, u)
+            if not advance(engine, forces, state, u, period / substeps, stiff):
+                return NOT_POSITIVE, tick, 0
+    return DONE, 0, 0
+
+
+@inner
+def _command(nominal, forces, law, reference, tick, state, M, c, u):
+    """The controller's torques."""
+    n = len(u)
+    q, v, wanted = state.q, state.v, reference[tick]
+    for j in range(n):
+        c[j] = 0.0
+        u[j] = law.stiffness[j] * (wanted[0, j] - q[j]) + law.damping[j] * (wanted[1, j] - v[j])
+    if law.kind == PD_GRAVITY:
+        mass_and_bias(nominal, q, c, M, c)  # at rest: c is read as velocities before it is written
+        for j in range(n):
+            u[j] += c[j]
+    elif law.kind == COMPUTED_TORQUE:
+        mass_and_bias(nominal, q, v, M, c)
+        _linearise(forces, wanted, M, c, u)
+
+
+@inner
+def _linearise(forces, wanted, M, c, u):
+    """From corrections of accelerations u to the torques that they take, as the controller knows the robot."""
+    n = len(u)
+    for i in range(n):
+        c[i] += forces.offset[i]
+        for j in range(n):
+            c[i] += (M[i, j] + forces.inertia[i, j]) * (u[j] + wanted[2, j])
+            c[i] += forces.viscous[i, j] * wanted[1, j] + forces.stiffness[i, j] * wanted[0, j]
+    for i in range(n):
+        u[i] = c[i]
+    for k in range(len(forces.kinetic)):
+        w = along(forces.direction[k], wanted[1])
+        if w != 0.0:
+            f = forces.kinetic[k, 0] if w > 0.0 else -forces.kinetic[k, 1]
+            for i in range(n):
+                u[i] += forces.direction[k, i] * f
+
+
+@inner
+def _saturate(law, j, u, flips, last):
+    """Limit a torque, and count how often it jumps from one limit to the other within few ticks."""
+    if abs(u[j]) <= law.limit[j]:
+        flips[j] = max(0.0, flips[j] - 0.2)
+        last[j] *= 0.8
+        return
+    u[j] = math.copysign(law.limit[j], u[j])
+    if u[j] * last[j] < 0.0 and abs(last[j]) > 0.3:
+        flips[j] += 1.0
+    last[j] = math.copysign(1.0, u[j])
+
+
+@inner
+def _keep(track, row, state, u):
+    for i in range(len(u)):
+        track.q[row, i], track.v[row, i] = state.q[i], state.v[i]
+        track.a[row, i], track.torque[row, i] = state.a[i], u[i]
+    for k in range(len(state.mode)):
+        track.mode[row, k] = state.mode[k]
+    track.work[row, 0], track.work[row, 1] = state.work[0], state.work[1]

@@ -1,0 +1,195 @@
+"""Logs whose torques have no signs: from recordings of magnitudes to samples that estimation can take.
+
+Signs are put on what was logged, before filters and gears: a low-pass would round the kinks of magnitudes at zero.
+After that everything goes on as with any log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynid.arrays import Array, frozen
+from dynid.data import signals
+from dynid.data.automatic import Prepared
+from dynid.data.chunks import Chunk
+from dynid.data.drive import Drive
+from dynid.data.processing import Processing, even_segments, segment_of, step_of
+from dynid.data.recording import Recording
+from dynid.estimation import Physics
+from dynid.estimation.signs import Recovered, SegmentSign, Track, Word, recover_signs
+from dynid.findings import Finding, Severity
+from dynid.model.base_parameters import BaseParameters
+
+NAMED = 6
+"""Undecided segments that a finding names before it counts the rest."""
+
+
+@dataclass(frozen=True, eq=False)
+class SignedLogs:
+    """Logs with signs again.
+
+    Attributes:
+        logs: Each log, ready for the model; rows of undecided segments are not kept.
+        recovered: The signs, with their margins.
+        agrees: For each segment whether its sign is that of the log, where the log had signs; else None.
+        findings: What users should know about the signs.
+    """
+
+    logs: tuple[Prepared, ...]
+    recovered: Recovered
+    agrees: tuple[bool | None, ...]
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Piece:
+    """An even piece of a log: as logged, with its track of magnitudes."""
+
+    recording: Recording
+    rate: float
+    track: Track
+    signed: Array
+
+
+def with_signs(
+    base: BaseParameters,
+    physics: Physics,
+    recordings: Sequence[Recording],
+    drive: Drive,
+    processing: Processing,
+    delay: float = 0.0,
+    *,
+    practice: bool = False,
+) -> SignedLogs:
+    """Recover the signs of what was logged, and process it as usual.
+
+    Args:
+        base: The base parameters.
+        physics: What decides between signs and their mirror.
+        recordings: One a log; their torques are magnitudes, and signs that they have are not used.
+        drive: The drives.
+        processing: What is done with the signals, once torques have signs.
+        delay: Time [s] by which torques were logged later than positions.
+        practice: Whether the logs are meant to have signs, thrown away to see whether they come back.
+
+    Raises:
+        SignsError: If no sign at all can be told.
+    """
+    pieces = [
+        piece for k, recording in enumerate(recordings) for piece in _pieces(recording, k, drive, processing, delay)
+    ]
+    transmission = drive.joint_torques(np.eye(len(drive.transmission)))
+    recovered = recover_signs(base, [piece.track for piece in pieces], physics, transmission)
+    chunks: list[list[Chunk]] = [[] for _ in recordings]
+    for piece, torque, doubtful in zip(pieces, recovered.torques, recovered.doubtful, strict=True):
+        chunks[piece.track.log].append(_processed(piece, torque, doubtful, transmission, drive, processing))
+    logs = [
+        _ready(of_log, [piece for piece in pieces if piece.track.log == k], processing, delay)
+        for k, of_log in enumerate(chunks)
+    ]
+    agrees = tuple(_agrees(segment, pieces) for segment in recovered.segments)
+    found = _findings(base.model.row_names, pieces, recovered, agrees, practice)
+    return SignedLogs(tuple(logs), recovered, agrees, tuple(found))
+
+
+def _pieces(recording: Recording, log: int, drive: Drive, processing: Processing, delay: float) -> Iterator[_Piece]:
+    """Even pieces of a recording, with states of every sample and magnitudes of what was logged."""
+    signed = replace(recording, torque=frozen(np.abs(recording.torque)))
+    pieces, rate = even_segments(signed, processing)
+    originals, _ = even_segments(recording, processing)
+    every = replace(processing, torque_lowpass=None, trim=0, decimate=(), rate=None, velocity_threshold=None)
+    for piece, original in zip(pieces, originals, strict=True):
+        states = segment_of(piece, drive, every, rate, 0.0)
+        magnitudes = np.abs(signals.delayed(piece.torque, rate, -delay))
+        usable = np.ones(magnitudes.shape, dtype=bool)
+        usable[: processing.trim] = usable[len(usable) - processing.trim :] = False
+        if processing.velocity_threshold is not None:
+            fast = np.abs(states.v) >= np.array(processing.velocity_threshold)
+            usable &= _for_channels(fast, drive)
+        track = Track(replace(states, torque=magnitudes, keep=usable), rate, float(piece.time[0]), log)
+        yield _Piece(piece, rate, track, signals.delayed(original.torque, rate, -delay))
+
+
+def _for_channels(fast: NDArray[np.bool_], drive: Drive) -> NDArray[np.bool_]:
+    """Whether all joints that a logged torque depends on are fast, shape (samples, channels)."""
+    depends = np.abs(np.linalg.inv(drive.joint_torques(np.eye(fast.shape[1])))) > 1e-12  # joints by channels
+    return (~fast).astype(int) @ depends.astype(int) == 0
+
+
+def _processed(
+    piece: _Piece,
+    torque: Array,
+    doubtful: NDArray[np.bool_],
+    transmission: Array,
+    drive: Drive,
+    processing: Processing,
+) -> Chunk:
+    """Samples of a piece, with rows left out that an undecided segment has a part in."""
+    chunk = segment_of(replace(piece.recording, torque=frozen(torque)), drive, processing, piece.rate, 0.0)
+    left_out = signals.trimmed((doubtful @ np.abs(transmission) > 0.0).astype(float), processing.trim)
+    clean = left_out[:: step_of(piece.rate, processing.rate)] == 0.0
+    return replace(chunk, keep=clean if chunk.keep is None else clean & chunk.keep)
+
+
+def _ready(chunks: Sequence[Chunk], pieces: Sequence[_Piece], processing: Processing, delay: float) -> Prepared:
+    """A log of some pieces, with the stamps of its samples."""
+    rate = pieces[0].rate
+    step = step_of(rate, processing.rate)
+    stamps = [signals.trimmed(piece.recording.time, processing.trim)[::step] for piece in pieces]
+    return Prepared(tuple(chunks), tuple(stamps), processing, rate, delay, ())
+
+
+def _agrees(segment: SegmentSign, pieces: Sequence[_Piece]) -> bool | None:
+    """Whether a sign is that of the log, where the log's column has signs."""
+    column = segment.channel
+    if not any((piece.signed[:, column] < 0.0).any() for piece in pieces):
+        return None
+    total = 0.0
+    for piece in pieces:
+        track = piece.track
+        if track.log == segment.log:
+            time = track.start + np.arange(len(track)) / track.rate
+            total += float(piece.signed[(time >= segment.start) & (time < segment.stop), column].sum())
+    return total * segment.sign > 0.0
+
+
+def _findings(
+    names: Sequence[str],
+    pieces: Sequence[_Piece],
+    recovered: Recovered,
+    agrees: Sequence[bool | None],
+    practice: bool,
+) -> Iterator[Finding]:
+    for column, name in enumerate(names):
+        logged = np.concatenate([piece.signed[:, column] for piece in pieces])
+        subject = f"joint '{name}'"
+        if np.ptp(np.abs(logged)) == 0.0:
+            text = (
+                f"its torque is {abs(logged[0]):g} in all {len(logged)} samples: a dead sensor, or a wrong column; its "
+                "signs cannot be told, and its rows are left out"
+            )
+            yield Finding(Severity.ERROR, subject, text)
+        elif not practice and (logged < 0.0).any():
+            text = (
+                f"{np.mean(logged < 0.0):.0%} of its torques are negative: they have signs already, which were not "
+                "used; leave torque = 'magnitude' out, or set discard_sign = true if this is practice"
+            )
+            yield Finding(Severity.WARNING, subject, text)
+        undecided = [s for s in recovered.segments if s.channel == column and s.word is Word.UNDECIDED]
+        if undecided:
+            shown = ", ".join(f"{s.start:.2f} to {s.stop:.2f} s" for s in undecided[:NAMED])
+            more = f" and {len(undecided) - NAMED} more" if len(undecided) > NAMED else ""
+            text = f"the signs of {len(undecided)} segment(s) are undecided, and they are left out: {shown}{more}"
+            yield Finding(Severity.NOTE, subject, text)
+    known = [(s.word, right) for s, right in zip(recovered.segments, agrees, strict=True) if right is not None]
+    if known:
+        sure = [right for word, right in known if word is Word.SURE]
+        text = (
+            f"{sum(right for _, right in known)} of {len(known)} segments have the sign of the log, and "
+            f"{sum(sure)} of the {len(sure)} sure ones"
+        )
+        yield Finding(Severity.NOTE if all(sure) else Severity.WARNING, "signs", text)

@@ -1,0 +1,1 @@
+"""A robot that moves along a trajectory or a log, in the browser."""

@@ -1,0 +1,107 @@
+"""What is drawn of each link: the shapes of its file, or capsules between joints where it has none that can be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.model.regressor import joint_poses
+from dynid.robot.frames import pose
+from dynid.robot.joints import rotation_about
+from dynid.robot.robot import WORLD, Robot
+
+THICKNESS = 0.04
+"""Radius of capsules, in parts of the robot's reach."""
+
+MESHES = (".stl", ".obj", ".ply", ".glb", ".gltf", ".dae")
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """Something solid on a link.
+
+    Attributes:
+        link: Index of the link; `WORLD` for what stands still.
+        kind: "box", "sphere", "cylinder", "capsule" or "mesh".
+        size: As `description.Geometry.size`.
+        placement: Its frame in the joint frame of the link, shape (4, 4).
+        mesh: The mesh file.
+    """
+
+    link: int
+    kind: str
+    size: tuple[float, ...]
+    placement: Array
+    mesh: Path | None = None
+
+
+def shapes(robot: Robot) -> list[Shape]:
+    """What to draw: the file's shapes for links that have any, capsules for the others."""
+    found = []
+    for index, link in [(WORLD, robot.base), *enumerate(robot.links)]:
+        own = [
+            Shape(index, geometry.shape, geometry.size, body.placement @ geometry.placement, geometry.mesh)
+            for body in link.bodies
+            for geometry in body.geometry
+            if geometry.shape != "mesh" or (geometry.mesh is not None and geometry.mesh.suffix.lower() in MESHES)
+        ]
+        found += own or capsules(robot, index)
+    return found
+
+
+def capsules(robot: Robot, link: int) -> list[Shape]:
+    """Capsules from a link's joint to each joint that it carries; a short one along its axis where it carries none."""
+    radius = THICKNESS * reach(robot)
+    ends = [joint.placement[:3, 3] for joint in robot.joints if joint.parent == link]
+    if not ends and link != WORLD:
+        ends = [1.5 * radius * robot.joints[link].axis]
+    return [
+        Shape(link, "capsule", (radius, float(np.linalg.norm(end))), _along(end))
+        for end in ends
+        if np.linalg.norm(end) > 1e-6
+    ]
+
+
+def poses(robot: Robot, q: Array) -> Array:
+    """Poses of all joint frames in the world, shape (joints, 4, 4), at positions of shape (nq,)."""
+    rotations, origins = joint_poses(robot, q[None, :])
+    return np.array([pose(R, p) for R, p in zip(rotations[:, 0], origins[:, 0], strict=True)])
+
+
+def quaternion(R: Array) -> Array:
+    """Unit quaternion (w, x, y, z) of a rotation (3, 3), w not negative."""
+    K = np.array(
+        [
+            [R[0, 0] + R[1, 1] + R[2, 2], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
+            [R[2, 1] - R[1, 2], R[0, 0] - R[1, 1] - R[2, 2], R[0, 1] + R[1, 0], R[0, 2] + R[2, 0]],
+            [R[0, 2] - R[2, 0], R[0, 1] + R[1, 0], R[1, 1] - R[0, 0] - R[2, 2], R[1, 2] + R[2, 1]],
+            [R[1, 0] - R[0, 1], R[0, 2] + R[2, 0], R[1, 2] + R[2, 1], R[2, 2] - R[0, 0] - R[1, 1]],
+        ]
+    )
+    q = np.linalg.eigh(K)[1][:, -1]  # Bar-Itzhack's method: the eigenvector of the largest eigenvalue
+    return q if q[0] >= 0.0 else -q
+
+
+def reach(robot: Robot) -> float:
+    """How far [m] the last joint is from the ground along the longest chain of links; 1 where all joints meet."""
+    lengths: list[float] = []
+    for joint in robot.joints:
+        below = 0.0 if joint.parent == WORLD else lengths[joint.parent]
+        lengths.append(below + float(np.linalg.norm(joint.placement[:3, 3])))
+    return max(lengths) or 1.0
+
+
+def _along(end: Array) -> Array:
+    """Pose half way to a point, with z towards it, shape (4, 4)."""
+    length = float(np.linalg.norm(end))
+    z, target = np.array([0.0, 0.0, 1.0]), end / length
+    axis = np.cross(z, target)
+    sine = float(np.linalg.norm(axis))
+    if sine < 1e-12:
+        R = np.eye(3) if target[2] > 0.0 else np.diag([1.0, -1.0, -1.0])
+    else:
+        R = rotation_about(axis / sine, np.array([np.arctan2(sine, target[2])]))[0]
+    return pose(R, 0.5 * end)

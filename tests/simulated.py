@@ -1,0 +1,23 @@
+"""Trajectories and robots for tests of the simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dynid.robot.robot import Robot
+from dynid.simulation.references import FourierTrajectory
+
+
+def gentle(robot: Robot, seed: int = 0, period: float = 2.0) -> FourierTrajectory:
+    """A periodic motion within the limits of any robot, from rest."""
+    rng = np.random.default_rng(seed)
+    centre, size = np.zeros(robot.nv), np.zeros(robot.nv)
+    for joint in robot.independent_joints:
+        lower, upper = joint.limits.interval(2.0)
+        centre[joint.v.start] = (lower + upper) / 2
+        size[joint.v.start] = (upper - lower) / 8
+        if joint.limits.velocity > 0.0:
+            size[joint.v.start] = min(size[joint.v.start], joint.limits.velocity * period / (12 * np.pi))
+    sine = size[:, None] * rng.uniform(-0.5, 0.5, (robot.nv, 2))
+    sine[:, 0] = -2 * sine[:, 1]
+    return FourierTrajectory(centre, sine, np.zeros_like(sine), period)

@@ -1,0 +1,245 @@
+"""`dynid excite`: what it prints and writes, and what it says to bad input."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.independent_condition import condition_number, read_csv
+from typer.testing import CliRunner
+
+from dynid import load_robot
+from dynid.cli import app
+from dynid.excitation.trajectory_files import read_trajectory
+
+EXPERIMENT = """
+robot = "builtin:two_link"
+
+[excitation]
+harmonics = 3
+period = 4
+rate = 50
+position = [-2, 2]
+velocity = 2
+acceleration = 6
+effort = 500
+home = [0.1, -0.1]
+"""
+
+NO_LIMITS = """<robot name="bare"><link name="base"/><link name="arm"><inertial><mass value="1"/>
+<origin xyz="0.1 0 0"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
+<joint name="turn" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint></robot>"""
+
+
+def run(*arguments: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, ["excite", *map(str, arguments)])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Path:
+    path = tmp_path / "two_link.toml"
+    path.write_text(EXPERIMENT)
+    return path
+
+
+def test_the_folder_holds_the_motion_in_every_form(experiment: Path, tmp_path: Path) -> None:
+    out = tmp_path / "motion"
+    status, text, _ = run(experiment, "--starts", 1, "--out", out, "--json")
+    data = json.loads(text)
+    assert status == 0
+    names = {path.name for path in out.iterdir()}
+    assert names == {
+        "approach.csv", "excitation.json", "limits.html", "return.csv", "trajectory.csv", "trajectory.json",
+        "trajectory.yaml", "trajectory_10_percent.csv", "trajectory_50_percent.csv",
+    }  # fmt: skip
+    assert json.loads((out / "excitation.json").read_text()) == data
+    assert data["trajectory"] == str(out / "trajectory.csv")
+    q, v, a = read_csv(out / "trajectory.csv")
+    assert data["condition_number"] == pytest.approx(
+        condition_number(load_robot("builtin:two_link"), q, v, a), rel=1e-6
+    )
+    assert {"name", "limit", "reached", "unit", "kept"} == set(data["limits"][0])
+    assert all(limit["kept"] for limit in data["limits"])
+    assert all(row["std"] > 0 for row in data["parameters"])
+    trajectory, joints = read_trajectory(out / "trajectory.json")
+    assert joints == tuple(joint.name for joint in load_robot("builtin:two_link").joints)
+    assert np.allclose(trajectory.states(np.arange(len(q)) / 50.0)[0], q)
+    slow = read_csv(out / "trajectory_10_percent.csv")
+    assert np.allclose(slow[0][::10], q, atol=1e-9)
+    assert np.allclose(slow[1][::10], 0.1 * v, atol=1e-9)
+    approach, back = read_csv(out / "approach.csv")[0], read_csv(out / "return.csv")[0]
+    assert np.allclose(approach[0], [0.1, -0.1])
+    assert np.allclose(approach[-1], q[0], atol=1e-3)
+    assert np.allclose(back[0], q[0])
+    page = (out / "limits.html").read_text()
+    assert page.count("<svg") == 8
+    assert "<script" not in page
+
+
+def test_people_see_a_table_and_what_to_do_next(experiment: Path) -> None:
+    status, text, _ = run(experiment, "--starts", 1)
+    assert status == 0
+    assert "condition number" in text
+    assert "velocity of" in text
+    assert "expected deviation" in text
+    assert "Next: write it: dynid excite" in text
+
+
+def test_a_robot_alone_will_do_and_options_replace_the_files(experiment: Path) -> None:
+    _, text, _ = run(
+        "builtin:ur5", "--starts", 1, "--period", 6, "--harmonics", 3, "--criterion", "determinant", "--json"
+    )
+    assert json.loads(text)["criterion"] == "determinant"
+    _, text, _ = run(experiment, "--starts", 1, "--period", 3, "--rate", 20, "--noise", 2.5, "--json")
+    assert json.loads(text)["duration"] == pytest.approx(3.0)
+
+
+def test_a_written_motion_is_never_replaced_unasked(experiment: Path, tmp_path: Path) -> None:
+    out = tmp_path / "motion"
+    assert run(experiment, "--starts", 1, "--out", out)[0] == 0
+    before = (out / "trajectory.csv").read_text()
+    status, _, err = run(experiment, "--starts", 1, "--seed", 5, "--out", out)
+    assert (status, (out / "trajectory.csv").read_text()) == (2, before)
+    assert "holds a trajectory already" in err
+    assert run(experiment, "--starts", 1, "--seed", 5, "--out", out, "--force")[0] == 0
+    assert (out / "trajectory.csv").read_text() != before
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "file").write_text("mine")
+    assert "holds something else" in run(experiment, "--out", tmp_path / "other", "--force")[2]
+    assert "is a file" in run(experiment, "--out", experiment)[2]
+
+
+def test_a_motion_that_breaks_a_limit_is_written_only_by_force(experiment: Path, tmp_path: Path, monkeypatch) -> None:
+    from dynid.excitation import design
+    from dynid.excitation.trajectories.family import Trajectory
+
+    def careless(problem, x):
+        return 1.5 * x
+
+    monkeypatch.setattr(design, "within_limits", careless)
+    out = tmp_path / "motion"
+    status, _, err = run(experiment, "--starts", 1, "--out", out)
+    assert status == 2
+    assert "is allowed" in err
+    assert not out.exists()
+    assert run(experiment, "--starts", 1, "--out", out, "--force")[0] == 0
+    assert not all(limit["kept"] for limit in json.loads((out / "excitation.json").read_text())["limits"])
+    assert isinstance(read_trajectory(out / "trajectory.json")[0], Trajectory)
+
+
+def test_segments_have_folders_of_their_own(experiment: Path, tmp_path: Path) -> None:
+    out = tmp_path / "motions"
+    status, text, _ = run(experiment, "--starts", 1, "--block-triangular", "--out", out, "--json")
+    assert status == 0
+    assert [Path(part["trajectory"]).exists() for part in json.loads(text)["segments"]] == [True, True]
+    assert (out / "segment_2" / "trajectory.yaml").exists()
+
+
+def test_what_is_known_can_be_named(experiment: Path, tmp_path: Path) -> None:
+    from dynid import DynamicModel
+    from dynid.data import Chunk, factorise
+
+    rng = np.random.default_rng(0)
+    q, v, a, torque = (rng.uniform(-1, 1, (100, 2)) for _ in range(4))
+    factors = factorise(DynamicModel(load_robot("builtin:two_link")), [Chunk(q, v, a, torque)])
+    factors.save(tmp_path / "log.factors")
+    with_it = json.loads(run(experiment, "--starts", 1, "--known", tmp_path / "log.factors", "--json")[1])
+    without = json.loads(run(experiment, "--starts", 1, "--json")[1])
+    sure = [[row["std"] for row in data["parameters"]] for data in (with_it, without)]
+    assert sum(sure[0]) < sum(sure[1])
+
+
+def test_an_arm_of_six_joints_has_a_urscript_program(tmp_path: Path) -> None:
+    run("builtin:ur5", "--starts", 1, "--harmonics", 3, "--out", tmp_path / "ur5")
+    assert "servoj" in (tmp_path / "ur5" / "trajectory.script").read_text()
+
+
+BAD = {
+    "positions that exclude each other": ("position = [1, -1]", "exclude each other: 1 to -1"),
+    "start outside": ("start = [3.0, 0.0]", "puts joint .* at 3, and its limits are -2 to 2"),
+    "start of a joint that is not there": ("start = { elbow = 1.0 }", "no joint 'elbow'"),
+    "start too short": ("start = [0.0]", "excitation.start has 1 numbers, and 'two_link' has 2 joints"),
+    "home outside": ("home = [9.0, 0.0]", "home posture puts joint"),
+    "home too short": ("home = [9.0]", "excitation.home has 1 numbers"),
+    "unknown key": ("harmonic = 4", "no key 'harmonic' in \\[excitation\\]; did you mean 'harmonics'"),
+    "unknown criterion": ('criterion = "conditon"', "did you mean 'condition'"),
+    "wrong criterion": ('criterion = "x*condition"', "write NAME or NUMBER\\*NAME"),
+    "no harmonics": ("harmonics = 1", "cannot start and end at rest; state 3 or more"),
+    "few samples": ("samples = 12\nharmonics = 9", "12 samples cannot show 9 harmonics"),
+    "both": ("frequency = 3.0", "state one"),
+    "both scales": ('scale = "magnitudes"\ndeviations = { m1 = 1.0 }', "not by both"),
+    "velocities of other robots": ("velocity = [1.0, 2.0, 3.0]", "excitation.velocity has 3 numbers"),
+    "no such parameter": ("deviations = { m9 = 1.0 }", "no parameter 'm9'"),
+    "no such frame": ("[[excitation.speed]]\nframe = 'gripper'\nlimit = 1.0", "no moving body 'gripper'"),
+    "no such key": (
+        "[[excitation.speed]]\nframe = 'x'\nlimit = 1.0\nlimits = 2.0",
+        "no key 'limits' in .*; did you mean 'limit'",
+    ),
+    "empty box": ("[[excitation.box]]\nframe = 'x'\nlower = [1,2,3]\nupper = [1,3,4]", "has no room; widen it"),
+    "nothing moves": ("moving = []", "no joint moves"),
+    "positions of other robots": ("position = [[1.0, 2.0]]", "has 1 ranges"),
+    "nan": ("margin = 1.0", "excitation.margin"),
+}
+
+
+@pytest.mark.parametrize(("line", "words"), BAD.values(), ids=BAD)
+def test_bad_settings_say_what_to_change(tmp_path: Path, line: str, words: str) -> None:
+    path = tmp_path / "bad.toml"
+    replaced = tuple(new.partition("=")[0] + "=" for new in line.splitlines())
+    kept = [old for old in EXPERIMENT.splitlines() if not old.startswith(replaced)]
+    path.write_text("\n".join([*kept, line]) + "\n")
+    status, out, err = run(path, "--starts", 1)
+    assert (status, out) == (2, "")
+    assert re.search(words, err), err
+    assert len(err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["builtin:ur5", "--time-limit", "0.01"], "time limit of 0.01 s is too short; allow 0.5 s or more"),
+        (["builtin:ur5", "--time-limit", "nan"], "time limit of nan s is too short"),
+        (["nowhere.urdf"], "there is no such file"),
+        (["builtin:ur5", "--known", "nowhere.factors"], "cannot be read"),
+        (["builtin:ur5", "--segments", "2", "--block-triangular"], "leave the number of segments out"),
+    ],
+)
+def test_bad_requests_are_explained(arguments: list[str], words: str) -> None:
+    status, _, err = run(*arguments)
+    assert status == 2
+    assert words in err
+
+
+def test_a_robot_without_limits_is_told_which_to_state(tmp_path: Path) -> None:
+    path = tmp_path / "bare.urdf"
+    path.write_text(NO_LIMITS)
+    assert "joint 'turn' has no velocity limit in the robot's file; state one in [excitation] velocity" in run(path)[2]
+    experiment = tmp_path / "bare.toml"
+    experiment.write_text('robot = "bare.urdf"\n[excitation]\nvelocity = 2.0\n')
+    assert "neither an acceleration nor an effort limit" in run(experiment)[2]
+    experiment.write_text('robot = "bare.urdf"\n[excitation]\nvelocity = 2.0\nacceleration = 5.0\nperiod = 4.0\n')
+    status, text, _ = run(experiment, "--starts", 1, "--json")
+    assert status == 0
+    assert math.isfinite(json.loads(text)["condition_number"])
+
+
+def test_a_floating_base_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "free.xml"
+    path.write_text(
+        '<mujoco><worldbody><body name="b"><freejoint/><geom size="0.1" mass="1"/></body></worldbody></mujoco>'
+    )
+    assert "exciting motions are for joints of one degree of freedom" in run(path)[2]
+
+
+def test_resting_joints_without_knowledge_are_a_finding(experiment: Path) -> None:
+    last = load_robot("builtin:two_link").joints[1].name
+    experiment.write_text(f"{EXPERIMENT}moving = ['{last}']\n")
+    data = json.loads(run(experiment, "--starts", 1, "--json")[1])
+    assert any("cannot tell all base parameters apart" in finding["text"] for finding in data["findings"])
