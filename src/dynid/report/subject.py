@@ -118,7 +118,7 @@ def _signals(
     noticed: list[Finding] | None,
     progress: Progress,
 ) -> Signals:
-    """What is drawn of logs; `noticed` takes causes of errors in the first of the result's own; None for unseen ones."""
+    """What is drawn of logs; `noticed` takes causes of errors in the first of the result's own (None: unseen logs)."""
     model, p = result.base.model, standard_parameters(result)
 
     def replays() -> Iterator[Replay]:
