@@ -67,7 +67,7 @@ MEANINGS = {
     "EstimationTable.essential_ratio": "essential parameters have relative deviations up to so many times the smallest",
     "EstimationTable.confidence": "of intervals",
     "EstimationTable.robust": "how rows are weighed by their errors; not at all when left out",
-    "EstimationTable.bootstrap": "whether deviations are also found by drawing blocks of time, which assumes no white errors",
+    "EstimationTable.bootstrap": "whether deviations are also found from blocks of time, for errors that last",
     "EstimationTable.prior": "relative deviation of a normal prior around the robot file's values",
     "PhysicalTable.fit": "whether links that can exist are fitted",
     "PhysicalTable.prior": "what fills in what the data do not tell",
