@@ -26,8 +26,9 @@ from dynid.simulation.bodies import with_made_up_bodies
 from dynid.simulation.controller import ControlLaw, Controller
 from dynid.simulation.experiment import Run, SimulatedRobot, simulate
 from dynid.simulation.logs import write_log, write_truth
-from dynid.simulation.references import Repeated, Trajectory, check_limits, read_trajectory
+from dynid.simulation.references import Repeated, Trajectory, check_limits
 from dynid.simulation.sensors import Sensors, measure
+from dynid.simulation.trajectory_tables import read_trajectory
 
 SATURATED = 0.01
 """Share of samples at a joint's effort limit from which it is worth a finding."""
