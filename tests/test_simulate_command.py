@@ -292,7 +292,7 @@ def test_a_stated_delay_is_in_the_log_once_however_often_it_is_simulated(tmp_pat
     delays = [read_experiment(tmp_path / f"{name}.toml").drive.delay for name in ("one", "two")]
     assert delays == [-0.0005 if stated is None else stated] * 2
     logs = [pl.read_csv(tmp_path / f"{name}.csv")["tau_1"].to_numpy() for name in ("one", "two")]
-    assert np.array_equal(*logs)
+    assert np.array_equal(logs[0], logs[1])
     late = 0 if stated is None else round(stated * 1000)
     with np.load(tmp_path / "one.truth.npz") as truth:
         true = truth["torque"][:, 0]

@@ -18,6 +18,9 @@ SATURATED = 0.5
 TOO_FAST = 1.0
 """Angular frequency of a controller's errors, times the time between its ticks, from which it is likely unstable."""
 
+TOO_SLOW = 0.01
+"""The same below which it cannot be: then the robot falls."""
+
 
 class LostError(DynidError):
     """A simulated robot does not follow its trajectory.
@@ -96,7 +99,7 @@ def lost(
             f"the torque of joint '{names[worst]}' is at its effort limit of {limits[worst]:.4g}; move more slowly, or "
             "raise the limit"
         )
-    elif is_fast or speed >= TOO_FAST:
+    elif speed >= TOO_FAST or (is_fast and speed > TOO_SLOW):
         why = "the controller is unstable; lower the bandwidth, or raise the rate"
     else:
         why = "the controller is too weak; raise the bandwidth, or let it compensate gravity"
