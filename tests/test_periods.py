@@ -55,3 +55,45 @@ def test_a_period_is_processed_without_ends() -> None:
 def test_a_wrong_period_is_one_sentence(period: float, match: str) -> None:
     with pytest.raises(DynidError, match=match):
         averaged(recording(), period)
+
+
+def with_transient(count: float = 0.2, noise: np.ndarray = NOISE) -> Recording:
+    """A recording whose first period begins elsewhere, as a robot's does that starts from rest."""
+    one = recording(noise=noise)
+    fades = count * np.exp(-5.0 * one.time)[:, None]
+    return Recording(one.time, one.q + fades, None, one.torque + 10 * fades)
+
+
+def test_a_first_period_that_has_not_settled_is_left_out_and_said() -> None:
+    mean = averaged(with_transient(), PERIOD)
+    assert mean.periods == COUNT - 1
+    exact = recording(noise=np.zeros(2)).q[: len(mean.recording)]
+    assert np.abs(mean.recording.q - exact).max() < 1e-4
+    assert mean.torque_noise == pytest.approx(NOISE, rel=0.05)
+    assert any("first period was left out" in finding.text for finding in mean.findings(["a", "b"], "joint", "N m"))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_noise_alone_leaves_no_period_out(seed: int) -> None:
+    mean = averaged(recording(seed), PERIOD)
+    assert (mean.periods, mean.left_out, mean.doubt) == (COUNT, 0.0, "")
+
+
+@pytest.mark.parametrize("period", [1.6, 2.3, 3.0, 1.0])
+def test_a_period_that_does_not_fit_is_refused_and_the_one_that_fits_is_named(period: float) -> None:
+    with pytest.raises(DynidError, match=r"times the motion itself; the motion repeats after 2 s"):
+        averaged(recording(), period)
+
+
+def test_a_period_that_nearly_fits_is_doubted() -> None:
+    mean = averaged(recording(), 2.002)
+    (_, warning) = mean.findings(["a", "b"], "joint", "N m")
+    assert warning.severity == "warning"
+    assert "the motion repeats after 2 s" in warning.text
+
+
+def test_where_nothing_repeats_no_period_is_named() -> None:
+    one = recording()
+    drifts = Recording(one.time, np.column_stack([one.time**2, one.time]), None, one.torque)
+    with pytest.raises(DynidError, match="no period that fits better"):
+        averaged(drifts, PERIOD)

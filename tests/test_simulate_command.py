@@ -58,7 +58,7 @@ def test_a_simulated_log_is_identified_unchanged_and_proved_in_closed_loop(tmp_p
     for joint in data["simulation"]["joints"]:
         assert joint["rms_position"] < 0.02 * joint["rms_tracking"]
     status, out, _ = run("validate", tmp_path / "result", tmp_path / "b.toml", "--simulate")
-    assert "from measured positions" in out
+    assert "RMS of simulated - measured" in out
 
 
 def test_a_table_for_people_ends_with_what_to_do_next(tmp_path: Path, monkeypatch) -> None:
@@ -155,8 +155,17 @@ BAD = {
     "in motion": (("--trajectory", "moving.csv"), "starts in motion: joint"),
     "unstable": (
         ("--trajectory", "t.csv", "--rate", "50", "--bandwidth", "40", "--controller", "pd"),
-        "unstable: stopped at",
+        "the controller is unstable",
     ),
+    "no rate": (("--trajectory", "t.csv", "--rate", "0"), "rate"),
+    "no bandwidth": (("--trajectory", "t.csv", "--bandwidth", "0"), "bandwidth"),
+    "no log rate": (("--trajectory", "t.csv", "--log-rate", "0"), "log_rate"),
+    "impossible link": (("--trajectory", "t.csv", "--set", "m1=-5"), "cannot exist"),
+    "short start": (("--trajectory", "t.csv", "--start", "0.5"), "the start must have the shape (2,)"),
+    "long start": (("--trajectory", "t.csv", "--start", "0,0,0", "--lead-in", "1"), "the start must have the shape"),
+    "too many ticks": (("--trajectory", "t.csv", "--rate", "1e7"), "lower the rate"),
+    "no folder": (("--trajectory", "t.csv", "--out", "nowhere/log.csv"), "there is no folder 'nowhere'"),
+    "the trajectory": (("--trajectory", "t.csv", "--out", "t.csv", "--force"), "is an input of the simulation"),
     "another format": (("--trajectory", "t.csv", "--out", "log.xls"), "must end in .csv"),
 }
 
@@ -216,6 +225,7 @@ def test_files_are_not_overwritten_without_being_asked(tmp_path: Path) -> None:
         ("nois = 0.1", "there is no key 'nois' in [simulation.sensors]; did you mean 'noise'?"),
         ("noise = -0.1", "sensors.noise"),
         ("dropped = 2.0", "dropped"),
+        ("torque_constant_error = 0.5", "must be below 0.5"),
     ],
 )
 def test_a_wrong_key_of_an_experiment_is_named(tmp_path: Path, line: str, message: str) -> None:
@@ -243,6 +253,83 @@ def test_validation_by_simulation_needs_to_know_what_was_followed(tmp_path: Path
     status, _, errors = run("validate", tmp_path / "result", tmp_path / "bare.toml", "--simulate")
     assert status == 2
     assert "no trajectory" in errors
+    assert "bare.toml" in errors
     status, _, errors = run("validate", tmp_path / "result", tmp_path / "log.csv", "--simulate")
     assert status == 2
     assert "is no experiment" in errors
+
+
+@pytest.mark.parametrize("kind", ["freejoint/", 'joint name="b" type="ball"/'])
+def test_joints_of_several_degrees_are_refused_before_their_columns_are_looked_for(tmp_path: Path, kind: str) -> None:
+    body = '<inertial mass="1" pos="0.1 0 0" diaginertia="1 1 1"/>'
+    inner = f'<body><joint name="h" axis="0 0 1"/>{body}</body>'
+    (tmp_path / "r.xml").write_text(f"<mujoco><worldbody><body><{kind}>{body}{inner}</body></worldbody></mujoco>")
+    (tmp_path / "t.csv").write_text("t,q_h\n0,0\n1,0\n2,0\n")
+    status, _, errors = run(
+        "simulate", tmp_path / "r.xml", "--trajectory", tmp_path / "t.csv", "--out", tmp_path / "log.csv"
+    )
+    assert status == 2
+    assert "only joints of one degree of freedom can be simulated" in errors
+
+
+def test_an_experiment_is_not_overwritten_by_its_own_log(tmp_path: Path) -> None:
+    table(tmp_path / "t.csv")
+    (tmp_path / "mine.toml").write_text(EXPERIMENT)
+    status, _, errors = run("simulate", tmp_path / "mine.toml", "--out", tmp_path / "mine.csv", "--force")
+    assert status == 2
+    assert "is an input" in errors
+    assert (tmp_path / "mine.toml").read_text() == EXPERIMENT
+
+
+@pytest.mark.parametrize("stated", [None, 0.0, 0.01])
+def test_a_stated_delay_is_in_the_log_once_however_often_it_is_simulated(tmp_path: Path, stated: float | None) -> None:
+    trajectory = table(tmp_path / "t.csv", period=2.0)
+    drive = "" if stated is None else f"[drive]\ndelay = {stated}\n"
+    text = f'robot = "builtin:two_link"\n{drive}[simulation]\ntrajectory = "{trajectory}"\n'
+    (tmp_path / "zero.toml").write_text(text)
+    for before, after in (("zero", "one"), ("one", "two")):
+        assert run("simulate", tmp_path / f"{before}.toml", "--out", tmp_path / f"{after}.csv")[0] == 0
+    delays = [read_experiment(tmp_path / f"{name}.toml").drive.delay for name in ("one", "two")]
+    assert delays == [-0.0005 if stated is None else stated] * 2
+    logs = [pl.read_csv(tmp_path / f"{name}.csv")["tau_1"].to_numpy() for name in ("one", "two")]
+    assert np.array_equal(logs[0], logs[1])
+    late = 0 if stated is None else round(stated * 1000)
+    with np.load(tmp_path / "one.truth.npz") as truth:
+        true = truth["torque"][:, 0]
+    held = true if stated is None else 0.5 * (true + np.concatenate([true[:1], true[:-1]]))
+    assert np.allclose(logs[0][late + 1 :], held[1 : len(held) - late], atol=1e-9)
+
+
+def test_periods_settle_first_and_the_truth_tells_all(tmp_path: Path) -> None:
+    table(tmp_path / "t.csv")
+    text = EXPERIMENT.replace("[simulation.sensors]", "[simulation.sensors]\ntorque_constant_error = 0.01")
+    (tmp_path / "e.toml").write_text(text)
+    status, out, _ = run("simulate", tmp_path / "e.toml", "--out", tmp_path / "log.csv", "--json")
+    assert status == 0
+    assert json.loads(out)["duration"] == pytest.approx(20.0)
+    with np.load(tmp_path / "log.truth.npz") as truth:
+        periods = truth["q"].reshape(4, -1, 2)
+        assert np.abs(periods[0] - periods[3]).max() < 1e-4
+        assert (truth["torque_constants"] != 1.0).all()
+        assert (truth["friction_smoothing"] == 0.01).all()
+
+
+def test_a_cut_log_is_compared_at_its_own_instants(tmp_path: Path) -> None:
+    for name, seed in (("a", 0), ("b", 4)):
+        trajectory = table(tmp_path / f"t_{name}.csv", seed=seed)
+        options = ("--controller", "pd_gravity", "--bandwidth", "3", "--out", tmp_path / f"{name}.csv")
+        assert run("simulate", "builtin:two_link", "--trajectory", trajectory, *options)[0] == 0
+    assert run("identify", tmp_path / "a.toml", "--out", tmp_path / "result")[0] == 0
+    text = (tmp_path / "b.toml").read_text()
+    cuts = {"whole": "", "seconds": "seconds = [2.0, 4.5]", "rows": "rows = [2000, 4500]"}
+    for name, cut in cuts.items():
+        (tmp_path / f"{name}.toml").write_text(text.replace("[[log]]", f"[[log]]\n{cut}"))
+        status, out, _ = run("validate", tmp_path / "result", tmp_path / f"{name}.toml", "--simulate", "--json")
+        assert status == 0
+        data = json.loads(out)
+        assert not any(finding["subject"] == "reference" for finding in data["findings"])
+        for joint in data["simulation"]["joints"]:
+            assert joint["rms_position"] < 0.02 * joint["rms_tracking"]
+    (tmp_path / "other.toml").write_text(text.replace("t_b.csv", "t_a.csv"))
+    status, out, _ = run("validate", tmp_path / "result", tmp_path / "other.toml", "--simulate", "--json")
+    assert any(finding["subject"] == "reference" for finding in json.loads(out)["findings"])

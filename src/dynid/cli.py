@@ -330,6 +330,9 @@ def simulate(
     rate: Annotated[float | None, typer.Option(help="Of the controller [Hz]; 1000 if left out.")] = None,
     log_rate: Annotated[float | None, typer.Option(help="Of the log [Hz]; the controller's if left out.")] = None,
     periods: Annotated[int | None, typer.Option(min=1, help="How many times to follow the trajectory.")] = None,
+    start: Annotated[
+        str, typer.Option(help="Where the robot starts [rad or m]: 0,0.5; where the trajectory does, if left out.")
+    ] = "",
     lead_in: Annotated[
         float | None, typer.Option(help="Seconds to come from rest to the trajectory's beginning; not logged.")
     ] = None,
@@ -337,20 +340,20 @@ def simulate(
         float | None, typer.Option(help="Standard deviation of white noise on torques [N m, or A].")
     ] = None,
     encoder: Annotated[float | None, typer.Option(help="Step of the encoders [rad or m].")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of this log: of noise, jitter and dropped samples.")
+    ] = None,
+    specimen: Annotated[
+        int | None, typer.Option(min=0, help="Seed of this robot: of the errors of its torque constants.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist, but for inputs.")] = False,
     json_output: JsonOption = False,
 ) -> None:
     """Let a simulated robot follow a trajectory under a controller, and log it as a real one would be."""
     with _errors(), _steps() as step:
         step("Loading")
-        from dynid.simulated_experiment import (
-            check_outputs,
-            experiment_of,
-            save_simulation,
-            simulate_experiment,
-            simulation_data,
-        )
+        from dynid.simulated_experiment import experiment_of, simulate_experiment
+        from dynid.simulated_output import check_outputs, save_simulation, simulation_data
 
         numbers = _numbers("--payload", payload)
         if len(numbers) not in (0, 1, 4):
@@ -365,12 +368,14 @@ def simulate(
             "rate": rate,
             "log_rate": log_rate,
             "periods": periods,
+            "start": tuple(_numbers("--start", start)) or None,
             "lead_in": lead_in,
             "seed": seed,
+            "specimen": specimen,
             "sensors": {"noise": noise, "encoder": encoder},
         }
         experiment = experiment_of(source, _words(*terms), settings)
-        check_outputs(out, overwrite=force)
+        check_outputs(out, source, experiment, overwrite=force)
         found = simulate_experiment(experiment, step)
         save_simulation(found, out, overwrite=force)
         data = simulation_data(found, out)
@@ -448,6 +453,7 @@ def validate(
                 from dynid.simulated_validation import simulate_result
 
                 data["simulation"] = simulate_result(loaded, logs)
+                data["findings"] += data["simulation"].pop("findings")
     if json_output:
         typer.echo(json.dumps(data, indent=2, allow_nan=False))
     else:

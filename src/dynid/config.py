@@ -274,6 +274,7 @@ class SimulationTable(_Table):
 
     trajectory: Name | None = None
     periods: Count = 1
+    settling: Annotated[int, Field(strict=True, ge=0)] | None = None
     controller: Literal["pd", "pd_gravity", "computed_torque"] = "computed_torque"
     bandwidth: tuple[Positive, ...] | Positive = 10.0
     damping: Positive = 1.0

@@ -18,6 +18,7 @@ from dynid.config import Experiment, read_experiment
 from dynid.errors import FileProblemError, InvalidRequestError
 from dynid.excitation_output import excitation_data, save_excitation
 from dynid.excite import excite, experiment_of
+from dynid.files import OutputError
 from dynid.inspection import Inspection, inspect_robot
 from dynid.model.dynamic_model import DynamicModel
 from dynid.pipeline import Identification, identify, model_of
@@ -26,7 +27,8 @@ from dynid.result import load_result, save_result, validate_result
 from dynid.result_export import Format, export_result
 from dynid.robot.joints import Limits
 from dynid.robot.robot import Robot
-from dynid.simulated_experiment import nominal_robot, save_simulation, simulate_experiment, stated_terms
+from dynid.simulated_experiment import nominal_robot, simulate_experiment, stated_terms
+from dynid.simulated_output import save_simulation
 
 PERIOD = 10.0
 """Length of the motions [s]."""
@@ -137,8 +139,12 @@ def _prepare(folder: Path, overwrite: bool) -> None:
             raise DemoFolderError(folder, "holds something else than a demo and is left as it is; name another folder")
         if not overwrite:
             raise DemoFolderError(folder, "holds a demo already; name another folder or add --force")
-        shutil.rmtree(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+        for path in folder.iterdir():
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(folder, error) from error
 
 
 def _terms(source: str) -> tuple[str, ...]:

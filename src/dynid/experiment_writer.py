@@ -15,8 +15,25 @@ CUTOFF = 20.0
 THRESHOLD = 0.02
 """Speed [rad/s or m/s] below which rows are dropped where Coulomb friction is in the model."""
 
-OPEN = ("trajectory", "periods", "controller", "bandwidth", "damping", "rate", "saturates", "start", "lead_in")
+OPEN = (
+    "trajectory", "periods", "settling", "controller", "bandwidth", "damping", "rate", "saturates", "start", "lead_in"
+)  # fmt: skip
 """What a log's experiment may say of the simulation: what an experimenter knows, and nothing of the truth."""
+
+
+def delay_of(experiment: Experiment) -> float:
+    """The delay [s] of torques that an experiment states for its logs, or that a simulated log has by itself.
+
+    A controller holds torques: on average they act half a period after they are logged.
+    """
+    if "delay" in experiment.drive.model_fields_set:
+        return experiment.drive.delay
+    return -hold_of(experiment)
+
+
+def hold_of(experiment: Experiment) -> float:
+    """The time [s] that torques act later than they are logged, on average."""
+    return 0.5 / experiment.simulation.rate
 
 
 def experiment_text(experiment: Experiment, log: Path) -> str:
@@ -28,9 +45,7 @@ def experiment_text(experiment: Experiment, log: Path) -> str:
     """
     settings = experiment.simulation
     stated = experiment.model_dump(exclude_defaults=True, exclude={"log", "simulation", "processing"}, mode="json")
-    # The controller holds torques: on average they act half a period after they are logged.
-    hold = 0.5 / settings.rate
-    stated["drive"] = {**stated.get("drive", {}), "delay": experiment.drive.delay - hold}
+    stated["drive"] = {**stated.get("drive", {}), "delay": delay_of(experiment)}
     unit = "A" if experiment.drive.torque_constants else "N m"
     columns = {
         "position": {"file": log.name, "columns": "q_*", "unit": "rad"},

@@ -12,9 +12,8 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.config import Experiment, SimulationTable, checked_simulation, is_experiment, read_experiment
 from dynid.data.recording import Recording
-from dynid.errors import InvalidRequestError, OutputExistsError
-from dynid.experiment_writer import experiment_text
-from dynid.files import write_text
+from dynid.errors import InvalidRequestError
+from dynid.experiment_writer import delay_of, hold_of
 from dynid.findings import Finding, Severity
 from dynid.log_preparation import drive_of
 from dynid.model.dynamic_model import DynamicModel
@@ -26,9 +25,10 @@ from dynid.robot.robot import Robot
 from dynid.simulation.bodies import with_made_up_bodies
 from dynid.simulation.controller import ControlLaw, Controller
 from dynid.simulation.experiment import Run, SimulatedRobot, simulate
-from dynid.simulation.logs import write_log, write_truth
-from dynid.simulation.references import Repeated, Trajectory, check_limits, read_trajectory
+from dynid.simulation.plant import require_simple_joints
+from dynid.simulation.references import Repeated, check_limits
 from dynid.simulation.sensors import Sensors, measure
+from dynid.simulation.trajectory_tables import read_trajectory
 
 SATURATED = 0.01
 """Share of samples at a joint's effort limit from which it is worth a finding."""
@@ -64,6 +64,7 @@ def simulate_experiment(
     """
     settings = experiment.simulation
     model = model_of(experiment)
+    require_simple_joints(model.robot)
     nominal, made_up = nominal_robot(model)
     robot = simulated_robot(model, nominal.parameters, settings)
     trajectory = trajectory_of(settings, model.robot)
@@ -79,8 +80,10 @@ def simulate_experiment(
         log_rate=settings.log_rate,
         start=start,
         lead_in=settings.lead_in,
+        settling=settling_of(settings, trajectory),
     )
-    recording = measure(run, sensors, drive, seed=settings.seed, specimen=settings.specimen)
+    known_delay = delay_of(experiment) + hold_of(experiment)
+    recording = measure(run, sensors, drive, seed=settings.seed, specimen=settings.specimen, known_delay=known_delay)
     findings = (*_on_bodies(made_up), *_on_limits(run, controller_of(settings).limits(model.robot), model))
     return SimulatedExperiment(experiment, robot, run, recording, findings)
 
@@ -91,7 +94,7 @@ def experiment_of(source: str, terms: Sequence[str], settings: Mapping[str, Any]
     Args:
         source: A robot, or the path of an experiment.
         terms: What a robot's joints add; what its file gives values for when empty.
-        settings: Keys of `[simulation]` that replace the experiment's; those that are None, or empty, do not.
+        settings: Keys of `[simulation]` that replace the experiment's; those that are None do not.
 
     Raises:
         InvalidRequestError: If a value is none that it can have, or terms are given for an experiment.
@@ -105,10 +108,9 @@ def experiment_of(source: str, terms: Sequence[str], settings: Mapping[str, Any]
         robot = load_robot(source)
         experiment = Experiment(robot=source, terms=tuple(terms) or stated_terms(robot))
     stated = experiment.simulation.model_dump(exclude_defaults=True)
-    given = {key: value for key, value in settings.items() if value}
+    given = {key: value for key, value in settings.items() if value is not None}
     sensors = {key: value for key, value in settings["sensors"].items() if value is not None}
     merged = {**stated, **given, "sensors": {**stated.get("sensors", {}), **sensors}}
-    merged |= {key: settings[key] for key in ("smoothing", "seed", "lead_in") if settings[key] is not None}
     merged["parameters"] = {**stated.get("parameters", {}), **settings["parameters"]}
     return experiment.model_copy(update={"simulation": checked_simulation(merged)})
 
@@ -151,11 +153,32 @@ def simulated_robot(model: DynamicModel, parameters: Array, settings: Simulation
         )
         about_com = np.tensordot(np.array(payload.inertia), inertia.INERTIA_BASIS, axes=1)
         body = inertia.from_mass_com_inertia(payload.mass, np.array(payload.com), about_com)
+        if inertia.violations(body):
+            raise InvalidRequestError(f"the payload cannot exist: {inertia.violations(body)[0]}; change its inertia")
         p[block] = inertia.with_payload(p[block], body)
+    _require_possible(model.robot, p, np.asarray(parameters))
     return SimulatedRobot.of(model, p, smoothing=settings.smoothing, stribeck=settings.stribeck)
 
 
-def trajectory_of(settings: SimulationTable, robot: Robot) -> Trajectory:
+def _require_possible(robot: Robot, p: Array, before: Array) -> None:
+    """Refuse links that changes of parameters made impossible."""
+    for k, i in enumerate(robot.solid_links):
+        block = slice(inertia.SIZE * k, inertia.SIZE * (k + 1))
+        broken = inertia.violations(p[block])
+        if broken and not inertia.violations(before[block]):
+            raise InvalidRequestError(
+                f"link '{robot.links[i].name}' cannot exist with the parameters or the payload that were given: "
+                f"{broken[0]}; change its mass, first moments and inertia together"
+            )
+
+
+def settling_of(settings: SimulationTable, trajectory: Repeated) -> float:
+    """Seconds before the log in which a periodic trajectory is followed: a period, if nothing else is stated."""
+    rounds = settings.settling if settings.settling is not None else int(settings.periods > 1)
+    return rounds * trajectory.once.duration
+
+
+def trajectory_of(settings: SimulationTable, robot: Robot) -> Repeated:
     """The trajectory that an experiment states."""
     if settings.trajectory is None:
         raise InvalidRequestError("there is no trajectory to follow; give --trajectory FILE or simulation.trajectory")
@@ -172,54 +195,6 @@ def controller_of(settings: SimulationTable) -> Controller:
 def sensors_of(settings: SimulationTable) -> Sensors:
     """The sensors that an experiment states."""
     return Sensors(**settings.sensors.model_dump(exclude_none=True))
-
-
-def outputs(log: Path) -> tuple[Path, Path, Path]:
-    """The files of a simulated experiment: its log, the experiment that identifies from it, and the truth."""
-    return log, log.with_suffix(".toml"), log.with_name(f"{log.stem}.truth.npz")
-
-
-def check_outputs(log: Path, *, overwrite: bool) -> None:
-    """Refuse outputs that exist, before anything is computed."""
-    for path in outputs(log):
-        if path.exists() and not overwrite:
-            raise OutputExistsError(path)
-
-
-def save_simulation(found: SimulatedExperiment, log: Path, *, overwrite: bool = False) -> None:
-    """Write the log, an experiment that `dynid identify` runs unchanged, and the truth apart.
-
-    Args:
-        found: What the simulation gave.
-        log: The log's file; it ends in .csv, .parquet or .npz.
-        overwrite: Whether existing files may be replaced.
-    """
-    check_outputs(log, overwrite=overwrite)
-    _, experiment, truth = outputs(log)
-    write_log(log, found.recording, found.robot.robot, overwrite=overwrite)
-    write_text(experiment, experiment_text(found.experiment, log), overwrite=overwrite)
-    write_truth(truth, found.robot, found.run, overwrite=overwrite)
-
-
-def simulation_data(found: SimulatedExperiment, log: Path) -> dict[str, Any]:
-    """What a simulation gave, as plain data for JSON."""
-    _, experiment, truth = outputs(log)
-    run, robot = found.run, found.robot.robot
-    peaks = zip(run.tracking_error, np.abs(run.torque).max(axis=0), run.rests.mean(axis=0), strict=True)
-    return {
-        "robot": robot.name,
-        "log": str(log),
-        "experiment": str(experiment),
-        "truth": str(truth),
-        "samples": len(found.recording),
-        "duration": float(run.time[-1]),
-        "rmse_tracking": float(np.sqrt(np.mean(run.tracking_error**2))),
-        "joints": [
-            {"name": joint.name, "rmse_tracking": float(error), "largest_torque": float(torque), "rests": float(rests)}
-            for joint, (error, torque, rests) in zip(robot.independent_joints, peaks, strict=True)
-        ],
-        "findings": [finding.to_dict() for finding in found.findings],
-    }
 
 
 def _on_bodies(made_up: Sequence[str]) -> tuple[Finding, ...]:

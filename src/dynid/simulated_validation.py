@@ -9,14 +9,18 @@ from typing import Any
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.config import Experiment, read_experiment
+from dynid.config import Experiment, LogTable, read_experiment
+from dynid.data.recording import UNITS
+from dynid.data.tables import read_columns
 from dynid.errors import InvalidRequestError
+from dynid.findings import Finding, Severity
 from dynid.log_preparation import drive_of
 from dynid.log_quantities import recording_of
 from dynid.model.base_parameters import BaseParameters
 from dynid.result import Result, require_same_model
-from dynid.simulated_experiment import controller_of, nominal_robot, trajectory_of
+from dynid.simulated_experiment import controller_of, nominal_robot, settling_of, trajectory_of
 from dynid.simulation.experiment import SimulatedRobot
+from dynid.simulation.lead_in import SAME_PLACE
 from dynid.simulation.validation import PositionMatch, compare_positions
 
 
@@ -45,9 +49,10 @@ def simulate_result(result: Result, logs: Sequence[Path], parameters: Array | No
 
     Returns:
         Plain data for JSON: for each joint the root mean squares [rad or m] of the difference of positions, and of the
-        measured distance from the reference.
+        measured distance from the reference; and findings.
     """
     squares: list[tuple[Array, Array]] = []
+    findings: list[dict[str, str]] = []
     for path in logs:
         if path.suffix != ".toml":
             raise InvalidRequestError(
@@ -55,7 +60,12 @@ def simulate_result(result: Result, logs: Sequence[Path], parameters: Array | No
             )
         experiment = read_experiment(path)
         require_same_model(result, experiment, path)
+        if experiment.simulation.trajectory is None:
+            raise InvalidRequestError(
+                f"there is no trajectory in [simulation] of '{path}' that says what the robot followed; state it there"
+            )
         matches = _compare(result, experiment, parameters)
+        findings += [finding.to_dict() for match in matches for finding in _on_reference(match, result, path)]
         squares += [(match.rms**2, match.tracking**2) for match in matches]
     differences, distances = np.sqrt(np.mean(np.array(squares), axis=0))
     joints = zip(result.base.model.robot.independent_joints, differences, distances, strict=True)
@@ -65,7 +75,33 @@ def simulate_result(result: Result, logs: Sequence[Path], parameters: Array | No
             for joint, difference, distance in joints
         ],
         "rms_position": float(np.sqrt(np.mean(differences**2))),
+        "findings": findings,
     }
+
+
+def _on_reference(match: PositionMatch, result: Result, path: Path) -> list[Finding]:
+    """Warnings on joints that were as far from the reference as they moved."""
+    names = [joint.name for joint in result.base.model.robot.independent_joints]
+    far = [
+        name
+        for name, distance, motion in zip(names, match.tracking, match.motion, strict=True)
+        if distance > max(motion, SAME_PLACE)
+    ]
+    if not far:
+        return []
+    text = (
+        f"{', '.join(far)}: measured positions in {path.name} are as far from the reference as the motion is large; "
+        "is it the trajectory that the robot followed, and does the log begin where it does?"
+    )
+    return [Finding(Severity.WARNING, "reference", text)]
+
+
+def _start_of(log: LogTable) -> float:
+    """The time [s] of a log's first sample, before it was cut."""
+    if log.time is None:
+        return 0.0
+    stamps = read_columns(Path(log.time.file), columns=log.time.columns, width=1 if log.time.flat else None)
+    return float(stamps[0, 0] * UNITS["time"][log.time.unit or "s"])
 
 
 def _parameters(result: Result, near: Array) -> Array:
@@ -89,12 +125,13 @@ def _compare(result: Result, experiment: Experiment, parameters: Array | None) -
             compare_positions(
                 robot,
                 trajectory,
-                recording.time - recording.time[0],
+                recording.time - _start_of(log),
                 drive.joint_positions(recording.q),
                 controller_of(settings),
                 nominal=nominal,
                 start=start,
                 lead_in=settings.lead_in,
+                settling=settling_of(settings, trajectory),
             )
         )
     return matches

@@ -303,7 +303,7 @@ def _show_positions(output: Console, data: dict[str, Any]) -> None:
     output.print("Simulated in closed loop on the same reference [rad or m]:", highlight=False, markup=False)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("joint", overflow="fold")
-    for name in ("from measured positions", "measured from reference"):
+    for name in ("RMS of simulated - measured", "RMS of reference - measured"):
         table.add_column(name, justify="right")
     for joint in data["joints"]:
         table.add_row(Text(joint["name"]), f"{joint['rms_position']:.3g}", f"{joint['rms_tracking']:.3g}")
@@ -311,7 +311,7 @@ def _show_positions(output: Console, data: dict[str, Any]) -> None:
 
 
 def show_simulation(data: dict[str, Any]) -> None:
-    """Show what a simulated robot did; `data` is that of `simulated_experiment.simulation_data`."""
+    """Show what a simulated robot did; `data` is that of `simulated_output.simulation_data`."""
     output = Console()
     output.print(
         f"{data['robot']}: {data['duration']:.4g} s, {data['samples']} samples; tracking error "
@@ -321,7 +321,7 @@ def show_simulation(data: dict[str, Any]) -> None:
     )
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("joint", overflow="fold")
-    for name in ("tracking error", "largest torque", "at rest"):
+    for name in ("tracking error", "largest torque", "stuck"):
         table.add_column(name, justify="right")
     for joint in data["joints"]:
         numbers = (f"{joint['rmse_tracking']:.3g}", f"{joint['largest_torque']:.4g}", f"{joint['rests']:.1%}")

@@ -17,9 +17,16 @@ from dynid.data.chunks import Chunk
 from dynid.data.drive import Drive
 from dynid.data.processing import LONGEST_GAP, Processing, processed
 from dynid.data.recording import Recording
+from dynid.data.repetition import STANDS_OUT, first_stands_out, fitting_period, share_that_differs, spread
 from dynid.data.timing import check_time
 from dynid.errors import InvalidRequestError
 from dynid.findings import Finding, Severity
+
+DIFFERENT = 0.05
+"""Share of the motion by which positions may differ between periods: beyond, they are none."""
+
+DOUBTFUL = 0.005
+"""The same from which a warning is due."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +38,16 @@ class PeriodMean:
         periods: Number of periods that it is the mean of.
         position_noise: Standard deviation of one period's positions from the mean [rad or m], shape (n,).
         torque_noise: The same for torques [N m, N or A], shape (n,).
+        left_out: How many times farther than usual the first period was from the others, if it was left out; else 0.
+        doubt: What speaks against the period; nothing where its periods are alike.
     """
 
     recording: Recording
     periods: int
     position_noise: Array
     torque_noise: Array
+    left_out: float = 0.0
+    doubt: str = ""
 
     def findings(self, names: Sequence[str], side: str, unit: str) -> tuple[Finding, ...]:
         """What averaging told about noise, as a note; `side` is where torques were logged."""
@@ -48,18 +59,28 @@ class PeriodMean:
             f"the mean of {self.periods} periods was taken; noise of one period (torque at the {side}, position): "
             f"{listed}; the mean has {math.sqrt(self.periods):.1f} times less"
         )
-        return (Finding(Severity.NOTE, "periods", text),)
+        notes = [Finding(Severity.NOTE, "periods", text)]
+        if self.left_out:
+            text = (
+                f"the first period was left out: it is {self.left_out:.3g} times farther from the others than noise "
+                "explains, as if the robot had not settled yet"
+            )
+            notes.append(Finding(Severity.NOTE, "periods", text))
+        if self.doubt:
+            notes.append(Finding(Severity.WARNING, "periods", self.doubt))
+        return tuple(notes)
 
 
 def averaged(recording: Recording, period: float) -> PeriodMean:
-    """Take the mean of all whole periods of a recording.
+    """Take the mean of all whole periods of a recording, but for a first one in which the robot had not settled.
 
     Args:
         recording: What was logged; samples need not be even, nor a period a whole number of them.
         period: Time of one period [s].
 
     Raises:
-        InvalidRequestError: If there are fewer than two periods, or a gap that cannot be interpolated.
+        InvalidRequestError: If there are fewer than two periods, or a gap that cannot be interpolated, or the periods
+            are not alike.
     """
     timing = check_time(recording.time)
     time = recording.time - recording.time[0]
@@ -79,7 +100,11 @@ def averaged(recording: Recording, period: float) -> PeriodMean:
     grid = (np.arange(periods)[:, None] + np.arange(samples) / samples) * period
     grid = np.minimum(grid, time[-1])
     q, torque = _at(grid, time, recording.q, cubic=True), _at(grid, time, recording.torque)
-    v = None if recording.v is None else _at(grid, time, recording.v).mean(axis=0)
+    left_out = max(first_stands_out(q), first_stands_out(torque)) if periods > 2 else 0.0
+    first = 1 if left_out > STANDS_OUT else 0
+    q, torque = q[first:], torque[first:]
+    doubt = _doubt(time, recording.q, period, share_that_differs(q))
+    v = None if recording.v is None else _at(grid, time, recording.v)[first:].mean(axis=0)
     mean = replace(
         recording,
         time=frozen(np.arange(samples) * (period / samples)),
@@ -87,7 +112,28 @@ def averaged(recording: Recording, period: float) -> PeriodMean:
         v=None if v is None else frozen(v),
         torque=frozen(torque.mean(axis=0)),
     )
-    return PeriodMean(mean, periods, _noise(q), _noise(torque))
+    return PeriodMean(mean, len(q), spread(q), spread(torque), left_out if first else 0.0, doubt)
+
+
+def _doubt(time: Array, q: Array, period: float, share: float) -> str:
+    """What speaks against a period whose periods differ by a share of the motion.
+
+    Raises:
+        InvalidRequestError: If they differ so much that their mean is no motion.
+    """
+    if share <= DOUBTFUL:
+        return ""
+    better = fitting_period(time, q)
+    if better is None:
+        advice = "the log shows no period that fits better: check processing.period, or do without"
+    elif abs(better - period) > 1e-4 * period:
+        advice = f"the motion repeats after {better:.5g} s: check processing.period"
+    else:
+        advice = "the period fits, so the robot does not repeat its motion: cut the log by rows or seconds"
+    text = f"positions differ between periods of {period:g} s by {share:.2g} times the motion itself; {advice}"
+    if share > DIFFERENT:
+        raise InvalidRequestError(text)
+    return text
 
 
 def processed_period(mean: PeriodMean, drive: Drive, processing: Processing, delay: float = 0.0) -> list[Chunk]:
@@ -117,8 +163,3 @@ def _at(grid: Array, time: Array, values: Array, cubic: bool = False) -> Array:
 
         return np.asarray(CubicSpline(time, values)(grid))
     return np.stack([np.interp(grid, time, column) for column in values.T], axis=-1)
-
-
-def _noise(values: Array) -> Array:
-    """Pooled standard deviation of periods from their mean, shape (n,)."""
-    return np.sqrt(np.mean(np.var(values, axis=0, ddof=1), axis=0))

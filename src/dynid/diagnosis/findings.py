@@ -24,6 +24,9 @@ NAMED = 0.1
 SLIGHT = 0.01
 """The same where the error is nearly all noise, of which no cause explains even a thousandth by chance."""
 
+MATTERS = 0.003
+"""Size of what a cause explains, relative to the torques, below which it is not worth a word: filters leave as much."""
+
 SURE = 0.25
 """Share from which it is an error of the model or the data, and not just a doubt."""
 
@@ -84,9 +87,18 @@ def diagnose(
     if condition_number > CONDITION:  # the motion shows too little to tell causes apart
         return tuple(found)
     enough = SLIGHT if np.nanmedian([rest.ratio for rest in left] or [np.inf]) < QUIET else NAMED
+    relative = _relative_error(segment)
+    enough = max(enough, (MATTERS / relative) ** 2 if relative else np.inf)
     named = tuple(_named(causes(Bench.of(base, parameters, _samples(segment))), enough))
     found += named or _payload(base, logs)
     return (*found, *_unexplained(left, bool(found)))
+
+
+def _relative_error(segment: Segment) -> float:
+    """Norm of the errors over that of the torques, in rows that count."""
+    measured = np.where(segment.keep, segment.measured, 0.0)
+    error = np.where(segment.keep, segment.measured - segment.predicted, 0.0)
+    return float(np.linalg.norm(error) / (np.linalg.norm(measured) or 1.0))
 
 
 def _samples(segment: Segment) -> Samples:

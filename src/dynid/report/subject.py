@@ -84,8 +84,9 @@ def subject_of(folder: Path, validate: Sequence[Path] = (), progress: Progress =
         validation = validate_result(result, validate)
         others = [(e, log) for e in (experiment_at(result, path) for path in validate) for log in e.log]
         unseen = _signals(result, others, None, progress)
-    told = {finding.subject for finding in findings}
-    noticed = [finding for finding in noticed if finding.subject != "friction" or "friction" not in told]
+    # Missing friction is looked for twice; what the whole log says of it counts more.
+    if any(finding.subject == "friction" for finding in noticed):
+        findings = [finding for finding in findings if finding.subject != "friction"]
     ordered = sorted([*noticed, *findings, *_left_out(result)], key=_rank)
     return Subject(
         name=folder.resolve().name,

@@ -11,106 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array, frozen
-from dynid.errors import DynidError, InvalidRequestError, ShapeError
-from dynid.model.dynamic_model import DynamicModel, Observed
+from dynid.errors import InvalidRequestError
 from dynid.robot.joints import JointKind
 from dynid.robot.robot import Robot
 from dynid.simulation.controller import ControlLaw, Controller
-from dynid.simulation.joint_forces import JointForces
-from dynid.simulation.plant import Plant
+from dynid.simulation.lead_in import Reference, reference_of
+from dynid.simulation.lost import LostError, impossible, lost, without_inertia
 from dynid.simulation.references import Trajectory
+from dynid.simulation.simulated_robot import SimulatedRobot
 
 if TYPE_CHECKING:
     from dynid.simulation.engine import Instance
     from dynid.simulation.loop import Law, Track
 
-logger = logging.getLogger(__name__)
+__all__ = ["LostError", "Run", "SimulatedRobot", "simulate"]
 
-SAME_PLACE = 1e-3
-"""Largest distance [rad or m], and speed, by which a robot may start off its trajectory."""
+logger = logging.getLogger(__name__)
 
 MOST_STEPS = 5
 """Most steps that friction makes the explicit integrator take between two ticks; beyond, it counts as steep."""
-
-
-class LostError(DynidError):
-    """A simulated robot does not follow its trajectory.
-
-    Attributes:
-        time: When it was stopped [s].
-        joint: The joint that follows no longer; None where the robot itself is impossible.
-    """
-
-    def __init__(self, time: float, joint: str | None) -> None:
-        self.time = time
-        self.joint = joint
-        if joint is None:
-            text = (
-                f"the mass matrix is not positive definite at {time:.3f} s: link parameters or motor inertias are "
-                "impossible; see dynid inspect, or take physical ones"
-            )
-        else:
-            text = (
-                f"the controller is unstable: stopped at {time:.3f} s, when joint '{joint}' no longer followed; lower "
-                "the bandwidth, or raise the rate or the effort limits"
-            )
-        super().__init__(text)
-
-
-@dataclass(frozen=True, eq=False)
-class SimulatedRobot:
-    """A robot to experiment on.
-
-    Attributes:
-        model: The robot and what its joints add.
-        parameters: Its standard parameters p, shape (parameters,).
-        forces: What its joints add: the model's terms, with the form of friction that was chosen.
-    """
-
-    model: DynamicModel
-    parameters: Array
-    forces: JointForces
-
-    @staticmethod
-    def of(
-        model: DynamicModel,
-        parameters: Array | None = None,
-        *,
-        smoothing: float = 0.0,
-        stribeck: tuple[float, float] | None = None,
-    ) -> SimulatedRobot:
-        """A robot with a model's terms.
-
-        Args:
-            model: The model.
-            parameters: Standard parameters p, shape (parameters,); the robot file's when None, zero where it says
-                nothing.
-            smoothing: Velocity [rad/s] of the smooth form of Coulomb friction; zero for the discontinuous form.
-            stribeck: How many times the kinetic friction breakaway is, and the velocity [rad/s] that takes it away.
-        """
-        if model.observed is not Observed.TORQUES:
-            raise InvalidRequestError("only models of joint torques in motion can be simulated")
-        p = np.nan_to_num(model.reference) if parameters is None else np.asarray(parameters, dtype=float)
-        forces = JointForces.of(model, p)
-        if not (0.0 <= smoothing < math.inf):
-            raise InvalidRequestError(f"the velocity of smooth friction must be zero or positive, not {smoothing}")
-        if stribeck is not None:
-            if not (stribeck[0] >= 1.0 and 0.0 < stribeck[1] < math.inf):
-                raise InvalidRequestError(
-                    f"Stribeck friction needs a ratio over 1 and a positive velocity, not {stribeck}"
-                )
-            forces = forces.with_stribeck(*stribeck)
-        return SimulatedRobot(model, frozen(p), forces.smoothed(smoothing))
-
-    @property
-    def robot(self) -> Robot:
-        """The robot."""
-        return self.model.robot
-
-    @property
-    def plant(self) -> Plant:
-        """Its rigid bodies."""
-        return Plant(self.robot, self.parameters[: len(self.robot.parameters)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,11 +76,13 @@ def simulate(
     log_rate: float | None = None,
     start: Array | None = None,
     lead_in: float = 0.0,
+    settling: float = 0.0,
     finest_step: float | None = None,
 ) -> Run:
     """Let a simulated robot follow a trajectory.
 
-    The robot starts at rest at `start`, and comes to the trajectory within `lead_in` seconds, which are not logged.
+    The robot starts at rest at `start`, and comes to the trajectory within `lead_in` seconds, which are not logged;
+    nor are `settling` seconds of a periodic trajectory after which the robot, too, moves periodically.
 
     Args:
         robot: The robot.
@@ -171,6 +92,7 @@ def simulate(
         log_rate: Samples a second of the log [Hz], a whole part of the controller's rate; that rate when None.
         start: Where it starts [rad or m], shape (nv,); where the trajectory, or the lead-in, does when None.
         lead_in: Seconds before the trajectory begins.
+        settling: Seconds of the trajectory before it is logged: whole periods of a periodic one.
         finest_step: Longest step of the integrator [s]; as the forces need when None.
 
     Raises:
@@ -187,26 +109,70 @@ def simulate(
     nominal = nominal or SimulatedRobot.of(robot.model)
     engine, known = start_engine(robot.plant), start_engine(nominal.plant)
     every = _every(controller.rate, log_rate)
-    lead = round(lead_in * controller.rate)
-    reference = _reference(robot.robot, trajectory, controller.rate, lead, start)
-    postures = reference[0, :: max(1, len(reference[0]) // 20)]
+    reference = reference_of(robot.robot, trajectory, controller.rate, start, lead_in, settling)
+    wanted, first = reference.states, reference.first
+    postures = wanted[0, :: max(1, wanted.shape[1] // 20)]
     (M, _), (_, rates) = _inertia(nominal, known, postures[:1]), _inertia(robot, engine, postures)
-    law = _law(controller, robot.robot, reference, M)
+    law = _law(controller, robot.robot, wanted, M)
     substeps, stiff = _substeps(rates, controller.rate, finest_step)
-    ticks = reference.shape[1]
-    rows = -(-(ticks - lead) // every)
     n, elements = robot.robot.nv, len(robot.forces.direction)
-    track = loop.Track.of(rows, n, elements)
-    state = State.at(reference[0, 0], np.zeros(n), robot.forces)
+    track, saturated = loop.Track.of(-(-(wanted.shape[1] - first) // every), n, elements), np.zeros(n)
+    state = State.at(wanted[0, 0], np.zeros(n), robot.forces)
     end, tick, joint = loop.run(
         engine.engine, Forces.of(robot.forces), state, known.engine, Forces.of(nominal.forces), law,
-        np.ascontiguousarray(reference.transpose(1, 0, 2)),
-        1.0 / controller.rate, substeps, stiff, lead, every, track,
+        np.ascontiguousarray(wanted.transpose(1, 0, 2)),
+        1.0 / controller.rate, substeps, stiff, first, every, track, saturated,
     )  # fmt: skip
     if end != loop.DONE:
-        names = {j.v.start: j.name for j in robot.robot.independent_joints}
-        raise LostError((tick - lead) / controller.rate, names[joint] if end == loop.LOST else None)
-    return _as_run(track, robot, reference[0, lead::every], every / controller.rate)
+        raise _lost(robot, engine, controller, reference, state.q, (end, tick, joint), saturated)
+    return _as_run(track, robot, wanted[0, first::every], every / controller.rate)
+
+
+def _lost(
+    robot: SimulatedRobot,
+    instance: Instance,
+    controller: Controller,
+    reference: Reference,
+    q: Array,
+    end: tuple[int, int, int],
+    saturated: Array,
+) -> LostError:
+    """Why a run ended early: `end` is how, at which tick and joint, and q where the robot was."""
+    from dynid.simulation import loop
+
+    how, tick, joint = end
+    time, when = (tick - reference.first) / reference.rate, reference.in_words(tick)
+    names = _names(robot.robot)
+    if how == loop.NOT_POSITIVE:
+        M, _ = _mass_and_gravity(instance, q)
+        return impossible(time, when, names[without_inertia(M + robot.forces.inertia) or 0])
+    return lost(
+        time,
+        when,
+        joint,
+        names,
+        is_fast=how == loop.FAST,
+        alternates=how == loop.ALTERNATES,
+        saturated=saturated,
+        limits=controller.limits(robot.robot),
+        gravity=_mass_and_gravity(instance, reference.states[0, tick])[1],
+        speed=2.0 * math.pi * float(np.max(controller.bandwidth)) / controller.rate,
+    )
+
+
+def _names(robot: Robot) -> list[str]:
+    """Names of the joints, coordinate by coordinate."""
+    return [joint.name for joint in sorted(robot.independent_joints, key=lambda joint: joint.v.start)]
+
+
+def _mass_and_gravity(instance: Instance, q: Array) -> tuple[Array, Array]:
+    """The mass matrix, shape (nv, nv), and the torques of gravity, shape (nv,), at a posture."""
+    from dynid.simulation.engine import mass_and_bias
+
+    n = len(q)
+    M, c = np.zeros((n, n)), np.zeros(n)
+    mass_and_bias(instance.engine, np.array(q), np.zeros(n), M, c)
+    return M, c
 
 
 def _as_run(track: Track, robot: SimulatedRobot, reference: Array, period: float) -> Run:
@@ -234,59 +200,15 @@ def _every(rate: float, log_rate: float | None) -> int:
     return round(every)
 
 
-def _reference(robot: Robot, trajectory: Trajectory, rate: float, lead: int, start: Array | None) -> Array:
-    """States to follow at every tick, shape (3, ticks, nv), the lead-in first."""
-    count = round(trajectory.duration * rate)
-    if count < 1:
-        raise InvalidRequestError(f"a trajectory of {trajectory.duration:g} s has no tick at {rate:g} Hz")
-    followed = np.stack(trajectory.states(np.arange(count) / rate))
-    if followed.shape[2] != robot.nv:
-        raise ShapeError("positions of the trajectory", f"(samples, {robot.nv})", followed[0].shape)
-    robot.states(*followed)
-    q, v, a = followed[:, 0]
-    if lead:
-        seconds = lead / rate
-        begin = q - 0.5 * seconds * v if start is None else np.asarray(start, dtype=float)
-        return np.concatenate([_quintic(begin, q, v, a, seconds, lead), followed], axis=1)
-    begin = q if start is None else np.asarray(start, dtype=float)
-    for joint in robot.independent_joints:
-        k = joint.v.start
-        if abs(begin[k] - q[k]) > SAME_PLACE:
-            raise InvalidRequestError(
-                f"the trajectory starts elsewhere than the robot: joint '{joint.name}' at {q[k]:.4g} instead of "
-                f"{begin[k]:.4g}; begin where the robot is, or give a lead-in of some seconds"
-            )
-        if abs(v[k]) > SAME_PLACE:
-            raise InvalidRequestError(
-                f"the trajectory starts in motion: joint '{joint.name}' at {v[k]:.4g} rad/s (or m/s), and robots start "
-                "at rest; give a lead-in of some seconds"
-            )
-    followed[0, 0] = begin
-    return followed
-
-
-def _quintic(begin: Array, q: Array, v: Array, a: Array, seconds: float, ticks: int) -> Array:
-    """States of the polynomial of degree five from rest at `begin` to the state q, v, a; shape (3, ticks, nv)."""
-    from scipy.interpolate import BPoly
-
-    zero = np.zeros_like(q)
-    spline = BPoly.from_derivatives([0.0, seconds], np.array([[begin, zero, zero], [q, v, a]]))
-    t = np.arange(ticks) * (seconds / ticks)
-    return np.stack([spline(t), spline(t, nu=1), spline(t, nu=2)])
-
-
 def _inertia(robot: SimulatedRobot, instance: Instance, postures: Array) -> tuple[Array, Array]:
     """Each joint's inertia at the first posture, shape (nv,), and the fastest rates of joint forces at all [1/s]."""
-    from dynid.simulation.engine import mass_and_bias
-
-    n = robot.robot.nv
-    first, fastest = np.zeros(n), np.zeros(2)
+    first, fastest = np.zeros(robot.robot.nv), np.zeros(2)
     for k, q in enumerate(postures):
-        M, c = np.zeros((n, n)), np.zeros(n)
-        mass_and_bias(instance.engine, np.array(q), np.zeros(n), M, c)
+        M, _ = _mass_and_gravity(instance, q)
         total = M + robot.forces.inertia
-        if not np.linalg.eigvalsh(0.5 * (total + total.T))[0] > 0.0:
-            raise LostError(0.0, None)
+        weightless = without_inertia(total)
+        if weightless is not None:
+            raise impossible(0.0, "some posture of the trajectory", _names(robot.robot)[weightless])
         first = np.diag(total) if k == 0 else first
         fastest = np.maximum(fastest, robot.forces.rates(M))
     return first, fastest

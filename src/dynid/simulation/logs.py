@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dynid.arrays import Array
 from dynid.data.recording import Recording
 from dynid.errors import InvalidRequestError
 from dynid.files import write_bytes
@@ -15,6 +16,15 @@ from dynid.simulation.experiment import Run, SimulatedRobot
 
 FORMATS = (".csv", ".parquet", ".npz")
 """How the name of a log may end."""
+
+FRICTION = ("direction", "kinetic", "breakaway", "stribeck", "smoothing")
+"""What is told of dry friction."""
+
+
+def check_format(path: Path) -> None:
+    """Refuse a log whose name does not end in one of `FORMATS`."""
+    if path.suffix not in FORMATS:
+        raise InvalidRequestError(f"the log '{path}' must end in {', '.join(FORMATS)}")
 
 
 def write_log(path: Path, recording: Recording, robot: Robot, *, overwrite: bool = False) -> None:
@@ -26,8 +36,7 @@ def write_log(path: Path, recording: Recording, robot: Robot, *, overwrite: bool
         robot: The robot.
         overwrite: Whether an existing file may be replaced.
     """
-    if path.suffix not in FORMATS:
-        raise InvalidRequestError(f"the log '{path}' must end in {', '.join(FORMATS)}")
+    check_format(path)
     numbers = [joint.number for joint in robot.independent_joints]
     columns = {"t": recording.time}
     columns |= {f"q_{number}": recording.q[:, k] for k, number in enumerate(numbers)}
@@ -43,9 +52,28 @@ def write_log(path: Path, recording: Recording, robot: Robot, *, overwrite: bool
     write_bytes(path, stream.getvalue(), overwrite=overwrite)
 
 
-def write_truth(path: Path, robot: SimulatedRobot, run: Run, *, overwrite: bool = False) -> None:
-    """Write what really was: exact states and torques, and the parameters with their names, as NPZ without pickle."""
+def write_truth(
+    path: Path, robot: SimulatedRobot, run: Run, torque_constants: Array | None = None, *, overwrite: bool = False
+) -> None:
+    """Write what really was: exact states and torques, parameters with their names, friction and torque constants.
+
+    The file is an NPZ without pickle. Arrays of friction have a row for each dry element, as in `JointForces`.
+
+    Args:
+        path: The file.
+        robot: The robot that was simulated.
+        run: What it did.
+        torque_constants: True torque constants in parts of the stated ones, shape (nv,); ones when None.
+        overwrite: Whether an existing file may be replaced.
+    """
     stream = io.BytesIO()
-    names = np.array(robot.model.names)
-    np.savez_compressed(stream, names=names, parameters=robot.parameters, **vars(run))
+    friction = {f"friction_{name}": getattr(robot.forces, name) for name in FRICTION}
+    np.savez_compressed(
+        stream,
+        names=np.array(robot.model.names),
+        parameters=robot.parameters,
+        torque_constants=np.ones(run.q.shape[1]) if torque_constants is None else torque_constants,
+        **friction,
+        **vars(run),
+    )
     write_bytes(path, stream.getvalue(), overwrite=overwrite)

@@ -16,8 +16,12 @@ from dynid.simulation.integrator import advance
 PD, PD_GRAVITY, COMPUTED_TORQUE = 0, 1, 2
 """Kinds of controllers."""
 
-DONE, LOST, NOT_POSITIVE = 0, 1, 2
-"""How a run ends: as planned; a joint follows no longer; the mass matrix is not positive definite."""
+DONE, FAR, FAST, ALTERNATES, NOT_POSITIVE = 0, 1, 2, 3, 4
+"""How a run ends: as planned; a joint is too far away, too fast, or its torque jumps from limit to limit; the mass
+matrix is not positive definite."""
+
+RECENT = 0.02
+"""Part that the last tick has in the mean of how often a torque was limited."""
 
 FLIPS = 20
 """Saturated torques of alternating sign, one right after the other, that make a controller unstable."""
@@ -70,7 +74,22 @@ class Track(NamedTuple):
 
 
 @compiled
-def run(engine, forces, state, nominal, nominal_forces, law, reference, period, substeps, stiff, first, every, track):
+def run(
+    engine,
+    forces,
+    state,
+    nominal,
+    nominal_forces,
+    law,
+    reference,
+    period,
+    substeps,
+    stiff,
+    first,
+    every,
+    track,
+    saturated,
+):
     """Run the closed loop.
 
     Args:
@@ -87,6 +106,7 @@ def run(engine, forces, state, nominal, nominal_forces, law, reference, period, 
         first: The first tick that is kept.
         every: Every how many ticks one is kept.
         track: Where they are kept.
+        saturated: Where the share of the last ticks is kept at which each torque was limited, shape (nv,).
 
     Returns:
         How it ended, the tick, and the joint.
@@ -97,19 +117,40 @@ def run(engine, forces, state, nominal, nominal_forces, law, reference, period, 
     for tick in range(len(reference)):
         _command(nominal, nominal_forces, law, reference, tick, state, M, c, u)
         for j in range(n):
-            _saturate(law, j, u, flips, last)
-            error = abs(reference[tick, 0, j] - state.q[j])
-            lost = not (abs(state.v[j]) <= law.fastest[j] and error <= law.farthest[j])
-            if lost or flips[j] >= FLIPS:
-                return LOST, tick, j
+            _saturate(law, j, u, flips, last, saturated)
+        end, j = _lost(law, reference[tick, 0], state, flips)
+        if end != DONE:
+            return end, tick, j
         for step in range(substeps):
             if not settle(engine, forces, state, u):
-                return NOT_POSITIVE, tick, 0
+                return _failed(law, state, tick)
             if step == 0 and tick >= first and (tick - first) % every == 0:
                 _keep(track, (tick - first) // every, state, u)
             if not advance(engine, forces, state, u, period / substeps, stiff):
-                return NOT_POSITIVE, tick, 0
+                return _failed(law, state, tick)
     return DONE, 0, 0
+
+
+@inner
+def _lost(law, wanted, state, flips):
+    """Whether all joints follow, and the first that does not."""
+    for j in range(len(state.q)):
+        if not abs(state.v[j]) <= law.fastest[j]:
+            return FAST, j
+        if not abs(wanted[j] - state.q[j]) <= law.farthest[j]:
+            return FAR, j
+        if flips[j] >= FLIPS:
+            return ALTERNATES, j
+    return DONE, 0
+
+
+@inner
+def _failed(law, state, tick):
+    """Why a step failed: a robot that flies off has no mass matrix in the end, and that is not its fault."""
+    for j in range(len(state.q)):
+        if not (abs(state.v[j]) <= law.fastest[j] and abs(state.q[j]) < math.inf):
+            return FAST, tick, j
+    return NOT_POSITIVE, tick, 0
 
 
 @inner
@@ -149,8 +190,9 @@ def _linearise(forces, wanted, M, c, u):
 
 
 @inner
-def _saturate(law, j, u, flips, last):
+def _saturate(law, j, u, flips, last, saturated):
     """Limit a torque, and count how often it jumps from one limit to the other within few ticks."""
+    saturated[j] += RECENT * ((1.0 if abs(u[j]) > law.limit[j] else 0.0) - saturated[j])
     if abs(u[j]) <= law.limit[j]:
         flips[j] = max(0.0, flips[j] - 0.2)
         last[j] *= 0.8

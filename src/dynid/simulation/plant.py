@@ -20,6 +20,20 @@ from dynid.robot.joints import JointKind
 from dynid.robot.robot import WORLD, Robot
 
 
+def require_simple_joints(robot: Robot) -> None:
+    """Refuse robots with joints of several degrees of freedom.
+
+    Raises:
+        InvalidRequestError: If there is one; names it.
+    """
+    joint = next((joint for joint in robot.joints if joint.kind.nv != 1), None)
+    if joint is not None:
+        raise InvalidRequestError(
+            f"joint '{joint.name}' of '{robot.name}' is {joint.kind.value}, and only joints of one degree of freedom "
+            "can be simulated; lock it"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Plant:
     """Rigid bodies to simulate.
@@ -34,12 +48,7 @@ class Plant:
     parameters: Array
 
     def __post_init__(self) -> None:
-        joint = next((joint for joint in self.robot.joints if joint.kind.nv != 1), None)
-        if joint is not None:
-            raise InvalidRequestError(
-                f"joint '{joint.name}' of '{self.robot.name}' is {joint.kind.value}, and only joints of one degree of "
-                "freedom can be simulated; lock it"
-            )
+        require_simple_joints(self.robot)
         if self.parameters.shape != self.robot.parameters.shape:
             raise ShapeError("parameters", f"{self.robot.parameters.shape}", self.parameters.shape)
         for i, p in zip(self.robot.solid_links, self._blocks, strict=True):

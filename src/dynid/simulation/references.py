@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
-from dynid.arrays import Array, frozen
-from dynid.data.tables import RecordingError, read_groups
+from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError
 from dynid.robot.robot import Robot
 
@@ -94,9 +91,9 @@ class TableTrajectory:
 
     def __post_init__(self) -> None:
         if len(self.time) < 2 or not (np.diff(self.time) > 0.0).all():
-            raise InvalidRequestError(
-                f"a trajectory needs two rows or more, with increasing times; it has {len(self.time)} rows"
-            )
+            late = np.flatnonzero(np.diff(self.time) <= 0.0)
+            found = f"row {late[0] + 2} is not later than the one before" if len(late) else f"it has {len(self.time)}"
+            raise InvalidRequestError(f"a trajectory needs two rows or more, with increasing times; {found}")
         for what, values in (("positions", self.q), ("velocities", self.v), ("accelerations", self.a)):
             if values is not None and (np.ndim(values) != 2 or len(values) != len(self.time)):
                 raise ShapeError(f"{what} of a trajectory", f"({len(self.time)}, joints)", np.shape(values))
@@ -151,42 +148,9 @@ class Repeated:
 
     def states(self, times: Array) -> tuple[Array, Array, Array]:
         """Positions, velocities and accelerations at times [s], each of shape (samples, nv)."""
-        return self.once.states(np.mod(times, self.once.duration))
-
-
-def read_trajectory(path: Path, robot: Robot) -> TableTrajectory:
-    """Read a trajectory from a table with the columns t, q_JOINT and perhaps v_JOINT, a_JOINT.
-
-    Args:
-        path: A file of any format that logs have; times in s, positions in rad or m.
-        robot: The robot; JOINT is a joint's name or number.
-
-    Raises:
-        RecordingError: If the file has no rows, or a column is missing.
-        UnknownNameError: If a column names a joint that the robot does not have.
-    """
-    table = read_groups(path, [None])
-    names, values = table.names[0], table.groups[0]
-    if "t" not in names:
-        raise RecordingError(path, f"there is no column 't' of times in s; the columns are {', '.join(names[:20])}")
-    columns = {what: _columns(path, names, what, robot) for what in "qva"}
-    if columns["q"] is None:
-        raise RecordingError(path, "there are no columns q_JOINT of positions; write one for each joint")
-    q, v, a = (None if found is None else frozen(values[:, found]) for found in columns.values())
-    assert q is not None
-    return TableTrajectory(frozen(values[:, names.index("t")]), q, v, a)
-
-
-def _columns(path: Path, names: Sequence[str], what: str, robot: Robot) -> list[int] | None:
-    """Where each coordinate's column is; None where the file has none of that kind."""
-    own = {name: k for k, name in enumerate(names) if name.startswith(f"{what}_")}
-    if not own:
-        return None
-    found = {robot.joint(name[2:]).v.start: k for name, k in own.items()}
-    for joint in robot.independent_joints:
-        if joint.v.start not in found:
-            raise RecordingError(path, f"there is no column '{what}_{joint.name}'; give one for each joint")
-    return [found[column] for column in range(robot.nv)]
+        within = np.mod(times, self.once.duration)
+        # The very end is the end of the last period, which may differ a little from its beginning.
+        return self.once.states(np.where(np.asarray(times) >= self.duration, self.once.duration, within))
 
 
 def check_limits(trajectory: Trajectory, robot: Robot, rate: float = 200.0) -> None:

@@ -21,6 +21,9 @@ from dynid.simulation.experiment import Run
 MOST_DROPPED = 0.9
 """Largest share of samples that may be dropped."""
 
+LARGEST_ERROR = 0.5
+"""Relative deviation that torque constants must stay below."""
+
 
 @dataclass(frozen=True)
 class Sensors:
@@ -56,13 +59,13 @@ class Sensors:
                 f"a jitter of {self.jitter:g} periods or {self.dropped:.0%} dropped samples leave no log; at most 0.2 "
                 f"and {MOST_DROPPED:.0%}"
             )
+        if self.torque_constant_error >= LARGEST_ERROR:
+            raise InvalidRequestError(
+                f"a torque_constant_error of {self.torque_constant_error:g} would turn some motors around; it must be "
+                f"below {LARGEST_ERROR:g}, such as 0.01"
+            )
         if self.signal_to_noise is not None and np.any(self.noise):
             raise InvalidRequestError("give the noise or the signal-to-noise ratio of the sensors, not both")
-
-    @property
-    def are_even(self) -> bool:
-        """Whether samples are evenly spaced."""
-        return self.jitter == 0.0 and self.dropped == 0.0
 
 
 def torque_constants(sensors: Sensors, joints: int, specimen: int = 0) -> Array:
@@ -70,7 +73,15 @@ def torque_constants(sensors: Sensors, joints: int, specimen: int = 0) -> Array:
     return 1.0 + sensors.torque_constant_error * np.random.default_rng([1, specimen]).standard_normal(joints)
 
 
-def measure(run: Run, sensors: Sensors, drive: Drive | None = None, *, seed: int = 0, specimen: int = 0) -> Recording:
+def measure(
+    run: Run,
+    sensors: Sensors,
+    drive: Drive | None = None,
+    *,
+    seed: int = 0,
+    specimen: int = 0,
+    known_delay: float = 0.0,
+) -> Recording:
     """Log a run.
 
     Args:
@@ -79,6 +90,7 @@ def measure(run: Run, sensors: Sensors, drive: Drive | None = None, *, seed: int
         drive: The drives between joints and what is logged, as the experimenter states them; one to one when None.
         seed: Seed of noise, jitter and dropped samples.
         specimen: Seed of what belongs to the robot: the errors of its torque constants.
+        known_delay: Time [s] by which torques are logged later, besides the sensors' delay, as the experimenter knows.
     """
     n = run.q.shape[1]
     drive = drive or Drive.of([1.0] * n)
@@ -87,7 +99,7 @@ def measure(run: Run, sensors: Sensors, drive: Drive | None = None, *, seed: int
     q = logged_positions(drive, _positions_at(run, time))
     if sensors.encoder > 0.0:
         q = sensors.encoder * np.round(q / sensors.encoder)
-    torque = logged_torques(drive, _torques_at(run, time - sensors.delay))
+    torque = logged_torques(drive, _torques_at(run, time - sensors.delay - known_delay))
     # The current that a torque takes goes with one over the true constant, and is read with the stated one.
     torque = torque / torque_constants(sensors, n, specimen)
     torque = torque + _noise(torque, sensors) * rng.standard_normal(torque.shape)

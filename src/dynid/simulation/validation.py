@@ -26,11 +26,13 @@ class PositionMatch:
         rms: Root mean square of the difference of positions [rad or m], shape (nv,).
         tracking: Root mean square of the real robot's distance from the reference [rad or m], shape (nv,): what the
             model should explain.
+        motion: Root mean square of the real robot's distance from its mean position [rad or m], shape (nv,).
         run: The simulated run.
     """
 
     rms: Array
     tracking: Array
+    motion: Array
     run: Run
 
 
@@ -44,6 +46,7 @@ def compare_positions(
     nominal: SimulatedRobot | None = None,
     start: Array | None = None,
     lead_in: float = 0.0,
+    settling: float = 0.0,
 ) -> PositionMatch:
     """Simulate an identified robot on the reference of a real run, and compare positions.
 
@@ -56,13 +59,14 @@ def compare_positions(
         nominal: The robot as that controller knows it; the robot file's values when None.
         start: Where the robot started, as in `simulate`.
         lead_in: As in `simulate`.
+        settling: As in `simulate`.
 
     Raises:
         LostError: If the simulated robot does not follow.
     """
     from scipy.interpolate import CubicHermiteSpline
 
-    run = simulate(robot, trajectory, controller, nominal=nominal, start=start, lead_in=lead_in)
+    run = simulate(robot, trajectory, controller, nominal=nominal, start=start, lead_in=lead_in, settling=settling)
     inside = (time >= run.time[0]) & (time <= run.time[-1])
     if np.count_nonzero(inside) < 2:
         raise InvalidRequestError(
@@ -71,7 +75,7 @@ def compare_positions(
         )
     simulated = CubicHermiteSpline(run.time, run.q, run.v)(time[inside])
     wanted, _, _ = trajectory.states(time[inside])
-    return PositionMatch(_rms(simulated - q[inside]), _rms(wanted - q[inside]), run)
+    return PositionMatch(_rms(simulated - q[inside]), _rms(wanted - q[inside]), np.std(q[inside], axis=0), run)
 
 
 def _rms(values: Array) -> Array:

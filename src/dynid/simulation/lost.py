@@ -1,0 +1,106 @@
+"""Why a simulated robot no longer follows, in words that say what to change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.errors import DynidError
+
+SINGULAR = 1e-13
+"""Smallest eigenvalue of a mass matrix whose diagonal was scaled to one: below, some motion has no inertia."""
+
+SATURATED = 0.5
+"""Share of the last ticks at the effort limit from which it is to blame."""
+
+TOO_FAST = 1.0
+"""Angular frequency of a controller's errors, times the time between its ticks, from which it is likely unstable."""
+
+TOO_SLOW = 0.01
+"""The same below which it cannot be: then the robot falls."""
+
+
+class LostError(DynidError):
+    """A simulated robot does not follow its trajectory.
+
+    Attributes:
+        time: When it was stopped [s]; before zero in a lead-in.
+        joint: The joint that follows no longer, or that has no inertia.
+    """
+
+    def __init__(self, time: float, joint: str, text: str) -> None:
+        self.time = time
+        self.joint = joint
+        super().__init__(text)
+
+
+def impossible(time: float, when: str, joint: str) -> LostError:
+    """The mass matrix is not positive definite."""
+    text = (
+        f"the mass matrix is not positive definite at {when}: joint '{joint}' has no inertia, or less than none; see "
+        "dynid inspect, add motor inertia, or take physical links"
+    )
+    return LostError(time, joint, text)
+
+
+def without_inertia(M: Array) -> int | None:
+    """The coordinate that moves most where a mass matrix, shape (nv, nv), has no inertia; None where it has.
+
+    Coordinates are scaled first, so that fingers beside legs do not count as nothing.
+    """
+    diagonal = np.diag(M)
+    if not diagonal.min() > 0.0:
+        return int(np.argmin(diagonal))
+    scale = 1.0 / np.sqrt(diagonal)
+    values, vectors = np.linalg.eigh(0.5 * (M + M.T) * np.outer(scale, scale))
+    return None if values[0] > SINGULAR else int(np.argmax(np.abs(vectors[:, 0])))
+
+
+def lost(
+    time: float,
+    when: str,
+    joint: int,
+    names: Sequence[str],
+    *,
+    is_fast: bool,
+    alternates: bool,
+    saturated: Array,
+    limits: Array,
+    gravity: Array,
+    speed: float,
+) -> LostError:
+    """A joint follows no longer.
+
+    Args:
+        time: When [s].
+        when: The same in words.
+        joint: Its coordinate.
+        names: Names of all joints, coordinate by coordinate.
+        is_fast: Whether its speed, not its distance, was too large.
+        alternates: Whether its torque jumped from limit to limit.
+        saturated: Share of the last ticks that each joint was at its limit, shape (nv,).
+        limits: Effort limits [N m or N], shape (nv,).
+        gravity: Torques that hold the robot where it should be [N m or N], shape (nv,).
+        speed: Angular frequency of the controller's errors times the time between ticks.
+    """
+    worst = joint if saturated[joint] > SATURATED else int(np.argmax(saturated))
+    heavy = int(np.argmax(np.abs(gravity) / limits))
+    if alternates:
+        why = "the controller is unstable, its torque jumps from limit to limit; lower the bandwidth, or raise the rate"
+    elif saturated[worst] > SATURATED and abs(gravity[heavy]) > limits[heavy]:
+        why = (
+            f"gravity alone takes {abs(gravity[heavy]):.4g} at joint '{names[heavy]}', and its effort limit is "
+            f"{limits[heavy]:.4g}; choose another posture, raise the limit, or set saturates = false"
+        )
+    elif saturated[worst] > SATURATED and speed < TOO_FAST:
+        why = (
+            f"the torque of joint '{names[worst]}' is at its effort limit of {limits[worst]:.4g}; move more slowly, or "
+            "raise the limit"
+        )
+    elif speed >= TOO_FAST or (is_fast and speed > TOO_SLOW):
+        why = "the controller is unstable; lower the bandwidth, or raise the rate"
+    else:
+        why = "the controller is too weak; raise the bandwidth, or let it compensate gravity"
+    return LostError(time, names[joint], f"stopped at {when}, when joint '{names[joint]}' no longer followed: {why}")
