@@ -15,9 +15,10 @@ from dynid.data.tables import read_columns
 from dynid.errors import InvalidRequestError
 from dynid.findings import Finding, Severity
 from dynid.log_preparation import drive_of
-from dynid.log_quantities import recording_of
+from dynid.log_quantities import quantities_of, recording_of
 from dynid.model.base_parameters import BaseParameters
 from dynid.result import Result, require_same_model
+from dynid.robot.robot import Robot
 from dynid.simulated_experiment import controller_of, nominal_robot, settling_of, trajectory_of
 from dynid.simulation.experiment import SimulatedRobot
 from dynid.simulation.lead_in import SAME_PLACE
@@ -96,12 +97,13 @@ def _on_reference(match: PositionMatch, result: Result, path: Path) -> list[Find
     return [Finding(Severity.WARNING, "reference", text)]
 
 
-def _start_of(log: LogTable) -> float:
+def _start_of(log: LogTable, robot: Robot) -> float:
     """The time [s] of a log's first sample, before it was cut."""
-    if log.time is None:
+    time = quantities_of(log, robot)[3]
+    if time is None:
         return 0.0
-    stamps = read_columns(Path(log.time.file), columns=log.time.columns, width=1 if log.time.flat else None)
-    return float(stamps[0, 0] * UNITS["time"][log.time.unit or "s"])
+    stamps = read_columns(time.file, columns=time.columns, width=time.width)
+    return float(stamps[0, 0] * UNITS["time"][str(time.unit)])
 
 
 def _parameters(result: Result, near: Array) -> Array:
@@ -125,7 +127,7 @@ def _compare(result: Result, experiment: Experiment, parameters: Array | None) -
             compare_positions(
                 robot,
                 trajectory,
-                recording.time - _start_of(log),
+                recording.time - _start_of(log, model.robot),
                 drive.joint_positions(recording.q),
                 controller_of(settings),
                 nominal=nominal,
