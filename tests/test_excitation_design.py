@@ -249,6 +249,20 @@ def test_expected_deviations_are_those_of_repeated_experiments() -> None:
     assert np.allclose(estimates.std(axis=1), expected, rtol=0.05)
 
 
+def test_parameters_of_joints_that_rest_are_not_expected_to_be_known() -> None:
+    last = load_robot("builtin:two_link").joints[1].name
+    found = excite(two_link(moving=(last,), noise=0.7), time_limit=LONG, starts=1)
+    base = found.designs[0].problem.information.base
+    W = base.regressor(*found.designs[0].trajectory.states(np.arange(626) / 125.0)).reshape(-1, len(base))
+    _, sizes, V = np.linalg.svd(W)
+    unknown = (np.abs(V[sizes < 1e-9 * sizes[0]]) > 1e-6).any(axis=0)
+    assert 0 < unknown.sum() < len(base)
+    assert [not one.is_excited for one in found.expectations] == unknown.tolist()
+    assert all(one.relative_percent is None for one in found.expectations if not one.is_excited)
+    known = np.sqrt(np.diag(np.linalg.pinv(W.T @ W)))[~unknown] * 0.7
+    assert np.allclose([one.deviation for one in found.expectations if one.is_excited], known, rtol=1e-6)
+
+
 def test_noise_of_each_joint_weighs_its_rows() -> None:
     found = excite(two_link(noise=(0.2, 2.0)), time_limit=LONG, starts=1)
     base = found.designs[0].problem.information.base

@@ -242,4 +242,8 @@ def test_resting_joints_without_knowledge_are_a_finding(experiment: Path) -> Non
     last = load_robot("builtin:two_link").joints[1].name
     experiment.write_text(f"{EXPERIMENT}moving = ['{last}']\n")
     data = json.loads(run(experiment, "--starts", 1, "--json")[1])
-    assert any("cannot tell all base parameters apart" in finding["text"] for finding in data["findings"])
+    unknown = [row["name"] for row in data["parameters"] if row["std"] is None]
+    assert unknown
+    warning = next(finding["text"] for finding in data["findings"] if "cannot tell all" in finding["text"])
+    assert all(name in warning for name in unknown)
+    assert "not excited" in run(experiment, "--starts", 1)[1]

@@ -25,6 +25,8 @@ from dynid.robot.robot import Robot
 
 _UNTOLD = 1e6
 """Condition numbers above this mean that something is not excited at all."""
+_NAMED = 12
+"""How many parameters a warning names."""
 
 
 class BrokenLimitError(DynidError):
@@ -115,21 +117,30 @@ def excite(
     designs = tuple(found)
     M = _unscaled(designs[-1])
     condition = condition_number(M)
-    if condition > _UNTOLD:
-        text = (
-            "the motion cannot tell all base parameters apart: its condition number is "
-            f"{condition:.2g}; let more joints move, add harmonics or widen limits"
-        )
-        findings.append(Finding(Severity.WARNING, "excitation", text))
     noise = min(per_joint("noise", experiment.excitation.noise, problem.information.base.model.robot))
+    expectations = expected_deviations(problem.information.base, M / noise**2)
     return Excitation(
         experiment,
         designs,
         condition,
-        expected_deviations(problem.information.base, M / noise**2),
-        tuple(findings),
+        expectations,
+        (*findings, *_untold(condition, expectations)),
         time.monotonic() - begin,
     )
+
+
+def _untold(condition: float, expectations: Sequence[Expectation]) -> Iterator[Finding]:
+    """A warning where the motions leave parameters unknown; names them."""
+    names = [expectation.name for expectation in expectations if not expectation.is_excited]
+    if not names and condition <= _UNTOLD:
+        return
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    which = f", and does not excite {', '.join(names[:_NAMED])}{more}" if names else ""
+    text = (
+        f"the motion cannot tell all base parameters apart{which}: its condition number is {condition:.2g}; "
+        "let more joints move, add harmonics or widen limits"
+    )
+    yield Finding(Severity.WARNING, "excitation", text)
 
 
 def _unscaled(found: Design) -> Array:
