@@ -16,6 +16,7 @@ from dynid.config import Experiment, checked_excitation, read_experiment
 from dynid.data import Chunk, factorise
 from dynid.excitation.criteria import Condition
 from dynid.excitation.design import design
+from dynid.excitation.fine_check import fine_checks
 from dynid.excitation.free_coefficients import free_coefficients
 from dynid.excitation.genetic import design_genetic
 from dynid.excitation.information import Information
@@ -168,6 +169,33 @@ def test_all_limits_are_kept_on_a_fine_grid() -> None:
     assert names == {"position", "velocity", "acceleration", "jerk", "torque", "RMS torque", "speed", "x", "y", "z"}
     used = {check.name: check.used for check in found.checks}
     assert used[f"speed of {frame}"] > 0.9  # the limit that binds
+
+
+def test_torque_limits_hold_at_slower_speeds_too() -> None:
+    tight = 8.0  # gravity alone takes more in some postures
+    experiment = two_link(effort=tight, rms_effort=5.0, velocity=6.0, acceleration=40.0, period=2.0)
+    problem, _ = problem_of(experiment)
+    torques = PriorTorques(problem.information.base.model.robot)
+    q = np.random.default_rng(0).uniform(-2, 2, (500, 2))
+    assert np.abs(torques.static(q)).max() > tight
+    found = excite(experiment, time_limit=LONG, starts=1).designs[0]
+    for speed in (0.01, 0.1, 0.3, 0.5, 0.8, 1.0):
+        slow = found.trajectory.at_speed(speed)
+        tau = torques.whole(*slow.states(np.linspace(0.0, slow.duration, 2001)))
+        assert np.abs(tau).max() <= tight
+        assert np.sqrt(np.mean(tau**2, axis=0)).max() <= 5.0
+
+
+def test_a_motion_whose_postures_are_too_heavy_when_slow_is_told_so() -> None:
+    problem, _ = problem_of(two_link(effort=8.0))
+    torques = PriorTorques(problem.information.base.model.robot)
+    free, _ = problem_of(two_link())
+    rng = np.random.default_rng(0)
+    starts = (random_start(free, rng) for _ in range(500))
+    heavy = next(x for x in starts if np.abs(torques.static(free.motion(x).states[0])).max() > 9.0)
+    broken = [check for check in fine_checks(problem, problem.trajectory(heavy)) if "at 10 % speed" in check.name]
+    assert broken
+    assert not any(check.is_kept for check in broken)
 
 
 def test_a_margin_is_left() -> None:

@@ -121,7 +121,8 @@ def test_a_motion_that_breaks_a_limit_is_written_only_by_force(experiment: Path,
     from dynid.excitation.trajectories.family import Trajectory
 
     def careless(problem, x):
-        return 1.5 * x
+        trajectory = problem.trajectory(1.5 * x)
+        return trajectory, design.fine_checks(problem, trajectory)
 
     monkeypatch.setattr(design, "within_limits", careless)
     out = tmp_path / "motion"

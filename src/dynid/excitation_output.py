@@ -16,6 +16,7 @@ from dynid.errors import FileProblemError
 from dynid.excitation.approach import PointToPoint
 from dynid.excitation.design import Design
 from dynid.excitation.figures import Panel, page
+from dynid.excitation.fine_check import SPEEDS
 from dynid.excitation.limits.torques import PriorTorques, torque_unit
 from dynid.excitation.trajectory_files import csv_text, json_text, ros_text, sample_times, urscript_text
 from dynid.excitation_limits import joint_limits
@@ -24,9 +25,6 @@ from dynid.files import OutputError
 
 SCHEMA = "dynid-excitation-1"
 """What a summary says of itself."""
-
-SPEEDS = (10, 50)
-"""Slower runs [%] that are written, too, for a careful first try."""
 
 
 class ExcitationFolderError(FileProblemError):
@@ -39,7 +37,7 @@ def excitation_data(found: Excitation, out: Path | None = None) -> dict[str, Any
     checks = {}
     for check in sorted((check for part in found.designs for check in part.checks), key=lambda check: check.used):
         checks[check.name] = check  # the one that uses most stays
-    order = [check.name for check in last.checks]
+    order = dict.fromkeys(check.name for part in found.designs for check in part.checks)
     return {
         "schema": SCHEMA,
         "version": __version__,

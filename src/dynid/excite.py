@@ -146,7 +146,7 @@ def _untold(condition: float, expectations: Sequence[Expectation]) -> Iterator[F
 def _unscaled(found: Design) -> Array:
     """Information of a design and of all before it, in the parameters' own units."""
     scales = found.problem.information.scales
-    return found.problem.exact_matrix(found.trajectory) / np.outer(scales, scales)
+    return found.matrix / np.outer(scales, scales)
 
 
 def experiment_of(source: str, terms: Sequence[str], settings: Mapping[str, Any]) -> Experiment:

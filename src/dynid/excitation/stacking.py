@@ -49,7 +49,7 @@ def design_stack(
         if before is not None and abs(before - found.value) < enough:
             return
         before = found.value
-        problem = with_known(problem, problem.exact_matrix(found.trajectory))
+        problem = with_known(problem, found.matrix)
 
 
 def design_block_triangular(
@@ -79,7 +79,7 @@ def design_block_triangular(
         problem = replace(problem, grid=Grid.of(free, len(problem.grid.times)))
         found = design(problem, time_limit=time_limit / joints, starts=starts, seed=seed + resting, progress=progress)
         yield found
-        problem = with_known(problem, problem.exact_matrix(found.trajectory))
+        problem = with_known(problem, found.matrix)
 
 
 def with_known(problem: ExcitationProblem, information: Array) -> ExcitationProblem:

@@ -8,13 +8,13 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import DynidError, FileProblemError, InvalidRequestError
-from dynid.excitation.trajectories.family import Trajectory
+from dynid.excitation.trajectories.family import Moves, Trajectory
 from dynid.excitation.trajectories.fourier import Fourier
 
 SCHEMA = "dynid-trajectory-1"
@@ -26,19 +26,6 @@ _SERVO_STEP = 0.008
 
 class TrajectoryFileError(FileProblemError):
     """A file holds no trajectory that can be read."""
-
-
-class Moves(Protocol):
-    """Anything that gives states over time."""
-
-    @property
-    def duration(self) -> float:
-        """How long it lasts [s]."""
-        ...
-
-    def states(self, times: Array) -> tuple[Array, Array, Array]:
-        """Positions, velocities and accelerations at times [s], each of shape (samples, joints)."""
-        ...
 
 
 def sample_times(motion: Moves, rate: float) -> Array:
