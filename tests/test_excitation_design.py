@@ -266,6 +266,15 @@ def test_block_triangular_motions_rest_joint_by_joint() -> None:
     assert all(part.keeps_limits for part in found.designs)
 
 
+def test_block_triangular_motions_move_only_what_may_move() -> None:
+    last = load_robot("builtin:two_link").joints[1].name
+    found = excite(two_link(moving=(last,)), time_limit=LONG, starts=1, block_triangular=True)
+    assert len(found.designs) == 1
+    speeds = np.abs(found.designs[0].trajectory.states(np.linspace(0, 5, 50))[1]).max(axis=0)
+    assert speeds[0] == pytest.approx(0.0)
+    assert speeds[1] > 0.1
+
+
 def test_expected_deviations_are_those_of_repeated_experiments() -> None:
     found = excite(two_link(noise=0.7), time_limit=LONG, starts=1)
     base = found.designs[0].problem.information.base

@@ -135,6 +135,51 @@ def test_a_motion_that_breaks_a_limit_is_written_only_by_force(experiment: Path,
     assert isinstance(read_trajectory(out / "trajectory.json")[0], Trajectory)
 
 
+def test_the_way_from_home_is_checked_too(experiment: Path, tmp_path: Path) -> None:
+    frame = load_robot("builtin:two_link").links[1].bodies[0].name
+    box = f"[[excitation.box]]\nframe = '{frame}'\nlower = [-9, -9, -9]\nupper = [9, 9, 0.3]\n"
+    experiment.write_text(EXPERIMENT.replace("[0.1, -0.1]", "[-1.9, 0]") + box)
+    out = tmp_path / "motion"
+    status, _, err = run(experiment, "--starts", 1, "--out", out)
+    assert status == 2
+    assert f"the approach: z of {frame} reaches" in err
+    assert "state another home" in err
+    assert not out.exists()
+    assert run(experiment, "--starts", 1, "--out", out, "--force")[0] == 0
+    broken = [one["name"] for one in json.loads((out / "excitation.json").read_text())["limits"] if not one["kept"]]
+    assert broken == [f"approach: z of {frame}", f"return: z of {frame}"]
+
+
+@pytest.mark.parametrize("name", [".", "../link"])
+def test_a_folder_is_replaced_from_inside_and_through_links(
+    experiment: Path, tmp_path: Path, monkeypatch, name: str
+) -> None:
+    out = tmp_path / "motion"
+    assert run(experiment, "--starts", 1, "--out", out)[0] == 0
+    (tmp_path / "link").symlink_to(out)
+    before = (out / "trajectory.csv").read_text()
+    monkeypatch.chdir(out)
+    status, _, err = run(experiment, "--starts", 1, "--seed", 5, "--out", name, "--force")
+    monkeypatch.chdir(tmp_path)
+    assert (status, err) == (0, "")
+    assert (out / "trajectory.csv").read_text() != before
+    assert (tmp_path / "link").is_symlink()
+    assert {path.name for path in tmp_path.iterdir()} == {"motion", "link", experiment.name}
+
+
+def test_files_end_at_rest_whatever_the_rate(experiment: Path, tmp_path: Path) -> None:
+    import yaml
+
+    run(experiment, "--starts", 1, "--rate", 30.7, "--out", tmp_path / "motion")
+    for name in ("trajectory", "trajectory_10_percent", "approach"):
+        table = np.loadtxt(tmp_path / "motion" / f"{name}.csv", delimiter=",", skiprows=1)
+        assert (table[[0, -1], 3:] == 0.0).all()
+        assert (np.diff(table[:, 0]) > 0.0).all()
+    points = yaml.safe_load((tmp_path / "motion" / "trajectory.yaml").read_text())["points"]
+    assert points[-1]["time_from_start"] == {"sec": 4, "nanosec": 0}
+    assert points[-1]["velocities"] == [0.0, 0.0]
+
+
 def test_segments_have_folders_of_their_own(experiment: Path, tmp_path: Path) -> None:
     out = tmp_path / "motions"
     status, text, _ = run(experiment, "--starts", 1, "--block-triangular", "--out", out, "--json")
@@ -159,7 +204,11 @@ def test_what_is_known_can_be_named(experiment: Path, tmp_path: Path) -> None:
 
 def test_an_arm_of_six_joints_has_a_urscript_program(tmp_path: Path) -> None:
     run("builtin:ur5", "--starts", 1, "--harmonics", 3, "--out", tmp_path / "ur5")
-    assert "servoj" in (tmp_path / "ur5" / "trajectory.script").read_text()
+    program = (tmp_path / "ur5" / "trajectory.script").read_text()
+    assert "servoj" in program
+    lists = re.findall(r"= \[(.*)\]$", program, re.MULTILINE)
+    assert len(lists) == 4
+    assert all("." in number or "e" in number for numbers in lists for number in numbers.split(", "))
 
 
 BAD = {

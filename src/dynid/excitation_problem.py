@@ -89,7 +89,8 @@ def _family(settings: ExcitationTable) -> Fourier:
     return Fourier(settings.frequency or 2 * math.pi / period, settings.harmonics, settings.periods)
 
 
-def _moving(settings: ExcitationTable, robot: Robot) -> list[bool] | None:
+def moving_of(settings: ExcitationTable, robot: Robot) -> list[bool] | None:
+    """For each joint whether it moves; None where all do."""
     if settings.moving is None:
         return None
     columns = {robot.joint(name).v.start for name in settings.moving}
@@ -152,7 +153,7 @@ def _scales(settings: ExcitationTable, base: BaseParameters) -> Array:
 def _free(
     settings: ExcitationTable, family: Fourier, posture: Sequence[float | None], robot: Robot
 ) -> FreeCoefficients:
-    moving = _moving(settings, robot)
+    moving = moving_of(settings, robot)
     if moving is not None and not any(moving):
         raise InvalidRequestError("no joint moves; name one or more in [excitation] moving")
     free = free_coefficients(family, posture, moving)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,21 @@ from dynid.arrays import Array
 from dynid.config import Experiment, checked_excitation, is_experiment, read_experiment
 from dynid.data.factors import Factors
 from dynid.errors import DynidError, InvalidRequestError
+from dynid.excitation.approach import PointToPoint
 from dynid.excitation.design import Design, Progress, design, require_time, warm_up
 from dynid.excitation.expectation import Expectation, expected_deviations
 from dynid.excitation.information import condition_number
+from dynid.excitation.limits.limit import Check
 from dynid.excitation.stacking import design_block_triangular, design_stack
-from dynid.excitation_limits import per_joint, posture_of
-from dynid.excitation_problem import problem_of
+from dynid.excitation_limits import joint_limits, per_joint, posture_of
+from dynid.excitation_problem import moving_of, problem_of
 from dynid.findings import Finding, Severity
 from dynid.robot.robot import Robot
 
 _UNTOLD = 1e6
 """Condition numbers above this mean that something is not excited at all."""
+_LOOKED_AT = 2000
+"""Samples at which the ways to a motion and home are checked."""
 _NAMED = 12
 """How many parameters a warning names."""
 
@@ -59,20 +64,46 @@ class Excitation:
         """The robot."""
         return self.designs[0].problem.information.base.model.robot
 
+    def ways(self, part: Design) -> dict[str, PointToPoint]:
+        """The slow motions from home to a motion and back; none where no home is stated."""
+        settings = self.experiment.excitation
+        if settings.home is None:
+            return {}
+        limits = joint_limits(settings, self.robot)
+        velocity = np.array([limit.velocity for limit in limits])
+        acceleration = np.array([limit.acceleration for limit in limits])
+        home, start = np.array(settings.home), part.trajectory.states(np.zeros(1))[0][0]
+        return {
+            "approach": PointToPoint.slow(home, start, velocity, acceleration),
+            "return": PointToPoint.slow(start, home, velocity, acceleration),
+        }
+
+    @cached_property
+    def broken(self) -> tuple[Check, ...]:
+        """The limits that a motion, or a way to it or home, breaks."""
+        found = []
+        for part in self.designs:
+            found += [check for check in part.checks if not check.is_kept]
+            for name, way in self.ways(part).items():
+                checks = part.problem.checks(way, np.linspace(0.0, way.duration, _LOOKED_AT))
+                found += [replace(check, name=f"{name}: {check.name}") for check in checks if not check.is_kept]
+        return tuple(found)
+
     def require_limits(self) -> None:
-        """Refuse motions that break limits.
+        """Refuse motions that break limits, on the way to them and home, too.
 
         Raises:
             BrokenLimitError: If one does; names the limit.
         """
-        for found in self.designs:
-            broken = next((check for check in found.checks if not check.is_kept), None)
-            if broken is not None:
-                raise BrokenLimitError(
-                    f"the {broken.name} reaches {broken.reached[0]:.4g} to {broken.reached[1]:.4g} {broken.unit}, and "
-                    f"{broken.limit[0]:.4g} to {broken.limit[1]:.4g} is allowed; design with more samples or a margin, "
-                    "or add --force to write it nevertheless"
-                )
+        if not self.broken:
+            return
+        broken = self.broken[0]
+        advice = "state another home" if ": " in broken.name else "design with more samples or a margin"
+        raise BrokenLimitError(
+            f"the {broken.name} reaches {broken.reached[0]:.4g} to {broken.reached[1]:.4g} {broken.unit}, and "
+            f"{broken.limit[0]:.4g} to {broken.limit[1]:.4g} is allowed; {advice}, or add --force to write it "
+            "nevertheless"
+        )
 
 
 def excite(
@@ -103,13 +134,16 @@ def excite(
     require_time(time_limit)
     begin = time.monotonic()
     problem, findings = problem_of(experiment, known)
+    robot = problem.information.base.model.robot
     if time.monotonic() - begin > 0.5 * time_limit:
         raise InvalidRequestError(f"a time limit of {time_limit:g} s is too short for this robot; allow more")
     warm_up(problem)
     left = max(time_limit - (time.monotonic() - begin), 0.5 * time_limit)  # compiling, once, may take longer
     if block_triangular:
-        posture = posture_of(experiment.excitation, problem.information.base.model.robot)
-        found = design_block_triangular(problem, posture, time_limit=left, starts=starts, seed=seed, progress=progress)
+        posture, moving = posture_of(experiment.excitation, robot), moving_of(experiment.excitation, robot)
+        found = design_block_triangular(
+            problem, posture, moving, time_limit=left, starts=starts, seed=seed, progress=progress
+        )
     elif segments > 1:
         found = design_stack(problem, segments, time_limit=left, starts=starts, seed=seed, progress=progress)
     else:
@@ -117,7 +151,7 @@ def excite(
     designs = tuple(found)
     M = _unscaled(designs[-1])
     condition = condition_number(M)
-    noise = min(per_joint("noise", experiment.excitation.noise, problem.information.base.model.robot))
+    noise = min(per_joint("noise", experiment.excitation.noise, robot))
     expectations = expected_deviations(problem.information.base, M / noise**2)
     return Excitation(
         experiment,
