@@ -202,6 +202,28 @@ def test_what_is_known_can_be_named(experiment: Path, tmp_path: Path) -> None:
     assert sum(sure[0]) < sum(sure[1])
 
 
+def test_a_result_of_another_model_is_not_what_is_known(experiment: Path, tmp_path: Path, monkeypatch) -> None:
+    from types import SimpleNamespace
+
+    from dynid import result
+    from dynid.config import Experiment
+
+    other = Experiment(robot="builtin:two_link", terms=("viscous",))
+    monkeypatch.setattr(result, "load_result", lambda _: SimpleNamespace(experiment=other, logs=()))
+    status, _, err = run(experiment, "--starts", 1, "--known", tmp_path)
+    assert status == 2
+    assert "another model than the motion: its terms is ('viscous',) instead of ()" in err
+
+
+def test_a_time_limit_that_the_checks_alone_take_is_refused_with_what_is_needed(experiment: Path, monkeypatch) -> None:
+    from dynid import excite
+
+    monkeypatch.setattr(excite, "time_to_finish", lambda _: 7.0)
+    status, _, err = run(experiment, "--time-limit", 8)
+    assert status == 2
+    assert re.search(r"too short for this robot .* about 7.0 s to check at the end; allow 1\d s or more", err)
+
+
 def test_an_arm_of_six_joints_has_a_urscript_program(tmp_path: Path) -> None:
     run("builtin:ur5", "--starts", 1, "--harmonics", 3, "--out", tmp_path / "ur5")
     program = (tmp_path / "ur5" / "trajectory.script").read_text()
@@ -221,7 +243,7 @@ BAD = {
     "unknown key": ("harmonic = 4", "no key 'harmonic' in \\[excitation\\]; did you mean 'harmonics'"),
     "unknown criterion": ('criterion = "conditon"', "did you mean 'condition'"),
     "wrong criterion": ('criterion = "x*condition"', "write NAME or NUMBER\\*NAME"),
-    "no harmonics": ("harmonics = 1", "cannot start and end at rest; state 3 or more"),
+    "no harmonics": ("harmonics = 1", "cannot start and end at rest; state 2 or more"),
     "few samples": ("samples = 12\nharmonics = 9", "12 samples cannot show 9 harmonics"),
     "both": ("frequency = 3.0", "state one"),
     "both scales": ('scale = "magnitudes"\ndeviations = { m1 = 1.0 }', "not by both"),
@@ -235,6 +257,8 @@ BAD = {
     "empty box": ("[[excitation.box]]\nframe = 'x'\nlower = [1,2,3]\nupper = [1,3,4]", "has no room; widen it"),
     "nothing moves": ("moving = []", "no joint moves"),
     "positions of other robots": ("position = [[1.0, 2.0]]", "has 1 ranges"),
+    "huge rate": ("rate = 1e9", "4 s at 1e\\+09 Hz are 4e\\+09 samples, and 300,000 are allowed; lower rate"),
+    "huge period": ("period = 1e5", "a period of 100000 s is too long"),
     "nan": ("margin = 1.0", "excitation.margin"),
 }
 

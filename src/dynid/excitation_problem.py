@@ -34,6 +34,12 @@ from dynid.robot.robot import Robot
 DEFAULT_PERIOD = 10.0
 """Period [s] of a motion where none is stated."""
 
+_MOST_SAMPLES = 300_000
+"""Samples of a motion; a run at 10 % of its speed, which is written too, has ten times as many."""
+
+_LONGEST = 1000.0
+"""Periods [s] above this are refused: limits are checked a thousand times a second."""
+
 _BETWEEN_SAMPLES = 0.99
 """Part of a limit that is left to values between a design's samples, where it is not known exactly."""
 
@@ -52,6 +58,7 @@ def problem_of(experiment: Experiment, known: Sequence[Factors] = ()) -> tuple[E
     if not len(base):
         raise InvalidRequestError(f"nothing of '{robot.name}' shows in its torques, so no motion can tell more")
     family = _family(settings)
+    _require_few_samples(family, settings.rate)
     samples = settings.samples or max(150, 30 * settings.harmonics)
     if math.isinf(family.reach(samples)):
         raise InvalidRequestError(
@@ -87,6 +94,20 @@ def _require_single_joints(robot: Robot) -> None:
 def _family(settings: ExcitationTable) -> Fourier:
     period = settings.period or DEFAULT_PERIOD
     return Fourier(settings.frequency or 2 * math.pi / period, settings.harmonics, settings.periods)
+
+
+def _require_few_samples(family: Fourier, rate: float) -> None:
+    """Refuse motions that take too many samples to check or to write."""
+    if family.cycle > _LONGEST:
+        raise InvalidRequestError(
+            f"a period of {family.cycle:g} s is too long: {_LONGEST:g} s are allowed; state a shorter one in "
+            "[excitation] period, or a higher frequency"
+        )
+    if family.duration * rate > _MOST_SAMPLES:
+        raise InvalidRequestError(
+            f"{family.duration:g} s at {rate:g} Hz are {family.duration * rate:.3g} samples, and {_MOST_SAMPLES:,} are "
+            "allowed; lower rate, period or periods in [excitation]"
+        )
 
 
 def moving_of(settings: ExcitationTable, robot: Robot) -> list[bool] | None:
@@ -160,7 +181,7 @@ def _free(
     needed = [0 if moving is not None and not moving[k] else 1 + (posture[k] is None) for k in range(robot.nv)]
     if any(size < least for size, least in zip(free.sizes, needed, strict=True)):
         raise InvalidRequestError(
-            f"motions of {family.harmonics} harmonics cannot start and end at rest; state 3 or more in "
+            f"motions of {family.harmonics} harmonics cannot start and end at rest; state 2 or more in "
             "[excitation] harmonics"
         )
     return free

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,13 +17,14 @@ from dynid.config import Experiment, checked_excitation, is_experiment, read_exp
 from dynid.data.factors import Factors
 from dynid.errors import DynidError, InvalidRequestError
 from dynid.excitation.approach import PointToPoint
-from dynid.excitation.design import Design, Progress, design, require_time, warm_up
+from dynid.excitation.design import Design, Progress, design, require_time, time_to_finish, warm_up
 from dynid.excitation.expectation import Expectation, expected_deviations
 from dynid.excitation.information import condition_number
 from dynid.excitation.limits.limit import Check
 from dynid.excitation.stacking import design_block_triangular, design_stack
 from dynid.excitation_limits import joint_limits, per_joint, posture_of
 from dynid.excitation_problem import moving_of, problem_of
+from dynid.files import is_file
 from dynid.findings import Finding, Severity
 from dynid.robot.robot import Robot
 
@@ -135,12 +137,14 @@ def excite(
     begin = time.monotonic()
     problem, findings = problem_of(experiment, known)
     robot = problem.information.base.model.robot
-    if time.monotonic() - begin > 0.5 * time_limit:
-        raise InvalidRequestError(f"a time limit of {time_limit:g} s is too short for this robot; allow more")
+    prepared = time.monotonic() - begin
     warm_up(problem)
+    moving = moving_of(experiment.excitation, robot) or [True] * robot.nv
+    motions = sum(moving) if block_triangular else segments
+    _require_enough_time(time_limit, prepared, motions * time_to_finish(problem))
     left = max(time_limit - (time.monotonic() - begin), 0.5 * time_limit)  # compiling, once, may take longer
     if block_triangular:
-        posture, moving = posture_of(experiment.excitation, robot), moving_of(experiment.excitation, robot)
+        posture = posture_of(experiment.excitation, robot)
         found = design_block_triangular(
             problem, posture, moving, time_limit=left, starts=starts, seed=seed, progress=progress
         )
@@ -161,6 +165,16 @@ def excite(
         (*findings, *_untold(condition, expectations)),
         time.monotonic() - begin,
     )
+
+
+def _require_enough_time(time_limit: float, prepared: float, to_finish: float) -> None:
+    """Refuse a time limit [s] of which preparing and the checks at the end leave too little for the design."""
+    needed = 2.0 * prepared + to_finish / 0.7
+    if needed > time_limit:
+        raise InvalidRequestError(
+            f"a time limit of {time_limit:g} s is too short for this robot and motion, whose limits take about "
+            f"{to_finish:.1f} s to check at the end; allow {math.ceil(1.2 * needed)} s or more"
+        )
 
 
 def _untold(condition: float, expectations: Sequence[Expectation]) -> Iterator[Finding]:
@@ -207,11 +221,30 @@ def experiment_of(source: str, terms: Sequence[str], settings: Mapping[str, Any]
     return experiment.model_copy(update={"excitation": checked_excitation({**stated, **given})})
 
 
-def known_factors(path: Path) -> Iterator[Factors]:
-    """Factors of logs that exist: of a folder that `dynid identify` saved, or of one file of factors."""
-    from dynid.result import load_result
+def known_factors(path: Path, experiment: Experiment) -> Iterator[Factors]:
+    """Factors of logs that exist: of a folder that `dynid identify` saved, or of one file of factors.
 
-    if path.is_dir():
-        yield from load_result(path).logs
-    else:
+    Raises:
+        ResultError: If the folder holds no result, or one of another model; names the key that differs.
+    """
+    from dynid.result import ResultError, load_result
+
+    if not path.is_dir():
         yield Factors.load(path)
+        return
+    result = load_result(path)
+    theirs, mine = _with_whole_path(result.experiment), _with_whole_path(experiment)
+    key = theirs.difference(mine)
+    if key:
+        raise ResultError(
+            path,
+            f"is about another model than the motion: its {key} is {getattr(theirs, key)!r} instead of "
+            f"{getattr(mine, key)!r}; design for its own experiment, or make both alike",
+        )
+    yield from result.logs
+
+
+def _with_whole_path(experiment: Experiment) -> Experiment:
+    """With the whole path of a robot that is a file."""
+    path = Path(experiment.robot)
+    return experiment.model_copy(update={"robot": str(path.resolve())}) if is_file(path) else experiment

@@ -14,7 +14,7 @@ from dynid.errors import InvalidRequestError
 from dynid.excitation.fine_check import fine_checks, within_limits
 from dynid.excitation.information import value_of
 from dynid.excitation.limits.limit import Check
-from dynid.excitation.problem import ExcitationProblem
+from dynid.excitation.problem import ExcitationProblem, experiment_times
 from dynid.excitation.refinement import POWERS, disturbed, refined
 from dynid.excitation.starts import best_start
 from dynid.excitation.trajectories.family import Trajectory
@@ -26,6 +26,9 @@ CANDIDATES = 30
 
 SHORTEST = 0.5
 """Time limits [s] below this are refused: nothing could be found."""
+
+_SHARE = 10
+"""One of so many samples is looked at to estimate how long all will take."""
 
 _RANDOM_FIRST = 4
 """Number of starts that are all random."""
@@ -152,12 +155,15 @@ def warm_up(problem: ExcitationProblem) -> None:
 def time_to_finish(problem: ExcitationProblem) -> float:
     """How long `finished` and the step of the solver before it will take [s]; some limits may be looked at again."""
     x = np.zeros(sum(problem.grid.free.sizes))
+    rest = problem.trajectory(x)
+    times = experiment_times(rest, problem.rate)
     begin = time.monotonic()
     problem.at(x).objective()
-    rest = problem.trajectory(x)
-    fine_checks(problem, rest)
-    problem.exact_matrix(rest)
-    return 0.05 + 1.5 * (time.monotonic() - begin)
+    one_step = time.monotonic() - begin
+    begin = time.monotonic()
+    fine_checks(problem, rest, _SHARE)
+    problem.exact_matrix(rest, max(len(times) // _SHARE, 1))
+    return 0.05 + 2.0 * one_step + 1.5 * _SHARE * (time.monotonic() - begin)
 
 
 def _one_start(

@@ -13,6 +13,9 @@ from dynid.excitation.trajectories.family import Trajectory
 SPEEDS = (10, 50)
 """Slower runs [%] that are written, too, for a careful first try."""
 
+_SLOW = 4
+"""Slower runs are checked at one of so many postures of the path."""
+
 _FINE = 1000.0
 """Limits are checked at this many samples a second, at least."""
 
@@ -39,10 +42,16 @@ def _checked(problem: ExcitationProblem, x: Array) -> tuple[Trajectory, tuple[Ch
     return trajectory, fine_checks(problem, trajectory)
 
 
-def fine_checks(problem: ExcitationProblem, trajectory: Trajectory) -> tuple[Check, ...]:
-    """What a motion reaches, against all limits, on a fine grid; and what it breaks at the slower speeds."""
-    times = fine_times(problem, trajectory)
-    slow = [check for percent in SPEEDS for check in problem.slow_checks(trajectory, times, percent)]
+def fine_checks(problem: ExcitationProblem, trajectory: Trajectory, every: int = 1) -> tuple[Check, ...]:
+    """What a motion reaches, against all limits, on a fine grid; and what it breaks at the slower speeds.
+
+    Args:
+        problem: The problem.
+        trajectory: The motion.
+        every: Only one of so many samples is looked at.
+    """
+    times = fine_times(problem, trajectory)[::every]
+    slow = [check for percent in SPEEDS for check in problem.slow_checks(trajectory, times[::_SLOW], percent)]
     return (*problem.checks(trajectory, times), *slow)
 
 
