@@ -257,6 +257,8 @@ BAD = {
     "empty box": ("[[excitation.box]]\nframe = 'x'\nlower = [1,2,3]\nupper = [1,3,4]", "has no room; widen it"),
     "nothing moves": ("moving = []", "no joint moves"),
     "positions of other robots": ("position = [[1.0, 2.0]]", "has 1 ranges"),
+    "start in the margin": ("start = [1.9, 0.0]\nmargin = 0.1", "at 1.9, and of its limits -2 to 2 the design may use"),
+    "limit of a joint that is not there": ("velocity = { elbow = 1.0 }", "no joint 'elbow'"),
     "huge rate": ("rate = 1e9", "4 s at 1e\\+09 Hz are 4e\\+09 samples, and 300,000 are allowed; lower rate"),
     "huge period": ("period = 1e5", "a period of 100000 s is too long"),
     "nan": ("margin = 1.0", "excitation.margin"),
@@ -302,6 +304,35 @@ def test_a_robot_without_limits_is_told_which_to_state(tmp_path: Path) -> None:
     status, text, _ = run(experiment, "--starts", 1, "--json")
     assert status == 0
     assert math.isfinite(json.loads(text)["condition_number"])
+
+
+def test_limits_by_name_leave_the_others_as_they_are_in_the_file() -> None:
+    from dynid.config import checked_excitation
+    from dynid.excitation_limits import joint_limits
+
+    robot = load_robot("builtin:ur5")
+    name = robot.joints[2].name
+    found = joint_limits(checked_excitation({"velocity": {name: 0.5}, "position": {name: (-1.0, 0.5)}}), robot)
+    file = [joint.limits for joint in robot.joints]
+    assert (found[2].velocity, found[2].lower, found[2].upper) == (0.5, -1.0, 0.5)
+    assert found[2].effort == file[2].effort
+    assert [*found[:2], *found[3:]] == [*file[:2], *file[3:]]
+
+
+def test_all_joints_without_a_limit_are_named_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "bare.urdf"
+    second = NO_LIMITS.split('<link name="base"/>')[1].replace("base", "wrist")
+    second = second.replace('"arm"', '"hand"').replace("turn", "bend").replace("wrist", "arm")
+    path.write_text(NO_LIMITS.replace("</robot>", "") + second)
+    assert "joints 'turn', 'bend' have no velocity limit" in run(path)[2]
+
+
+def test_a_follower_that_leaves_no_range_is_named() -> None:
+    from tests.references import example_robot_file
+
+    err = run(example_robot_file("pr2.urdf"), "--starts", 1)[2]
+    assert re.search(r"joint '\w+' follows 'l_gripper_l_finger_joint' with a ratio of -1, and its range of 0 to", err)
+    assert "-0;" not in err
 
 
 def test_a_floating_base_is_refused(tmp_path: Path) -> None:

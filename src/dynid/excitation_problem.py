@@ -67,7 +67,7 @@ def problem_of(experiment: Experiment, known: Sequence[Factors] = ()) -> tuple[E
     posture = posture_of(settings, robot)
     limits = joint_limits(settings, robot)
     bounds = JointBounds.of(robot, limits).tightened(1.0 - settings.margin)
-    require_posture(posture, limits, robot)
+    require_posture(posture, limits, robot, (1.0 - settings.margin) / family.reach(samples))
     others, findings = _other_limits(settings, robot, bounds, limits)
     require_home(settings.home, limits, robot)
     grid = Grid.of(_free(settings, family, posture, robot), samples)
