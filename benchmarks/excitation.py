@@ -13,9 +13,9 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+
 from benchmarks.independent_condition import condition_number, read_csv
 from benchmarks.thesis_motions import printed
-
 from dynid.config import read_experiment
 from dynid.excitation.design import Design, design, warm_up
 from dynid.excitation.genetic import design_genetic

@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from benchmarks.thesis_motions import printed
 
+from benchmarks.thesis_motions import printed
 from dynid.arrays import Array
 from dynid.config import read_experiment
 from dynid.data import Drive

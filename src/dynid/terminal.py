@@ -164,8 +164,8 @@ def show_excitation(data: dict[str, Any], source: str, out: Path | None) -> None
     table.add_column("unit")
     for row in data["parameters"]:
         value = "-" if row["value"] is None else f"{row['value']:.6g}"
-        percent = "-" if row["relative_std_percent"] is None else f"{row['relative_std_percent']:.1f}"
-        table.add_row(row["expression"], value, f"{row['std']:.2g}", percent, row["unit"])
+        deviation = "not excited" if row["std"] is None else f"{row['std']:.2g}"
+        table.add_row(row["expression"], value, deviation, _percent(row["relative_std_percent"]), row["unit"])
     output.print(table)
     _show_findings(output, data["findings"])
     following = (
@@ -196,6 +196,10 @@ def _show_signs(output: Console, signs: list[dict[str, Any]], recovery: dict[str
         counts = [str(len(own)), *(str(sum(s["sign"] == sign for s in own)) for sign in (1, -1))]
         table.add_row(Text(joint), *counts, *words, f"{min(segment['margin'] for segment in own):.1f}")
     output.print(table)
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else "> 100" if value > 100.0 else f"{value:.1f}"
 
 
 def show_conversion(output_file: Path, robot: Robot, left_out: list[str]) -> None:
