@@ -5,6 +5,7 @@ The same smooth criterion with the same exact gradients, bounds and start. CasAD
 
 from __future__ import annotations
 
+import importlib
 import math
 import sys
 import time
@@ -83,7 +84,7 @@ def slsqp(problem: ExcitationProblem, x: Array, recorder: Recorder) -> None:
 
 
 def ipopt(problem: ExcitationProblem, x: Array, recorder: Recorder) -> None:  # noqa: C901 (CasADi's callbacks)
-    import casadi
+    casadi: Any = importlib.import_module("casadi")  # not among our dependencies
 
     n = len(x)
 

@@ -16,6 +16,7 @@ from dynid.config import Experiment, checked_excitation, read_experiment
 from dynid.data import Chunk, factorise
 from dynid.excitation.criteria import Condition
 from dynid.excitation.design import design
+from dynid.excitation.fine_check import fine_checks
 from dynid.excitation.free_coefficients import free_coefficients
 from dynid.excitation.genetic import design_genetic
 from dynid.excitation.information import Information
@@ -170,6 +171,33 @@ def test_all_limits_are_kept_on_a_fine_grid() -> None:
     assert used[f"speed of {frame}"] > 0.9  # the limit that binds
 
 
+def test_torque_limits_hold_at_slower_speeds_too() -> None:
+    tight = 8.0  # gravity alone takes more in some postures
+    experiment = two_link(effort=tight, rms_effort=5.0, velocity=6.0, acceleration=40.0, period=2.0)
+    problem, _ = problem_of(experiment)
+    torques = PriorTorques(problem.information.base.model.robot)
+    q = np.random.default_rng(0).uniform(-2, 2, (500, 2))
+    assert np.abs(torques.static(q)).max() > tight
+    found = excite(experiment, time_limit=LONG, starts=1).designs[0]
+    for speed in (0.01, 0.1, 0.3, 0.5, 0.8, 1.0):
+        slow = found.trajectory.at_speed(speed)
+        tau = torques.whole(*slow.states(np.linspace(0.0, slow.duration, 2001)))
+        assert np.abs(tau).max() <= tight
+        assert np.sqrt(np.mean(tau**2, axis=0)).max() <= 5.0
+
+
+def test_a_motion_whose_postures_are_too_heavy_when_slow_is_told_so() -> None:
+    problem, _ = problem_of(two_link(effort=8.0))
+    torques = PriorTorques(problem.information.base.model.robot)
+    free, _ = problem_of(two_link())
+    rng = np.random.default_rng(0)
+    starts = (random_start(free, rng) for _ in range(500))
+    heavy = next(x for x in starts if np.abs(torques.static(free.motion(x).states[0])).max() > 9.0)
+    broken = [check for check in fine_checks(problem, problem.trajectory(heavy)) if "at 10 % speed" in check.name]
+    assert broken
+    assert not any(check.is_kept for check in broken)
+
+
 def test_a_margin_is_left() -> None:
     found = excite(two_link(margin=0.2), time_limit=LONG, starts=1).designs[0]
     assert max(check.used for check in found.checks) <= 0.8 + 1e-9
@@ -238,6 +266,15 @@ def test_block_triangular_motions_rest_joint_by_joint() -> None:
     assert all(part.keeps_limits for part in found.designs)
 
 
+def test_block_triangular_motions_move_only_what_may_move() -> None:
+    last = load_robot("builtin:two_link").joints[1].name
+    found = excite(two_link(moving=(last,)), time_limit=LONG, starts=1, block_triangular=True)
+    assert len(found.designs) == 1
+    speeds = np.abs(found.designs[0].trajectory.states(np.linspace(0, 5, 50))[1]).max(axis=0)
+    assert speeds[0] == pytest.approx(0.0)
+    assert speeds[1] > 0.1
+
+
 def test_expected_deviations_are_those_of_repeated_experiments() -> None:
     found = excite(two_link(noise=0.7), time_limit=LONG, starts=1)
     base = found.designs[0].problem.information.base
@@ -247,6 +284,20 @@ def test_expected_deviations_are_those_of_repeated_experiments() -> None:
     estimates = np.linalg.lstsq(W, 0.7 * rng.normal(size=(len(W), 4000)), rcond=None)[0]
     expected = [expectation.deviation for expectation in found.expectations]
     assert np.allclose(estimates.std(axis=1), expected, rtol=0.05)
+
+
+def test_parameters_of_joints_that_rest_are_not_expected_to_be_known() -> None:
+    last = load_robot("builtin:two_link").joints[1].name
+    found = excite(two_link(moving=(last,), noise=0.7), time_limit=LONG, starts=1)
+    base = found.designs[0].problem.information.base
+    W = base.regressor(*found.designs[0].trajectory.states(np.arange(626) / 125.0)).reshape(-1, len(base))
+    _, sizes, V = np.linalg.svd(W)
+    unknown = (np.abs(V[sizes < 1e-9 * sizes[0]]) > 1e-6).any(axis=0)
+    assert 0 < unknown.sum() < len(base)
+    assert [not one.is_excited for one in found.expectations] == unknown.tolist()
+    assert all(one.relative_percent is None for one in found.expectations if not one.is_excited)
+    known = np.sqrt(np.diag(np.linalg.pinv(W.T @ W)))[~unknown] * 0.7
+    assert np.allclose([one.deviation for one in found.expectations if one.is_excited], known, rtol=1e-6)
 
 
 def test_noise_of_each_joint_weighs_its_rows() -> None:

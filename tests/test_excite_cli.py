@@ -121,7 +121,8 @@ def test_a_motion_that_breaks_a_limit_is_written_only_by_force(experiment: Path,
     from dynid.excitation.trajectories.family import Trajectory
 
     def careless(problem, x):
-        return 1.5 * x
+        trajectory = problem.trajectory(1.5 * x)
+        return trajectory, design.fine_checks(problem, trajectory)
 
     monkeypatch.setattr(design, "within_limits", careless)
     out = tmp_path / "motion"
@@ -132,6 +133,51 @@ def test_a_motion_that_breaks_a_limit_is_written_only_by_force(experiment: Path,
     assert run(experiment, "--starts", 1, "--out", out, "--force")[0] == 0
     assert not all(limit["kept"] for limit in json.loads((out / "excitation.json").read_text())["limits"])
     assert isinstance(read_trajectory(out / "trajectory.json")[0], Trajectory)
+
+
+def test_the_way_from_home_is_checked_too(experiment: Path, tmp_path: Path) -> None:
+    frame = load_robot("builtin:two_link").links[1].bodies[0].name
+    box = f"[[excitation.box]]\nframe = '{frame}'\nlower = [-9, -9, -9]\nupper = [9, 9, 0.3]\n"
+    experiment.write_text(EXPERIMENT.replace("[0.1, -0.1]", "[-1.9, 0]") + box)
+    out = tmp_path / "motion"
+    status, _, err = run(experiment, "--starts", 1, "--out", out)
+    assert status == 2
+    assert f"the approach: z of {frame} reaches" in err
+    assert "state another home" in err
+    assert not out.exists()
+    assert run(experiment, "--starts", 1, "--out", out, "--force")[0] == 0
+    broken = [one["name"] for one in json.loads((out / "excitation.json").read_text())["limits"] if not one["kept"]]
+    assert broken == [f"approach: z of {frame}", f"return: z of {frame}"]
+
+
+@pytest.mark.parametrize("name", [".", "../link"])
+def test_a_folder_is_replaced_from_inside_and_through_links(
+    experiment: Path, tmp_path: Path, monkeypatch, name: str
+) -> None:
+    out = tmp_path / "motion"
+    assert run(experiment, "--starts", 1, "--out", out)[0] == 0
+    (tmp_path / "link").symlink_to(out)
+    before = (out / "trajectory.csv").read_text()
+    monkeypatch.chdir(out)
+    status, _, err = run(experiment, "--starts", 1, "--seed", 5, "--out", name, "--force")
+    monkeypatch.chdir(tmp_path)
+    assert (status, err) == (0, "")
+    assert (out / "trajectory.csv").read_text() != before
+    assert (tmp_path / "link").is_symlink()
+    assert {path.name for path in tmp_path.iterdir()} == {"motion", "link", experiment.name}
+
+
+def test_files_end_at_rest_whatever_the_rate(experiment: Path, tmp_path: Path) -> None:
+    import yaml
+
+    run(experiment, "--starts", 1, "--rate", 30.7, "--out", tmp_path / "motion")
+    for name in ("trajectory", "trajectory_10_percent", "approach"):
+        table = np.loadtxt(tmp_path / "motion" / f"{name}.csv", delimiter=",", skiprows=1)
+        assert (table[[0, -1], 3:] == 0.0).all()
+        assert (np.diff(table[:, 0]) > 0.0).all()
+    points = yaml.safe_load((tmp_path / "motion" / "trajectory.yaml").read_text())["points"]
+    assert points[-1]["time_from_start"] == {"sec": 4, "nanosec": 0}
+    assert points[-1]["velocities"] == [0.0, 0.0]
 
 
 def test_segments_have_folders_of_their_own(experiment: Path, tmp_path: Path) -> None:
@@ -156,9 +202,35 @@ def test_what_is_known_can_be_named(experiment: Path, tmp_path: Path) -> None:
     assert sum(sure[0]) < sum(sure[1])
 
 
+def test_a_result_of_another_model_is_not_what_is_known(experiment: Path, tmp_path: Path, monkeypatch) -> None:
+    from types import SimpleNamespace
+
+    from dynid import result
+    from dynid.config import Experiment
+
+    other = Experiment(robot="builtin:two_link", terms=("viscous",))
+    monkeypatch.setattr(result, "load_result", lambda _: SimpleNamespace(experiment=other, logs=()))
+    status, _, err = run(experiment, "--starts", 1, "--known", tmp_path)
+    assert status == 2
+    assert "another model than the motion: its terms is ('viscous',) instead of ()" in err
+
+
+def test_a_time_limit_that_the_checks_alone_take_is_refused_with_what_is_needed(experiment: Path, monkeypatch) -> None:
+    from dynid import excite
+
+    monkeypatch.setattr(excite, "time_to_finish", lambda _: 7.0)
+    status, _, err = run(experiment, "--time-limit", 8)
+    assert status == 2
+    assert re.search(r"too short for this robot .* about 7.0 s to check at the end; allow 1\d s or more", err)
+
+
 def test_an_arm_of_six_joints_has_a_urscript_program(tmp_path: Path) -> None:
     run("builtin:ur5", "--starts", 1, "--harmonics", 3, "--out", tmp_path / "ur5")
-    assert "servoj" in (tmp_path / "ur5" / "trajectory.script").read_text()
+    program = (tmp_path / "ur5" / "trajectory.script").read_text()
+    assert "servoj" in program
+    lists = re.findall(r"= \[(.*)\]$", program, re.MULTILINE)
+    assert len(lists) == 4
+    assert all("." in number or "e" in number for numbers in lists for number in numbers.split(", "))
 
 
 BAD = {
@@ -171,7 +243,7 @@ BAD = {
     "unknown key": ("harmonic = 4", "no key 'harmonic' in \\[excitation\\]; did you mean 'harmonics'"),
     "unknown criterion": ('criterion = "conditon"', "did you mean 'condition'"),
     "wrong criterion": ('criterion = "x*condition"', "write NAME or NUMBER\\*NAME"),
-    "no harmonics": ("harmonics = 1", "cannot start and end at rest; state 3 or more"),
+    "no harmonics": ("harmonics = 1", "cannot start and end at rest; state 2 or more"),
     "few samples": ("samples = 12\nharmonics = 9", "12 samples cannot show 9 harmonics"),
     "both": ("frequency = 3.0", "state one"),
     "both scales": ('scale = "magnitudes"\ndeviations = { m1 = 1.0 }', "not by both"),
@@ -185,6 +257,10 @@ BAD = {
     "empty box": ("[[excitation.box]]\nframe = 'x'\nlower = [1,2,3]\nupper = [1,3,4]", "has no room; widen it"),
     "nothing moves": ("moving = []", "no joint moves"),
     "positions of other robots": ("position = [[1.0, 2.0]]", "has 1 ranges"),
+    "start in the margin": ("start = [1.9, 0.0]\nmargin = 0.1", "at 1.9, and of its limits -2 to 2 the design may use"),
+    "limit of a joint that is not there": ("velocity = { elbow = 1.0 }", "no joint 'elbow'"),
+    "huge rate": ("rate = 1e9", "4 s at 1e\\+09 Hz are 4e\\+09 samples, and 300,000 are allowed; lower rate"),
+    "huge period": ("period = 1e5", "a period of 100000 s is too long"),
     "nan": ("margin = 1.0", "excitation.margin"),
 }
 
@@ -230,6 +306,35 @@ def test_a_robot_without_limits_is_told_which_to_state(tmp_path: Path) -> None:
     assert math.isfinite(json.loads(text)["condition_number"])
 
 
+def test_limits_by_name_leave_the_others_as_they_are_in_the_file() -> None:
+    from dynid.config import checked_excitation
+    from dynid.excitation_limits import joint_limits
+
+    robot = load_robot("builtin:ur5")
+    name = robot.joints[2].name
+    found = joint_limits(checked_excitation({"velocity": {name: 0.5}, "position": {name: (-1.0, 0.5)}}), robot)
+    file = [joint.limits for joint in robot.joints]
+    assert (found[2].velocity, found[2].lower, found[2].upper) == (0.5, -1.0, 0.5)
+    assert found[2].effort == file[2].effort
+    assert [*found[:2], *found[3:]] == [*file[:2], *file[3:]]
+
+
+def test_all_joints_without_a_limit_are_named_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "bare.urdf"
+    second = NO_LIMITS.split('<link name="base"/>')[1].replace("base", "wrist")
+    second = second.replace('"arm"', '"hand"').replace("turn", "bend").replace("wrist", "arm")
+    path.write_text(NO_LIMITS.replace("</robot>", "") + second)
+    assert "joints 'turn', 'bend' have no velocity limit" in run(path)[2]
+
+
+def test_a_follower_that_leaves_no_range_is_named() -> None:
+    from tests.references import example_robot_file
+
+    err = run(example_robot_file("pr2.urdf"), "--starts", 1)[2]
+    assert re.search(r"joint '\w+' follows 'l_gripper_l_finger_joint' with a ratio of -1, and its range of 0 to", err)
+    assert "-0;" not in err
+
+
 def test_a_floating_base_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "free.xml"
     path.write_text(
@@ -242,4 +347,8 @@ def test_resting_joints_without_knowledge_are_a_finding(experiment: Path) -> Non
     last = load_robot("builtin:two_link").joints[1].name
     experiment.write_text(f"{EXPERIMENT}moving = ['{last}']\n")
     data = json.loads(run(experiment, "--starts", 1, "--json")[1])
-    assert any("cannot tell all base parameters apart" in finding["text"] for finding in data["findings"])
+    unknown = [row["name"] for row in data["parameters"] if row["std"] is None]
+    assert unknown
+    warning = next(finding["text"] for finding in data["findings"] if "cannot tell all" in finding["text"])
+    assert all(name in warning for name in unknown)
+    assert "not excited" in run(experiment, "--starts", 1)[1]

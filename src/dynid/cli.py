@@ -190,7 +190,7 @@ def excite(
         experiment = experiment_of(source, _words(*terms), settings)
         if out is not None:
             check_free(out, overwrite=force)
-        factors = [part for path in known for part in known_factors(path)]
+        factors = [part for path in known for part in known_factors(path, experiment)]
         with _steps() as step:
             step("Looking for what can be known")
             found = run(

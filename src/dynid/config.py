@@ -144,6 +144,8 @@ class ProcessingTable(_Table):
 
 
 PerJoint = tuple[Positive, ...] | Positive
+LimitOfJoints = PerJoint | dict[str, Positive]
+"""One for all, one for each, or some by name: the others are the robot file's."""
 
 
 class SpeedTable(_Table):
@@ -184,11 +186,11 @@ class ExcitationTable(_Table):
     home: tuple[Number, ...] | None = None
     moving: tuple[Name, ...] | None = None
     bound: Literal["samples", "amplitudes"] = "samples"
-    position: tuple[tuple[Number, Number], ...] | tuple[Number, Number] | None = None
-    velocity: PerJoint | None = None
-    acceleration: PerJoint | None = None
-    jerk: PerJoint | None = None
-    effort: PerJoint | None = None
+    position: tuple[tuple[Number, Number], ...] | tuple[Number, Number] | dict[str, tuple[Number, Number]] | None = None
+    velocity: LimitOfJoints | None = None
+    acceleration: LimitOfJoints | None = None
+    jerk: LimitOfJoints | None = None
+    effort: LimitOfJoints | None = None
     rms_effort: PerJoint | None = None
     margin: Annotated[float, Field(strict=True, ge=0.0, lt=1.0)] = 0.0
     speed: tuple[SpeedTable, ...] = ()

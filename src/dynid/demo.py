@@ -139,7 +139,7 @@ def _prepare(folder: Path, overwrite: bool) -> None:
             raise DemoFolderError(folder, "holds something else than a demo and is left as it is; name another folder")
         if not overwrite:
             raise DemoFolderError(folder, "holds a demo already; name another folder or add --force")
-        for path in folder.iterdir():
+        for path in folder.iterdir():  # the folder itself may be a link, or where we are
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
     try:
         folder.mkdir(parents=True, exist_ok=True)

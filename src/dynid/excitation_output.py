@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from dynid import __version__
 from dynid.errors import FileProblemError
-from dynid.excitation.approach import PointToPoint
 from dynid.excitation.design import Design
 from dynid.excitation.figures import Panel, page
+from dynid.excitation.fine_check import SPEEDS
 from dynid.excitation.limits.torques import PriorTorques, torque_unit
 from dynid.excitation.trajectory_files import csv_text, json_text, ros_text, sample_times, urscript_text
 from dynid.excitation_limits import joint_limits
 from dynid.excite import Excitation
-from dynid.files import OutputError
+from dynid.files import replace_folder
 
 SCHEMA = "dynid-excitation-1"
 """What a summary says of itself."""
-
-SPEEDS = (10, 50)
-"""Slower runs [%] that are written, too, for a careful first try."""
 
 
 class ExcitationFolderError(FileProblemError):
@@ -37,9 +30,10 @@ def excitation_data(found: Excitation, out: Path | None = None) -> dict[str, Any
     """What was designed, as plain data for JSON."""
     last = found.designs[-1]
     checks = {}
-    for check in sorted((check for part in found.designs for check in part.checks), key=lambda check: check.used):
+    reached = [check for part in found.designs for check in part.checks]
+    for check in sorted((*reached, *found.broken), key=lambda check: check.used):
         checks[check.name] = check  # the one that uses most stays
-    order = [check.name for check in last.checks]
+    order = dict.fromkeys(check.name for check in (*reached, *found.broken))
     return {
         "schema": SCHEMA,
         "version": __version__,
@@ -92,13 +86,8 @@ def save_excitation(found: Excitation, folder: Path, *, force: bool = False) -> 
     if not force:
         found.require_limits()
     check_free(folder, overwrite=force)
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-    except OSError as error:
-        raise OutputError(folder, error) from error
-    try:
-        made.chmod(0o755)
+
+    def fill(made: Path) -> None:
         for k, part in enumerate(found.designs):
             place = _folder(made, found, k)
             place.mkdir(exist_ok=True)
@@ -106,13 +95,8 @@ def save_excitation(found: Excitation, folder: Path, *, force: bool = False) -> 
                 (place / name).write_text(text, encoding="utf-8")
         data = excitation_data(found, folder)
         (made / "excitation.json").write_text(json.dumps(data, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-        if folder.exists():
-            shutil.rmtree(folder)
-        made.replace(folder)
-    except OSError as error:
-        raise OutputError(folder, error) from error
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
+
+    replace_folder(folder, fill)
 
 
 def _folder(out: Path, found: Excitation, k: int) -> Path:
@@ -133,16 +117,7 @@ def _texts(found: Excitation, part: Design) -> dict[str, str]:
         texts[f"trajectory_{percent}_percent.csv"] = csv_text(trajectory.at_speed(percent / 100), names, rate)
     if len(names) == 6 and all(joint.kind.is_angular for joint in robot.independent_joints):
         texts["trajectory.script"] = urscript_text(trajectory)
-    home = found.experiment.excitation.home
-    if home is not None:
-        limits = joint_limits(found.experiment.excitation, robot)
-        velocity = np.array([limit.velocity for limit in limits])
-        acceleration = np.array([limit.acceleration for limit in limits])
-        start = trajectory.states(np.zeros(1))[0][0]
-        approach = PointToPoint.slow(np.array(home), start, velocity, acceleration)
-        back = PointToPoint.slow(start, np.array(home), velocity, acceleration)
-        texts |= {"approach.csv": csv_text(approach, names, rate), "return.csv": csv_text(back, names, rate)}
-    return texts
+    return texts | {f"{name}.csv": csv_text(way, names, rate) for name, way in found.ways(part).items()}
 
 
 def limits_page(found: Excitation, part: Design) -> str:

@@ -34,6 +34,12 @@ from dynid.robot.robot import Robot
 DEFAULT_PERIOD = 10.0
 """Period [s] of a motion where none is stated."""
 
+_MOST_SAMPLES = 300_000
+"""Samples of a motion; a run at 10 % of its speed, which is written too, has ten times as many."""
+
+_LONGEST = 1000.0
+"""Periods [s] above this are refused: limits are checked a thousand times a second."""
+
 _BETWEEN_SAMPLES = 0.99
 """Part of a limit that is left to values between a design's samples, where it is not known exactly."""
 
@@ -52,6 +58,7 @@ def problem_of(experiment: Experiment, known: Sequence[Factors] = ()) -> tuple[E
     if not len(base):
         raise InvalidRequestError(f"nothing of '{robot.name}' shows in its torques, so no motion can tell more")
     family = _family(settings)
+    _require_few_samples(family, settings.rate)
     samples = settings.samples or max(150, 30 * settings.harmonics)
     if math.isinf(family.reach(samples)):
         raise InvalidRequestError(
@@ -60,7 +67,7 @@ def problem_of(experiment: Experiment, known: Sequence[Factors] = ()) -> tuple[E
     posture = posture_of(settings, robot)
     limits = joint_limits(settings, robot)
     bounds = JointBounds.of(robot, limits).tightened(1.0 - settings.margin)
-    require_posture(posture, limits, robot)
+    require_posture(posture, limits, robot, (1.0 - settings.margin) / family.reach(samples))
     others, findings = _other_limits(settings, robot, bounds, limits)
     require_home(settings.home, limits, robot)
     grid = Grid.of(_free(settings, family, posture, robot), samples)
@@ -89,7 +96,22 @@ def _family(settings: ExcitationTable) -> Fourier:
     return Fourier(settings.frequency or 2 * math.pi / period, settings.harmonics, settings.periods)
 
 
-def _moving(settings: ExcitationTable, robot: Robot) -> list[bool] | None:
+def _require_few_samples(family: Fourier, rate: float) -> None:
+    """Refuse motions that take too many samples to check or to write."""
+    if family.cycle > _LONGEST:
+        raise InvalidRequestError(
+            f"a period of {family.cycle:g} s is too long: {_LONGEST:g} s are allowed; state a shorter one in "
+            "[excitation] period, or a higher frequency"
+        )
+    if family.duration * rate > _MOST_SAMPLES:
+        raise InvalidRequestError(
+            f"{family.duration:g} s at {rate:g} Hz are {family.duration * rate:.3g} samples, and {_MOST_SAMPLES:,} are "
+            "allowed; lower rate, period or periods in [excitation]"
+        )
+
+
+def moving_of(settings: ExcitationTable, robot: Robot) -> list[bool] | None:
+    """For each joint whether it moves; None where all do."""
     if settings.moving is None:
         return None
     columns = {robot.joint(name).v.start for name in settings.moving}
@@ -152,14 +174,14 @@ def _scales(settings: ExcitationTable, base: BaseParameters) -> Array:
 def _free(
     settings: ExcitationTable, family: Fourier, posture: Sequence[float | None], robot: Robot
 ) -> FreeCoefficients:
-    moving = _moving(settings, robot)
+    moving = moving_of(settings, robot)
     if moving is not None and not any(moving):
         raise InvalidRequestError("no joint moves; name one or more in [excitation] moving")
     free = free_coefficients(family, posture, moving)
     needed = [0 if moving is not None and not moving[k] else 1 + (posture[k] is None) for k in range(robot.nv)]
     if any(size < least for size, least in zip(free.sizes, needed, strict=True)):
         raise InvalidRequestError(
-            f"motions of {family.harmonics} harmonics cannot start and end at rest; state 3 or more in "
+            f"motions of {family.harmonics} harmonics cannot start and end at rest; state 2 or more in "
             "[excitation] harmonics"
         )
     return free

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +16,24 @@ from dynid.arrays import Array
 from dynid.config import Experiment, checked_excitation, is_experiment, read_experiment
 from dynid.data.factors import Factors
 from dynid.errors import DynidError, InvalidRequestError
-from dynid.excitation.design import Design, Progress, design, require_time, warm_up
+from dynid.excitation.approach import PointToPoint
+from dynid.excitation.design import Design, Progress, design, require_time, time_to_finish, warm_up
 from dynid.excitation.expectation import Expectation, expected_deviations
 from dynid.excitation.information import condition_number
+from dynid.excitation.limits.limit import Check
 from dynid.excitation.stacking import design_block_triangular, design_stack
-from dynid.excitation_limits import per_joint, posture_of
-from dynid.excitation_problem import problem_of
+from dynid.excitation_limits import joint_limits, per_joint, posture_of
+from dynid.excitation_problem import moving_of, problem_of
+from dynid.files import is_file
 from dynid.findings import Finding, Severity
 from dynid.robot.robot import Robot
 
 _UNTOLD = 1e6
 """Condition numbers above this mean that something is not excited at all."""
+_LOOKED_AT = 2000
+"""Samples at which the ways to a motion and home are checked."""
+_NAMED = 12
+"""How many parameters a warning names."""
 
 
 class BrokenLimitError(DynidError):
@@ -57,20 +66,46 @@ class Excitation:
         """The robot."""
         return self.designs[0].problem.information.base.model.robot
 
+    def ways(self, part: Design) -> dict[str, PointToPoint]:
+        """The slow motions from home to a motion and back; none where no home is stated."""
+        settings = self.experiment.excitation
+        if settings.home is None:
+            return {}
+        limits = joint_limits(settings, self.robot)
+        velocity = np.array([limit.velocity for limit in limits])
+        acceleration = np.array([limit.acceleration for limit in limits])
+        home, start = np.array(settings.home), part.trajectory.states(np.zeros(1))[0][0]
+        return {
+            "approach": PointToPoint.slow(home, start, velocity, acceleration),
+            "return": PointToPoint.slow(start, home, velocity, acceleration),
+        }
+
+    @cached_property
+    def broken(self) -> tuple[Check, ...]:
+        """The limits that a motion, or a way to it or home, breaks."""
+        found = []
+        for part in self.designs:
+            found += [check for check in part.checks if not check.is_kept]
+            for name, way in self.ways(part).items():
+                checks = part.problem.checks(way, np.linspace(0.0, way.duration, _LOOKED_AT))
+                found += [replace(check, name=f"{name}: {check.name}") for check in checks if not check.is_kept]
+        return tuple(found)
+
     def require_limits(self) -> None:
-        """Refuse motions that break limits.
+        """Refuse motions that break limits, on the way to them and home, too.
 
         Raises:
             BrokenLimitError: If one does; names the limit.
         """
-        for found in self.designs:
-            broken = next((check for check in found.checks if not check.is_kept), None)
-            if broken is not None:
-                raise BrokenLimitError(
-                    f"the {broken.name} reaches {broken.reached[0]:.4g} to {broken.reached[1]:.4g} {broken.unit}, and "
-                    f"{broken.limit[0]:.4g} to {broken.limit[1]:.4g} is allowed; design with more samples or a margin, "
-                    "or add --force to write it nevertheless"
-                )
+        if not self.broken:
+            return
+        broken = self.broken[0]
+        advice = "state another home" if ": " in broken.name else "design with more samples or a margin"
+        raise BrokenLimitError(
+            f"the {broken.name} reaches {broken.reached[0]:.4g} to {broken.reached[1]:.4g} {broken.unit}, and "
+            f"{broken.limit[0]:.4g} to {broken.limit[1]:.4g} is allowed; {advice}, or add --force to write it "
+            "nevertheless"
+        )
 
 
 def excite(
@@ -101,13 +136,18 @@ def excite(
     require_time(time_limit)
     begin = time.monotonic()
     problem, findings = problem_of(experiment, known)
-    if time.monotonic() - begin > 0.5 * time_limit:
-        raise InvalidRequestError(f"a time limit of {time_limit:g} s is too short for this robot; allow more")
+    robot = problem.information.base.model.robot
+    prepared = time.monotonic() - begin
     warm_up(problem)
+    moving = moving_of(experiment.excitation, robot) or [True] * robot.nv
+    motions = sum(moving) if block_triangular else segments
+    _require_enough_time(time_limit, prepared, motions * time_to_finish(problem))
     left = max(time_limit - (time.monotonic() - begin), 0.5 * time_limit)  # compiling, once, may take longer
     if block_triangular:
-        posture = posture_of(experiment.excitation, problem.information.base.model.robot)
-        found = design_block_triangular(problem, posture, time_limit=left, starts=starts, seed=seed, progress=progress)
+        posture = posture_of(experiment.excitation, robot)
+        found = design_block_triangular(
+            problem, posture, moving, time_limit=left, starts=starts, seed=seed, progress=progress
+        )
     elif segments > 1:
         found = design_stack(problem, segments, time_limit=left, starts=starts, seed=seed, progress=progress)
     else:
@@ -115,27 +155,46 @@ def excite(
     designs = tuple(found)
     M = _unscaled(designs[-1])
     condition = condition_number(M)
-    if condition > _UNTOLD:
-        text = (
-            "the motion cannot tell all base parameters apart: its condition number is "
-            f"{condition:.2g}; let more joints move, add harmonics or widen limits"
-        )
-        findings.append(Finding(Severity.WARNING, "excitation", text))
-    noise = min(per_joint("noise", experiment.excitation.noise, problem.information.base.model.robot))
+    noise = min(per_joint("noise", experiment.excitation.noise, robot))
+    expectations = expected_deviations(problem.information.base, M / noise**2)
     return Excitation(
         experiment,
         designs,
         condition,
-        expected_deviations(problem.information.base, M / noise**2),
-        tuple(findings),
+        expectations,
+        (*findings, *_untold(condition, expectations)),
         time.monotonic() - begin,
     )
+
+
+def _require_enough_time(time_limit: float, prepared: float, to_finish: float) -> None:
+    """Refuse a time limit [s] of which preparing and the checks at the end leave too little for the design."""
+    needed = 2.0 * prepared + to_finish / 0.7
+    if needed > time_limit:
+        raise InvalidRequestError(
+            f"a time limit of {time_limit:g} s is too short for this robot and motion, whose limits take about "
+            f"{to_finish:.1f} s to check at the end; allow {math.ceil(1.2 * needed)} s or more"
+        )
+
+
+def _untold(condition: float, expectations: Sequence[Expectation]) -> Iterator[Finding]:
+    """A warning where the motions leave parameters unknown; names them."""
+    names = [expectation.name for expectation in expectations if not expectation.is_excited]
+    if not names and condition <= _UNTOLD:
+        return
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    which = f", and does not excite {', '.join(names[:_NAMED])}{more}" if names else ""
+    text = (
+        f"the motion cannot tell all base parameters apart{which}: its condition number is {condition:.2g}; "
+        "let more joints move, add harmonics or widen limits"
+    )
+    yield Finding(Severity.WARNING, "excitation", text)
 
 
 def _unscaled(found: Design) -> Array:
     """Information of a design and of all before it, in the parameters' own units."""
     scales = found.problem.information.scales
-    return found.problem.exact_matrix(found.trajectory) / np.outer(scales, scales)
+    return found.matrix / np.outer(scales, scales)
 
 
 def experiment_of(source: str, terms: Sequence[str], settings: Mapping[str, Any]) -> Experiment:
@@ -162,11 +221,30 @@ def experiment_of(source: str, terms: Sequence[str], settings: Mapping[str, Any]
     return experiment.model_copy(update={"excitation": checked_excitation({**stated, **given})})
 
 
-def known_factors(path: Path) -> Iterator[Factors]:
-    """Factors of logs that exist: of a folder that `dynid identify` saved, or of one file of factors."""
-    from dynid.result import load_result
+def known_factors(path: Path, experiment: Experiment) -> Iterator[Factors]:
+    """Factors of logs that exist: of a folder that `dynid identify` saved, or of one file of factors.
 
-    if path.is_dir():
-        yield from load_result(path).logs
-    else:
+    Raises:
+        ResultError: If the folder holds no result, or one of another model; names the key that differs.
+    """
+    from dynid.result import ResultError, load_result
+
+    if not path.is_dir():
         yield Factors.load(path)
+        return
+    result = load_result(path)
+    theirs, mine = _with_whole_path(result.experiment), _with_whole_path(experiment)
+    key = theirs.difference(mine)
+    if key:
+        raise ResultError(
+            path,
+            f"is about another model than the motion: its {key} is {getattr(theirs, key)!r} instead of "
+            f"{getattr(mine, key)!r}; design for its own experiment, or make both alike",
+        )
+    yield from result.logs
+
+
+def _with_whole_path(experiment: Experiment) -> Experiment:
+    """With the whole path of a robot that is a file."""
+    path = Path(experiment.robot)
+    return experiment.model_copy(update={"robot": str(path.resolve())}) if is_file(path) else experiment

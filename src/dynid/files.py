@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -70,6 +71,53 @@ def write_bytes(
         raise OutputError(path, error) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def replace_folder(folder: Path, fill: Callable[[Path], None]) -> None:
+    """Write a folder, whole or not at all; one that is there is replaced, and stays as it is where that fails.
+
+    Args:
+        folder: The folder; a link stays a link, to the new content.
+        fill: Writes the content into a new folder that it is given.
+
+    Raises:
+        OutputError: If it cannot be written.
+    """
+    try:
+        place = folder.resolve()
+        place.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
+    except OSError as error:
+        raise OutputError(folder, error) from error
+    try:
+        made.chmod(0o755)
+        fill(made)
+        _put_in_place(made, place)
+    except OSError as error:
+        raise OutputError(folder, error) from error
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _put_in_place(made: Path, place: Path) -> None:
+    """Move a folder to its place; what is there is moved aside first, and deleted last."""
+    if not place.exists():
+        made.replace(place)
+        return
+    aside = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
+    old = aside / "old"
+    try:
+        place.replace(old)
+        try:
+            made.replace(place)
+        except OSError:
+            old.replace(place)
+            raise
+    except OSError:
+        if not old.exists():
+            aside.rmdir()
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 def _refuse_to_replace(path: Path, overwrite: bool) -> None:

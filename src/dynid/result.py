@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +16,7 @@ from dynid.data.chunks import Chunk
 from dynid.data.factors import Factors
 from dynid.data.processing import Processing
 from dynid.errors import FileProblemError
-from dynid.files import OutputError
+from dynid.files import replace_folder
 from dynid.findings import Finding
 from dynid.found_signs import with_drive_signs
 from dynid.identification_findings import findings_on_samples
@@ -82,13 +80,8 @@ def save_result(
         OutputError: If it cannot be written.
     """
     check_free(folder, overwrite=overwrite)
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-    except OSError as error:
-        raise OutputError(folder, error) from error
-    try:
-        made.chmod(0o755)
+
+    def fill(made: Path) -> None:
         text = json.dumps(identification_data(found, confidence), indent=2, allow_nan=False)
         (made / "result.json").write_text(text + "\n", encoding="utf-8")
         (made / "experiment.toml").write_bytes(experiment.read_bytes())
@@ -97,13 +90,8 @@ def save_result(
             np.savez_compressed(made / "signs.npz", **_curves(found.signs))
         for k, factors in enumerate(found.logs):
             factors.save(made / f"log_{k + 1}.factors")
-        if folder.exists():
-            shutil.rmtree(folder)
-        made.replace(folder)
-    except OSError as error:
-        raise OutputError(folder, error) from error
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
+
+    replace_folder(folder, fill)
 
 
 def _curves(signs: SignedLogs) -> dict[str, Any]:

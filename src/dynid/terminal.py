@@ -171,8 +171,8 @@ def show_excitation(data: dict[str, Any], source: str, out: Path | None) -> None
     table.add_column("unit")
     for row in data["parameters"]:
         value = "-" if row["value"] is None else f"{row['value']:.6g}"
-        percent = "-" if row["relative_std_percent"] is None else f"{row['relative_std_percent']:.1f}"
-        table.add_row(row["expression"], value, f"{row['std']:.2g}", percent, row["unit"])
+        deviation = "not excited" if row["std"] is None else f"{row['std']:.2g}"
+        table.add_row(row["expression"], value, deviation, _percent(row["relative_std_percent"]), row["unit"])
     output.print(table)
     _show_findings(output, data["findings"])
     following = (
@@ -214,6 +214,10 @@ def show_initial_experiment(path: Path, made: InitialExperiment) -> None:
     for guess in made.guesses:
         output.print(f"- {guess}", highlight=False, markup=False)
     output.print(f"\nNext: check it, then dynid identify {path}", highlight=False, markup=False)
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else "> 100" if value > 100.0 else f"{value:.1f}"
 
 
 def show_conversion(output_file: Path, robot: Robot, left_out: list[str]) -> None:

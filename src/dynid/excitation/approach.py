@@ -53,3 +53,8 @@ class PointToPoint:
             way * (30 * s**2 - 60 * s**3 + 30 * s**4) / self.duration,
             way * (60 * s - 180 * s**2 + 120 * s**3) / self.duration**2,
         )
+
+    def jerk(self, times: Array) -> Array:
+        """Jerk at times [s], shape (samples, joints)."""
+        s = np.clip(np.asarray(times, dtype=float) / self.duration, 0.0, 1.0)[:, None]
+        return (self.end - self.begin) * (60 - 360 * s + 360 * s**2) / self.duration**3

@@ -7,6 +7,7 @@ functions of the eigenvalues of M alone, so the slope of each over M is `U diag(
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
@@ -124,8 +125,10 @@ def parse_criterion(text: str) -> Criterion:
 
     >>> parse_criterion("condition + 0.5*trace").parts[1]
     (0.5, CovarianceTrace())
+    >>> parse_criterion("trace+1e+1*smallest").parts[1][0]
+    10.0
     """
-    parts = tuple(_weighted(part) for part in text.split("+"))
+    parts = tuple(_weighted(part) for part in re.split(r"(?<![0-9.][eE])\+", text))  # 1e+1 is a number
     return parts[0][1] if len(parts) == 1 and parts[0][0] == 1.0 else Combination(parts)
 
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.excitation.fine_check import fine_times, within_limits
+from dynid.excitation.fine_check import fine_checks, within_limits
+from dynid.excitation.information import value_of
 from dynid.excitation.limits.limit import Check
-from dynid.excitation.problem import ExcitationProblem
+from dynid.excitation.problem import ExcitationProblem, experiment_times
 from dynid.excitation.refinement import POWERS, disturbed, refined
 from dynid.excitation.starts import best_start
 from dynid.excitation.trajectories.family import Trajectory
@@ -26,8 +27,8 @@ CANDIDATES = 30
 SHORTEST = 0.5
 """Time limits [s] below this are refused: nothing could be found."""
 
-_LONGEST_FINISH = 0.2
-"""Part of the time that is kept for checks at the end, at most."""
+_SHARE = 10
+"""One of so many samples is looked at to estimate how long all will take."""
 
 _RANDOM_FIRST = 4
 """Number of starts that are all random."""
@@ -64,8 +65,9 @@ class Design:
     Attributes:
         problem: The problem that it solves.
         trajectory: The motion.
-        value: The criterion at the samples of the experiment.
-        checks: What it reaches, against all limits, on a fine grid.
+        matrix: The information of the experiment's samples and of what was known before, shape (base, base).
+        value: The criterion of that.
+        checks: What it reaches, against all limits, on a fine grid; and what it breaks when run more slowly.
         starts: How many starts it is the best of.
         seconds: How long the design took [s].
         history: The best values over time.
@@ -73,6 +75,7 @@ class Design:
 
     problem: ExcitationProblem
     trajectory: Trajectory
+    matrix: Array
     value: float
     checks: tuple[Check, ...]
     starts: int
@@ -112,7 +115,7 @@ def design(
     require_time(time_limit)
     warm_up(problem)
     begin = time.monotonic()
-    to_finish = min(_time_to_finish(problem), _LONGEST_FINISH * time_limit)
+    to_finish = time_to_finish(problem)
 
     def is_over() -> bool:
         return time.monotonic() - begin > 0.97 * time_limit - to_finish
@@ -144,16 +147,26 @@ def require_time(time_limit: float) -> None:
 def warm_up(problem: ExcitationProblem) -> None:
     """Load or compile all that a design needs, which is not part of its time."""
     prepare()
-    problem.at(np.zeros(sum(problem.grid.free.sizes))).objective()
+    point = problem.at(np.zeros(sum(problem.grid.free.sizes)))
+    point.objective()
+    point.barrier()
 
 
-def _time_to_finish(problem: ExcitationProblem) -> float:
-    """How long `finished` will take [s]: it looks at the limits twice."""
+def time_to_finish(problem: ExcitationProblem) -> float:
+    """How long `finished` and the step of the solver before it will take [s]; some limits may be looked at again."""
+    x = np.zeros(sum(problem.grid.free.sizes))
+    rest = problem.trajectory(x)
+    times = experiment_times(rest, problem.rate)
     begin = time.monotonic()
-    rest = problem.trajectory(np.zeros(sum(problem.grid.free.sizes)))
-    problem.checks(rest, fine_times(problem, rest))
-    problem.exact_value(rest)
-    return 0.05 + 2.0 * (time.monotonic() - begin)
+    problem.at(x).objective()
+    one_step = time.monotonic() - begin
+    tries = []
+    for _ in range(2):  # the first may be slowed down by others
+        begin = time.monotonic()
+        fine_checks(problem, rest, _SHARE)
+        problem.exact_matrix(rest, max(len(times) // _SHARE, 1))
+        tries.append(time.monotonic() - begin)
+    return 0.05 + 2.0 * one_step + 1.5 * _SHARE * min(tries)
 
 
 def _one_start(
@@ -170,7 +183,7 @@ def _one_start(
 
 def finished(problem: ExcitationProblem, x: Array, history: Sequence[Progress], begin: float) -> Design:
     """The design of free coefficients, with all that is to be said about it; it began at a time of the clock [s]."""
-    trajectory = problem.trajectory(within_limits(problem, x))
-    checks = tuple(problem.checks(trajectory, fine_times(problem, trajectory)))
-    value = problem.exact_value(trajectory)
-    return Design(problem, trajectory, value, checks, len(history), time.monotonic() - begin, tuple(history))
+    trajectory, checks = within_limits(problem, x)
+    M = problem.exact_matrix(trajectory)
+    value = value_of(problem.criterion, M)
+    return Design(problem, trajectory, M, value, checks, len(history), time.monotonic() - begin, tuple(history))

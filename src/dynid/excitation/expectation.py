@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,13 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.model.base_parameters import BaseParameters
+
+_RANK = 1e-12
+"""Eigenvalues below this, relative to the largest and with columns of one length, tell nothing."""
+_SMALLEST_COLUMN = 1e-20
+"""Squares of columns below this, relative to the largest, are rounding."""
+_NOTICEABLE = 1e-6
+"""Squares of components on such eigenvectors above this are no rounding."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +28,7 @@ class Expectation:
         expression: What it stands for.
         unit: Its unit.
         value: The robot file's value; None where the file does not say.
-        deviation: Expected standard deviation.
+        deviation: Expected standard deviation; infinite where nothing excites it.
     """
 
     name: str
@@ -30,9 +38,14 @@ class Expectation:
     deviation: float
 
     @property
+    def is_excited(self) -> bool:
+        """Whether the experiment tells it at all."""
+        return math.isfinite(self.deviation)
+
+    @property
     def relative_percent(self) -> float | None:
-        """Deviation relative to the value [%]; None where there is no value or it is zero."""
-        return None if not self.value else 100.0 * self.deviation / abs(self.value)
+        """Deviation relative to the value [%]; None where there is no value, it is zero, or nothing excites it."""
+        return 100.0 * self.deviation / abs(self.value) if self.value and self.is_excited else None
 
     def to_dict(self) -> dict[str, object]:
         """Give it as plain data for JSON."""
@@ -41,7 +54,7 @@ class Expectation:
             "expression": self.expression,
             "unit": self.unit,
             "value": self.value,
-            "std": self.deviation,
+            "std": self.deviation if self.is_excited else None,
             "relative_std_percent": self.relative_percent,
         }
 
@@ -55,14 +68,25 @@ def expected_deviations(base: BaseParameters, information: Array) -> tuple[Expec
         base: The base parameters.
         information: M, shape (base, base), without scales of columns.
     """
-    variances = np.diag(np.linalg.pinv(information, hermitian=True))
+    variances = _variances(information)
     values = reference_values(base)
     return tuple(
-        Expectation(name, expression, unit, value, float(np.sqrt(max(variance, 0.0))))
+        Expectation(name, expression, unit, value, float(np.sqrt(variance)))
         for name, expression, unit, value, variance in zip(
             base.names, base.expressions, base.units, values, variances, strict=True
         )
     )
+
+
+def _variances(information: Array) -> Array:
+    """Variances of all parameters, shape (base,); infinite where the null space of M takes part in one."""
+    squares = np.diag(information)
+    lengths = np.sqrt(np.maximum(squares, max(_SMALLEST_COLUMN * float(squares.max()), 1e-300)))
+    values, U = np.linalg.eigh(information / np.outer(lengths, lengths))
+    told = values > _RANK * max(float(values[-1]), 0.0)
+    variances = (U[:, told] ** 2 / values[told]).sum(axis=1) / lengths**2
+    unknown = (U[:, ~told] ** 2).sum(axis=1) > _NOTICEABLE
+    return np.where(unknown, np.inf, variances)
 
 
 def reference_values(base: BaseParameters) -> Sequence[float | None]:

@@ -16,7 +16,7 @@ from dynid.excitation.interior_point import NEAR, barrier, barrier_curvatures, b
 from dynid.excitation.limits.joint_bounds import JointBounds
 from dynid.excitation.limits.limit import Check, Limit
 from dynid.excitation.motion import Grid, Motion
-from dynid.excitation.trajectories.family import Trajectory
+from dynid.excitation.trajectories.family import Moves, Trajectory
 
 _AT_A_TIME = 2000
 """Samples whose regressor is in memory at a time."""
@@ -100,9 +100,16 @@ class ExcitationProblem:
             M = M + nothing.matrix(*states, counted / len(times))
         return M
 
-    def checks(self, trajectory: Trajectory, times: Array) -> list[Check]:
-        """What a trajectory reaches at times [s], against all limits."""
+    def checks(self, trajectory: Moves, times: Array) -> list[Check]:
+        """What a motion reaches at times [s], against all limits."""
         return [check for limit in (self.bounds, *self.limits) for check in limit.checks(trajectory, times)]
+
+    def slow_checks(self, trajectory: Trajectory, times: Array, percent: int) -> list[Check]:
+        """What a trajectory at a part of its speed [%] breaks; times [s] are those of the whole speed."""
+        slow = trajectory.at_speed(percent / 100)
+        limits = [limit for limit in self.limits if limit.grows_when_slow]
+        checks = [check for limit in limits for check in limit.checks(slow, times * 100 / percent)]
+        return [replace(check, name=f"{check.name} at {percent} % speed") for check in checks if not check.is_kept]
 
 
 @dataclass(frozen=True, eq=False)

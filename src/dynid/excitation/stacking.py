@@ -49,12 +49,13 @@ def design_stack(
         if before is not None and abs(before - found.value) < enough:
             return
         before = found.value
-        problem = with_known(problem, problem.exact_matrix(found.trajectory))
+        problem = with_known(problem, found.matrix)
 
 
 def design_block_triangular(
     problem: ExcitationProblem,
     posture: Sequence[float | None],
+    moving: Sequence[bool] | None = None,
     *,
     time_limit: float = 20.0,
     starts: int | None = None,
@@ -68,18 +69,21 @@ def design_block_triangular(
     Args:
         problem: The problem with all joints moving.
         posture: As `free_coefficients`.
+        moving: For each joint whether it moves at all; there is no motion for the others. All do when None.
         time_limit: For all motions together [s].
         starts: As `design`, for each motion.
         seed: As `design`.
         progress: As `design`.
     """
-    joints = len(posture)
-    for resting in range(joints):
-        free = free_coefficients(problem.grid.free.family, posture, [k >= resting for k in range(joints)])
+    joints = [k for k in range(len(posture)) if moving is None or moving[k]]
+    share = time_limit / len(joints)
+    for resting, first in enumerate(joints):
+        still_moving = [k in joints and k >= first for k in range(len(posture))]
+        free = free_coefficients(problem.grid.free.family, posture, still_moving)
         problem = replace(problem, grid=Grid.of(free, len(problem.grid.times)))
-        found = design(problem, time_limit=time_limit / joints, starts=starts, seed=seed + resting, progress=progress)
+        found = design(problem, time_limit=share, starts=starts, seed=seed + resting, progress=progress)
         yield found
-        problem = with_known(problem, problem.exact_matrix(found.trajectory))
+        problem = with_known(problem, found.matrix)
 
 
 def with_known(problem: ExcitationProblem, information: Array) -> ExcitationProblem:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import DynidError, FileProblemError, InvalidRequestError
-from dynid.excitation.trajectories.family import Trajectory
+from dynid.excitation.trajectories.family import Moves, Trajectory
 from dynid.excitation.trajectories.fourier import Fourier
 
 SCHEMA = "dynid-trajectory-1"
@@ -22,37 +21,38 @@ SCHEMA = "dynid-trajectory-1"
 
 _SERVO_STEP = 0.008
 """Time between set points of a UR arm [s]."""
+_SAME_TIME = 1e-9
+"""Times [s] that are nearer than this are the same."""
+_AT_REST = 1e-9
+"""Velocities and accelerations of ends below this [rad or m, s] are rounding."""
 
 
 class TrajectoryFileError(FileProblemError):
     """A file holds no trajectory that can be read."""
 
 
-class Moves(Protocol):
-    """Anything that gives states over time."""
-
-    @property
-    def duration(self) -> float:
-        """How long it lasts [s]."""
-        ...
-
-    def states(self, times: Array) -> tuple[Array, Array, Array]:
-        """Positions, velocities and accelerations at times [s], each of shape (samples, joints)."""
-        ...
-
-
 def sample_times(motion: Moves, rate: float) -> Array:
-    """Times [s] from the start up to the end, evenly spaced: so many a second."""
-    return np.arange(int(motion.duration * rate * (1.0 + 1e-12)) + 1) / rate
+    """Times [s] from the start, so many a second, and the end, which may be nearer to the one before it."""
+    times = np.arange(int(motion.duration * rate * (1.0 + 1e-12)) + 1) / rate
+    return times if motion.duration - times[-1] < _SAME_TIME else np.append(times, motion.duration)
+
+
+def _rows(motion: Moves, rate: float) -> tuple[Array, Array, Array, Array]:
+    """Times and states; rounding of a motion that starts or ends at rest is zero."""
+    times = sample_times(motion, rate)
+    q, v, a = motion.states(times)
+    for part in (v, a):
+        ends = part[[0, -1]]
+        part[[0, -1]] = np.where(np.abs(ends) < _AT_REST, 0.0, ends)
+    return times, q, v, a
 
 
 def csv_text(motion: Moves, names: Sequence[str], rate: float) -> str:
     """A table with the columns t, q_NAME..., v_NAME..., a_NAME... [s, rad or m], so many rows a second."""
-    times = sample_times(motion, rate)
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["t", *(f"{what}_{name}" for what in "qva" for name in names)])
-    rows = np.column_stack([times, *motion.states(times)])
+    rows = np.column_stack(_rows(motion, rate))
     writer.writerows([[f"{value:.12g}" for value in row] for row in rows])
     return stream.getvalue()
 
@@ -99,15 +99,13 @@ def read_trajectory(path: Path) -> tuple[Trajectory, tuple[str, ...]]:
 
 def ros_text(motion: Moves, names: Sequence[str], rate: float) -> str:
     """A `trajectory_msgs/JointTrajectory` message as YAML."""
-    times = sample_times(motion, rate)
     lines = [
         "header: {stamp: {sec: 0, nanosec: 0}, frame_id: ''}",
         f"joint_names: {json.dumps(list(names))}",
         "points:",
     ]
-    for t, q, v, a in zip(times, *motion.states(times), strict=True):
-        seconds = math.floor(t + 1e-12)
-        nanoseconds = max(round((t - seconds) * 1e9), 0)
+    for t, q, v, a in zip(*_rows(motion, rate), strict=True):
+        seconds, nanoseconds = divmod(round(t * 1e9), 10**9)
         lines.append(
             f"- {{positions: {_numbers(q)}, velocities: {_numbers(v)}, accelerations: {_numbers(a)}, effort: [], "
             f"time_from_start: {{sec: {seconds}, nanosec: {nanoseconds}}}}}"
@@ -127,9 +125,9 @@ def urscript_text(trajectory: Trajectory) -> str:
     C = trajectory.coefficients
     start = trajectory.states(np.zeros(1))[0][0]
     return f"""def dynid_excitation():
-  speed = {trajectory.speed!r}
-  frequency = {family.frequency!r}
-  duration = {family.duration!r}
+  speed = {float(trajectory.speed)!r}
+  frequency = {float(family.frequency)!r}
+  duration = {float(family.duration)!r}
   constant = {_numbers(C[0])}
   cosines = {_numbers(C[1 : n + 1].T.ravel())}
   sines = {_numbers(C[n + 1 :].T.ravel())}
@@ -159,7 +157,9 @@ dynid_excitation()
 
 
 def _numbers(values: Iterable[float]) -> str:
-    return "[" + ", ".join(f"{value:.10g}" for value in values) + "]"
+    """A list of numbers that everyone reads as such: YAML and URScript want a point in each."""
+    texts = [repr(float(f"{value:.10g}")) for value in values]
+    return "[" + ", ".join(text if "." in text else text.replace("e", ".0e") for text in texts) + "]"
 
 
 def _fourier(trajectory: Trajectory) -> Fourier:

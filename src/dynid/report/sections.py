@@ -14,6 +14,7 @@ from dynid.report.parameter_figures import bars_figure, error_figure, parameter_
 from dynid.report.parameters import identifiability, parameter_rows
 from dynid.report.reproduction import reproduction
 from dynid.report.section import Section
+from dynid.report.sign_figures import sign_figure
 from dynid.report.signal_figures import friction_figure, spectrum_figure, torque_figure
 from dynid.report.signals import Signals
 from dynid.report.skeleton import views
@@ -27,7 +28,18 @@ def sections_of(subjects: Sequence[Subject]) -> list[Section]:
     parts = [_verdict, _findings]
     if len(subjects) > 1:
         parts.insert(0, compared)
-    parts += [_torques, _unseen, _parameters, _identifiability, _excitation, _links, _friction, _spectra, _reproduction]
+    parts += [
+        _signs,
+        _torques,
+        _unseen,
+        _parameters,
+        _identifiability,
+        _excitation,
+        _links,
+        _friction,
+        _spectra,
+        _reproduction,
+    ]
     return [section for part in parts for section in part(subjects)]
 
 
@@ -71,6 +83,27 @@ def _torques(subjects: Sequence[Subject]) -> Iterator[Section]:
         for i, subject in enumerate(subjects)
     ]
     yield Section("torques", "Measured and predicted torques", "torques.html", {"results": data})
+
+
+def _signs(subjects: Sequence[Subject]) -> Iterator[Section]:
+    """Recovered signs, for logs without."""
+    data = []
+    for i, subject in enumerate(subjects):
+        found = subject.result.data
+        if subject.curves is None or not found["signs"]:
+            continue
+        joints = []
+        for k, (joint, (_, unit)) in enumerate(
+            zip(subject.result.base.model.row_names, units_of(subject), strict=True)
+        ):
+            own = [segment for segment in found["signs"] if segment["joint"] == joint]
+            figure = sign_figure(f"signs{i}-{k}", joint, k, subject.curves, own, unit)
+            margin = min((segment["margin"] for segment in own), default=0.0)
+            joints.append({"joint": joint, "segments": len(own), "margin": margin, "figure": figure})
+        recovery, count = found["sign_recovery"], len(found["signs"])
+        data.append({"subject": subject, "recovery": recovery, "count": count, "joints": joints})
+    if data:
+        yield Section("signs", "Recovered signs", "signs.html", {"results": data, "subjects": subjects})
 
 
 def _unseen(subjects: Sequence[Subject]) -> Iterator[Section]:

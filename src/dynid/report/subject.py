@@ -15,6 +15,7 @@ from dynid.diagnosis import diagnose
 from dynid.errors import DynidError
 from dynid.findings import Finding, Severity
 from dynid.replay import Replay, replayed
+from dynid.report.sign_figures import read_curves
 from dynid.report.signals import Signals, drawn
 from dynid.report.verdict import Verdict, judge
 from dynid.result import Result, experiment_at, load_result, training, validate_result, with_signs_of
@@ -32,6 +33,7 @@ class Subject:
         experiment_text: The experiment file.
         signals: What is drawn of its logs; None where they could not be read.
         missing: Why they could not; empty where they could.
+        curves: Torques without signs and with those that were found; None where they were logged with signs.
         validation: How well unseen logs are predicted; None where none was given.
         unseen: What is drawn of those.
         findings: Everything that was noticed, most severe first.
@@ -43,6 +45,7 @@ class Subject:
     experiment_text: str
     signals: Signals | None
     missing: str
+    curves: Mapping[str, Array] | None
     validation: Mapping[str, Any] | None
     unseen: Signals | None
     findings: tuple[Finding, ...]
@@ -94,6 +97,7 @@ def subject_of(folder: Path, validate: Sequence[Path] = (), progress: Progress =
         experiment_text=(folder / "experiment.toml").read_text(encoding="utf-8"),
         signals=signals,
         missing=missing,
+        curves=read_curves(folder),
         validation=validation,
         unseen=unseen,
         findings=tuple(ordered),

@@ -11,7 +11,7 @@ import numpy as np
 
 from dynid.arrays import Array, Indices
 from dynid.excitation.motion import Motion
-from dynid.excitation.trajectories.family import Trajectory
+from dynid.excitation.trajectories.family import Moves
 
 Range = tuple[float, float]
 """Smallest and largest value."""
@@ -70,9 +70,11 @@ class Limit(ABC):
 
     Attributes:
         knows_curvature: Whether `curvature` is to be asked; the solver learns it otherwise.
+        grows_when_slow: Whether a motion that keeps it may break it when run more slowly, as where gravity pulls.
     """
 
     knows_curvature: ClassVar[bool] = False
+    grows_when_slow: ClassVar[bool] = False
 
     @abstractmethod
     def slacks(self, motion: Motion) -> Array:
@@ -98,7 +100,7 @@ class Limit(ABC):
         return np.zeros((len(motion.x), len(motion.x)))
 
     @abstractmethod
-    def checks(self, trajectory: Trajectory, times: Array) -> list[Check]:
+    def checks(self, trajectory: Moves, times: Array) -> list[Check]:
         """What a trajectory reaches at times [s], against the limits."""
 
     @abstractmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from dynid.arrays import Array, Indices, frozen
 from dynid.errors import InvalidRequestError
 from dynid.excitation.limits.limit import Check, Limit, both_sides
 from dynid.excitation.motion import Motion
-from dynid.excitation.trajectories.family import Trajectory
+from dynid.excitation.trajectories.family import Moves
 from dynid.model.adjoint import Slopes, layout_slopes
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
 from dynid.model.dynamic_model import DynamicModel
@@ -74,6 +75,10 @@ class PriorTorques:
         links = np.stack([rows @ self._values for rows in self._all_rows.evaluate(q, v, a)], axis=1)
         return links + self._damping * v + self._armature * a
 
+    def static(self, q: Array) -> Array:
+        """Torques of standing still, shape (samples, nv)."""
+        return self.smooth(q, np.zeros_like(q), np.zeros_like(q))
+
     def whole(self, q: Array, v: Array, a: Array) -> Array:
         """Torques with Coulomb friction, shape (samples, nv); for any number of samples."""
         pieces = [slice(begin, begin + _AT_A_TIME) for begin in range(0, len(q), _AT_A_TIME)]
@@ -89,10 +94,18 @@ class PriorTorques:
         over_a[:, row] += weights * self._armature[row]
         return over_q, over_v, over_a
 
+    def static_slopes(self, row: int, q: Array, weights: Array) -> Slopes:
+        """As `slopes`, of the torques of standing still, which depend on q only."""
+        none = np.zeros_like(q)
+        return self.slopes(row, q, none, none, weights)[0], none, none
+
 
 @dataclass(frozen=True, eq=False)
 class TorqueLimit(Limit):
     """Peak torques. Coulomb friction, which jumps, is taken off the limits of a design: it may add at any time.
+
+    A design keeps the torques of standing still in each posture, too: run more slowly, a motion needs torques between
+    these and its own, but for damping.
 
     Attributes:
         torques: The prediction.
@@ -103,6 +116,7 @@ class TorqueLimit(Limit):
     torques: PriorTorques
     limits: Array
     factor: float = 1.0
+    grows_when_slow: ClassVar[bool] = True
 
     @staticmethod
     def of(torques: PriorTorques, limits: Sequence[float]) -> TorqueLimit:
@@ -124,23 +138,25 @@ class TorqueLimit(Limit):
         return self.factor * (self.limits - self.torques.friction)
 
     def slacks(self, motion: Motion) -> Array:
-        """Below and above, for each sample and coordinate, shape (2 * samples * nv,)."""
-        return both_sides(self.torques.smooth(*motion.states) / self._room).ravel()
+        """Moving and standing still, below and above, for each sample and coordinate, shape (4 * samples * nv,)."""
+        torques = [self.torques.smooth(*motion.states), self.torques.static(motion.states[0])]
+        return np.concatenate([both_sides(tau / self._room).ravel() for tau in torques])
 
     def slopes(self, motion: Motion, which: Indices) -> Array:
         """One pass back through the dynamics for each coordinate that is near its limit."""
         nv = self.torques.robot.nv
-        side, sample, row = np.unravel_index(which, (2, len(motion.grid.times), nv))
+        still, side, sample, row = np.unravel_index(which, (2, 2, len(motion.grid.times), nv))
         J = np.zeros((len(which), len(motion.x)))
-        for r in np.unique(row):
-            mine = np.flatnonzero(row == r)
+        for s, r in sorted(set(zip(still.tolist(), row.tolist(), strict=True))):
+            mine = np.flatnonzero((still == s) & (row == r))
             samples = sample[mine]
             q, v, a = (part[samples] for part in motion.states)
             weights = np.where(side[mine] == 0, -1.0, 1.0) / self._room[r]
-            J[mine] = motion.pull_back_rows(samples, self.torques.slopes(int(r), q, v, a, weights))
+            slopes = self.torques.static_slopes(r, q, weights) if s else self.torques.slopes(r, q, v, a, weights)
+            J[mine] = motion.pull_back_rows(samples, slopes)
         return J
 
-    def checks(self, trajectory: Trajectory, times: Array) -> list[Check]:
+    def checks(self, trajectory: Moves, times: Array) -> list[Check]:
         """One for each limited joint."""
         values = self.torques.whole(*trajectory.states(times))
         return [
@@ -167,6 +183,7 @@ class RmsTorqueLimit(Limit):
     torques: PriorTorques
     limits: Array
     factor: float = 1.0
+    grows_when_slow: ClassVar[bool] = True
 
     @property
     def _room(self) -> Array:
@@ -174,21 +191,22 @@ class RmsTorqueLimit(Limit):
         return np.maximum(self.factor * (self.limits - self.torques.friction), 1e-3 * self.limits)
 
     def slacks(self, motion: Motion) -> Array:
-        """One for each coordinate, shape (nv,)."""
-        return 1.0 - np.mean(self.torques.smooth(*motion.states) ** 2, axis=0) / self._room**2
+        """Moving and standing still, one for each coordinate, shape (2 * nv,)."""
+        torques = [self.torques.smooth(*motion.states), self.torques.static(motion.states[0])]
+        return np.concatenate([1.0 - np.mean(tau**2, axis=0) / self._room**2 for tau in torques])
 
     def slopes(self, motion: Motion, which: Indices) -> Array:
         """One pass back through the dynamics for each coordinate."""
-        tau = self.torques.smooth(*motion.states)
-        rows = [
-            motion.pull_back(
-                self.torques.slopes(int(r), *motion.states, -2.0 * tau[:, r] / (len(tau) * self._room[r] ** 2))
-            )
-            for r in which
-        ]
+        q, v, a = motion.states
+        torques = [self.torques.smooth(q, v, a), self.torques.static(q)]
+        rows = []
+        for still, r in zip(*np.divmod(which, self.torques.robot.nv), strict=True):
+            weights = -2.0 * torques[still][:, r] / (len(q) * self._room[r] ** 2)
+            slopes = self.torques.static_slopes(int(r), q, weights) if still else None
+            rows.append(motion.pull_back(slopes or self.torques.slopes(int(r), q, v, a, weights)))
         return np.array(rows).reshape(len(which), len(motion.x))
 
-    def checks(self, trajectory: Trajectory, times: Array) -> list[Check]:
+    def checks(self, trajectory: Moves, times: Array) -> list[Check]:
         """One for each limited joint."""
         values = np.sqrt(np.mean(self.torques.whole(*trajectory.states(times)) ** 2, axis=0))
         return [

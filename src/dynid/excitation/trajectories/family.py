@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -51,6 +52,23 @@ class Family(ABC):
 
         It holds for the position about any middle, and for velocity, acceleration and jerk about zero.
         """
+
+
+class Moves(Protocol):
+    """Anything that gives states over time."""
+
+    @property
+    def duration(self) -> float:
+        """How long it lasts [s]."""
+        ...
+
+    def states(self, times: Array) -> tuple[Array, Array, Array]:
+        """Positions, velocities and accelerations at times [s], each of shape (samples, joints)."""
+        ...
+
+    def jerk(self, times: Array) -> Array:
+        """Jerk [rad/s^3 or m/s^3] at times [s], shape (samples, joints)."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
