@@ -5,7 +5,7 @@ identification of the UR5" (master's thesis), which could only identify the two 
 were not there. The robot is `builtin:ur5`; where the thesis prints motor inertias of 1.87e-8 kg m^2, which are not
 credible, it has 1.87e-5. The trajectory starts in motion; the robot comes to it in three seconds that are not logged.
 
-Run it: python benchmarks/seed_002.py
+Run it: python -m benchmarks.seed_002
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.thesis_motions import printed
 from dynid import DynamicModel, Robot, find_base_parameters, load_robot
 from dynid.arrays import Array
 from dynid.data import Drive, factorise
 from dynid.data.chunks import Chunk
 from dynid.data.processing import Processing, processed
 from dynid.estimation import ordinary_least_squares, weighted_least_squares
+from dynid.excitation.trajectories.fourier import fourier_motion
 from dynid.findings import Finding
 from dynid.missing_friction import findings_on_friction, probed, without_probes
 from dynid.model.terms import Armature, Coulomb, Term, Viscous
@@ -28,27 +30,10 @@ from dynid.robot.assembly import assemble
 from dynid.robot.denavit_hartenberg import parse_table
 from dynid.simulation.controller import Controller
 from dynid.simulation.experiment import Run, SimulatedRobot, simulate
-from dynid.simulation.references import FourierTrajectory, Trajectory
+from dynid.simulation.references import Trajectory
 from dynid.simulation.sensors import Sensors, measure
 from dynid.validation import Validation, validate
 
-SINE = np.array([
-    [0.0094, 0.0482, 0.0038, -0.0024, -0.0214],
-    [0.5765, -0.0032, -0.0051, -0.0116, 0.1018],
-    [0.0435, -0.0250, 0.0174, -0.0023, -0.0074],
-    [0.0642, -0.0128, 0.0186, 0.0029, -0.0212],
-    [-0.6081, -0.0068, 0.0079, 0.1485, 0.0010],
-    [0.6136, -0.0190, -0.1571, -0.0276, 0.0010],
-])  # fmt: skip
-COSINE = np.array([
-    [-0.0085, 0.1599, -0.0283, -0.0826, 0.0378],
-    [0.1459, -0.0048, -0.0093, 0.0120, -0.0094],
-    [0.6786, -0.0274, -0.0145, -0.0734, -0.0106],
-    [-1.2397, 0.0079, -0.0352, -0.0082, 0.0662],
-    [-0.4490, 0.0036, 0.0078, 0.0059, 0.0108],
-    [0.1662, 0.0217, -0.0068, -0.0529, 0.0022],
-])  # fmt: skip
-PERIOD = 2 * np.pi / (0.3 * np.pi)
 RATE = 125.0
 VISCOUS = np.array([8.0, 8.0, 6.0, 1.5, 1.5, 1.5])
 """Viscous friction [N m s/rad]; the thesis has none, so it is chosen of the size of its Coulomb friction at 1 rad/s."""
@@ -63,7 +48,7 @@ CONTROLLER = Controller()
 
 def training(periods: int = 3) -> Trajectory:
     """The thesis's trajectory."""
-    return FourierTrajectory(np.zeros(6), SINE, COSINE, PERIOD, periods)
+    return printed(slice(0, 6), periods)
 
 
 def unseen(seed: int = 1) -> Trajectory:
@@ -71,7 +56,7 @@ def unseen(seed: int = 1) -> Trajectory:
     rng = np.random.default_rng(seed)
     harmonics = np.arange(1, 6)
     sine, cosine = 0.25 * rng.normal(size=(2, 6, 5)) / harmonics
-    return FourierTrajectory(np.array([0, -1.2, 1, 0.3, 0.5, 0]), sine, cosine, 10.0)
+    return fourier_motion(10.0, np.array([0, -1.2, 1, 0.3, 0.5, 0]), -cosine, sine)
 
 
 @dataclass(frozen=True, eq=False)

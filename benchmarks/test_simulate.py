@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from dynid import DynamicModel, load_robot
+from dynid.excitation.trajectories.fourier import fourier_motion
 from dynid.model.terms import Armature, Coulomb, Viscous
 from dynid.simulation.controller import ControlLaw, Controller
 from dynid.simulation.experiment import SimulatedRobot, simulate
-from dynid.simulation.references import FourierTrajectory
 
 MODEL = DynamicModel(load_robot("builtin:ur5"), [Viscous(), Coulomb(), Armature()])
 ROBOT = SimulatedRobot.of(MODEL)
 SINE = np.array([[-0.4, 0.2], [0.3, -0.15], [-0.4, 0.2], [0.5, -0.25], [-0.5, 0.25], [0.6, -0.3]])
-TRAJECTORY = FourierTrajectory(np.array([0, -1.2, 1, 0.3, 0.5, 0]), SINE, 0 * SINE, 20.0 / 3.0, 3)
+TRAJECTORY = fourier_motion(20.0 / 3.0, np.array([0, -1.2, 1, 0.3, 0.5, 0]), 0 * SINE, SINE, 3)
 
 
 @pytest.mark.benchmark(group="20 s of the UR5 at 1 kHz with friction, PD with gravity compensation")

@@ -6,7 +6,10 @@ import math
 
 import numpy as np
 
-from dynid.excitation.trajectories import Fourier, Trajectory
+from dynid.excitation.trajectories import Trajectory
+from dynid.excitation.trajectories.fourier import fourier_motion
+
+PERIOD = 2 * math.pi / (0.3 * math.pi)
 
 # UR5 thesis, Tables 4.1 and 4.2: a and b of joints 1 to 6, q = sum a sin - b cos.
 PRINTED_A = np.array(
@@ -31,7 +34,6 @@ PRINTED_B = np.array(
 )
 
 
-def printed(joints: slice) -> Trajectory:
+def printed(joints: slice, periods: int = 1) -> Trajectory:
     """The motion of some of the six joints."""
-    coefficients = np.concatenate([np.zeros((1, 6)), -PRINTED_B.T, PRINTED_A.T])
-    return Trajectory(Fourier(0.3 * math.pi, 5), coefficients[:, joints])
+    return fourier_motion(PERIOD, np.zeros(6)[joints], -PRINTED_B[joints], PRINTED_A[joints], periods)

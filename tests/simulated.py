@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from dynid.excitation.trajectories.family import Trajectory
+from dynid.excitation.trajectories.fourier import fourier_motion
 from dynid.robot.robot import Robot
-from dynid.simulation.references import FourierTrajectory
 
 
-def gentle(robot: Robot, seed: int = 0, period: float = 2.0) -> FourierTrajectory:
+def gentle(robot: Robot, seed: int = 0, period: float = 2.0) -> Trajectory:
     """A periodic motion within the limits of any robot, from rest."""
     rng = np.random.default_rng(seed)
     centre, size = np.zeros(robot.nv), np.zeros(robot.nv)
@@ -20,4 +21,4 @@ def gentle(robot: Robot, seed: int = 0, period: float = 2.0) -> FourierTrajector
             size[joint.v.start] = min(size[joint.v.start], joint.limits.velocity * period / (12 * np.pi))
     sine = size[:, None] * rng.uniform(-0.5, 0.5, (robot.nv, 2))
     sine[:, 0] = -2 * sine[:, 1]
-    return FourierTrajectory(centre, sine, np.zeros_like(sine), period)
+    return fourier_motion(period, centre, np.zeros_like(sine), sine)

@@ -200,7 +200,7 @@ def sensors_of(settings: SimulationTable) -> Sensors:
 def _on_bodies(made_up: Sequence[str]) -> tuple[Finding, ...]:
     if not made_up:
         return ()
-    text = f"the file gives no inertia to {', '.join(made_up)}; rods of 20 kg/m were made up, for practice only"
+    text = f"the file gives no inertia to {', '.join(made_up)}; plain rods along the links stand in, for practice only"
     return (Finding(Severity.NOTE, "links", text),)
 
 

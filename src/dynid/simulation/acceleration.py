@@ -22,25 +22,6 @@ MOST_MENDS = 50
 """Corrections for each dry element after which `settle` takes the modes as they are."""
 
 
-class Forces(NamedTuple):
-    """`JointForces` as compiled code takes them."""
-
-    inertia: Array
-    viscous: Array
-    stiffness: Array
-    offset: Array
-    direction: Array
-    kinetic: Array
-    breakaway: Array
-    stribeck: Array
-    smoothing: Array
-
-    @staticmethod
-    def of(forces: JointForces) -> Forces:
-        """The same forces, as contiguous arrays."""
-        return Forces(*(np.ascontiguousarray(getattr(forces, name)) for name in Forces._fields))
-
-
 class State(NamedTuple):
     """Where a simulated robot is, with room to work in; everything is changed in place.
 

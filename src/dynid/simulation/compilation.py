@@ -42,12 +42,24 @@ def _cache_class() -> Any:
 
     A compiled function holds those that it calls, so it is out of date when the file of any of them has changed.
     """
-    from numba.core.caching import FunctionCache
+    from numba.core.caching import FunctionCache, IndexDataCacheFile
 
     files = sorted(Path(__file__).parent.glob("*.py"))
     stamp = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
+    class ForgivingIndex(IndexDataCacheFile):
+        def _load_index(self) -> dict[Any, Any]:
+            try:
+                return super()._load_index()
+            except Exception:  # an older version's index names classes that are gone: unpickling it may raise anything
+                return {}
+
     class PackageCache(FunctionCache):
+        def __init__(self, function: Any) -> None:
+            super().__init__(function)
+            stamp_of_file = self._cache_file._source_stamp
+            self._cache_file = ForgivingIndex(self._cache_path, self._impl.filename_base, stamp_of_file)
+
         def _index_key(self, sig: Any, codegen: Any) -> Any:
             return (*super()._index_key(sig, codegen), stamp)
 

@@ -100,7 +100,7 @@ def simulate(
         LostError: If a joint no longer follows; says when, and which.
     """
     from dynid.simulation import loop
-    from dynid.simulation.acceleration import Forces, State
+    from dynid.simulation.acceleration import State
     from dynid.simulation.compilation import is_cached
     from dynid.simulation.engine import start as start_engine
 
@@ -119,7 +119,7 @@ def simulate(
     track, saturated = loop.Track.of(-(-(wanted.shape[1] - first) // every), n, elements), np.zeros(n)
     state = State.at(wanted[0, 0], np.zeros(n), robot.forces)
     end, tick, joint = loop.run(
-        engine.engine, Forces.of(robot.forces), state, known.engine, Forces.of(nominal.forces), law,
+        engine.engine, robot.forces, state, known.engine, nominal.forces, law,
         np.ascontiguousarray(wanted.transpose(1, 0, 2)),
         1.0 / controller.rate, substeps, stiff, first, every, track, saturated,
     )  # fmt: skip

@@ -13,7 +13,7 @@ Stribeck's effect is in the level: kinetic + (breakaway - kinetic) exp(-(w / str
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,9 +24,10 @@ from dynid.model.terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, Jo
 from dynid.robot.robot import Robot
 
 
-@dataclass(frozen=True, eq=False)
-class JointForces:
+class JointForces(NamedTuple):
     """Torques `inertia a + viscous v + stiffness q + offset + D' friction(D v)`, with a row of D for each dry element.
+
+    A named tuple of contiguous arrays, so that compiled code takes it as it is.
 
     Attributes:
         inertia: Motor inertia and couplings [kg m^2], shape (nv, nv).
@@ -75,11 +76,11 @@ class JointForces:
 
     def smoothed(self, velocity: float) -> JointForces:
         """The same with the smooth form of Coulomb friction, tanh(w / velocity); discontinuous when it is zero."""
-        return replace(self, smoothing=np.full(len(self.smoothing), float(velocity)))
+        return self._replace(smoothing=np.full(len(self.smoothing), float(velocity)))
 
     def with_stribeck(self, ratio: float, velocity: float) -> JointForces:
         """The same with a breakaway level of `ratio` times the kinetic one, which speed [rad/s] takes away."""
-        return replace(self, breakaway=ratio * self.kinetic, stribeck=np.full(len(self.stribeck), float(velocity)))
+        return self._replace(breakaway=ratio * self.kinetic, stribeck=np.full(len(self.stribeck), float(velocity)))
 
     def rates(self, M: Array) -> tuple[float, float]:
         """How fast these forces change velocities, with the mass matrix M, shape (nv, nv).
@@ -108,13 +109,13 @@ def _with_term(forces: JointForces, term: Term, robot: Robot, values: Mapping[st
     ]
     n = robot.nv
     if type(term) is Armature:
-        return replace(forces, inertia=forces.inertia + _diagonal(n, rows, p))
+        return forces._replace(inertia=forces.inertia + _diagonal(n, rows, p))
     if type(term) is Viscous:
-        return replace(forces, viscous=forces.viscous + _diagonal(n, rows, p))
+        return forces._replace(viscous=forces.viscous + _diagonal(n, rows, p))
     if type(term) is Spring:
-        return replace(forces, stiffness=forces.stiffness + _diagonal(n, rows, p))
+        return forces._replace(stiffness=forces.stiffness + _diagonal(n, rows, p))
     if type(term) is Offset:
-        return replace(forces, offset=forces.offset + np.diag(_diagonal(n, rows, p)))
+        return forces._replace(offset=forces.offset + np.diag(_diagonal(n, rows, p)))
     if type(term) is Coulomb:
         return _with_dry(forces, np.eye(n)[rows], np.column_stack([p, p]))
     if type(term) is AsymmetricCoulomb:
@@ -128,7 +129,7 @@ def _with_coupling(forces: JointForces, term: Coupling, robot: Robot, p: Sequenc
     cross[i, j] = cross[j, i] = 1.0
     direction = np.zeros((1, robot.nv))
     direction[0, i], direction[0, j] = term.ratio, 1.0
-    forces = replace(forces, inertia=forces.inertia + p[0] * cross, viscous=forces.viscous + p[1] * cross)
+    forces = forces._replace(inertia=forces.inertia + p[0] * cross, viscous=forces.viscous + p[1] * cross)
     return _with_dry(forces, direction, np.full((1, 2), p[2]))
 
 
@@ -138,8 +139,7 @@ def _with_dry(forces: JointForces, direction: Array, levels: Array) -> JointForc
         raise InvalidRequestError(f"Coulomb friction of {levels.min():g} N m is negative and cannot be simulated")
     acting = levels.any(axis=1)
     count = np.count_nonzero(acting)
-    return replace(
-        forces,
+    return forces._replace(
         direction=np.concatenate([forces.direction, direction[acting]]),
         kinetic=np.concatenate([forces.kinetic, levels[acting]]),
         breakaway=np.concatenate([forces.breakaway, levels[acting]]),

@@ -28,49 +28,6 @@ class Trajectory(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class FourierTrajectory:
-    """q(t) = centre + sum_l sine_l sin(l w t) - cosine_l cos(l w t), with w = 2 pi / period.
-
-    Attributes:
-        centre: Centre of the motion [rad or m], shape (nv,).
-        sine: Coefficients [rad or m], shape (nv, harmonics).
-        cosine: Coefficients [rad or m], shape (nv, harmonics).
-        period: Time of one round [s].
-        periods: How many rounds are made.
-    """
-
-    centre: Array
-    sine: Array
-    cosine: Array
-    period: float
-    periods: int = 1
-
-    def __post_init__(self) -> None:
-        if np.shape(self.sine) != np.shape(self.cosine) or len(self.sine) != len(self.centre):
-            raise ShapeError("Fourier coefficients", f"({len(self.centre)}, harmonics)", np.shape(self.cosine))
-        if not (self.period > 0.0 and self.periods >= 1):
-            raise InvalidRequestError(
-                f"{self.periods} periods of {self.period} s are no trajectory; both must be positive"
-            )
-
-    @property
-    def duration(self) -> float:
-        """How long it takes [s]."""
-        return self.period * self.periods
-
-    def states(self, times: Array) -> tuple[Array, Array, Array]:
-        """Positions, velocities and accelerations at times [s], each of shape (samples, nv)."""
-        w = 2 * np.pi / self.period * np.arange(1, np.shape(self.sine)[1] + 1)
-        sine, cosine = (values(np.multiply.outer(times, w)) for values in (np.sin, np.cos))
-        A, B = np.asarray(self.sine), np.asarray(self.cosine)
-        return (
-            self.centre + sine @ A.T - cosine @ B.T,
-            cosine @ (w * A).T + sine @ (w * B).T,
-            -sine @ (w**2 * A).T + cosine @ (w**2 * B).T,
-        )
-
-
-@dataclass(frozen=True, eq=False)
 class TableTrajectory:
     """States at given times, and splines between them.
 

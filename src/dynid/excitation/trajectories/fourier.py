@@ -9,7 +9,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.excitation.trajectories.family import Family
+from dynid.excitation.trajectories.family import Family, Trajectory
 
 
 @dataclass(frozen=True)
@@ -79,3 +79,17 @@ class Fourier(Family):
         """Amplitude [rad or m] of each harmonic, shape (harmonics, joints)."""
         n = self.harmonics
         return np.hypot(coefficients[1 : n + 1], coefficients[n + 1 :])
+
+
+def fourier_motion(period: float, centre: Array, cosine: Array, sine: Array, periods: int = 1) -> Trajectory:
+    """The motion `q(t) = centre + sum_k cosine_k cos(k w t) + sine_k sin(k w t)` with w = 2 pi / period.
+
+    Args:
+        period: Time after which it repeats [s].
+        centre: Shape (joints,) [rad or m].
+        cosine: Shape (joints, harmonics) [rad or m].
+        sine: Shape (joints, harmonics) [rad or m].
+        periods: How many periods it lasts.
+    """
+    family = Fourier(2 * math.pi / period, np.shape(sine)[1], periods)
+    return Trajectory(family, np.concatenate([np.atleast_2d(centre), np.transpose(cosine), np.transpose(sine)]))
