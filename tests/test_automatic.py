@@ -88,8 +88,13 @@ def test_keys_of_the_experiment_file_are_free_unless_stated() -> None:
     assert ProcessingTable().free() == KEYS
     assert ProcessingTable(automatic=False).free() == frozenset()
     assert ProcessingTable(automatic=False, idle="cut").free() == {"idle"}
-    table = ProcessingTable.model_validate({"lowpass": "none", "rate": 50.0, "outliers": "keep"})
-    assert table.free() == KEYS - {"lowpass", "decimate", "outliers"}
+    stated = {"lowpass": "none", "rate": 50.0, "outliers": "keep"}
+    assert ProcessingTable.model_validate(stated).free() == frozenset()
+    assert ProcessingTable.model_validate(stated | {"automatic": True}).free() == KEYS - {
+        "lowpass",
+        "decimate",
+        "outliers",
+    }
 
 
 def test_ends_at_rest_are_cut_and_single_spikes_are_mended() -> None:

@@ -35,7 +35,6 @@ torque = { file = "log.csv", columns = "tau_*" }
 time = { file = "log.csv", columns = "t" }
 
 [processing]
-automatic = false
 trim = 5
 velocity_threshold = 0.05
 """

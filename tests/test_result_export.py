@@ -69,7 +69,6 @@ position = {{ file = "log.csv", columns = "q_*" }}
 torque = {{ file = "log.csv", columns = "tau_*" }}
 time = {{ file = "log.csv", columns = "t" }}
 [processing]
-automatic = false
 trim = 5
 velocity_threshold = 0.05
 {physical}

@@ -28,7 +28,6 @@ torque = { file = "log.csv", columns = "tau_*" }
 time = { file = "log.csv", columns = "t" }
 
 [processing]
-automatic = false
 lowpass = 15
 torque_lowpass = 15
 trim = 40

@@ -102,9 +102,9 @@ class LogTable(_Table):
 
 
 class ProcessingTable(_Table):
-    """`[processing]`: what is done to the signals; what is left out is chosen by what the log shows."""
+    """`[processing]`: what is done to the signals; without it, that is chosen by what the log shows."""
 
-    automatic: bool = True
+    automatic: bool | None = None
     resample: Positive | Literal["none"] | None = None
     median: Count | None = None
     outliers: Literal["repair", "keep"] | None = None
@@ -137,7 +137,8 @@ class ProcessingTable(_Table):
         """Keys that are chosen by what the log shows."""
         stated = {key for key in self.model_fields_set if getattr(self, key) is not None}
         wished = {key for key, value in (("outliers", "repair"), ("idle", "cut")) if getattr(self, key) == value}
-        if not self.automatic:
+        is_automatic = not stated if self.automatic is None else self.automatic
+        if not is_automatic:
             return frozenset(wished)
         thinned = {"decimate"} if "rate" in stated else set()
         return frozenset(KEYS - stated - thinned | wished)

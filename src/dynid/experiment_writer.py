@@ -79,7 +79,7 @@ def _processing(experiment: Experiment) -> dict[str, Any]:
             stated["velocity_threshold"] = THRESHOLD
     if (settings.sensors.jitter or settings.sensors.dropped) and "period" not in stated:
         stated.setdefault("resample", rate)
-    return {"automatic": False, **stated}
+    return stated or {"automatic": False}
 
 
 def _tables(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
