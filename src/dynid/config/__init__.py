@@ -7,8 +7,7 @@ from dynid.config.logs import DriveTable, LogTable, QuantityTable
 from dynid.config.problems import ExperimentError
 from dynid.config.processing import ProcessingTable
 from dynid.config.reading import (
-    checked_excitation,
-    checked_simulation,
+    checked_table,
     is_experiment,
     parse_experiment,
     read_experiment,
@@ -27,8 +26,7 @@ __all__ = [
     "ProcessingTable",
     "QuantityTable",
     "SimulationTable",
-    "checked_excitation",
-    "checked_simulation",
+    "checked_table",
     "is_experiment",
     "parse_experiment",
     "read_experiment",

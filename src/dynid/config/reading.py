@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from dynid.config.excitation import ExcitationTable
-from dynid.config.experiment import Experiment
+from dynid.config.experiment import TABLES, Experiment
+from dynid.config.fields import Table
 from dynid.config.problems import ExperimentError, in_words, key_of
-from dynid.config.simulation import SimulationTable
 from dynid.errors import InvalidRequestError
 from dynid.files import is_file
 from dynid.toml_files import line_of, parse_toml, read_toml_text
+
+T = TypeVar("T", bound=Table)
 
 
 def read_experiment(path: Path, relative_to: Path | None = None, *, needs_logs: bool = True) -> Experiment:
@@ -94,25 +95,14 @@ def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path, nee
     return values
 
 
-def checked_simulation(values: Mapping[str, Any]) -> SimulationTable:
-    """A `[simulation]` table of values that do not come from a file.
+def checked_table(table: type[T], values: Mapping[str, Any]) -> T:
+    """A table of the experiment file from values that do not come from a file.
 
     Raises:
         InvalidRequestError: If one is none that its key can have.
     """
     try:
-        return SimulationTable.model_validate(values)
+        return table.model_validate(values)
     except ValidationError as error:
-        raise InvalidRequestError(f"simulation: {in_words(error.errors())}") from error
-
-
-def checked_excitation(values: Mapping[str, Any]) -> ExcitationTable:
-    """An `[excitation]` table of values that do not come from a file.
-
-    Raises:
-        InvalidRequestError: If one is none that its key can have.
-    """
-    try:
-        return ExcitationTable.model_validate(values)
-    except ValidationError as error:
-        raise InvalidRequestError(f"excitation: {in_words(error.errors())}") from error
+        name = next(name for name, kind in TABLES.items() if kind is table)
+        raise InvalidRequestError(f"{name}: {in_words(error.errors())}") from error
