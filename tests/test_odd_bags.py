@@ -33,9 +33,8 @@ def arm(kind: str, torque: np.ndarray = TORQUE, start: int = EPOCH) -> list:
 
 def _with_gripper(kind: str) -> Messages:
     """A gripper that is there first, alone for 3 s at 1 kHz, and then rarely beside the arm."""
-    alone = joint_states(
-        kind, ["finger"], np.arange(3000) / 1000, np.zeros((3000, 1)), np.zeros((3000, 1)), None, EPOCH
-    )
+    still = np.zeros((3000, 1))
+    alone = joint_states(kind, ["finger"], np.arange(3000) / 1000, still, still, None, EPOCH)
     later = joint_states(kind, ["finger"], T[::20], still, still, None, EPOCH + 4 * 10**9)
     return sorted([*alone, *later, *arm(kind, start=EPOCH + 4 * 10**9)], key=lambda pair: pair[0])
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Reader = Callable[[Path, Progress], Source]
 
 MEMORY = (2 * 10**9, 50)
-"""Bytes that reading may take, and how many more for each byte of the file."""
+"""Bytes that reading may take, in memory or unpacked on disk, and how many more for each byte of the file."""
 
 SECONDS = (10.0, 5e-6)
 """Seconds of processor time that reading may take, and how many more for each byte of the file."""
@@ -104,6 +104,10 @@ def _limit(path: Path) -> None:
     memory = used_bytes() + min(available_bytes(), MEMORY[0] + MEMORY[1] * size)
     spent = resource.getrusage(resource.RUSAGE_SELF)
     seconds = int(spent.ru_utime + spent.ru_stime + SECONDS[0] + SECONDS[1] * size) + 1
-    for what, value in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds)):
+    for what, value in (
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_CPU, seconds),
+        (resource.RLIMIT_FSIZE, MEMORY[0] + MEMORY[1] * size),
+    ):
         _, most = resource.getrlimit(what)
         resource.setrlimit(what, (value if most == resource.RLIM_INFINITY else min(value, most), most))
