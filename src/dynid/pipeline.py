@@ -139,7 +139,8 @@ def identify(
     progress("Looking at what is left")
     bootstrap = None if earlier else bootstrapped(experiment, ready_logs, parts, base, estimate, scales)
     diagnostics = diagnosed(experiment, ready_logs, base, estimate)
-    findings += (*findings_on_bootstrap(estimate, bootstrap), *findings_on_residuals(diagnostics))
+    missing = any(finding.subject == "friction" for finding in findings)
+    findings += (*findings_on_bootstrap(estimate, bootstrap), *findings_on_residuals(diagnostics, missing))
     physical = None
     if physics is not None:
         progress("Making links physical")
