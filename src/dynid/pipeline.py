@@ -133,7 +133,9 @@ def identify(
             findings += notes
             essential = essential_parameters(parts, base, experiment.estimation.essential_ratio)
     except NotIdentifiableError as error:
-        noticed = next((f"{finding.subject}: {finding.text}" for finding in findings), "")
+        ordered = sorted(findings, key=lambda finding: list(Severity).index(finding.severity))
+        still = [finding for finding in ordered if "never moves" in finding.text]
+        noticed = next((f"{finding.subject}: {finding.text}" for finding in (*still, *ordered)), "")
         raise NotIdentifiableError(error.names, error.rows, error.problem, noticed) from error
     findings += (*findings_on_estimate(estimate, model.robot), *findings_on_friction(probes, base))
     progress("Looking at what is left")

@@ -37,6 +37,9 @@ def outliers_in(x: Array) -> np.ndarray:
         return np.zeros(x.shape, dtype=bool)
     low, high = np.quantile(x, [0.01, 0.99], axis=0)
     limit = np.maximum(LIMIT * _noise(x, high - low), LARGE * (high - low))
+    # Near the ends one side is missing, and a step looks like an outlier: there it must leave the signal's range.
+    limit[:NEIGHBOURS] = np.maximum(limit[:NEIGHBOURS], high - low)
+    limit[-NEIGHBOURS:] = np.maximum(limit[-NEIGHBOURS:], high - low)
     found = _beyond(x, limit) & (high > low)
     return found & (found.mean(axis=0) <= MOST)
 
