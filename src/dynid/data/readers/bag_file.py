@@ -133,7 +133,7 @@ class BagFile:
         seen: dict[frozenset[tuple[Field, str]], int] = {}
         for message in self._examples(links, any(field.is_list for field in fields)):
             own = None if names is None else [str(key) for key in getattr(message, names)]
-            present = [(field, key) for field in fields for key in keys_of(message, field, own)]
+            present = [(field, key) for field in fields for key in keys_of(field, field.of(message), own)]
             columns |= dict.fromkeys(present)
             if len(columns) > MOST_COLUMNS:
                 return topic

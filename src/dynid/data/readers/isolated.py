@@ -43,17 +43,27 @@ def asked(path: Path, request: dict[str, Any], progress: Progress = silent) -> d
     Raises:
         RecordingError: If the file cannot be read, or its reader crashed or went beyond its limits.
     """
-    global _helper
-    if _helper is None or _helper.poll() is not None:
-        _helper = _begun()
-    answer = _answered(_helper, {**request, "path": str(path)}, progress)
+    request = {**request, "path": str(path)}
+    answer = None if _helper is None or _helper.poll() is not None else _tried(request, progress)
+    if answer is None:  # there was no helper, or damaged files that it read before spoilt its memory
+        answer = _tried(request, progress)
     if answer is None:
-        _ended(_helper)
-        _helper = None
         problem = "the file is damaged so badly that its reader crashed or found no end"
         raise RecordingError(path, f"{problem}; write or copy it again")
     if "problem" in answer:
         raise RecordingError(path, answer["problem"])
+    return answer
+
+
+def _tried(request: dict[str, Any], progress: Progress) -> dict[str, Any] | None:
+    """The answer of the helper, which is begun where there is none, or None where it died of the request."""
+    global _helper
+    if _helper is None or _helper.poll() is not None:
+        _helper = _begun()
+    answer = _answered(_helper, request, progress)
+    if answer is None:
+        _ended(_helper)
+        _helper = None
     return answer
 
 

@@ -112,61 +112,57 @@ def _without_content(types: Mapping[str, Any]) -> set[str]:
         empty = more
 
 
-def keys_of(message: Any, field: Field, names: Sequence[str] | None) -> list[str]:
+def keys_of(field: Field, value: Any, names: Sequence[str] | None) -> list[str]:
     """Names of the numbers of a field in one message: those of joints, positions in the list, or none for one."""
     if not field.is_list:
         return [""]
-    count = len(field.of(message))
     if names is not None:
-        return list(names) if len(names) == count else []
-    return [str(k) for k in range(count)]
-
-
-def values_of(message: Any, field: Field, rows: Sequence[int]) -> list[float]:
-    """Some numbers of a field of a message."""
-    value = field.of(message)
-    if not field.is_list:
-        return [float(value)]
-    return np.asarray(value, dtype=np.float64)[list(rows)].tolist()
+        return list(names) if len(names) == len(value) else []
+    return [str(k) for k in range(len(value))]
 
 
 class Taker:
-    """Takes some columns out of messages; messages that lack one of them give nothing."""
+    """Takes some columns out of messages; messages that lack one of them give nothing.
+
+    Most messages name the same joints as the one before, so places are looked up only when names or lengths change.
+    """
 
     def __init__(self, columns: Sequence[tuple[Field, str]], names: str | None) -> None:
         self.names = names
         self.wanted: dict[Field, list[str]] = {}
-        self.order = list(columns)
-        for field, key in self.order:
+        for field, key in columns:
             self.wanted.setdefault(field, []).append(key)
-        self._seen: list[str] | None = None
-        self._rows: dict[Field, list[int]] | None = {}
+        by_field = [(field, key) for field, keys in self.wanted.items() for key in keys]
+        self._order = [by_field.index(column) for column in columns]
+        self._is_in_order = self._order == list(range(len(columns)))
+        self._seen: Any = None
+        self._places: list[list[int]] | None = None
         self.missing = ""
 
     def __call__(self, message: Any) -> list[float] | None:
         """The numbers of one message in the order of the columns."""
-        own = None if self.names is None else [str(name) for name in getattr(message, self.names)]
-        found = {}
-        for field, keys in self.wanted.items():
-            rows = self._positions(message, field, keys, own)
-            if rows is None:
-                return None
-            found[field] = iter(values_of(message, field, rows))
-        return [next(found[field]) for field, _ in self.order]
-
-    def _positions(self, message: Any, field: Field, keys: list[str], own: list[str] | None) -> list[int] | None:
-        present = keys_of(message, field, own)
-        if self._seen == present and self._rows and field in self._rows:
-            return self._rows[field]
-        place = {key: k for k, key in enumerate(present)}
-        self.missing = next((key for key in keys if key not in place), "")
-        if self.missing:
+        names = None if self.names is None else getattr(message, self.names)
+        values = [field.of(message) for field in self.wanted]
+        lengths = [len(value) if field.is_list else 0 for field, value in zip(self.wanted, values, strict=True)]
+        if self._seen != (names, lengths):
+            self._seen, self._places = (names, lengths), self._found(values, names)
+        if self._places is None:
             return None
-        rows = [place[key] for key in keys]
-        if self._seen != present:
-            self._seen, self._rows = present, {}
-        self._rows = {**(self._rows or {}), field: rows}
-        return rows
+        row: list[float] = []
+        for field, value, places in zip(self.wanted, values, self._places, strict=True):
+            row += np.asarray(value, dtype=np.float64)[places].tolist() if field.is_list else [float(value)]
+        return row if self._is_in_order else [row[k] for k in self._order]
+
+    def _found(self, values: Sequence[Any], names: Sequence[str] | None) -> list[list[int]] | None:
+        """Places of the wanted numbers in the lists of a message, or None where one is missing."""
+        found = []
+        for (field, keys), value in zip(self.wanted.items(), values, strict=True):
+            place = {key: k for k, key in enumerate(keys_of(field, value, names))}
+            self.missing = next((key for key in keys if key not in place), "")
+            if self.missing:
+                return None
+            found.append([place[key] for key in keys])
+        return found
 
     def complaint(self) -> str:
         """Why no message was of use."""
