@@ -9,7 +9,9 @@ random Fourier series within the robot's velocities, for the paper prints none. 
 through encoders of 4096 steps. What makes the inverse dynamic model's error is one of
 
 * white noise on the motors' torques, or
-* errors of the model, as a real robot has: friction that falls with velocity (Stribeck) and ripple of gears.
+* errors of the model, as a real robot has: friction that falls with velocity (Stribeck) and changes with position.
+
+Its size is the only number that is chosen: so that case 1 has the paper's error.
 
 Run it: DYNID_DATASETS=... python -m benchmarks.seed_001
 """
@@ -28,15 +30,17 @@ import numpy as np
 
 from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.arrays import Array
+from dynid.config import read_experiment
 from dynid.data.chunks import Chunk
 from dynid.data.drive import Drive
 from dynid.data.factors import Factors
 from dynid.data.processing import Processing, processed
-from dynid.data.row_forms import RowForm
+from dynid.data.row_forms import FormName, RowForm
 from dynid.estimation import Estimate, essential_parameters, weighted_least_squares
 from dynid.estimation.least_squares import joint_fits, merge_logs
 from dynid.excitation.trajectories import Trajectory
 from dynid.excitation.trajectories.fourier import fourier_motion
+from dynid.log_preparation import prepared_log
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.terms import parse_terms
 from dynid.simulation.bodies import with_made_up_bodies
@@ -52,6 +56,7 @@ RATIO = 20.0
 PAPER = {1: 0.0726, 2: 0.0765, 3: 0.5346, 4: 0.1545, 5: 0.7485}
 """Table IV: relative error of reconstructed torques."""
 
+FORMS: tuple[FormName, ...] = ("torque", "power", "energy", "momentum")
 TERMS = ("viscous", "coulomb", "offset", "armature", "coupling")
 DRIVE = Drive.of([32, 32, 45, -48, 45, 32], [(5, 4, 32.0)], None, None, positions_at_motor=True, torques_at_motor=True)
 ENCODER = 2.0 * math.pi / 4096.0
@@ -156,11 +161,17 @@ class Outcome:
     essential_torques: float
 
 
-def outcome(logs: Sequence[list[Chunk]], form: RowForm, only: str | None = None) -> Outcome:
+def outcome(
+    logs: Sequence[list[Chunk]],
+    form: RowForm,
+    processing: Processing = PROCESSING,
+    rate: float = RATE,
+    only: str | None = None,
+) -> Outcome:
     """Identify from logs by rows of a form; `only` keeps one joint's rows."""
     base = base_parameters()
-    torques = merge_logs([RowForm().factors(base.model, log, PROCESSING, RATE) for log in logs])
-    factors = [form.factors(base.model, log, PROCESSING, RATE) for log in logs]
+    torques = merge_logs([RowForm().factors(base.model, log, processing, rate) for log in logs])
+    factors = [form.factors(base.model, log, processing, rate) for log in logs]
     names = base.names
     if only is not None:
         factors = [Factors(one.names, {only: one.joints[only]}) for one in factors]
@@ -192,13 +203,98 @@ def _reconstruction(torques: Factors, estimate: Estimate) -> float:
     return joint_fits(torques, dict(zip(estimate.names, estimate.values.tolist(), strict=True)))[1]
 
 
+def block_triangular(seed: int, flaws: Flaws) -> list[list[Chunk]]:
+    """Logs in which joints k to 6 move, k = 1 to 6."""
+    return [segments(first, seed, flaws) for first in range(1, 7)]
+
+
 def cases(seed: int, flaws: Flaws) -> dict[int, Outcome]:
     """The paper's five cases."""
-    triangular = [segments(first, seed, flaws) for first in range(1, 7)]
+    triangular = block_triangular(seed, flaws)
     return {
         1: outcome(triangular[:1], RowForm()),
         2: outcome(triangular, RowForm()),
         3: outcome(triangular[:1], RowForm("power")),
         4: outcome(triangular, RowForm("power")),
-        5: outcome(triangular[:1], RowForm(), "joint_1"),
+        5: outcome(triangular[:1], RowForm(), only="joint_1"),
     }
+
+
+def levelled(seed: int, flaws: Flaws, error: float = PAPER[1]) -> Flaws:
+    """Flaws scaled (noise, or ripple where there is any) so that case 1 has about an error."""
+    for _ in range(2):
+        scale = error / outcome([segments(1, seed, flaws)], RowForm()).own
+        flaws = (
+            replace(flaws, ripple=scale * flaws.ripple) if flaws.ripple else replace(flaws, noise=scale * flaws.noise)
+        )
+    return flaws
+
+
+def mean_difference(found: Estimate, other: Estimate) -> float:
+    """Mean relative difference [%] of the essential parameters that both have (the paper's Table III)."""
+    common = [name for name in found.names if name in other.names]
+    x, y = (np.array([one.values[one.names.index(name)] for name in common]) for one in (found, other))
+    return float(100.0 * np.mean(np.abs(x - y) / np.abs(y)))
+
+
+def true_error(found: Estimate) -> float:
+    """Median relative error [%] of the base parameters against the truth; tiny ones count as 0.001."""
+    base = base_parameters()
+    b = base.to_base(truth())[[base.names.index(name) for name in found.names]]
+    return float(100.0 * np.median(np.abs(found.values - b) / np.maximum(np.abs(b), 1e-3)))
+
+
+NOISE = Flaws(noise=0.35)
+MODEL_ERRORS = Flaws(noise=0.02, stribeck=(1.3, 0.3), ripple=0.3)
+
+
+def real_log() -> dict[str, Outcome]:
+    """The real log of the TX40 by rows of every form, and by those of joint 1 alone."""
+    experiment = read_experiment(Path(__file__).parents[1] / "examples" / "tx40.toml")
+    base = base_parameters()
+    ready, _ = prepared_log(experiment, experiment.log[0], base.model)
+    how = (ready.processing, ready.sampling)
+    found = {name: outcome([list(ready.segments)], RowForm(name), *how) for name in FORMS}
+    return found | {"joint 1 alone": outcome([list(ready.segments)], RowForm(), *how, only="joint_1")}
+
+
+def main() -> None:
+    """Print all tables."""
+    seeds = range(1, 4)
+    for title, kind in (("exact torques", Flaws()), ("white noise", NOISE), ("model errors", MODEL_ERRORS)):
+        flaws = [kind if kind == Flaws() else levelled(seed, kind) for seed in seeds]
+        found = [cases(seed, each) for seed, each in zip(seeds, flaws, strict=True)]
+        print(f"\n{title}, medians of {len(seeds)} sets of motions: {flaws[0]}")
+        print("case  own error  torques  essential: count  torques | paper's torques")
+        for case, paper in PAPER.items():
+            each = [one[case] for one in found]
+            rows = [(o.own, o.torques, len(o.essential.names), o.essential_torques) for o in each]
+            own, torques, count, essential = np.median(rows, axis=0)
+            spread = f"{min(o.torques for o in each):.3f} to {max(o.torques for o in each):.3f}"
+            print(f"{case}     {own:.4f}    {torques:.4f} ({spread})   {count:.0f}  {essential:.4f} | {paper:.4f}")
+        for case in (3, 4):
+            for other in (1, 2):
+                means = [mean_difference(one[case].essential, one[other].essential) for one in found]
+                print(
+                    f"case {case} from case {other}: mean difference of essential parameters {np.median(means):.0f} %"
+                )
+        for name in FORMS:
+            each = [outcome(block_triangular(*pair), RowForm(name)) for pair in zip(seeds, flaws, strict=True)]
+            rows = [(o.own, o.torques, true_error(o.estimate)) for o in each]
+            own, torques, wrong = np.median(rows, axis=0)
+            print(
+                f"{name} on the set of case 4: own {own:.4f}, torques {torques:.4f}, true error {wrong:.1f} % (median)"
+            )
+    print("\ncase 3 by the size of white noise (a log four times as long has half of it):")
+    for share in (1.0, 0.5, 0.25):
+        logs = [[segments(1, seed, levelled(seed, NOISE, share * PAPER[1]))] for seed in seeds]
+        errors = [outcome(log, RowForm("power")).torques for log in logs]
+        print(f"inverse dynamic model {share * PAPER[1]:.4f}: power reconstructs torques with {np.median(errors):.3f}")
+    print("\nthe real log: own error, torques, essential parameters, their torques, condition number")
+    for name, o in real_log().items():
+        essential = f"{len(o.essential.names)} {o.essential_torques:.4f}"
+        print(f"{name:14} {o.own:.4f} {o.torques:.4f} {essential} {o.estimate.condition_number:.0f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -17,6 +17,7 @@ from dynid.data.processing import Processing, processed_rows
 from dynid.data.window_rows import EnergyRows, MomentumRows, WindowRows
 from dynid.errors import InvalidRequestError
 from dynid.model.dynamic_model import DynamicModel
+from dynid.model.stored_inertia import stored_inertia
 
 FormName = Literal["torque", "power", "energy", "momentum"]
 
@@ -41,7 +42,13 @@ class RowForm:
     window: float | None = None
 
     def accumulator(self, model: DynamicModel) -> FactorSums:
-        """An empty sum of factors of such rows."""
+        """An empty sum of factors of such rows.
+
+        Raises:
+            InvalidRequestError: If a term of the model does not go with rows that have no accelerations.
+        """
+        if self.name != "torque":
+            stored_inertia(model)
         kinds = {"torque": RowFactors, "power": PowerRows, "energy": EnergyRows, "momentum": MomentumRows}
         return kinds[self.name](model)
 
@@ -112,3 +119,7 @@ class RowForm:
                 f"estimator = '{self.name}' needs the torques of all joints, and those of {listed} were not measured; "
                 "use estimator = 'momentum' or 'torque', or lock these joints"
             )
+
+
+TORQUES = RowForm()
+"""Rows of torques: one a sample and joint."""
