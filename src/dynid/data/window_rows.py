@@ -141,8 +141,11 @@ def integrals(values: Array, edges: Indices, rate: float) -> Array:
     """
     width = int(edges[1] - edges[0])
     inside = values[edges[0] : edges[-1]].reshape(len(edges) - 1, width, *values.shape[1:]).sum(axis=1)
-    before, after = np.maximum(edges - 1, 0), np.minimum(edges + 1, len(values) - 1)
-    slopes = (values[after] - values[before]) / (after - before).reshape(-1, *(1,) * (values.ndim - 1))
+    slopes = 0.5 * (values[np.minimum(edges + 1, len(values) - 1)] - values[np.maximum(edges - 1, 0)])
+    if edges[0] == 0:  # nothing before: one-sided, of second order
+        slopes[0] = 2.0 * (values[1] - values[0]) - 0.5 * (values[2] - values[0])
+    if edges[-1] == len(values) - 1:
+        slopes[-1] = 2.0 * (values[-1] - values[-2]) - 0.5 * (values[-1] - values[-3])
     trapezoids = inside + 0.5 * np.diff(values[edges], axis=0)
     return (trapezoids - np.diff(slopes, axis=0) / 12.0) / rate
 
