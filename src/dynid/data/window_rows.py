@@ -108,7 +108,7 @@ class MomentumRows(WindowRows):
     @property
     def samples_a_chunk(self) -> int:
         """Number of samples that are worked on at a time."""
-        return CHUNK_BYTES // (8 * len(self.model.names) * self.model.row_count)
+        return CHUNK_BYTES // (32 * len(self.model.names) * self.model.row_count)
 
     def matrices(self, chunk: Chunk, edges: Indices, rate: float, thresholds: Sequence[float] | None) -> list[Array]:
         """Differences of momentum and impulses of all but the motors; impulses of the motors."""

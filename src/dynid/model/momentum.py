@@ -52,22 +52,22 @@ def impulse_regressor(model: DynamicModel, q: object, v: object = None) -> Array
     robot = model.robot
     q, v, _ = robot.states(q, v)
     moving = WorldKinematics.of(robot, q, v)
-    turning = [_crossed(V, S) for V, S in zip(moving.velocities, moving.subspaces, strict=True)]
+    pairs = zip(moving.velocities, moving.subspaces, strict=True)
+    axes = [np.concatenate([_crossed(V, S), S], axis=1) for V, S in pairs]  # (V x S)' H + S' G in one product
     B = np.zeros((robot.nv, len(q), len(model.names)))
     for block, i in enumerate(robot.solid_links):
-        H, G = _momentum(moving, i), _gravity(moving, i, robot.gravity)
+        wrenches = np.concatenate([_momentum(moving, i), _gravity(moving, i, robot.gravity)], axis=1)
         at = i
         while at != WORLD:
             joint = robot.joints[at]
-            changes = _along(turning[at], H) + _along(moving.subspaces[at], G)
-            B[joint.v, :, SIZE * block : SIZE * (block + 1)] -= changes
+            B[joint.v, :, SIZE * block : SIZE * (block + 1)] -= _along(axes[at], wrenches)
             at = joint.parent
     B[:, :, SIZE * len(robot.solid_links) :] = torques_without_acceleration(model, q, v)
     return B
 
 
 def _along(S: Array, wrench: Array) -> Array:
-    """Parts of wrenches, shape (samples, 6, 10), along axes of motion; shape (nv of the joint, samples, 10)."""
+    """Parts of wrenches, shape (samples, n, 10), along axes, shape (samples, n, nv); shape (nv, samples, 10)."""
     return (S.transpose(0, 2, 1) @ wrench).transpose(1, 0, 2)
 
 
