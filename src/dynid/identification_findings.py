@@ -116,7 +116,10 @@ def findings_on_estimate(
 
 
 def findings_on_bootstrap(estimate: Estimate, bootstrap: Bootstrap | None) -> tuple[Finding, ...]:
-    """A finding where deviations that assume white errors differ much from those of a bootstrap."""
+    """A finding where deviations that assume white errors differ much from those of a bootstrap.
+
+    Errors of real logs always last, so this is a note; a warning where most parameters that look well known are not.
+    """
     if bootstrap is None:
         return ()
     ratio = bootstrap.deviations / np.where(estimate.deviations > 0.0, estimate.deviations, np.inf)
@@ -125,12 +128,19 @@ def findings_on_bootstrap(estimate: Estimate, bootstrap: Bootstrap | None) -> tu
         return ()
     worst = np.argsort(-ratio)[:5]
     listed = ", ".join(f"{estimate.names[k]} ({ratio[k]:.1f})" for k in worst)
-    text = (
-        f"drawing {bootstrap.blocks} blocks of {bootstrap.seconds:.2g} s anew gives deviations {typical:.1f} times "
-        f"those of white errors (median), most for {listed}; errors last {1e3 * bootstrap.correlation_time:.3g} ms. "
-        "Believe these ('bootstrap_std')"
-    )
-    return (Finding(Severity.NOTE, "deviations", text),)
+    limit = 0.01 * LARGEST_DEVIATION * np.abs(estimate.values)
+    white, honest = int(np.sum(estimate.deviations <= limit)), int(np.sum(bootstrap.deviations <= limit))
+    if typical < 1.0:
+        text = f"those by blocks of time are {typical:.1f} times those that assume independent errors (median)"
+    else:
+        text = (
+            f"errors last {1e3 * bootstrap.correlation_time:.3g} ms, so that samples tell less than their number "
+            f"suggests: honest deviations, from {bootstrap.blocks} blocks of {bootstrap.seconds:.2g} s drawn anew, are "
+            f"{typical:.1f} times those that assume independent errors (median), most for {listed}. By them {honest} "
+            f"parameters are known to {LARGEST_DEVIATION:g} %, not {white}: read 'by blocks' ('bootstrap_std')"
+        )
+    severity = Severity.WARNING if honest < 0.5 * white else Severity.NOTE
+    return (Finding(severity, "deviations", text),)
 
 
 def findings_on_robust(fit: RobustFit) -> tuple[Finding, ...]:

@@ -158,7 +158,9 @@ def identify(
             findings += notes
             essential = essential_parameters(parts, base, experiment.estimation.essential_ratio)
     except NotIdentifiableError as error:
-        noticed = next((f"{finding.subject}: {finding.text}" for finding in findings), "")
+        ordered = sorted(findings, key=lambda finding: list(Severity).index(finding.severity))
+        still = [finding for finding in ordered if "never moves" in finding.text]
+        noticed = next((f"{finding.subject}: {finding.text}" for finding in (*still, *ordered)), "")
         raise NotIdentifiableError(error.names, error.rows, error.problem, noticed) from error
     fitted = form_fit(form, estimate, ready_logs)
     if fitted is None:
@@ -171,10 +173,9 @@ def identify(
     progress("Looking at what is left")
     bootstrap = None if earlier else bootstrapped(experiment, ready_logs, parts, base, estimate, scales)
     diagnostics = diagnosed(experiment, ready_logs, base, estimate)
-    findings += (
-        *findings_on_bootstrap(estimate, bootstrap),
-        *without_consequences(findings_on_residuals(diagnostics), lost),
-    )
+    missing = any(finding.subject == "friction" for finding in findings)
+    of_residuals = findings_on_residuals(diagnostics, missing)
+    findings += (*findings_on_bootstrap(estimate, bootstrap), *without_consequences(of_residuals, lost))
     physical = None
     if physics is not None:
         progress("Making links physical")

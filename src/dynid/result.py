@@ -17,6 +17,7 @@ from dynid.data.factors import Factors
 from dynid.data.processing import Processing
 from dynid.errors import FileProblemError
 from dynid.files import replace_folder
+from dynid.filter_findings import finding_on_filters
 from dynid.findings import Finding
 from dynid.found_signs import with_drive_signs
 from dynid.identification_findings import findings_on_samples
@@ -237,7 +238,9 @@ def validate_result(result: Result, logs: Sequence[Path]) -> dict[str, Any]:
         for log in experiment.log:
             ready, notes = prepared_log(experiment, log, model, like=training(result, experiment))
             logs_ready.append((ready.segments, ready.processing))
-            findings += (*notes, *findings_on_samples(model, ready.segments))
+            name = log.name or Path(log.position.file).name
+            findings += (finding_on_filters(vars(ready.processing), result.data.get("processing") or (), name), *notes)
+            findings += findings_on_samples(model, ready.segments)
     (segments, processing), *others = logs_ready or [((), Processing())]
     validation = validate(result.base, result.values, segments, processing, others)
     physical = result.physical_values

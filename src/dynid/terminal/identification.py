@@ -39,12 +39,20 @@ def show_identification(data: dict[str, Any], out: Path | None, experiment: Path
     table.add_column("essential")
     for row in data["parameters"]:
         blocks = (f"{row['bootstrap_std']:.2g}",) if both else ()
-        percent = "-" if row["relative_std_percent"] is None else f"{row['relative_std_percent']:.1f}"
+        size = max(row["std"], row["bootstrap_std"]) if both else row["std"]
+        percent = f"{100.0 * size / abs(row['value']):.1f}" if row["value"] else "-"
         mark = "yes" if row["name"] in essential else ""
         table.add_row(
             row["expression"], f"{row['value']:.6g}", f"{row['std']:.2g}", *blocks, percent, row["unit"], mark
         )
     output.print(table)
+    if both:
+        lasts = 1e3 * data["bootstrap"]["correlation_time"]
+        output.print(
+            f"deviation: if the errors of samples were independent. by blocks: as they are, lasting {lasts:.3g} ms; "
+            "believe these. %: the larger of both, relative to the value.",
+            highlight=False,
+        )
     joints = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     joints.add_column("joint", overflow="fold")
     for name in ("rows", "RMSE", "relative error"):

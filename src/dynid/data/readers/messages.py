@@ -15,6 +15,9 @@ NAMES = ("name", "joint_names", "dof_names")
 NUMBERS = ("float32", "float64", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "bool")
 """Types that count as numbers; uint8 is left out, for images and other blobs are lists of it."""
 
+INTERFACES = ("position", "velocity", "effort")
+"""Interfaces of `control_msgs/DynamicJointState` that are looked for."""
+
 DEPTH = 4
 """How deep fields of fields are looked at."""
 
@@ -39,8 +42,13 @@ class Field:
     def of(self, message: Any) -> Any:
         """Its value in a message."""
         for part in self.path:
-            message = getattr(message, part)
+            message = _interface(message, part) if isinstance(message, list) else getattr(message, part)
         return message
+
+
+def _interface(entries: list[Any], name: str) -> list[float]:
+    """One interface of all joints of a `control_msgs/DynamicJointState`; NaN for joints without it."""
+    return [dict(zip(one.interface_names, one.values, strict=False)).get(name, np.nan) for one in entries]
 
 
 def fields_of(kind: str, types: Mapping[str, Any], prefix: tuple[str, ...] = ()) -> Iterator[Field]:
@@ -59,6 +67,8 @@ def fields_of(kind: str, types: Mapping[str, Any], prefix: tuple[str, ...] = ())
             yield Field(path, is_list=False)
         elif int(node) == 2:
             yield from fields_of(inner, types, path)
+        elif int(node) in (3, 4) and inner[0][1] == "control_msgs/msg/InterfaceValue":
+            yield from (Field((*path, interface), is_list=True) for interface in INTERFACES)
         elif int(node) in (3, 4) and int(inner[0][0]) == 1 and inner[0][1][0] in NUMBERS:
             yield Field(path, is_list=True)
 
@@ -72,12 +82,34 @@ def has_names(kind: str, types: Mapping[str, Any]) -> str | None:
 
 
 def is_harmless(types: Mapping[str, Any]) -> bool:
-    """Whether definitions consist of plain names only, so that code may be made of them."""
+    """Whether definitions hold plain names only, so that code may be made of them, and cost no more than they hold.
+
+    Fields of types without content take no bytes, so that a short message could declare any number of them.
+    """
+    empty = _without_content(types)
     return all(
         all(part.isidentifier() and not keyword.iskeyword(part) for part in kind.split("/"))
-        and all(name.isidentifier() for name, _ in fields)
+        and all(name.isidentifier() and _part(of) not in empty for name, of in fields)
         for kind, (_, fields) in types.items()
     )
+
+
+def _part(of: Any) -> str:
+    """The message type that a field is of, or holds a list of; empty for numbers and text."""
+    node, inner = of
+    if int(node) in (3, 4):
+        node, inner = inner[0]
+    return inner if int(node) == 2 else ""
+
+
+def _without_content(types: Mapping[str, Any]) -> set[str]:
+    """Types whose messages take no bytes."""
+    empty: set[str] = set()
+    while True:
+        more = {kind for kind, (_, fields) in types.items() if all(_part(of) in empty for _, of in fields)}
+        if more == empty:
+            return empty
+        empty = more
 
 
 def keys_of(message: Any, field: Field, names: Sequence[str] | None) -> list[str]:
