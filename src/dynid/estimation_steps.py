@@ -10,6 +10,7 @@ import numpy as np
 from dynid.config import Experiment
 from dynid.data.automatic import Prepared
 from dynid.data.factors import Factors
+from dynid.data.row_forms import RowForm
 from dynid.data.tables import read_columns
 from dynid.errors import InvalidRequestError
 from dynid.estimation import Estimate, Prior, ordinary_least_squares, weighted_least_squares
@@ -23,6 +24,11 @@ from dynid.model.base_parameters import BaseParameters
 from dynid.residual_diagnostics import JointDiagnostics, diagnose
 
 Scales = Sequence[Mapping[str, float]]
+
+
+def form_of(experiment: Experiment) -> RowForm:
+    """The form of rows that an experiment estimates from."""
+    return RowForm(experiment.estimation.estimator, experiment.estimation.window)
 
 
 def estimated(
@@ -47,7 +53,7 @@ def estimated(
         return weighted_least_squares(logs, base, deviations=scales, prior=prior), logs, scales, ()
     progress("Weighing rows by their errors")
     weights = [log.weight for log in experiment.log]
-    fit = robust_least_squares(ready, weights, logs, base, settings.robust, prior)
+    fit = robust_least_squares(ready, weights, logs, base, settings.robust, prior, form_of(experiment))
     return fit.estimate, list(fit.logs), fit.scales, findings_on_robust(fit)
 
 
@@ -75,7 +81,9 @@ def bootstrapped(
         whole = whole.with_prior(prior.means, prior.deviations)
     plain = [[size / log.weight for size in of_log] for log, of_log in zip(experiment.log, sizes, strict=True)]
     loss = None if settings.robust is None else LOSSES[settings.robust]
-    return block_bootstrap(ready, plain, whole, base, estimate.values, np.random.default_rng(0), loss)
+    return block_bootstrap(
+        ready, plain, whole, base, estimate.values, np.random.default_rng(0), loss, form_of(experiment)
+    )
 
 
 def diagnosed(

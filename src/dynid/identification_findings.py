@@ -75,17 +75,26 @@ def _of_row(subject: str, torque: Array, velocity: Array) -> Iterator[Finding]:
         yield Finding(Severity.WARNING, subject, "it never moves: lock it, or move it")
 
 
-def findings_on_estimate(estimate: Estimate, robot: Robot) -> tuple[Finding, ...]:
-    """Findings on an estimate: too few rows, badly known parameters, poor excitation, negative friction or inertia."""
+def findings_on_estimate(
+    estimate: Estimate, robot: Robot, advice: str = "use one that moves more joints at once, faster and further"
+) -> tuple[Finding, ...]:
+    """Findings on an estimate: too few rows, badly known parameters, poor excitation, negative friction or inertia.
+
+    Args:
+        estimate: The estimate.
+        robot: The robot.
+        advice: Which motion to make where this one hardly tells some parameters apart.
+    """
     found: list[Finding] = []
-    rows, n = sum(fit.rows for fit in estimate.joints.values()), len(estimate.names)
+    n = len(estimate.names)
+    rows = estimate.freedom + n
     if rows < FEWEST_ROWS * n:
         text = f"{rows} rows for {n} parameters are fewer than {FEWEST_ROWS} each; record more, or thin out less"
         found.append(Finding(Severity.WARNING, "data", text))
     if estimate.condition_number > CONDITION:
         text = (
             f"the condition number is {estimate.condition_number:.3g}: this motion hardly tells {_weakest(estimate)} "
-            "apart; use one that moves more joints at once, faster and further"
+            f"apart; {advice}"
         )
         found.append(Finding(Severity.WARNING, "excitation", text))
     bad = [k for k, percent in enumerate(estimate.relative_deviations) if percent > LARGEST_DEVIATION]

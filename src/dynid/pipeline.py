@@ -23,9 +23,18 @@ from dynid.estimation import (
 )
 from dynid.estimation.bootstrap import Bootstrap
 from dynid.estimation.least_squares import NotIdentifiableError
-from dynid.estimation_steps import bootstrapped, diagnosed, estimated
+from dynid.estimation_steps import bootstrapped, diagnosed, estimated, form_of
 from dynid.feasibility.cone_program import SolverError
 from dynid.findings import Finding, Severity
+from dynid.form_findings import (
+    FormFit,
+    advice_on_motion,
+    findings_on_form,
+    form_fit,
+    links_with_torque_fits,
+    with_torque_fits,
+    without_consequences,
+)
 from dynid.found_signs import findings_on_signs, signs_in, with_drive_signs
 from dynid.identification_findings import findings_on_bootstrap, findings_on_estimate, findings_on_samples
 from dynid.log_preparation import (
@@ -58,7 +67,8 @@ class Identification:
 
     Attributes:
         base: The base parameters, with their model and robot.
-        logs: All that estimation needs of each log.
+        logs: The factors of each log's torques.
+        form_logs: The factors of each log that were estimated from: the same, or those of another form of rows.
         estimate: Values with uncertainties.
         essential: The same for the essential ones of the parameters only.
         physical: Links and joints that can exist; None where the experiment does without.
@@ -71,10 +81,12 @@ class Identification:
         samples: Number of samples after processing.
         seconds: How long it took [s].
         signs: The signs of torques that were logged without; None where they had them.
+        form: How well rows of power, energy or momentum are fitted; None where torques were.
     """
 
     base: BaseParameters
     logs: tuple[Factors, ...]
+    form_logs: tuple[Factors, ...]
     estimate: Estimate
     essential: Estimate
     physical: PhysicalEstimate | None
@@ -87,17 +99,22 @@ class Identification:
     samples: int
     seconds: float
     signs: SignedLogs | None = None
+    form: FormFit | None = None
 
 
 def identify(
-    experiment: Experiment, progress: Callable[[str], None] = lambda _: None, earlier: Sequence[Factors] = ()
+    experiment: Experiment,
+    progress: Callable[[str], None] = lambda _: None,
+    earlier: Sequence[Factors] = (),
+    earlier_forms: Sequence[Factors] | None = None,
 ) -> Identification:
     """Identify a robot's base parameters, and physical parameters of its links and joints.
 
     Args:
         experiment: The experiment.
         progress: Is told each step in a few words.
-        earlier: Factors of logs that were read before, for the same model.
+        earlier: Factors of the torques of logs that were read before, for the same model.
+        earlier_forms: The factors of the same logs that are estimated from, where they are of another form.
     """
     start = time.perf_counter()
     progress("Looking for what can be known")
@@ -105,8 +122,11 @@ def identify(
     base = find_base_parameters(model, known=experiment.known)
     physics = physics_of(experiment, model) if experiment.physical.fit else None
     findings: list[Finding] = list(base.findings())
-    parts: list[Factors] = list(earlier)
-    folds: list[Factors] = list(earlier)
+    form = form_of(experiment)
+    form.accumulator(model)
+    torques: list[Factors] = list(earlier)
+    parts: list[Factors] = list(earlier if earlier_forms is None else earlier_forms)
+    folds: list[Factors] = list(parts)
     with_probes, probes = probed(model), list[Factors]()
     signs = _with_signs(experiment, base, progress) if experiment.torque == "magnitude" else None
     findings += () if signs is None else signs.findings
@@ -123,9 +143,14 @@ def identify(
         ready_logs.append(ready)
         progress(f"Reducing log {k} of {len(experiment.log)}")
         probes.append(factors_of(with_probes, segments, processing).weighted(log.weight))
-        parts.append(without_probes(probes[-1], model))
+        torques.append(without_probes(probes[-1], model))
+        if form.name == "torque":
+            parts.append(torques[-1])
+        else:
+            parts.append(form.factors(model, segments, processing, ready.sampling).weighted(log.weight))
         if experiment.physical.weight == "cross-validation":
-            folds += [factors_of(model, part, processing).weighted(log.weight) for part in split(segments, FOLDS)]
+            pieces = [form.factors(model, part, processing, ready.sampling) for part in split(segments, FOLDS)]
+            folds += [piece.weighted(log.weight) for piece in pieces]
     progress("Estimating")
     try:
         with single_threaded_blas():
@@ -137,21 +162,30 @@ def identify(
         still = [finding for finding in ordered if "never moves" in finding.text]
         noticed = next((f"{finding.subject}: {finding.text}" for finding in (*still, *ordered)), "")
         raise NotIdentifiableError(error.names, error.rows, error.problem, noticed) from error
-    findings += (*findings_on_estimate(estimate, model.robot), *findings_on_friction(probes, base))
+    fitted = form_fit(form, estimate, ready_logs)
+    if fitted is None:
+        torques = parts
+    else:
+        estimate, essential = (with_torque_fits(found, torques, base) for found in (estimate, essential))
+    lost = findings_on_form(form, estimate, torques, base, ready_logs)
+    of_estimate = findings_on_estimate(estimate, model.robot, advice_on_motion(form))
+    findings += (*without_consequences(of_estimate, lost), *lost, *findings_on_friction(probes, base))
     progress("Looking at what is left")
     bootstrap = None if earlier else bootstrapped(experiment, ready_logs, parts, base, estimate, scales)
     diagnostics = diagnosed(experiment, ready_logs, base, estimate)
     missing = any(finding.subject == "friction" for finding in findings)
-    findings += (*findings_on_bootstrap(estimate, bootstrap), *findings_on_residuals(diagnostics, missing))
+    of_residuals = findings_on_residuals(diagnostics, missing)
+    findings += (*findings_on_bootstrap(estimate, bootstrap), *without_consequences(of_residuals, lost))
     physical = None
     if physics is not None:
         progress("Making links physical")
         with single_threaded_blas():
-            physical, notes = _physical(experiment, physics, base, (parts, folds), estimate)
+            physical, notes = _physical(experiment, physics, base, (parts, folds, torques), estimate)
         findings += notes
     return Identification(
         base=base,
-        logs=tuple(parts),
+        logs=tuple(torques),
+        form_logs=tuple(parts),
         estimate=estimate,
         essential=essential,
         physical=physical,
@@ -164,6 +198,7 @@ def identify(
         samples=sum(len(segment) for log in ready_logs for segment in log.segments),
         seconds=time.perf_counter() - start,
         signs=signs,
+        form=fitted,
     )
 
 
@@ -181,11 +216,11 @@ def _physical(
     experiment: Experiment,
     physics: Physics,
     base: BaseParameters,
-    data: tuple[Sequence[Factors], Sequence[Factors]],
+    data: tuple[Sequence[Factors], Sequence[Factors], Sequence[Factors]],
     estimate: Estimate,
 ) -> tuple[PhysicalEstimate | None, tuple[Finding, ...]]:
-    """Links that can exist, from logs and, for cross-validation, their parts; or a finding on why there are none."""
-    method, (logs, folds) = experiment.estimation.method, data
+    """Links that can exist, from logs, their parts (for cross-validation) and torques; or why there are none."""
+    method, (logs, folds, torques) = experiment.estimation.method, data
     notes = findings_on_references(physics, base.model)
     try:
         if experiment.physical.weight == "cross-validation":
@@ -194,6 +229,8 @@ def _physical(
         physical = physical_estimate(logs, base, physics, _without_prior(logs, base, estimate), method)
     except SolverError as error:
         return None, (*notes, Finding(Severity.ERROR, "physical links", str(error)))
+    if experiment.estimation.estimator != "torque":
+        physical = links_with_torque_fits(physical, torques)
     return physical, (*notes, *findings_on_physical(physical, estimate))
 
 

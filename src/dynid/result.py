@@ -40,13 +40,15 @@ class Result:
     Attributes:
         experiment: The experiment that it came from.
         data: What was found, as plain data: see `result_data.identification_data`.
-        logs: The factors of each log.
+        logs: The factors of each log's torques.
+        form_logs: The factors of each log that were estimated from: the same, or those of another form of rows.
         base: The base parameters, with their model and robot.
     """
 
     experiment: Experiment
     data: Mapping[str, Any]
     logs: tuple[Factors, ...]
+    form_logs: tuple[Factors, ...]
     base: BaseParameters
 
     @property
@@ -91,6 +93,8 @@ def save_result(
             np.savez_compressed(made / "signs.npz", **_curves(found.signs))
         for k, factors in enumerate(found.logs):
             factors.save(made / f"log_{k + 1}.factors")
+        for k, factors in enumerate(found.form_logs if found.form is not None else ()):
+            factors.save(made / f"log_{k + 1}.{factors.form}.factors")
 
     replace_folder(folder, fill)
 
@@ -143,7 +147,11 @@ def load_result(folder: Path) -> Result:
             folder, f"the joints of '{experiment.robot}' stand or point elsewhere now than when it was identified"
         )
     logs = tuple(Factors.load(folder / f"log_{k + 1}.factors") for k in range(count))
-    result = Result(experiment, data, logs, base)
+    estimator = experiment.estimation.estimator
+    rows = logs
+    if estimator != "torque":
+        rows = tuple(Factors.load(folder / f"log_{k + 1}.{estimator}.factors") for k in range(count))
+    result = Result(experiment, data, logs, rows, base)
     _check_links(folder, result)
     return result
 
@@ -189,12 +197,20 @@ def require_same_model(result: Result, experiment: Experiment, path: Path) -> No
 
 
 def earlier_logs(result: Result, experiment: Experiment, path: Path) -> tuple[Factors, ...]:
-    """Factors of a result's logs, for an experiment that adds others.
+    """Factors of the torques of a result's logs, for an experiment that adds others.
 
     Raises:
-        ResultError: If the experiment is about another model, or has a log that the result has.
+        ResultError: If the experiment is about another model, estimates from other rows, or has a log that the result
+            has.
     """
     require_same_model(result, experiment, path)
+    theirs, mine = result.experiment.estimation.estimator, experiment.estimation.estimator
+    if mine != theirs:
+        raise ResultError(
+            path,
+            f"has estimator = '{mine}', and the result that it adds to comes from '{theirs}': rows of different forms "
+            f"cannot be mixed; use '{theirs}', or identify all logs anew",
+        )
     if any(log in result.experiment.log for log in experiment.log):
         raise ResultError(path, "has a log that the result has already, and it would count twice; leave it out")
     return result.logs

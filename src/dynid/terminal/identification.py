@@ -27,6 +27,8 @@ def show_identification(data: dict[str, Any], out: Path | None, experiment: Path
         highlight=False,
         markup=False,
     )
+    if data["form"] is not None:
+        _show_form(output, data["form"], data["relative_error"])
     essential = {parameter["name"] for parameter in data["essential"]}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("parameter", overflow="fold")
@@ -73,6 +75,18 @@ def show_identification(data: dict[str, Any], out: Path | None, experiment: Path
         else f"prove it on another log: dynid validate {out} OTHER.toml; write your robot: dynid export {out} --to urdf"
     )
     output.print(f"\nNext: {following}", highlight=False, markup=False)
+
+
+def _show_form(output: Console, form: dict[str, Any], torques: float) -> None:
+    """Show which rows were estimated from, and how well they and the torques are fitted."""
+    rows = sum(row["rows"] for row in form["rows"])
+    window = "" if form["window"] is None else f" over windows of {form['window']:.3g} s"
+    output.print(
+        f"Estimated from {rows} rows of {form['name']}{window}, fitted with a relative error of "
+        f"{form['relative_error']:.4f}; the torques of joints are reconstructed with {torques:.4f}.",
+        highlight=False,
+        markup=False,
+    )
 
 
 def _show_physical(output: Console, physical: dict[str, Any]) -> None:
