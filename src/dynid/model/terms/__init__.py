@@ -22,8 +22,14 @@ of each parameter does:
 from dynid.model.terms.coupling import Coupling
 from dynid.model.terms.friction import AsymmetricCoulomb, Coulomb, Viscous
 from dynid.model.terms.joint_term import JointTerm
+from dynid.model.terms.load import LoadCoulomb
 from dynid.model.terms.parsing import TERMS, parse_terms
 from dynid.model.terms.plain import Armature, Offset, Spring
+from dynid.model.terms.shape import Shape
+from dynid.model.terms.shaped_term import ShapedTerm
+from dynid.model.terms.sigmoid import Sigmoid
+from dynid.model.terms.stribeck import Stribeck
+from dynid.model.terms.temperature import ViscousTemperature
 from dynid.model.terms.term import Term
 
 __all__ = [
@@ -33,9 +39,15 @@ __all__ = [
     "Coulomb",
     "Coupling",
     "JointTerm",
+    "LoadCoulomb",
     "Offset",
+    "Shape",
+    "ShapedTerm",
+    "Sigmoid",
     "Spring",
+    "Stribeck",
     "Term",
     "Viscous",
+    "ViscousTemperature",
     "parse_terms",
 ]

@@ -7,18 +7,26 @@ from collections.abc import Sequence
 from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.model.terms.coupling import Coupling
 from dynid.model.terms.friction import AsymmetricCoulomb, Coulomb, Viscous
-from dynid.model.terms.joint_term import JointTerm
+from dynid.model.terms.joint_term import TermOfJoints
+from dynid.model.terms.load import LoadCoulomb
 from dynid.model.terms.plain import Armature, Offset, Spring
+from dynid.model.terms.sigmoid import Sigmoid
+from dynid.model.terms.stribeck import Stribeck
+from dynid.model.terms.temperature import ViscousTemperature
 from dynid.model.terms.term import Term
 from dynid.robot.robot import Robot
 
-TERMS: dict[str, type[JointTerm]] = {
+TERMS: dict[str, type[TermOfJoints]] = {
     "viscous": Viscous,
     "coulomb": Coulomb,
     "asymmetric_coulomb": AsymmetricCoulomb,
     "offset": Offset,
     "armature": Armature,
     "spring": Spring,
+    "stribeck": Stribeck,
+    "sigmoid": Sigmoid,
+    "load_coulomb": LoadCoulomb,
+    "viscous_temperature": ViscousTemperature,
 }
 """Terms of single joints by the names that users write."""
 
