@@ -92,7 +92,7 @@ def test_the_reference_of_the_experiment_file_has_every_key_and_no_other() -> No
     from dynid.config_reference import MEANINGS, reference_markdown
 
     text = reference_markdown()
-    tables = [config.Experiment, *config._TABLES.values()]
+    tables = [config.Experiment, *config.TABLES.values()]
     keys = {f"{table.__name__}.{key}" for table in tables for key in table.model_fields}
     assert not MEANINGS.keys() - keys
     for key in keys:

@@ -12,7 +12,7 @@ from benchmarks.thesis_motions import printed
 from hypothesis import given, settings
 
 from dynid import DynamicModel, Robot, find_base_parameters, load_robot
-from dynid.config import Experiment, checked_excitation, read_experiment
+from dynid.config import ExcitationTable, Experiment, checked_table, read_experiment
 from dynid.data import Chunk, factorise
 from dynid.excitation.criteria import Condition
 from dynid.excitation.design import design
@@ -50,7 +50,7 @@ def two_link(**settings) -> Experiment:
         "harmonics": 3,
         "period": 5.0,
     }
-    return Experiment(robot="builtin:two_link", excitation=checked_excitation(stated | settings))
+    return Experiment(robot="builtin:two_link", excitation=checked_table(ExcitationTable, stated | settings))
 
 
 # On this measure the thesis' printed motions have 95.8, 31.5 and 253: see test_the_printed_motions_of_the_thesis.
@@ -149,11 +149,12 @@ def test_more_starts_are_never_worse_and_progress_is_told() -> None:
 
 def test_all_limits_are_kept_on_a_fine_grid() -> None:
     frame = "forearm_link"
-    tables = checked_excitation(
+    tables = checked_table(
+        ExcitationTable,
         {
             "speed": [{"frame": frame, "limit": 0.8}],
             "box": [{"frame": frame, "lower": [-1, -1, 0.1], "upper": [1, 0.5, math.inf]}],
-        }
+        },
     )
     experiment = example(
         "ur5_excite_shoulder",
@@ -334,6 +335,8 @@ def test_robots_with_prismatic_joints_branches_and_mimics_are_excited() -> None:
     robot = load_robot(example_robot_file("panda.urdf"))  # two prismatic fingers, one of which follows
     assert any(joint.leader is not None for joint in robot.joints) or robot.nv == 9
     settings = {"velocity": 2.0, "acceleration": 6.0, "harmonics": 3, "period": 5.0, "criterion": "determinant"}
-    experiment = Experiment(robot=str(example_robot_file("panda.urdf")), excitation=checked_excitation(settings))
+    experiment = Experiment(
+        robot=str(example_robot_file("panda.urdf")), excitation=checked_table(ExcitationTable, settings)
+    )
     found = excite(experiment, time_limit=LONG, starts=1)
     assert found.designs[0].keeps_limits

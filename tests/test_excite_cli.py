@@ -307,12 +307,14 @@ def test_a_robot_without_limits_is_told_which_to_state(tmp_path: Path) -> None:
 
 
 def test_limits_by_name_leave_the_others_as_they_are_in_the_file() -> None:
-    from dynid.config import checked_excitation
+    from dynid.config import ExcitationTable, checked_table
     from dynid.excitation_limits import joint_limits
 
     robot = load_robot("builtin:ur5")
     name = robot.joints[2].name
-    found = joint_limits(checked_excitation({"velocity": {name: 0.5}, "position": {name: (-1.0, 0.5)}}), robot)
+    found = joint_limits(
+        checked_table(ExcitationTable, {"velocity": {name: 0.5}, "position": {name: (-1.0, 0.5)}}), robot
+    )
     file = [joint.limits for joint in robot.joints]
     assert (found[2].velocity, found[2].lower, found[2].upper) == (0.5, -1.0, 0.5)
     assert found[2].effort == file[2].effort

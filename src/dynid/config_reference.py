@@ -47,7 +47,7 @@ MEANINGS = {
     "QuantityTable.columns": "columns by name, pattern (`q_*`), position (from 0), or a list; all when left out",
     "QuantityTable.unit": "rad, deg, m, mm; N m, N, A; s, ms, us, ns",
     "QuantityTable.flat": "whether the file is text of one number a line",
-    "ProcessingTable.automatic": "whether the log shows what is not stated; without it, where nothing is: see [processing](processing.md)",
+    "ProcessingTable.automatic": "whether [the log shows](processing.md) what is not stated; by default if nothing is",
     "ProcessingTable.outliers": "what is done to samples that stand out from their neighbours",
     "ProcessingTable.idle": "what is done to ends at rest",
     "ProcessingTable.period": "all whole periods of so long [s] are averaged first; then nothing is chosen",

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.config import Experiment, checked_excitation, is_experiment, read_experiment
+from dynid.config import ExcitationTable, Experiment, checked_table, is_experiment, read_experiment
 from dynid.data.factors import Factors
 from dynid.errors import DynidError, InvalidRequestError
 from dynid.excitation.approach import PointToPoint
@@ -218,7 +218,7 @@ def experiment_of(source: str, terms: Sequence[str], settings: Mapping[str, Any]
     stated = experiment.excitation.model_dump(exclude_defaults=True)
     if "period" in given:
         stated.pop("frequency", None)
-    return experiment.model_copy(update={"excitation": checked_excitation({**stated, **given})})
+    return experiment.model_copy(update={"excitation": checked_table(ExcitationTable, {**stated, **given})})
 
 
 def known_factors(path: Path, experiment: Experiment) -> Iterator[Factors]:

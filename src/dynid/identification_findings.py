@@ -121,7 +121,7 @@ def findings_on_bootstrap(estimate: Estimate, bootstrap: Bootstrap | None) -> tu
         f"those of white errors (median), most for {listed}; errors last {1e3 * bootstrap.correlation_time:.3g} ms. "
         "Believe these ('bootstrap_std')"
     )
-    return (Finding(Severity.WARNING, "deviations", text),)
+    return (Finding(Severity.NOTE, "deviations", text),)
 
 
 def findings_on_robust(fit: RobustFit) -> tuple[Finding, ...]:

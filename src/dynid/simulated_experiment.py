@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.config import Experiment, SimulationTable, checked_simulation, is_experiment, read_experiment
+from dynid.config import Experiment, SimulationTable, checked_table, is_experiment, read_experiment
 from dynid.data.recording import Recording
 from dynid.errors import InvalidRequestError
 from dynid.experiment_writer import delay_of, hold_of
@@ -112,7 +112,7 @@ def experiment_of(source: str, terms: Sequence[str], settings: Mapping[str, Any]
     sensors = {key: value for key, value in settings["sensors"].items() if value is not None}
     merged = {**stated, **given, "sensors": {**stated.get("sensors", {}), **sensors}}
     merged["parameters"] = {**stated.get("parameters", {}), **settings["parameters"]}
-    return experiment.model_copy(update={"simulation": checked_simulation(merged)})
+    return experiment.model_copy(update={"simulation": checked_table(SimulationTable, merged)})
 
 
 def stated_terms(robot: Robot) -> tuple[str, ...]:

@@ -4,120 +4,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.errors import DynidError
 from dynid.estimation.physical import Physics
 from dynid.estimation.signs import refinement
-from dynid.estimation.signs.adaptation import adapted, same_pieces
-from dynid.estimation.signs.confidence import Noise, Word, noise_of, root_mean_squares
+from dynid.estimation.signs.confidence import Word
 from dynid.estimation.signs.continuity import continuity
 from dynid.estimation.signs.decision import Decision, decided, search
-from dynid.estimation.signs.energy import SegmentSums, channel_residuals, energy_of, sums_of
-from dynid.estimation.signs.mirror import Mirror, physical_energy
-from dynid.estimation.signs.segments import NEAR_ZERO, Segments, find_segments, reversals
+from dynid.estimation.signs.energy import energy_of
+from dynid.estimation.signs.fitting import Fit, fitted
+from dynid.estimation.signs.mirror import physical_energy
+from dynid.estimation.signs.recovered import Curves, Recovered, SegmentSign, SignsError
+from dynid.estimation.signs.segments import NEAR_ZERO, Segments, reversals
 from dynid.estimation.signs.tracks import ChannelRows, Track
 from dynid.estimation.signs.turning import jumping, without_turns
 from dynid.model.base_parameters import BaseParameters
 from dynid.threads import single_threaded_blas
-
-ROUNDS = 4
-"""Fits at most, each with segments that the one before has changed."""
-
-WORSE = 1.5
-"""Segments that raise a channel's noise by more than this factor are not taken."""
-
-ROUGH = 0.1
-"""First guess of the noise, in parts of the torque."""
-
-
-class SignsError(DynidError):
-    """The signs of torques cannot be told.
-
-    Attributes:
-        problem: What is lacking.
-    """
-
-    def __init__(self, problem: str) -> None:
-        self.problem = problem
-        super().__init__(f"the signs of torques cannot be told: {problem}")
-
-
-@dataclass(frozen=True)
-class SegmentSign:
-    """The sign of one segment.
-
-    Attributes:
-        log: Which log, counted from 0.
-        channel: Which logged column, counted from 0.
-        start: When it begins [s].
-        stop: When it ends [s].
-        sign: +1 or -1, of what was logged.
-        margin: How sure the sign is, in deviations of the noise.
-        word: The same in a word.
-    """
-
-    log: int
-    channel: int
-    start: float
-    stop: float
-    sign: int
-    margin: float
-    word: Word
-
-
-@dataclass(frozen=True, eq=False)
-class Curves:
-    """What pictures of the signs of a track need, at the rate of the search.
-
-    Attributes:
-        log: Which log, counted from 0.
-        time: Shape (samples,) [s].
-        magnitudes: What was logged, shape (samples, channels).
-        torques: The same with signs, shape (samples, channels).
-        predicted: What the last fit predicts, shape (samples, channels).
-    """
-
-    log: int
-    time: Array
-    magnitudes: Array
-    torques: Array
-    predicted: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Recovered:
-    """Torques with signs again.
-
-    Attributes:
-        segments: The signs, joint by joint.
-        torques: For each track what was logged with signs, shape (samples, channels).
-        doubtful: For each track the samples to be left out, shape (samples, channels).
-        values: Base parameters of the last fit of the search, shape (base,).
-        curves: Each track at the rate of the search, for pictures.
-        thresholds: Magnitudes of each channel below which samples count as near zero, shape (channels,).
-        mirror: How physics decided between the signs and their mirror.
-        proven: Whether no other signs fit better, and none come nearer than the margins say.
-        seconds: How long it took [s].
-    """
-
-    segments: tuple[SegmentSign, ...]
-    torques: tuple[Array, ...]
-    doubtful: tuple[NDArray[np.bool_], ...]
-    values: Array
-    curves: tuple[Curves, ...]
-    thresholds: Array
-    mirror: Mirror
-    proven: bool
-    seconds: float
-
-    def share(self, word: Word) -> float:
-        """Share of segments of which a word holds."""
-        return float(np.mean([segment.word is word for segment in self.segments]))
 
 
 def recover_signs(
@@ -146,7 +52,7 @@ def recover_signs(
     jumps = jumping(base.model, rows.mixing)
     thin = [without_turns(_without_dead_channels(track.thinned(), tracks), jumps) for track in tracks]
     with single_threaded_blas():
-        fit = _fitted(rows, thin, reversals(thin, jumps), rng)
+        fit = fitted(rows, thin, reversals(thin, jumps), rng)
         energy = energy_of(fit.sums, fit.noise.weights, base.names, continuity(thin, fit.segments))
         signs, proven = search(energy, fit.segments.channel, rng, [fit.signs])
         found = decided(
@@ -175,106 +81,8 @@ def recover_signs(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Fit:
-    segments: Segments
-    sums: SegmentSums
-    signs: Array
-    noise: Noise
-    predicted: Sequence[Array]
-
-
-def _fitted(rows: ChannelRows, tracks: Sequence[Track], turns: list[list[list[int]]], rng: np.random.Generator) -> _Fit:
-    """Segments, signs and noise that agree with each other."""
-    segments = find_segments(tracks, None, turns)
-    sizes = root_mean_squares(tracks)
-    weights = 1.0 / (ROUGH * np.where(sizes > 0.0, sizes, sizes.max() or 1.0))
-    fit = _fitted_once(rows, tracks, segments, weights, [], rng)
-    for _ in range(ROUNDS - 1):
-        after = adapted(tracks, fit.segments, fit.signs[1:], fit.predicted, fit.noise)
-        if same_pieces(fit.segments, after):
-            break
-        carried = _carried(fit.segments, after, fit.signs)
-        next_fit = _fitted_once(rows, tracks, after, fit.noise.weights, [carried], rng)
-        if (next_fit.noise.deviations > WORSE * fit.noise.deviations).any():
-            break
-        fit = next_fit
-    return fit
-
-
-def _fitted_once(
-    rows: ChannelRows,
-    tracks: Sequence[Track],
-    segments: Segments,
-    weights: Array,
-    given: Sequence[Array],
-    rng: np.random.Generator,
-) -> _Fit:
-    """Signs and noise of given segments."""
-    if len(segments) == 0:
-        raise SignsError("no torque rises clearly above its noise; record a motion with larger torques")
-    sums = sums_of(rows, tracks, segments)
-    given = [*given, *_guess(rows.base, sums)]
-    signs, values = _alternated(rows, sums, weights, continuity(tracks, segments), rng, given)
-    predicted = [rows.predicted(track.samples, values) for track in tracks]
-    residuals = [
-        np.where(labels >= 0, signs[1:][labels], 0.0) * track.magnitudes - mu
-        for track, labels, mu in zip(tracks, segments.labels, predicted, strict=True)
-    ]
-    noise = noise_of(tracks, segments, residuals, len(rows.base) + len(segments))
-    if noise.information <= 0.0:
-        raise SignsError(
-            f"the motion is too short: its {sum(map(len, tracks))} samples tell no more than the {len(rows.base)} "
-            f"parameters and {len(segments)} signs that are asked for; record a longer one"
-        )
-    return _Fit(segments, sums, signs, noise, predicted)
-
-
-def _alternated(
-    rows: ChannelRows,
-    sums: SegmentSums,
-    weights: Array,
-    dips: Array,
-    rng: np.random.Generator,
-    given: Sequence[Array],
-) -> tuple[Array, Array]:
-    """Signs and base parameters, with weights from what they leave of each channel."""
-    energy = energy_of(sums, weights, rows.base.names, dips)
-    signs, _ = search(energy, sums.channel, rng, given)
-    for _ in range(2):
-        left = channel_residuals(sums, signs, energy.values(signs)) / np.maximum(sums.rows, 1)
-        floor = 1e-12 * np.bincount(sums.channel, sums.squares, len(weights)) / np.maximum(sums.rows, 1)
-        used = left + floor > 0.0
-        weights = np.where(used, 1.0 / np.sqrt(np.where(used, left + floor, 1.0)), 0.0)
-        energy = energy_of(sums, weights, rows.base.names, dips)
-        before = signs
-        signs, _ = search(energy, sums.channel, rng, [signs])
-        if np.array_equal(before, signs):
-            break
-    return signs, energy.values(signs)
-
-
-def _guess(base: BaseParameters, sums: SegmentSums) -> list[Array]:
-    """Signs that the robot's file predicts; none where it says too little."""
-    reference = np.nan_to_num(base.model.reference)
-    b = base.to_base(reference)
-    if not b.any():
-        return []
-    return [np.concatenate([[1.0], np.where(b @ sums.products + sums.known_cross >= 0.0, 1.0, -1.0)])]
-
-
-def _carried(before: Segments, after: Segments, signs: Array) -> Array:
-    """Signs of new segments from those of the old ones that they lie in."""
-    new = np.ones(1 + len(after))
-    for k, (t, channel, first, last) in enumerate(after.pieces):
-        old = before.labels[t][first:last, channel]
-        if (old >= 0).any():
-            new[1 + k] = 1.0 if signs[1:][old[old >= 0]].sum() >= 0.0 else -1.0
-    return new
-
-
 def _refined(
-    rows: ChannelRows, tracks: Sequence[Track], fit: _Fit, found: Decision, trusted: NDArray[np.bool_], values: Array
+    rows: ChannelRows, tracks: Sequence[Track], fit: Fit, found: Decision, trusted: NDArray[np.bool_], values: Array
 ) -> Array:
     """Base parameters from all samples but those of doubtful segments, near-zero ones with expected signs."""
     usable = []
@@ -294,7 +102,7 @@ def _refined(
 
 
 def _curves(
-    tracks: Sequence[Track], fit: _Fit, found: Decision, trusted: NDArray[np.bool_], predicted: Sequence[Array]
+    tracks: Sequence[Track], fit: Fit, found: Decision, trusted: NDArray[np.bool_], predicted: Sequence[Array]
 ) -> Iterator[Curves]:
     for track, labels, mu in zip(tracks, fit.segments.labels, predicted, strict=True):
         torques = refinement.completed(track, labels, found.signs[1:], trusted, mu, fit.noise.deviations)
@@ -313,7 +121,7 @@ def _without_dead_channels(thin: Track, tracks: Sequence[Track]) -> Track:
     return replace(thin, samples=replace(thin.samples, keep=thin.usable & ~_dead(tracks)))
 
 
-def _why_none(found: Decision, fit: _Fit) -> str:
+def _why_none(found: Decision, fit: Fit) -> str:
     if found.mirror.margin < found.margins.max(initial=0.0) + 1e-9 and not found.mirror.known:
         return (
             "possible links fit the torques and their mirror image equally well; add what is known, such as a mass "

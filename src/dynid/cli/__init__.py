@@ -1,0 +1,25 @@
+"""The `dynid` command: parse, call, print. One module a command."""
+
+from dynid.cli.app import app
+from dynid.cli.convert import convert
+from dynid.cli.demo import demo
+from dynid.cli.excite import excite
+from dynid.cli.export import export
+from dynid.cli.identify import identify
+from dynid.cli.init import init
+from dynid.cli.inspect import inspect
+from dynid.cli.repair import repair
+from dynid.cli.report import report
+from dynid.cli.simulate import simulate
+from dynid.cli.validate import validate
+from dynid.cli.view import view
+
+__all__ = ["app", "main"]
+
+for command in (inspect, init, excite, simulate, identify, validate, export, report, view, convert, repair, demo):
+    app.command()(command)
+
+
+def main() -> None:
+    """Run the command."""
+    app(prog_name="dynid")

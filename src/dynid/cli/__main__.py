@@ -1,0 +1,5 @@
+"""`python -m dynid.cli`."""
+
+from dynid.cli import main
+
+main()

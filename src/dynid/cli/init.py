@@ -1,0 +1,37 @@
+"""`dynid init`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dynid.cli.app import JsonOption, RobotArgument, echo_json, errors_in_words, steps_shown
+
+
+def init(
+    robot: RobotArgument,
+    log: Annotated[
+        Path,
+        typer.Argument(metavar="LOG", help="A log: CSV, text, Parquet, NPZ, MAT or a ROS bag."),
+    ],
+    out: Annotated[Path, typer.Option("--out", help="The experiment file to write.")] = Path("experiment.toml"),
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Write a first experiment by looking at a robot and a log."""
+    with errors_in_words(), steps_shown() as step:
+        step("Looking at the log")
+        from dynid.files import write_text
+        from dynid.initial_experiment import initial_experiment
+
+        made = initial_experiment(robot, log, out.parent)
+        write_text(out, made.text, overwrite=force)
+    if json_output:
+        data = {"experiment": str(out), "joints": made.joints, "locked": made.locked, "guesses": made.guesses}
+        echo_json(data)
+    else:
+        from dynid.terminal.initial_experiment import show_initial_experiment
+
+        show_initial_experiment(out, made)

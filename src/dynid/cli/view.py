@@ -1,0 +1,34 @@
+"""`dynid view`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dynid.cli.app import errors_in_words
+
+
+def view(
+    motion: Annotated[
+        Path, typer.Argument(metavar="TRAJECTORY", help="A trajectory or a log with columns t, q_*, v_*, a_*, tau_*.")
+    ],
+    robot: Annotated[str, typer.Option("--robot", help="The robot: a file, or builtin:NAME.")],
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the page on this machine.")] = 8080,
+) -> None:
+    """Show the robot moving along a trajectory or a log.
+
+    In the browser; needs pip install 'dynid[view]'.
+    """
+    with errors_in_words():
+        from dynid.robot.loading import load_robot
+        from dynid.view.motion import read_motion
+        from dynid.view.server import serve
+
+        loaded = load_robot(robot)
+        moves = read_motion(motion, loaded)
+        try:
+            serve(loaded, moves, port, lambda address: typer.echo(f"Open {address} in a browser; Ctrl-C ends."))
+        except KeyboardInterrupt:
+            typer.echo("Ended.")

@@ -1,0 +1,1 @@
+"""What the command shows people: short tables, findings, and what to do next. Names from files are never markup."""
