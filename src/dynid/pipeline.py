@@ -40,11 +40,14 @@ from dynid.log_quantities import recording_of
 from dynid.missing_friction import findings_on_friction, probed, without_probes
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
 from dynid.model.dynamic_model import DynamicModel
+from dynid.model.known_values import split_known
 from dynid.model.terms import parse_terms
 from dynid.physical_findings import findings_on_physical, findings_on_references, findings_on_weight
 from dynid.physics import physics_of
 from dynid.residual_diagnostics import JointDiagnostics, findings_on_residuals
 from dynid.robot.loading import load_robot
+from dynid.shape_findings import findings_on_directions, findings_on_shapes
+from dynid.shape_steps import FoundShape, find_shapes
 from dynid.threads import single_threaded_blas
 from dynid.unsigned import SignedLogs, with_signs
 
@@ -71,6 +74,8 @@ class Identification:
         samples: Number of samples after processing.
         seconds: How long it took [s].
         signs: The signs of torques that were logged without; None where they had them.
+        shapes: What is told of the shapes of terms.
+        passes: Passes over the logs that it took to find them.
     """
 
     base: BaseParameters
@@ -87,10 +92,15 @@ class Identification:
     samples: int
     seconds: float
     signs: SignedLogs | None = None
+    shapes: tuple[FoundShape, ...] = ()
+    passes: int = 0
 
 
 def identify(
-    experiment: Experiment, progress: Callable[[str], None] = lambda _: None, earlier: Sequence[Factors] = ()
+    experiment: Experiment,
+    progress: Callable[[str], None] = lambda _: None,
+    earlier: Sequence[Factors] = (),
+    model: DynamicModel | None = None,
 ) -> Identification:
     """Identify a robot's base parameters, and physical parameters of its links and joints.
 
@@ -98,16 +108,18 @@ def identify(
         experiment: The experiment.
         progress: Is told each step in a few words.
         earlier: Factors of logs that were read before, for the same model.
+        model: That model, at the shapes that these logs were reduced with: they are held. The experiment's when None.
     """
     start = time.perf_counter()
     progress("Looking for what can be known")
-    model = model_of(experiment)
-    base = find_base_parameters(model, known=experiment.known)
+    hold = model is not None
+    model = model_of(experiment) if model is None else model
+    base = find_base_parameters(model, known=split_known(model, experiment.known)[1])
     physics = physics_of(experiment, model) if experiment.physical.fit else None
     findings: list[Finding] = list(base.findings())
     parts: list[Factors] = list(earlier)
     folds: list[Factors] = list(earlier)
-    with_probes, probes = probed(model), list[Factors]()
+    probes: list[Factors] = []
     signs = _with_signs(experiment, base, progress) if experiment.torque == "magnitude" else None
     findings += () if signs is None else signs.findings
     if experiment.drive.signs == "auto":
@@ -118,33 +130,45 @@ def identify(
     for k, log in enumerate(experiment.log, start=1):
         progress(f"Reading log {k} of {len(experiment.log)}")
         ready, notes = prepared_log(experiment, log, model, progress) if signs is None else (signs.logs[k - 1], ())
-        segments, processing = ready.segments, ready.processing
-        findings += (*notes, *findings_on_samples(model, segments))
+        findings += (*notes, *findings_on_samples(model, ready.segments))
         ready_logs.append(ready)
+    findings += findings_on_directions(model, ready_logs)
+    with single_threaded_blas():
+        shapes = find_shapes(experiment, base, ready_logs, progress, hold=hold)
+    findings += findings_on_shapes(shapes, ready_logs)
+    base, linear, model = shapes.base, shapes.linear, shapes.base.model
+    with_probes = probed(linear.model)
+    for k, (log, ready) in enumerate(zip(experiment.log, ready_logs, strict=True), start=1):
         progress(f"Reducing log {k} of {len(experiment.log)}")
+        segments, processing = ready.segments, ready.processing
         probes.append(factors_of(with_probes, segments, processing).weighted(log.weight))
-        parts.append(without_probes(probes[-1], model))
+        parts.append(without_probes(probes[-1], linear.model))
         if experiment.physical.weight == "cross-validation":
             folds += [factors_of(model, part, processing).weighted(log.weight) for part in split(segments, FOLDS)]
     progress("Estimating")
     try:
         with single_threaded_blas():
-            estimate, parts, scales, notes = estimated(experiment, ready_logs, parts, base, progress)
+            whole, linear_parts, scales, notes = estimated(experiment, ready_logs, parts, linear, progress)
             findings += notes
+            parts = shapes.own_logs(linear_parts)
+            estimate = shapes.own(whole, parts)
             essential = essential_parameters(parts, base, experiment.estimation.essential_ratio)
     except NotIdentifiableError as error:
-        noticed = next((f"{finding.subject}: {finding.text}" for finding in findings), "")
+        causes = sorted(findings, key=lambda finding: finding.severity is Severity.NOTE)  # a note is hardly the cause
+        noticed = next((f"{finding.subject}: {finding.text}" for finding in causes), "")
         raise NotIdentifiableError(error.names, error.rows, error.problem, noticed) from error
     findings += (*findings_on_estimate(estimate, model.robot), *findings_on_friction(probes, base))
     progress("Looking at what is left")
-    bootstrap = None if earlier else bootstrapped(experiment, ready_logs, parts, base, estimate, scales)
+    blocks = None if earlier else bootstrapped(experiment, ready_logs, linear_parts, linear, whole, scales)
+    bootstrap = shapes.own_bootstrap(blocks)
     diagnostics = diagnosed(experiment, ready_logs, base, estimate)
     findings += (*findings_on_bootstrap(estimate, bootstrap), *findings_on_residuals(diagnostics))
     physical = None
     if physics is not None:
         progress("Making links physical")
         with single_threaded_blas():
-            physical, notes = _physical(experiment, physics, base, (parts, folds), estimate)
+            told = shapes.own(_without_prior(linear_parts, linear, whole), parts)
+            physical, notes = _physical(experiment, physics, base, (parts, folds), (estimate, told))
         findings += notes
     return Identification(
         base=base,
@@ -161,6 +185,8 @@ def identify(
         samples=sum(len(segment) for log in ready_logs for segment in log.segments),
         seconds=time.perf_counter() - start,
         signs=signs,
+        shapes=shapes.told(whole, blocks, experiment.estimation.confidence),
+        passes=0 if shapes.fit is None else shapes.fit.passes,
     )
 
 
@@ -179,16 +205,20 @@ def _physical(
     physics: Physics,
     base: BaseParameters,
     data: tuple[Sequence[Factors], Sequence[Factors]],
-    estimate: Estimate,
+    estimates: tuple[Estimate, Estimate],
 ) -> tuple[PhysicalEstimate | None, tuple[Finding, ...]]:
-    """Links that can exist, from logs and, for cross-validation, their parts; or a finding on why there are none."""
-    method, (logs, folds) = experiment.estimation.method, data
+    """Links that can exist, or a finding on why there are none.
+
+    They come from logs and, for cross-validation, their parts; estimates are the one of the experiment, and what the
+    data say by themselves.
+    """
+    method, (logs, folds), (estimate, told) = experiment.estimation.method, data, estimates
     notes = findings_on_references(physics, base.model)
     try:
         if experiment.physical.weight == "cross-validation":
             physics, errors = cross_validated(folds, base, physics, method)
             notes += findings_on_weight(physics.prior.weight, errors)
-        physical = physical_estimate(logs, base, physics, _without_prior(logs, base, estimate), method)
+        physical = physical_estimate(logs, base, physics, told, method)
     except SolverError as error:
         return None, (*notes, Finding(Severity.ERROR, "physical links", str(error)))
     return physical, (*notes, *findings_on_physical(physical, estimate))
@@ -209,7 +239,8 @@ def model_of(experiment: Experiment) -> DynamicModel:
         lock=experiment.lock,
         gravity=experiment.gravity,
     )
-    return DynamicModel(robot, parse_terms(experiment.terms, robot))
+    model = DynamicModel(robot, parse_terms(experiment.terms, robot))
+    return model.shaped(split_known(model, experiment.known)[0])
 
 
 def _with_signs(experiment: Experiment, base: BaseParameters, progress: Callable[[str], None]) -> SignedLogs:

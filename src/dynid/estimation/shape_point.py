@@ -70,8 +70,8 @@ class ShapePoint:
         _, left, squares, _ = self._projected(weights)
         return float(left @ left) + squares
 
-    def step(self, weights: Weights, damping: float) -> Array:
-        """The damped Gauss-Newton step of the free shapes, within their bounds, shape (free,)."""
+    def step(self, weights: Weights, damping: float) -> tuple[Array, float]:
+        """The damped Gauss-Newton step of the free shapes, within their bounds, shape (free,), and what it gains."""
         from scipy.optimize import lsq_linear
 
         J, left, _, _ = self._projected(weights)
@@ -79,13 +79,13 @@ class ShapePoint:
         seen = np.flatnonzero(lengths > 0.0)
         step = np.zeros(len(self.free))
         if not len(seen):
-            return step
+            return step, 0.0
         lower, upper = self._reach()
         damped = np.vstack([J[:, seen] / lengths[seen], np.sqrt(damping) * np.eye(len(seen))])
         box = (lower[seen] * lengths[seen], upper[seen] * lengths[seen])
         found = lsq_linear(damped, np.concatenate([left, np.zeros(len(seen))]), box, method="bvls")
         step[seen] = np.clip(found.x / lengths[seen], lower[seen], upper[seen])
-        return step
+        return step, float(left @ left - np.sum((J @ step - left) ** 2))
 
     def deviations(self, weights: Weights) -> Array:
         """Standard deviations of the free shapes for white errors, shape (free,); infinite where nothing shows them."""

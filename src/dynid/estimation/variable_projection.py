@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dynid.arrays import Array
 from dynid.data.factors import Factors
-from dynid.estimation.shape_point import ShapePoint
+from dynid.estimation.shape_point import ShapePoint, Weights
 from dynid.estimation.shape_scan import Reduce, scanned
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
@@ -30,8 +31,14 @@ LOADS = 20
 DONE = 1e-3
 """Steps below this part of a shape's deviation are none."""
 
-FLAT = 1e8
-"""Damping at which no step lowers the error any more."""
+EXACT = 1e-10
+"""Steps below this part of a shape are rounding."""
+
+GAIN = 1e-9
+"""Gains below this part of the squared error are none."""
+
+GOOD, POOR = 0.75, 0.25
+"""Shares of the expected gain from which damping is lowered, and below which it is raised."""
 
 SAME_LOAD = 1e-5
 """Relative change of friction by load below which loads are those of the estimate."""
@@ -124,22 +131,32 @@ class _Search:
         return self._found(point, converged)
 
     def _descended(self, point: ShapePoint) -> tuple[ShapePoint, bool]:
-        """The point of least error, and whether it is one."""
-        damping = 1e-3 if self.free else 0.0
+        """The point of least error, and whether it is one.
+
+        Damping follows how much of the expected gain there was, as in trust regions: little where the problem is more
+        curved than its slopes say.
+        """
+        damping, growth = 1e-2, 4.0
         while self.passes < PASSES:
             weights = point.weights(self.method)
-            step = point.step(weights, damping)
-            if np.all(np.abs(step) <= DONE * point.deviations(weights)):
+            step, expected = point.step(weights, damping)
+            if self._is_done(point, weights, step, expected):
                 return point, True
             moved = {name: point.shapes[name] + d for name, d in zip(self.free, step.tolist(), strict=True)}
             new = self.at(point.model.shaped(moved), point.values(weights, step))
-            if new.cost(weights) <= point.cost(weights):
-                point, damping = new, 0.1 * damping
-            elif damping > FLAT:
-                return point, True
+            share = (point.cost(weights) - new.cost(weights)) / expected
+            if share > 0.0:
+                point, growth = new, 4.0
+                damping *= 0.1 if share > GOOD else 1.0 if share > POOR else 4.0
+                damping = max(damping, 1e-9)
             else:
-                damping = max(10.0 * damping, 1e-6)
+                damping, growth = max(damping, 1e-3) * growth, 2.0 * growth
         return point, False
+
+    def _is_done(self, point: ShapePoint, weights: Weights, step: Array, expected: float) -> bool:
+        sizes = np.array([abs(point.shapes[name]) for name in self.free])
+        small = np.abs(step) <= np.maximum(DONE * point.deviations(weights), EXACT * sizes)
+        return bool(np.all(small)) or expected <= GAIN * point.cost(weights)
 
     def _found(self, point: ShapePoint, converged: bool) -> ShapeFit:
         weights = point.weights(self.method)

@@ -110,10 +110,13 @@ class DynamicModel:
         return self if same else DynamicModel(self.robot, terms, self.observed)
 
     def _with_terms(self, terms: Sequence[Term]) -> DynamicModel:
-        """The model with other shapes in its terms; it shares its base parameters, so these are found once."""
-        new = replace(self, terms=tuple(terms))
-        new.__dict__["typical"] = self.typical
-        return new
+        """The model with other shapes in its terms."""
+        return replace(self, terms=tuple(terms)).told_by(self.typical)
+
+    def told_by(self, typical: DynamicModel) -> DynamicModel:
+        """This model, with base parameters that are those of another: they are found once for all shapes."""
+        vars(self)["typical"] = typical
+        return self
 
     @property
     def rows(self) -> slice:

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.parameters import Parameter
 from dynid.model.terms import Term
@@ -127,4 +130,29 @@ def linearised(model: DynamicModel, names: Sequence[str], values: Mapping[str, f
     """
     own = [[s.name for s in term.shapes(model.robot) if s.name in names] for term in model.terms]
     slopes = [ShapeSlopes(term, some, values) for term, some in zip(model.terms, own, strict=True) if some]
+    linear = DynamicModel(model.robot, (*model.terms, *slopes), model.observed)
+    return linear.told_by(_typical(model.typical, tuple(names)))
+
+
+@cache
+def _typical(model: DynamicModel, names: tuple[str, ...]) -> DynamicModel:
+    """What base parameters of such models are found with, whatever their shapes."""
+    own = [[s.name for s in term.shapes(model.robot) if s.name in names] for term in model.terms]
+    values = dict.fromkeys(model.names, 1.0)
+    slopes = [ShapeSlopes(term, some, values).typical() for term, some in zip(model.terms, own, strict=True) if some]
     return DynamicModel(model.robot, (*model.terms, *slopes), model.observed)
+
+
+def with_shape_columns(base: BaseParameters, linear: DynamicModel) -> BaseParameters:
+    """The base parameters of a model made linear: those of the model itself, then the changes of shapes."""
+    own, more = len(base.model.names), len(linear.names) - len(base.model.names)
+    K = np.zeros((len(base) + more, own + more))
+    K[: len(base), :own] = base.regrouping
+    K[len(base) :, own:] = np.eye(more)
+    return replace(
+        base,
+        model=linear,
+        columns=(*base.columns, *range(own, own + more)),
+        regrouping=K,
+        own_parts=np.concatenate([base.own_parts, np.ones(more)]),
+    )

@@ -43,6 +43,8 @@ def show_identification(data: dict[str, Any], out: Path | None, experiment: Path
             row["expression"], f"{row['value']:.6g}", f"{row['std']:.2g}", *blocks, percent, row["unit"], mark
         )
     output.print(table)
+    if data["shapes"]:
+        _show_shapes(output, data["shapes"], data["shape_passes"])
     joints = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     joints.add_column("joint", overflow="fold")
     for name in ("rows", "RMSE", "relative error"):
@@ -65,6 +67,24 @@ def show_identification(data: dict[str, Any], out: Path | None, experiment: Path
         else f"prove it on another log: dynid validate {out} OTHER.toml; write your robot: dynid export {out} --to urdf"
     )
     output.print(f"\nNext: {following}", highlight=False, markup=False)
+
+
+def _show_shapes(output: Console, rows: list[dict[str, Any]], passes: int) -> None:
+    """Show numbers that torques are not linear in."""
+    took = f", found in {passes} passes over the logs" if passes else ""
+    output.print(f"Shapes of friction{took}:", highlight=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("shape", overflow="fold")
+    for name in ("value", "deviation", "%"):
+        table.add_column(name, justify="right")
+    for name in ("unit", "from"):
+        table.add_column(name)
+    for row in rows:
+        value = "-" if row["value"] is None else f"{row['value']:.6g}"
+        deviation = "-" if row["std"] is None else f"{row['std']:.2g}"
+        percent = "-" if row["relative_std_percent"] is None else f"{row['relative_std_percent']:.1f}"
+        table.add_row(row["name"], value, deviation, percent, row["unit"], row["source"])
+    output.print(table)
 
 
 def _show_physical(output: Console, physical: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ of each parameter does:
 
 from dynid.model.terms.coupling import Coupling
 from dynid.model.terms.friction import AsymmetricCoulomb, Coulomb, Viscous
-from dynid.model.terms.joint_term import JointTerm
+from dynid.model.terms.joint_term import JointTerm, TermOfJoints
 from dynid.model.terms.load import LoadCoulomb
 from dynid.model.terms.parsing import TERMS, parse_terms
 from dynid.model.terms.plain import Armature, Offset, Spring
@@ -47,6 +47,7 @@ __all__ = [
     "Spring",
     "Stribeck",
     "Term",
+    "TermOfJoints",
     "Viscous",
     "ViscousTemperature",
     "parse_terms",

@@ -21,7 +21,7 @@ class Sigmoid(ShapedTerm):
     needs = frozenset("v")
     shape_symbols = ("ksig", "vsig")
     shape_units = ("s/rad", "rad/s")
-    grids = (tuple(np.geomspace(0.5, 500.0, 13).tolist()), (-1.0, -0.3, -0.1, -0.03, 0.0, 0.03, 0.1, 0.3, 1.0))
+    grids = (tuple(np.geomspace(1.0, 300.0, 9).tolist()), (-0.3, -0.05, 0.0, 0.05, 0.3))
     bounds = ((0.05, 5000.0), (-3.0, 3.0))
     typical_values = (3.0, 0.2)
 

@@ -22,7 +22,7 @@ class Stribeck(ShapedTerm):
     needs = frozenset("v")
     shape_symbols = ("vs",)
     shape_units = ("rad/s",)
-    grids = (tuple(np.geomspace(1e-3, 1.0, 19).tolist()),)
+    grids = (tuple(np.geomspace(2e-3, 1.0, 15).tolist()),)
     bounds = ((1e-4, 3.0),)
     typical_values = (1.0,)
 
