@@ -154,9 +154,7 @@ def identify(
             estimate = shapes.own(whole, parts)
             essential = essential_parameters(parts, base, experiment.estimation.essential_ratio)
     except NotIdentifiableError as error:
-        causes = sorted(findings, key=lambda finding: finding.severity is Severity.NOTE)  # a note is hardly the cause
-        noticed = next((f"{finding.subject}: {finding.text}" for finding in causes), "")
-        raise NotIdentifiableError(error.names, error.rows, error.problem, noticed) from error
+        raise NotIdentifiableError(error.names, error.rows, error.problem, _cause(findings, error)) from error
     findings += (*findings_on_estimate(estimate, model.robot), *findings_on_friction(probes, base))
     progress("Looking at what is left")
     blocks = None if earlier else bootstrapped(experiment, ready_logs, linear_parts, linear, whole, scales)
@@ -188,6 +186,17 @@ def identify(
         shapes=shapes.told(whole, blocks, experiment.estimation.confidence),
         passes=0 if shapes.fit is None else shapes.fit.passes,
     )
+
+
+def _cause(findings: Sequence[Finding], error: NotIdentifiableError) -> str:
+    """The finding that tells most about what cannot be told: the one that names it, else a warning, else a note."""
+
+    def rank(finding: Finding) -> tuple[int, bool]:
+        words = finding.text.replace(",", " ").split()
+        return sum(name in words for name in error.names), finding.severity is not Severity.NOTE
+
+    best = max(findings, key=rank, default=None)
+    return "" if best is None else f"{best.subject}: {best.text}"
 
 
 def _with_found_signs(experiment: Experiment, base: BaseParameters) -> tuple[Experiment, tuple[Finding, ...]]:

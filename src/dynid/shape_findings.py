@@ -64,7 +64,8 @@ def _doubtful(shape: Shape, shapes: Shapes, joint: Joint, logs: Sequence[Prepare
     elif np.isinf(deviation):
         why = "no row shows it"
     else:
-        why = f"the best fit has it at {shape.value:.3g} +- {deviation:.2g} {shape.unit}"
+        why = f"the best fit has it at {shape.value:.3g} +- {deviation:.2g} {shape.unit}, and its parameter "
+        why += f"{shapes.fit.significance[shape.name]:.1f} deviations from zero"
     if shape.unit == "1/K":
         temperature = _temperatures(logs, joint)
         seen = f"rows were logged at {temperature.min():.3g} to {temperature.max():.3g} degrees Celsius"

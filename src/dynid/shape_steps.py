@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,20 +14,23 @@ from dynid.data.processing import factors_of
 from dynid.errors import InvalidRequestError
 from dynid.estimation import Estimate
 from dynid.estimation.bootstrap import Bootstrap
-from dynid.estimation.least_squares import merge_logs
+from dynid.estimation.least_squares import NotIdentifiableError, merge_logs
 from dynid.estimation.robust import robust_least_squares
 from dynid.estimation.variable_projection import ShapeFit, fit_shapes
 from dynid.missing_friction import without_probes
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.known_values import split_known
-from dynid.model.linearisation import linearised, with_shape_columns
+from dynid.model.linearisation import linearised, shaping, with_shape_columns
 from dynid.model.terms import Shape
 
 UNSURE = 0.5
 """Deviation, in parts of a shape's size, from which the logs do not tell it."""
 
-ROUNDS = 8
+SIGNIFICANT = 4.0
+"""Deviations that a parameter must be away from zero for its shapes to mean anything."""
+
+ROUNDS = 20
 """Rounds of robust estimates and of shapes that follow them."""
 
 
@@ -144,19 +147,29 @@ def find_shapes(
 
     held = tuple(split_known(model, experiment.known)[0])
     fit = fit_shapes(base, reduce, held, experiment.estimation.method, progress)
+    if experiment.estimation.robust is not None and fit.free:
+        fit = _robust(experiment, base, fit, logs, reduce, progress)
     doubtful = doubtful_shapes(fit)
-    shapes = _carried(base, fit.model, fit, doubtful, fit.parameters)
-    if experiment.estimation.robust is not None and shapes.found:
-        shapes = _robust(experiment, shapes, logs, reduce, progress)
-    return shapes
+    at_shapes = replace(base, model=fit.model)
+    free = [name for name in fit.free if name not in doubtful]
+    linear = with_shape_columns(at_shapes, linearised(fit.model, free, fit.parameters)) if free else at_shapes
+    return Shapes(at_shapes, linear, fit, doubtful)
 
 
 def doubtful_shapes(fit: ShapeFit) -> tuple[str, ...]:
-    """Names of shapes that the logs do not tell: their deviation is large, or they ran into a bound."""
+    """Names of shapes that the logs do not tell.
+
+    Their deviation is large, they ran into a bound, or the parameter whose column they change may as well be zero.
+    """
     return tuple(
         shape.name
         for shape in fit.model.shapes
-        if shape.name in fit.free and (fit.deviations[shape.name] > UNSURE * _size(shape) or at_bound(shape))
+        if shape.name in fit.free
+        and (
+            fit.deviations[shape.name] > UNSURE * _size(shape)
+            or fit.significance[shape.name] < SIGNIFICANT
+            or at_bound(shape)
+        )
     )
 
 
@@ -171,42 +184,53 @@ def _size(shape: Shape) -> float:
     return shape.value if shape.lower > 0.0 else max(abs(shape.value), 0.1 * (shape.grid[-1] - shape.grid[0]))
 
 
-def _carried(
-    base: BaseParameters,
-    model: DynamicModel,
-    fit: ShapeFit,
-    doubtful: tuple[str, ...],
-    values: Mapping[str, float],
-) -> Shapes:
-    at_shapes = replace(base, model=model)
-    free = [name for name in fit.free if name not in doubtful]
-    linear = with_shape_columns(at_shapes, linearised(model, free, values)) if free else at_shapes
-    return Shapes(at_shapes, linear, fit, doubtful)
-
-
 def _robust(
     experiment: Experiment,
-    shapes: Shapes,
+    base: BaseParameters,
+    fit: ShapeFit,
     logs: Sequence[Prepared],
     reduce: Callable[[DynamicModel], list[Factors]],
     progress: Callable[[str], None],
-) -> Shapes:
+) -> ShapeFit:
     """Shapes that outliers do not spoil: those of robust estimates of the linear model, round by round."""
     weights, loss = [table.weight for table in experiment.log], str(experiment.estimation.robust)
     for k in range(ROUNDS):
         progress(f"Looking for shapes that outliers do not spoil (round {k + 1})")
-        linear = shapes.linear
-        estimate = robust_least_squares(logs, weights, reduce(linear.model), linear, loss).estimate
-        n = len(shapes.base)
-        change = dict(zip(shapes.found, estimate.values[n:].tolist(), strict=True))
-        if np.all(np.abs(estimate.values[n:]) <= 0.02 * estimate.deviations[n:]):
-            break
-        bounds = {shape.name: shape for shape in shapes.base.model.shapes}
-        moved = {
-            name: float(np.clip(bounds[name].value + d, bounds[name].lower, bounds[name].upper))
-            for name, d in change.items()
+        model = linearised(fit.model, fit.free, fit.parameters)
+        linear = with_shape_columns(replace(base, model=fit.model), model)
+        try:
+            estimate = robust_least_squares(logs, weights, reduce(model), linear, loss).estimate
+        except NotIdentifiableError:  # some shape does not show: what was found before says which
+            return fit
+        p = dict(zip(model.names, linear.to_standard(estimate.values).tolist(), strict=True))
+        deviations = dict(zip(estimate.names, estimate.deviations.tolist(), strict=True))
+        changing = {
+            shape: max((abs(p[x]) / deviations[x] for x in names if x in deviations), default=np.inf)
+            for shape, names in shaping(fit.model).items()
         }
-        p = dict(zip(linear.model.names, linear.to_standard(estimate.values).tolist(), strict=True))
-        assert shapes.fit is not None
-        shapes = _carried(shapes.base, shapes.base.model.shaped(moved), shapes.fit, shapes.doubtful, p)
-    return shapes
+        moved = {
+            shape.name: float(np.clip(shape.value + p[shape.name], *_reach(shape)))
+            for shape in fit.model.shapes
+            if shape.name in fit.free
+        }
+        settled = all(abs(p[name]) <= 0.02 * deviations[name] for name in fit.free)
+        fit = replace(
+            fit,
+            model=fit.model.shaped(moved),
+            shapes=moved,
+            deviations={name: deviations[name] for name in fit.free},
+            significance={name: changing[name] for name in fit.free},
+            parameters=p,
+            passes=fit.passes + 1,
+            converged=settled,
+        )
+        if settled:
+            break
+    return fit
+
+
+def _reach(shape: Shape) -> tuple[float, float]:
+    """Smallest and largest value after one step: a positive shape at most doubles, or halves."""
+    if shape.lower <= 0.0:
+        return shape.lower, shape.upper
+    return max(shape.lower, 0.5 * shape.value), min(shape.upper, 2.0 * shape.value)

@@ -14,6 +14,7 @@ from dynid.estimation.least_squares import joint_fits, joint_weights, merge_logs
 from dynid.estimation.shape_scan import column_space
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
+from dynid.model.linearisation import shaping
 
 FURTHEST = 4.0
 """Largest factor by which one step changes a shape that is positive."""
@@ -99,6 +100,22 @@ class ShapePoint:
             variance = (float(left @ left) + squares) / max(rows - len(self.base) - len(self.free), 1)
             found[seen] = np.sqrt(variance * spread) / lengths[seen]
         return found
+
+    def significance(self, weights: Weights) -> dict[str, float]:
+        """For each free shape how many deviations the parameter whose column it changes is from zero."""
+        whole = self._weighed(weights)
+        lengths = np.linalg.norm(whole.R, axis=0)
+        lengths[lengths == 0.0] = 1.0
+        inverse = np.linalg.pinv(whole.R / lengths, rcond=1e-12)
+        variance = self.cost(weights) / max(whole.rows - len(whole.names), 1)
+        spread = np.sqrt(variance * np.sum(inverse**2, axis=1)) / lengths
+        deviations = dict(zip(whole.names, spread.tolist(), strict=True))
+        values = self.values(weights)
+        found = {}
+        for shape, names in shaping(self.model).items():
+            ratios = [abs(values[name]) / max(deviations[name], 1e-300) for name in names if name in deviations]
+            found[shape] = max(ratios, default=np.inf)
+        return {name: found[name] for name in self.free}
 
     def _weighed(self, weights: Weights) -> Factor:
         logs = [log.weighted(of_log) for log, of_log in zip(self.logs, weights, strict=True)]

@@ -53,6 +53,7 @@ class ShapeFit:
         free: Names of the shapes that were looked for.
         shapes: Their values by name.
         deviations: Their standard deviations by name, if errors are white; infinite where the data say nothing.
+        significance: How many deviations the parameter whose column a shape changes is from zero, by the shape's name.
         parameters: Values of all standard parameters by name, at these shapes; base parameters stand for their groups.
         passes: How many passes over the logs it took.
         converged: Whether it came to an end by itself.
@@ -62,6 +63,7 @@ class ShapeFit:
     free: tuple[str, ...]
     shapes: Mapping[str, float]
     deviations: Mapping[str, float]
+    significance: Mapping[str, float]
     parameters: Mapping[str, float]
     passes: int
     converged: bool
@@ -165,6 +167,7 @@ class _Search:
             free=self.free,
             shapes={name: point.shapes[name] for name in self.free},
             deviations=dict(zip(self.free, point.deviations(weights).tolist(), strict=True)),
+            significance=point.significance(weights),
             parameters=point.values(weights),
             passes=self.passes,
             converged=converged,

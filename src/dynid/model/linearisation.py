@@ -120,6 +120,22 @@ class _Independent(Term):
             yield row, column, np.random.default_rng(zlib.crc32(f"{names[column]} {row}".encode())).normal(size=len(q))
 
 
+def shaping(model: DynamicModel) -> dict[str, tuple[str, ...]]:
+    """For each shape the parameters of its joint whose columns it changes."""
+    rng = np.random.default_rng(0)
+    states = [rng.uniform(-1.0, 1.0, (20, n)) for n in (model.robot.nq, model.robot.nv, model.robot.nv)]
+    temperature = rng.uniform(0.0, 40.0, (20, model.robot.nv))
+    found: dict[str, set[str]] = {shape.name: set() for shape in model.shapes}
+    for term in model.terms:
+        shapes = [shape.name for shape in term.shapes(model.robot)]
+        names = [parameter.name for parameter in term.parameters(model.robot)]
+        slopes = term.typical().with_temperature(temperature).shape_slopes(model.robot, *states) if shapes else ()
+        for _, parameter, shape, values in slopes:
+            if np.any(values):
+                found[shapes[shape]].add(names[parameter])
+    return {shape: tuple(sorted(names)) for shape, names in found.items()}
+
+
 def linearised(model: DynamicModel, names: Sequence[str], values: Mapping[str, float]) -> DynamicModel:
     """The model with the changes of shapes as parameters beside its own.
 

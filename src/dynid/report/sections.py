@@ -135,6 +135,9 @@ def _parameters(subjects: Sequence[Subject]) -> Iterator[Section]:
     confidence = subjects[0].result.data["confidence"]
     figure = parameter_figure("parameters", rows, confidence, names)
     data = {"subjects": subjects, "rows": rows, "figure": figure, "confidence": confidence}
+    data["shapes"] = [
+        row | {"result": subject.name} for subject in subjects for row in subject.result.data.get("shapes", ())
+    ]
     yield Section("parameters", "Parameters", "parameters.html", data)
 
 
