@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -11,15 +10,13 @@ from dynid.config import Experiment
 from dynid.data.automatic import Prepared
 from dynid.data.factors import Factors
 from dynid.data.row_forms import RowForm
-from dynid.data.tables import read_columns
-from dynid.errors import InvalidRequestError
 from dynid.estimation import Estimate, Prior, ordinary_least_squares, weighted_least_squares
 from dynid.estimation.bootstrap import Bootstrap, block_bootstrap
 from dynid.estimation.least_squares import log_deviations, merge_logs
 from dynid.estimation.robust import LOSSES, robust_least_squares
 from dynid.findings import Finding
 from dynid.identification_findings import findings_on_robust
-from dynid.log_quantities import recording_of
+from dynid.log_quantities import temperature_of
 from dynid.model.base_parameters import BaseParameters
 from dynid.residual_diagnostics import JointDiagnostics, diagnose
 
@@ -93,14 +90,6 @@ def diagnosed(
     if not ready:
         return ()
     log, longest = max(zip(experiment.log, ready, strict=True), key=lambda pair: sum(map(len, pair[1].segments)))
-    temperature = None
-    if log.temperature is not None:
-        column = log.temperature.columns
-        values = read_columns(Path(log.temperature.file), columns=column, count=1)[:, 0]
-        stamps = recording_of(log.model_copy(update={"rows": None, "seconds": None}), base.model.robot).time
-        if len(values) != len(stamps):
-            raise InvalidRequestError(
-                f"{log.temperature.file} has {len(values)} temperatures for {len(stamps)} samples"
-            )
-        temperature = (stamps, values)
+    logged = temperature_of(log, base.model.robot)
+    temperature = None if logged is None else (logged[0], logged[1].mean(axis=1))
     return diagnose(base.model, longest, base.to_standard(estimate.values), temperature)

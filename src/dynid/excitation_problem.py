@@ -26,6 +26,7 @@ from dynid.excitation.trajectories.fourier import Fourier
 from dynid.excitation_limits import joint_limits, per_joint, posture_of, require_home, require_posture
 from dynid.findings import Finding, Severity
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
+from dynid.model.known_values import split_known
 from dynid.model.parameters import matching
 from dynid.pipeline import model_of
 from dynid.robot.joints import Limits
@@ -54,7 +55,7 @@ def problem_of(experiment: Experiment, known: Sequence[Factors] = ()) -> tuple[E
     model = model_of(experiment)
     robot = model.robot
     _require_single_joints(robot)
-    base = find_base_parameters(model, known=experiment.known)
+    base = find_base_parameters(model, known=split_known(model, experiment.known)[1])
     if not len(base):
         raise InvalidRequestError(f"nothing of '{robot.name}' shows in its torques, so no motion can tell more")
     family = _family(settings)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from dynid.arrays import frozen
 from dynid.config import Experiment, LogTable
 from dynid.data.automatic import Choice, Prepared, prepared
@@ -15,7 +17,7 @@ from dynid.data.readers.source import Progress, silent
 from dynid.data.recording import Recording
 from dynid.errors import InvalidRequestError
 from dynid.findings import Finding, Severity
-from dynid.log_quantities import recording_of
+from dynid.log_quantities import recording_of, temperature_of
 from dynid.model.dynamic_model import DynamicModel
 from dynid.robot.robot import Robot
 
@@ -55,7 +57,30 @@ def prepared_log(
             free -= again
         ready = prepared(recording, drive_of(experiment, model.robot), processing, model, experiment.drive.delay, free)
         notes = tuple(_finding(choice) for choice in ready.choices)
+    if any(term.needs_temperature for term in model.terms):
+        ready = _with_temperature(ready, experiment, log, model.robot)
     return ready, (*that_still_hold(recording.findings, experiment, ready.processing), *notes)
+
+
+def _with_temperature(ready: Prepared, experiment: Experiment, log: LogTable, robot: Robot) -> Prepared:
+    """The log with temperatures of the joints at its samples."""
+    logged = temperature_of(log, robot)
+    if logged is None:
+        raise InvalidRequestError(
+            f"the term viscous_temperature needs temperatures, and the log of {log.position.file} states none; add "
+            'temperature = { file = "...", columns = "..." } to it, or use viscous'
+        )
+    if experiment.processing.period is not None:
+        raise InvalidRequestError(
+            "periods are averaged over different temperatures, and viscous_temperature needs them apart; leave "
+            "processing.period out, or use viscous"
+        )
+    stamps, values = logged
+    segments = []
+    for segment, times in zip(ready.segments, ready.times, strict=True):
+        at = np.column_stack([np.interp(times, stamps, column) for column in values.T])
+        segments.append(replace(segment, temperature=np.ascontiguousarray(np.broadcast_to(at, (len(at), robot.nv)))))
+    return replace(ready, segments=tuple(segments))
 
 
 def even_recording(experiment: Experiment, log: LogTable, robot: Robot) -> Recording:

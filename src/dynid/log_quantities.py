@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dynid.arrays import Array
 from dynid.config import LogTable, QuantityTable
 from dynid.data.bag_columns import joint_columns, time_column
 from dynid.data.readers.bags import is_bag
 from dynid.data.readers.source import Progress, silent
 from dynid.data.recording import Quantity, Recording, read_recording
-from dynid.errors import InvalidRequestError
+from dynid.data.tables import read_columns
+from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.robot.robot import Robot
+
+ABSOLUTE = {"degC": 0.0, "K": 273.15}
+"""Units of temperature, and what each shows at 0 degrees Celsius."""
 
 Quantities = tuple[Quantity, Quantity, Quantity | None, Quantity | None]
 
@@ -50,6 +55,31 @@ def _quantity(table: QuantityTable, role: str, unit: str, robot: Robot, topic: s
     joints = [joint.name for joint in robot.independent_joints] if own is None else own
     names = [str(name) for name in ([joints] if isinstance(joints, str | int) else joints)]
     return Quantity(path, table.unit or unit, joint_columns(path, role, names, table.topic or topic, table.field))
+
+
+def temperature_of(log: LogTable, robot: Robot) -> tuple[Array, Array] | None:
+    """Stamps [s], shape (samples,), and temperatures of the joints [degrees Celsius], shape (samples, 1 or nv).
+
+    Raises:
+        InvalidRequestError: If there are not as many as positions, or neither one for all joints nor one for each.
+        UnknownNameError: If there is no such unit.
+    """
+    table = log.temperature
+    if table is None:
+        return None
+    values = read_columns(Path(table.file), columns=table.columns)
+    stamps = recording_of(log.model_copy(update={"rows": None, "seconds": None}), robot).time
+    if len(values) != len(stamps):
+        raise InvalidRequestError(f"{table.file} has {len(values)} temperatures for {len(stamps)} samples")
+    if values.shape[1] not in (1, robot.nv):
+        raise InvalidRequestError(
+            f"{table.file} has {values.shape[1]} columns of temperatures, and '{robot.name}' has {robot.nv} joints; "
+            "name one column for all joints, or one for each"
+        )
+    unit = table.unit or "degC"
+    if unit not in ABSOLUTE:
+        raise UnknownNameError("unit of temperature", unit, ABSOLUTE, f" ({table.file})")
+    return stamps, values - ABSOLUTE[unit]
 
 
 def recording_of(log: LogTable, robot: Robot, progress: Progress = silent) -> Recording:

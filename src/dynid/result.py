@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,12 @@ from dynid.files import replace_folder
 from dynid.filter_findings import finding_on_filters
 from dynid.findings import Finding
 from dynid.found_signs import with_drive_signs
+from dynid.identification.outcome import EarlierLogs, Identification
 from dynid.identification_findings import findings_on_samples
 from dynid.log_preparation import prepared_log
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
-from dynid.pipeline import Identification, model_of
+from dynid.model.known_values import split_known
+from dynid.pipeline import model_of
 from dynid.result_data import SCHEMA, identification_data, kinematics
 from dynid.unsigned import SignedLogs
 from dynid.validation import Validation, validate
@@ -139,7 +141,8 @@ def load_result(folder: Path) -> Result:
     if schema != SCHEMA:
         raise ResultError(folder, f"holds a result of another kind ({schema}); identify again")
     experiment = read_experiment(folder / "experiment.toml", relative_to=origin.parent, needs_logs=False)
-    base = find_base_parameters(model_of(experiment), known=experiment.known)
+    model = model_of(experiment)
+    base = find_base_parameters(model, known=split_known(model, experiment.known)[1])
     if set(values) != set(base.names) or not all(map(math.isfinite, values.values())):
         raise ResultError(folder, "its parameters are not those of its experiment; identify again")
     if not _same_kinematics(stood, kinematics(base.model.robot)):
@@ -151,9 +154,24 @@ def load_result(folder: Path) -> Result:
     rows = logs
     if estimator != "torque":
         rows = tuple(Factors.load(folder / f"log_{k + 1}.{estimator}.factors") for k in range(count))
-    result = Result(experiment, data, logs, rows, base)
+    result = Result(experiment, data, logs, rows, _at_shapes(folder, base, data, values))
     _check_links(folder, result)
     return result
+
+
+def _at_shapes(
+    folder: Path, base: BaseParameters, data: Mapping[str, Any], values: Mapping[str, float]
+) -> BaseParameters:
+    """The base parameters with the model at the shapes, and on the links, that a result found."""
+    try:
+        shapes = {row["name"]: float(row["used"]) for row in data.get("shapes", ())}
+    except (KeyError, TypeError, ValueError) as error:
+        raise ResultError(folder, "its shapes are no numbers; identify again") from error
+    if set(shapes) != {shape.name for shape in base.model.shapes} or not all(map(math.isfinite, shapes.values())):
+        raise ResultError(folder, "its shapes are not those of its experiment; identify again")
+    p = base.to_standard(np.array([values[name] for name in base.names]))
+    links = p[: len(base.model.robot.parameters)]
+    return replace(base, model=base.model.shaped(shapes).with_links(links))
 
 
 def _same_kinematics(before: Any, now: list[dict[str, Any]]) -> bool:
@@ -196,8 +214,8 @@ def require_same_model(result: Result, experiment: Experiment, path: Path) -> No
         raise ResultError(path, f"is about another model than the result: {key} is {theirs!r} instead of {mine!r}")
 
 
-def earlier_logs(result: Result, experiment: Experiment, path: Path) -> tuple[Factors, ...]:
-    """Factors of the torques of a result's logs, for an experiment that adds others.
+def earlier_logs(result: Result, experiment: Experiment, path: Path) -> EarlierLogs:
+    """The logs of a result, for an experiment that adds others.
 
     Raises:
         ResultError: If the experiment is about another model, estimates from other rows, or has a log that the result
@@ -213,7 +231,7 @@ def earlier_logs(result: Result, experiment: Experiment, path: Path) -> tuple[Fa
         )
     if any(log in result.experiment.log for log in experiment.log):
         raise ResultError(path, "has a log that the result has already, and it would count twice; leave it out")
-    return result.logs
+    return EarlierLogs(result.base.model, result.logs, result.form_logs)
 
 
 def validate_result(result: Result, logs: Sequence[Path]) -> dict[str, Any]:

@@ -10,10 +10,11 @@ import numpy as np
 from dynid import __version__
 from dynid.estimation import Estimate, PhysicalEstimate
 from dynid.estimation.signs import LIKELY, SURE, Word
+from dynid.identification.outcome import Identification
 from dynid.model.base_parameters import BaseParameters
-from dynid.pipeline import Identification
 from dynid.robot import inertia
 from dynid.robot.robot import Robot
+from dynid.shape_steps import FoundShape
 from dynid.unsigned import SignedLogs
 
 SCHEMA = "dynid-result-2"
@@ -28,6 +29,8 @@ def identification_data(found: Identification, confidence: float = 0.95) -> dict
         "robot": found.base.model.robot.name,
         "kinematics": kinematics(found.base.model.robot),
         "parameters": _with_bootstrap(_parameters(found.base, found.estimate, confidence), found, confidence),
+        "shapes": [_shape(found_shape) for found_shape in found.shapes],
+        "shape_passes": found.passes,
         "essential": _parameters(found.base, found.essential, confidence),
         "essential_relative_error": found.essential.relative_error,
         "confidence": confidence,
@@ -91,6 +94,26 @@ def _parameters(base: BaseParameters, estimate: Estimate, confidence: float) -> 
         }
         for k, name in enumerate(estimate.names)
     ]
+
+
+def _shape(found: FoundShape) -> dict[str, Any]:
+    """A number that torques are not linear in; without a value where the logs do not tell it."""
+    shape, told = found.shape, found.source != "undetermined"
+    relative = None if found.deviation is None or not shape.value else 100.0 * found.deviation / abs(shape.value)
+    lower, upper = found.interval or (None, None)
+    return {
+        "name": shape.name,
+        "unit": shape.unit,
+        "owner": shape.owner,
+        "value": shape.value if told else None,
+        "std": found.deviation,
+        "relative_std_percent": relative,
+        "lower": lower,
+        "upper": upper,
+        "bootstrap_std": found.bootstrap,
+        "source": found.source,
+        "used": shape.value,
+    }
 
 
 def _with_bootstrap(rows: list[dict[str, Any]], found: Identification, confidence: float) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from dynid.experiment_writer import delay_of, hold_of
 from dynid.findings import Finding, Severity
 from dynid.log_preparation import drive_of
 from dynid.model.dynamic_model import DynamicModel
+from dynid.model.known_values import split_known
 from dynid.model.parameters import matching
 from dynid.pipeline import model_of
 from dynid.robot import inertia
@@ -139,7 +140,9 @@ def simulated_robot(model: DynamicModel, parameters: Array, settings: Simulation
         settings: What differs from them.
     """
     p = np.array(parameters)
-    for pattern, value in settings.parameters.items():
+    shapes, values = split_known(model, settings.parameters)
+    model = model.shaped(shapes)
+    for pattern, value in values.items():
         p[[model.names.index(name) for name in matching([pattern], model.names)]] = value
     payload = settings.payload
     if payload is not None:

@@ -30,11 +30,8 @@ def identify(
         if out is not None:
             check_free(out, overwrite=force)
         with steps_shown() as step:
-            if add_to is None:
-                found = run(settings, step)
-            else:
-                before = load_result(add_to)
-                found = run(settings, step, earlier_logs(before, settings, experiment), before.form_logs)
+            earlier = None if add_to is None else earlier_logs(load_result(add_to), settings, experiment)
+            found = run(settings, step, earlier)
         if out is not None:
             save_result(found, experiment, out, confidence=settings.estimation.confidence, overwrite=force)
         data = identification_data(found, settings.estimation.confidence)

@@ -100,7 +100,7 @@ class RowFactors(FactorSums):
 
     def matrices(self, chunk: Chunk) -> list[Array]:
         """For each observed row `[W | torque]` of its independent columns, shape (samples, base + 1)."""
-        matrices = self._layout.evaluate(chunk.q, chunk.v, chunk.a)[self.model.rows]
+        matrices = self._layout.evaluate(chunk.q, chunk.v, chunk.a, chunk.temperature)[self.model.rows]
         for row, matrix in enumerate(matrices):
             matrix[:, -1] = chunk.torque[:, row]
         return matrices

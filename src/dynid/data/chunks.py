@@ -24,6 +24,7 @@ class Chunk:
         a: Accelerations, shape (samples, nv).
         torque: What was measured [N m or N], shape (samples, rows): one column for each observed row of the model.
         keep: Which rows of which samples count, shape (samples, rows); all when None.
+        temperature: Temperatures of the joints [degrees Celsius], shape (samples, nv); None where nobody needs them.
         weight: Factors that rows of samples are multiplied with, shape (samples, rows); one when None. In least
             squares their squares weigh the squared errors.
     """
@@ -34,6 +35,7 @@ class Chunk:
     torque: Array
     keep: NDArray[np.bool_] | None = None
     weight: Array | None = None
+    temperature: Array | None = None
 
     def __len__(self) -> int:
         return len(self.torque)
@@ -42,7 +44,8 @@ class Chunk:
         """Some of the samples."""
         keep = None if self.keep is None else self.keep[part]
         weight = None if self.weight is None else self.weight[part]
-        return Chunk(self.q[part], self.v[part], self.a[part], self.torque[part], keep, weight)
+        temperature = None if self.temperature is None else self.temperature[part]
+        return Chunk(self.q[part], self.v[part], self.a[part], self.torque[part], keep, weight, temperature)
 
 
 class Samples(Protocol):
@@ -110,7 +113,9 @@ def joined(chunks: list[Chunk]) -> Chunk:
     if any(chunk.weight is not None for chunk in chunks):
         weight = np.concatenate([_or_ones(chunk.weight, chunk, float) for chunk in chunks])
     q, v, a, torque = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("q", "v", "a", "torque"))
-    return Chunk(q, v, a, torque, keep, weight)
+    temperatures = [chunk.temperature for chunk in chunks if chunk.temperature is not None]
+    temperature = np.concatenate(temperatures) if len(temperatures) == len(chunks) else None
+    return Chunk(q, v, a, torque, keep, weight, temperature)
 
 
 def _or_ones(values: np.ndarray | None, chunk: Chunk, kind: type) -> np.ndarray:

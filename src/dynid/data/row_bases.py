@@ -37,9 +37,13 @@ class RowBasis:
     regrouping: Array
 
 
-@cache
 def row_bases(model: DynamicModel) -> tuple[RowBasis, ...]:
     """Independent columns of every observed row, from random states that the robot can be in."""
+    return _row_bases(model.typical)
+
+
+@cache
+def _row_bases(model: DynamicModel) -> tuple[RowBasis, ...]:
     rng = np.random.default_rng(0)
     width = len(model.names)
     triangles = [np.zeros((0, width))] * model.row_count

@@ -83,7 +83,7 @@ def weighted_least_squares(
     if deviations is None:
         deviations = log_deviations(logs, base, names)
     each = [deviations] * len(logs) if isinstance(deviations, Mapping) else list(deviations)
-    weighted = [log.weighted(_weights(of_log)) for log, of_log in zip(logs, each, strict=True)]
+    weighted = [log.weighted(joint_weights(of_log)) for log, of_log in zip(logs, each, strict=True)]
     stacked = merge_logs(weighted).stacked(names, known=base.known)
     if prior is not None:
         stacked = stacked.with_prior(
@@ -132,7 +132,7 @@ def merge_logs(logs: Sequence[Factors]) -> Factors:
     return logs[0].merged(*logs[1:])
 
 
-def _weights(deviations: Mapping[str, float]) -> dict[str, float]:
+def joint_weights(deviations: Mapping[str, float]) -> dict[str, float]:
     """One over each deviation, but none below a trillionth of the largest: exact torques would weigh infinitely."""
     floor = 1e-12 * max(deviations.values())
     return {joint: 1.0 / max(deviation, floor or 1.0) for joint, deviation in deviations.items()}

@@ -280,7 +280,7 @@ def _triangle(model: DynamicModel, rng: np.random.Generator) -> tuple[Array, Arr
     samples = max(40, -(-4 * width // rows))
     R = np.zeros((0, width))
     for start in range(0, samples, 200):
-        W = model.regressor(*random_states(model, min(200, samples - start), rng))
+        W = model.typical.regressor(*random_states(model, min(200, samples - start), rng))
         R = np.asarray(np.linalg.qr(np.concatenate([R, W.reshape(-1, width)]), mode="r"))
     return R, np.linalg.norm(R, axis=0)
 

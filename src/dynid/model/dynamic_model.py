@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.errors import InvalidRequestError, ShapeError
+from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.model.kernel import stacked_rows
 from dynid.model.parameters import Parameter, link_parameters
 from dynid.model.row_layout import RowLayout
-from dynid.model.terms import Term
+from dynid.model.terms import Shape, Term
 from dynid.robot.robot import Robot
 
 
@@ -58,10 +58,10 @@ class DynamicModel:
             raise InvalidRequestError(
                 "the wrench on the base is a row of floating-base robots only; load the robot with floating_base=True"
             )
-        names = [parameter.name for parameter in self.parameters]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise InvalidRequestError(f"two terms have the parameter '{twice}'; name each term once a joint")
+        for names in (self.names, [shape.name for shape in self.shapes]):
+            twice = next((name for name in names if names.count(name) > 1), None)
+            if twice is not None:
+                raise InvalidRequestError(f"two terms have the parameter '{twice}'; name each term once a joint")
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -80,6 +80,43 @@ class DynamicModel:
         return np.array(
             [np.nan if parameter.reference is None else parameter.reference for parameter in self.parameters]
         )
+
+    @cached_property
+    def shapes(self) -> tuple[Shape, ...]:
+        """The shapes of all terms: numbers that torques are not linear in."""
+        return tuple(shape for term in self.terms for shape in term.shapes(self.robot))
+
+    def shaped(self, values: Mapping[str, float]) -> DynamicModel:
+        """The model with other values of shapes, by name.
+
+        Raises:
+            UnknownNameError: If there is no such shape.
+        """
+        names = [shape.name for shape in self.shapes]
+        unknown = next((name for name in values if name not in names), None)
+        if unknown is not None:
+            raise UnknownNameError("shape", unknown, names)
+        return self._with_terms([term.shaped(values) for term in self.terms])
+
+    def with_links(self, parameters: Array) -> DynamicModel:
+        """The model with terms that know the links' inertial parameters, shape (10 * solid links,)."""
+        return self._with_terms([term.with_links(parameters) for term in self.terms])
+
+    @cached_property
+    def typical(self) -> DynamicModel:
+        """The model with shapes of which random states tell all parameters: base parameters are found with it."""
+        terms = [term.typical() for term in self.terms]
+        same = all(new is term for new, term in zip(terms, self.terms, strict=True))
+        return self if same else DynamicModel(self.robot, terms, self.observed)
+
+    def _with_terms(self, terms: Sequence[Term]) -> DynamicModel:
+        """The model with other shapes in its terms."""
+        return replace(self, terms=tuple(terms)).told_by(self.typical)
+
+    def told_by(self, typical: DynamicModel) -> DynamicModel:
+        """This model, with base parameters that are those of another: they are found once for all shapes."""
+        vars(self)["typical"] = typical
+        return self
 
     @property
     def rows(self) -> slice:

@@ -53,11 +53,15 @@ class RowLayout:
         places = tuple(tuple(parts[1 + k] for parts in blocks) for k in range(len(terms)))
         return RowLayout(robot, tuple(terms), plan, places)
 
-    def evaluate(self, q: Array, v: Array, a: Array) -> list[Array]:
-        """The rows' matrices; arguments and result as `RegressorPlan.evaluate`."""
+    def evaluate(self, q: Array, v: Array, a: Array, temperature: Array | None = None) -> list[Array]:
+        """The rows' matrices; arguments and result as `RegressorPlan.evaluate`.
+
+        Temperatures [degrees Celsius] of the joints, shape (samples, nv), are for terms that depend on them.
+        """
         matrices = self.plan.evaluate(q, v, a)
         for term, places in zip(self.terms, self.places, strict=True):
-            for row, column, values in term.entries(self.robot, q, v, a):
+            known = term if temperature is None else term.with_temperature(temperature)
+            for row, column, values in known.entries(self.robot, q, v, a):
                 if places[row][column] >= 0:
                     matrices[row][:, places[row][column]] += values
         return matrices

@@ -139,7 +139,9 @@ def _add(forces, state, damp):
     q, v, added, M = state.q, state.v, state.added, state.M
     n = len(q)
     for i in range(n):
-        added[i] = forces.offset[i]
+        f, slope = smooth_friction(forces, i, v[i])
+        added[i] = forces.offset[i] + f
+        M[i, i] += damp * slope
         for j in range(n):
             added[i] += forces.viscous[i, j] * v[j] + forces.stiffness[i, j] * q[j]
             M[i, j] += damp * forces.viscous[i, j]
@@ -162,6 +164,14 @@ def _add(forces, state, damp):
                 for j in range(n):
                     M[i, j] += damp * slope * d[i] * d[j]
     return sticking
+
+
+@inner
+def smooth_friction(forces, i, v):
+    """Sigmoid friction of a joint at the velocity v, and how steeply it grows."""
+    rise, steepness, shift = forces.sigmoid[i, 0], forces.sigmoid[i, 1], forces.sigmoid[i, 2]
+    moving, resting = math.tanh(0.5 * steepness * (v + shift)), math.tanh(0.5 * steepness * shift)
+    return 0.5 * rise * (moving - resting), 0.25 * rise * steepness * (1.0 - moving * moving)
 
 
 @inner

@@ -20,8 +20,29 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError
 from dynid.model.dynamic_model import DynamicModel
-from dynid.model.terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, JointTerm, Offset, Spring, Term, Viscous
+from dynid.model.terms import (
+    Armature,
+    AsymmetricCoulomb,
+    Coulomb,
+    Coupling,
+    Offset,
+    Sigmoid,
+    Spring,
+    Stribeck,
+    Term,
+    TermOfJoints,
+    Viscous,
+    ViscousTemperature,
+)
 from dynid.robot.robot import Robot
+
+MATRICES: Mapping[type[Term], str] = {
+    Armature: "inertia",
+    Viscous: "viscous",
+    ViscousTemperature: "viscous",  # at the temperature that fv is of
+    Spring: "stiffness",
+}
+"""Terms that are diagonals of matrices, and of which."""
 
 
 class JointForces(NamedTuple):
@@ -39,6 +60,7 @@ class JointForces(NamedTuple):
         breakaway: The same at rest, shape (elements, 2).
         stribeck: Velocity over which breakaway becomes kinetic [rad/s], shape (elements,); infinite for none.
         smoothing: Velocity of the smooth form [rad/s], shape (elements,); zero for the discontinuous one.
+        sigmoid: Rise [N m], steepness [s/rad] and shift [rad/s] of each joint's sigmoid friction, shape (nv, 3).
     """
 
     inertia: Array
@@ -50,6 +72,7 @@ class JointForces(NamedTuple):
     breakaway: Array
     stribeck: Array
     smoothing: Array
+    sigmoid: Array
 
     @staticmethod
     def of(model: DynamicModel, parameters: Array) -> JointForces:
@@ -68,7 +91,16 @@ class JointForces(NamedTuple):
         values = dict(zip(model.names, np.asarray(parameters, dtype=float).tolist(), strict=True))
         square, none = np.zeros((n, n)), np.zeros(0)
         forces = JointForces(
-            square, square, square, np.zeros(n), np.zeros((0, n)), np.zeros((0, 2)), np.zeros((0, 2)), none, none
+            square,
+            square,
+            square,
+            np.zeros(n),
+            np.zeros((0, n)),
+            np.zeros((0, 2)),
+            np.zeros((0, 2)),
+            none,
+            none,
+            np.zeros((n, 3)),
         )
         for term in model.terms:
             forces = _with_term(forces, term, model.robot, values)
@@ -93,6 +125,7 @@ class JointForces(NamedTuple):
         slope[smooth] = self.breakaway[smooth].max(axis=1) / self.smoothing[smooth]
         slope[~smooth] = np.abs(self.breakaway - self.kinetic)[~smooth].max(axis=1) / self.stribeck[~smooth]
         D = self.viscous + self.direction.T @ (slope[:, None] * self.direction)
+        D = D + np.diag(0.25 * np.abs(self.sigmoid[:, 0] * self.sigmoid[:, 1]))
         decays, squares = np.linalg.eigvals(np.linalg.solve(M + self.inertia, np.stack([D, self.stiffness])))
         return float(np.abs(decays).max()), float(np.sqrt(np.abs(squares).max()))
 
@@ -102,25 +135,46 @@ def _with_term(forces: JointForces, term: Term, robot: Robot, values: Mapping[st
     p = [values[parameter.name] for parameter in term.parameters(robot)]
     if type(term) is Coupling:
         return _with_coupling(forces, term, robot, p)
-    if not isinstance(term, JointTerm):
-        raise InvalidRequestError(f"the term {type(term).__name__} cannot be simulated; leave it out")
-    rows = [
-        row for row, column, _ in term.entries(robot, *np.zeros((3, 1, robot.nv))) if column % len(term.symbols) == 0
-    ]
-    n = robot.nv
-    if type(term) is Armature:
-        return forces._replace(inertia=forces.inertia + _diagonal(n, rows, p))
-    if type(term) is Viscous:
-        return forces._replace(viscous=forces.viscous + _diagonal(n, rows, p))
-    if type(term) is Spring:
-        return forces._replace(stiffness=forces.stiffness + _diagonal(n, rows, p))
+    if type(term) is Stribeck:
+        return _with_stribeck(forces, term, robot, np.reshape(p, (-1, 2)))
+    if type(term) is Sigmoid:
+        return _with_sigmoid(forces, term, robot, p)
+    kind = MATRICES.get(type(term))
+    if kind is not None and isinstance(term, TermOfJoints):
+        return forces._replace(**{kind: getattr(forces, kind) + _diagonal(robot.nv, _rows(term, robot), p)})
     if type(term) is Offset:
-        return forces._replace(offset=forces.offset + np.diag(_diagonal(n, rows, p)))
+        return forces._replace(offset=forces.offset + np.diag(_diagonal(robot.nv, _rows(term, robot), p)))
     if type(term) is Coulomb:
-        return _with_dry(forces, np.eye(n)[rows], np.column_stack([p, p]))
+        return _with_dry(forces, np.eye(robot.nv)[_rows(term, robot)], np.column_stack([p, p]))
     if type(term) is AsymmetricCoulomb:
-        return _with_dry(forces, np.eye(n)[rows], np.reshape(p, (-1, 2)))
+        return _with_dry(forces, np.eye(robot.nv)[_rows(term, robot)], np.reshape(p, (-1, 2)))
     raise InvalidRequestError(f"the term {type(term).__name__} cannot be simulated; leave it out")
+
+
+def _rows(term: TermOfJoints, robot: Robot) -> list[int]:
+    return [joint.v.start for joint in term.joints_of(robot)]
+
+
+def _with_stribeck(forces: JointForces, term: Stribeck, robot: Robot, levels: Array) -> JointForces:
+    """Dry elements whose breakaway level is higher by fst, which comes down over the Stribeck velocity."""
+    before, kinetic = len(forces.kinetic), np.column_stack([levels[:, 0]] * 2)
+    if (levels.sum(axis=1) < 0.0).any():
+        raise InvalidRequestError(f"breakaway friction of {levels.sum(axis=1).min():g} N m cannot be simulated")
+    forces = _with_dry(forces, np.eye(robot.nv)[_rows(term, robot)], kinetic)
+    acting = kinetic.any(axis=1)
+    if levels[~acting, 1].any():
+        raise InvalidRequestError("Stribeck friction fst cannot be simulated where fs is zero; give fs a value")
+    breakaway, stribeck = forces.breakaway.copy(), forces.stribeck.copy()
+    breakaway[before:] += levels[acting, 1:]
+    stribeck[before:] = np.array([shape.value for shape in term.shapes(robot)])[acting]
+    return forces._replace(breakaway=breakaway, stribeck=stribeck)
+
+
+def _with_sigmoid(forces: JointForces, term: Sigmoid, robot: Robot, p: Sequence[float]) -> JointForces:
+    sigmoid = forces.sigmoid.copy()
+    sigmoid[_rows(term, robot), 0] = p
+    sigmoid[_rows(term, robot), 1:] = np.reshape([shape.value for shape in term.shapes(robot)], (-1, 2))
+    return forces._replace(sigmoid=sigmoid)
 
 
 def _with_coupling(forces: JointForces, term: Coupling, robot: Robot, p: Sequence[float]) -> JointForces:

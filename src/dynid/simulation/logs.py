@@ -17,7 +17,7 @@ from dynid.simulation.experiment import Run, SimulatedRobot
 FORMATS = (".csv", ".parquet", ".npz")
 """How the name of a log may end."""
 
-FRICTION = ("direction", "kinetic", "breakaway", "stribeck", "smoothing")
+FRICTION = ("direction", "kinetic", "breakaway", "stribeck", "smoothing", "sigmoid")
 """What is told of dry friction."""
 
 

@@ -53,6 +53,8 @@ def show_identification(data: dict[str, Any], out: Path | None, experiment: Path
             "believe these. %: the larger of both, relative to the value.",
             highlight=False,
         )
+    if data["shapes"]:
+        _show_shapes(output, data["shapes"], data["shape_passes"])
     joints = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     joints.add_column("joint", overflow="fold")
     for name in ("rows", "RMSE", "relative error"):
@@ -87,6 +89,24 @@ def _show_form(output: Console, form: dict[str, Any], torques: float) -> None:
         highlight=False,
         markup=False,
     )
+
+
+def _show_shapes(output: Console, rows: list[dict[str, Any]], passes: int) -> None:
+    """Show numbers that torques are not linear in."""
+    took = f", found in {passes} passes over the logs" if passes else ""
+    output.print(f"Shapes of friction{took}:", highlight=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("shape", overflow="fold")
+    for name in ("value", "deviation", "%"):
+        table.add_column(name, justify="right")
+    for name in ("unit", "from"):
+        table.add_column(name)
+    for row in rows:
+        value = "-" if row["value"] is None else f"{row['value']:.6g}"
+        deviation = "-" if row["std"] is None else f"{row['std']:.2g}"
+        percent = "-" if row["relative_std_percent"] is None else f"{row['relative_std_percent']:.1f}"
+        table.add_row(row["name"], value, deviation, percent, row["unit"], row["source"])
+    output.print(table)
 
 
 def _show_physical(output: Console, physical: dict[str, Any]) -> None:

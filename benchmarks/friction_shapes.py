@@ -1,0 +1,109 @@
+"""Stribeck and sigmoid friction of a simulated UR5, found again at the noise of seed 002.
+
+The robot, its trajectory, its controller and its sensors are those of `benchmarks.seed_002`, case D; only friction
+differs. Torque constants are off by about 1 %, so what is linear in torques is off by as much; shapes are not.
+
+Run it: python -m benchmarks.friction_shapes
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.seed_002 import CONTROLLER, PROCESSING, RATE, SENSORS, VISCOUS, training
+from dynid import DynamicModel, find_base_parameters, load_robot
+from dynid.data import Drive, factorise
+from dynid.data.chunks import Chunk
+from dynid.data.processing import processed
+from dynid.estimation.variable_projection import ShapeFit, fit_shapes
+from dynid.model.terms import Armature, Sigmoid, Stribeck, Term, Viscous
+from dynid.simulation.experiment import SimulatedRobot, simulate
+from dynid.simulation.sensors import Sensors, measure
+
+COULOMB = np.array([12.0, 12.0, 9.0, 2.5, 2.5, 2.5])
+"""Friction [N m] at speed; the extra at rest is 60 % of it, and a sigmoid rises by twice as much."""
+
+STRIBECK = np.array([0.06, 0.08, 0.1, 0.1, 0.12, 0.15])
+"""Stribeck velocities [rad/s]."""
+
+STEEPNESS = np.array([20.0, 15.0, 25.0, 12.0, 18.0, 14.0])
+SHIFT = np.array([0.02, -0.02, 0.03, 0.05, -0.04, 0.04])
+"""Steepness [s/rad] and shift [rad/s] of sigmoids."""
+
+SLOW = 0.02
+"""Rows below this speed [rad/s] are left out, as in `seed_002`: at a jump of friction derivatives are smeared."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recovery:
+    """Friction that was found beside the true one.
+
+    Attributes:
+        truth: True values by name, shapes and parameters of friction.
+        found: Those that were found.
+        fit: How the shapes were found.
+    """
+
+    truth: dict[str, float]
+    found: dict[str, float]
+    fit: ShapeFit
+
+    def error(self, symbol: str) -> float:
+        """The largest relative error of the values of a symbol."""
+        names = [name for name in self.truth if name.rstrip("0123456789") == symbol]
+        return max(abs(self.found[name] / self.truth[name] - 1.0) for name in names)
+
+
+def stribeck() -> tuple[list[Term], dict[str, float]]:
+    """The terms of a robot with Stribeck friction, and their true values."""
+    truth = _numbered("fv", VISCOUS) | _numbered("fs", COULOMB) | _numbered("fst", 0.6 * COULOMB)
+    return [Viscous(), Stribeck(), Armature()], truth | _numbered("vs", STRIBECK)
+
+
+def sigmoid() -> tuple[list[Term], dict[str, float]]:
+    """The same with sigmoid friction."""
+    truth = _numbered("fv", VISCOUS) | _numbered("fsig", 2.0 * COULOMB)
+    return [Viscous(), Sigmoid(), Armature()], truth | _numbered("ksig", STEEPNESS) | _numbered("vsig", SHIFT)
+
+
+def recover(terms: list[Term], truth: dict[str, float], *, noisy: bool = True, periods: int = 3) -> Recovery:
+    """Simulate a robot in closed loop, and find its friction in the log."""
+    model = DynamicModel(load_robot("builtin:ur5"), terms)
+    shapes = {shape.name: truth[shape.name] for shape in model.shapes}
+    p = np.nan_to_num(model.reference)
+    for k, name in enumerate(model.names):
+        p[k] = truth.get(name, p[k])
+    robot = SimulatedRobot.of(model.shaped(shapes), p)
+    run = simulate(robot, training(periods), CONTROLLER, nominal=robot, log_rate=RATE, lead_in=3.0)
+    log = measure(run, SENSORS if noisy else Sensors(), seed=1)
+    drive = Drive.of([1.0] * 6, positions_at_motor=False)
+    segments = processed(log, drive, PROCESSING, -0.5 / CONTROLLER.rate)
+    moving = [Chunk(s.q, s.v, s.a, s.torque, np.abs(s.v) > SLOW) for s in segments]
+    fit = fit_shapes(find_base_parameters(model), lambda trial: [factorise(trial, moving)])
+    return Recovery(truth, {**fit.parameters, **fit.shapes}, fit)
+
+
+def _numbered(symbol: str, values: np.ndarray) -> dict[str, float]:
+    return {f"{symbol}{k + 1}": float(value) for k, value in enumerate(values)}
+
+
+def main() -> None:
+    """Print largest relative errors over the joints."""
+    for make in (stribeck, sigmoid):
+        for noisy in (False, True):
+            recovery = recover(*make(), noisy=noisy)
+            symbols = dict.fromkeys(name.rstrip("0123456789") for name in recovery.truth)
+            errors = ", ".join(f"{symbol} {recovery.error(symbol):.2%}" for symbol in symbols)
+            print(f"{make.__name__}{' with noise' if noisy else ''}: {errors}; {recovery.fit.passes} passes")
+            if noisy:
+                for name in recovery.fit.shapes:
+                    print(
+                        f"  {name}: true {recovery.truth[name]:.4g}, found {recovery.found[name]:.4g} "
+                        f"+- {recovery.fit.deviations[name]:.1g}"
+                    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,174 @@
+"""Models whose columns have shapes, made linear: slopes over the shapes as columns of their own.
+
+Near values z and x of shapes and parameters, `C(z + dz) (x + dx) = C(z) (x + dx) + (dC/dz x) dz` to first order. So a
+term that gives the columns dC/dz x, with dz as its parameters, makes the shapes parameters like all others: whatever
+estimates linear parameters with their covariance does so with shapes.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.model.base_parameters import BaseParameters
+from dynid.model.dynamic_model import DynamicModel
+from dynid.model.parameters import Parameter
+from dynid.model.terms import Term
+from dynid.robot.robot import Robot
+
+
+class ShapeSlopes(Term):
+    """Torque per change of each shape of a term.
+
+    Args:
+        term: The term.
+        names: Those of its shapes that count.
+        values: Values x of its parameters by name.
+    """
+
+    def __init__(self, term: Term, names: Sequence[str], values: Mapping[str, float]) -> None:
+        self.term = term
+        self.names = tuple(names)
+        self.values = dict(values)
+
+    def parameters(self, robot: Robot) -> tuple[Parameter, ...]:
+        """The changes, named as the shapes are."""
+        return tuple(
+            Parameter(shape.name, shape.unit, shape.owner, None)
+            for shape in self.term.shapes(robot)
+            if shape.name in self.names
+        )
+
+    def entries(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, Array]]:
+        """The slopes of the term's entries, times its parameters."""
+        x = [self.values[parameter.name] for parameter in self.term.parameters(robot)]
+        counted = {parameter.name: k for k, parameter in enumerate(self.parameters(robot))}
+        shapes = [shape.name for shape in self.term.shapes(robot)]
+        for row, parameter, shape, slopes in self.term.shape_slopes(robot, q, v, a):
+            if shapes[shape] in counted:
+                yield row, counted[shapes[shape]], x[parameter] * slopes
+
+    def typical(self) -> Term:
+        """Columns that no others can stand for."""
+        return _Independent(self)
+
+    def with_temperature(self, temperature: Array) -> ShapeSlopes:
+        """The same for samples of known temperatures."""
+        return ShapeSlopes(self.term.with_temperature(temperature), self.names, self.values)
+
+
+class Candidates(Term):
+    """A term with several sets of shapes at once, each with parameters of its own.
+
+    Args:
+        term: The term.
+        sets: Values of its shapes by name, for each candidate.
+    """
+
+    def __init__(self, term: Term, sets: Sequence[Mapping[str, float]]) -> None:
+        self.term = term
+        self.sets = tuple(sets)
+
+    @staticmethod
+    def name(parameter: str, candidate: int) -> str:
+        """The name of a candidate's parameter."""
+        return f"{parameter} of {candidate}"
+
+    def parameters(self, robot: Robot) -> tuple[Parameter, ...]:
+        """The term's parameters, candidate by candidate."""
+        return tuple(
+            Parameter(self.name(parameter.name, k), parameter.unit, parameter.owner, None)
+            for k in range(len(self.sets))
+            for parameter in self.term.parameters(robot)
+        )
+
+    def entries(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, Array]]:
+        """The columns of every candidate."""
+        count = len(self.term.parameters(robot))
+        for k, values in enumerate(self.sets):
+            for row, column, entries in self.term.shaped(values).entries(robot, q, v, a):
+                yield row, k * count + column, entries
+
+    def typical(self) -> Term:
+        """Columns that no others can stand for."""
+        return _Independent(self)
+
+    def with_temperature(self, temperature: Array) -> Candidates:
+        """The same for samples of known temperatures."""
+        return Candidates(self.term.with_temperature(temperature), self.sets)
+
+
+class _Independent(Term):
+    """A term's places filled with noise: columns that are independent, whatever their values are on a log."""
+
+    def __init__(self, term: Term) -> None:
+        self.term = term
+
+    def parameters(self, robot: Robot) -> tuple[Parameter, ...]:
+        """Those of the term."""
+        return self.term.parameters(robot)
+
+    def entries(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, Array]]:
+        """Noise, the same each time."""
+        names = [parameter.name for parameter in self.parameters(robot)]
+        for row, column, _ in self.term.entries(robot, q, v, a):
+            yield row, column, np.random.default_rng(zlib.crc32(f"{names[column]} {row}".encode())).normal(size=len(q))
+
+
+def shaping(model: DynamicModel) -> dict[str, tuple[str, ...]]:
+    """For each shape the parameters of its joint whose columns it changes."""
+    rng = np.random.default_rng(0)
+    states = [rng.uniform(-1.0, 1.0, (20, n)) for n in (model.robot.nq, model.robot.nv, model.robot.nv)]
+    temperature = rng.uniform(0.0, 40.0, (20, model.robot.nv))
+    found: dict[str, set[str]] = {shape.name: set() for shape in model.shapes}
+    for term in model.terms:
+        shapes = [shape.name for shape in term.shapes(model.robot)]
+        names = [parameter.name for parameter in term.parameters(model.robot)]
+        slopes = term.typical().with_temperature(temperature).shape_slopes(model.robot, *states) if shapes else ()
+        for _, parameter, shape, values in slopes:
+            if np.any(values):
+                found[shapes[shape]].add(names[parameter])
+    return {shape: tuple(sorted(names)) for shape, names in found.items()}
+
+
+def linearised(model: DynamicModel, names: Sequence[str], values: Mapping[str, float]) -> DynamicModel:
+    """The model with the changes of shapes as parameters beside its own.
+
+    Args:
+        model: The model, at the present values of its shapes.
+        names: The shapes that may change.
+        values: Present values of the terms' parameters, by name.
+    """
+    own = [[s.name for s in term.shapes(model.robot) if s.name in names] for term in model.terms]
+    slopes = [ShapeSlopes(term, some, values) for term, some in zip(model.terms, own, strict=True) if some]
+    linear = DynamicModel(model.robot, (*model.terms, *slopes), model.observed)
+    return linear.told_by(_typical(model.typical, tuple(names)))
+
+
+@cache
+def _typical(model: DynamicModel, names: tuple[str, ...]) -> DynamicModel:
+    """What base parameters of such models are found with, whatever their shapes."""
+    own = [[s.name for s in term.shapes(model.robot) if s.name in names] for term in model.terms]
+    values = dict.fromkeys(model.names, 1.0)
+    slopes = [ShapeSlopes(term, some, values).typical() for term, some in zip(model.terms, own, strict=True) if some]
+    return DynamicModel(model.robot, (*model.terms, *slopes), model.observed)
+
+
+def with_shape_columns(base: BaseParameters, linear: DynamicModel) -> BaseParameters:
+    """The base parameters of a model made linear: those of the model itself, then the changes of shapes."""
+    own, more = len(base.model.names), len(linear.names) - len(base.model.names)
+    K = np.zeros((len(base) + more, own + more))
+    K[: len(base), :own] = base.regrouping
+    K[len(base) :, own:] = np.eye(more)
+    return replace(
+        base,
+        model=linear,
+        columns=(*base.columns, *range(own, own + more)),
+        regrouping=K,
+        own_parts=np.concatenate([base.own_parts, np.ones(more)]),
+    )

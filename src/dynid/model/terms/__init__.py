@@ -1,0 +1,54 @@
+"""What joints add to the rigid bodies: friction, offsets, motor inertia, couplings, springs.
+
+A term is an object that gives columns of the observation matrix, with a parameter for each. Torques are linear in the
+parameters: `tau = W_links p_links + columns(q, v, a) p_terms`.
+
+Most terms are a function of one joint's own motion. To add one, name the symbols and their units and say what one unit
+of each parameter does:
+
+>>> class CubicFriction(JointTerm):
+...     '''A torque that grows with the cube of velocity.'''
+...     symbols = ("fcub",)
+...     units = ("N m s^3/rad^3",)
+...     needs = frozenset("v")
+...     def features(self, q, v, a):
+...         return (v**3,)
+>>> from dynid import DynamicModel, load_robot
+>>> model = DynamicModel(load_robot("builtin:two_link"), [CubicFriction()])
+>>> [parameter.name for parameter in model.parameters][-2:]
+['fcub1', 'fcub2']
+"""
+
+from dynid.model.terms.coupling import Coupling
+from dynid.model.terms.friction import AsymmetricCoulomb, Coulomb, Viscous
+from dynid.model.terms.joint_term import JointTerm, TermOfJoints
+from dynid.model.terms.load import LoadCoulomb
+from dynid.model.terms.parsing import TERMS, parse_terms
+from dynid.model.terms.plain import Armature, Offset, Spring
+from dynid.model.terms.shape import Shape
+from dynid.model.terms.shaped_term import ShapedTerm
+from dynid.model.terms.sigmoid import Sigmoid
+from dynid.model.terms.stribeck import Stribeck
+from dynid.model.terms.temperature import ViscousTemperature
+from dynid.model.terms.term import Term
+
+__all__ = [
+    "TERMS",
+    "Armature",
+    "AsymmetricCoulomb",
+    "Coulomb",
+    "Coupling",
+    "JointTerm",
+    "LoadCoulomb",
+    "Offset",
+    "Shape",
+    "ShapedTerm",
+    "Sigmoid",
+    "Spring",
+    "Stribeck",
+    "Term",
+    "TermOfJoints",
+    "Viscous",
+    "ViscousTemperature",
+    "parse_terms",
+]

@@ -1,0 +1,89 @@
+"""Joints that share a motor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.errors import InvalidRequestError
+from dynid.model.parameters import Parameter
+from dynid.model.terms.joint_term import single_joint, unit_at
+from dynid.model.terms.signs import sign, sign_slope
+from dynid.model.terms.term import Term
+from dynid.robot.robot import Joint, Robot
+
+
+class Coupling(Term):
+    """Two joints whose second motor turns with both: with speed proportional to ratio * v_first + v_second.
+
+    Its rotor and friction act on both joints. What acts on each alone is in `Armature`, `Viscous` and `Coulomb`; the
+    rest is, with n the second joint's number:
+
+    * motor inertia Iam_n: a_second in the first joint's row, a_first in the second's;
+    * viscous friction fvm_n: v_second in the first joint's row, v_first in the second's;
+    * Coulomb friction fsm_n: sign(ratio * v_first + v_second), times ratio in the first joint's row.
+
+    Args:
+        first: Name or number of the joint that the other's motor turns with.
+        second: Name or number of the joint that the motor drives.
+        ratio: Turns of the motor with the first joint per turn with the second.
+        width: As `Coulomb`.
+    """
+
+    symbols = ("Iam", "fvm", "fsm")
+    units = ("kg m^2", "N m s/rad", "N m")
+    needs = frozenset("va")
+
+    def __init__(self, first: str | int, second: str | int, ratio: float = 1.0, width: float = 0.0) -> None:
+        self.first = first
+        self.second = second
+        self.ratio = ratio
+        self.width = width
+
+    def parameters(self, robot: Robot) -> tuple[Parameter, ...]:
+        """Iam, fvm and fsm, with the second joint's number."""
+        first, second = self._pair(robot)
+        owner = f"{first.name} and {second.name}"
+        return tuple(
+            Parameter(f"{symbol}{second.number}", unit_at(second, unit), owner, None)
+            for symbol, unit in zip(self.symbols, self.units, strict=True)
+        )
+
+    def entries(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, Array]]:
+        """The three columns, in the rows of both joints."""
+        i, j = (joint.v.start for joint in self._pair(robot))
+        direction = sign(self.ratio * v[:, i] + v[:, j], self.width)
+        for row, other, share in ((i, j, self.ratio), (j, i, 1.0)):
+            yield row, 0, a[:, other]
+            yield row, 1, v[:, other]
+            yield row, 2, share * direction
+
+    def quadratic_forms(self, robot: Robot) -> Iterator[tuple[str, int, int, str]]:
+        """Iam and fvm beside the diagonals of motor inertia and viscous friction; fsm by itself."""
+        i, j = (joint.number for joint in self._pair(robot))
+        yield "motor inertia", i, j, f"Iam{j}"
+        yield "viscous", i, j, f"fvm{j}"
+        yield "coulomb of couplings", j, j, f"fsm{j}"
+
+    def slopes(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, str, int, Array]]:
+        """The slopes of the three columns, in the rows of both joints."""
+        i, j = (joint.v.start for joint in self._pair(robot))
+        one = np.ones(len(q))
+        bend = sign_slope(self.ratio * v[:, i] + v[:, j], self.width)
+        for row, other, share in ((i, j, self.ratio), (j, i, 1.0)):
+            yield row, 0, "a", other, one
+            yield row, 1, "v", other, one
+            yield row, 2, "v", i, share * self.ratio * bend
+            yield row, 2, "v", j, share * bend
+
+    def smoothed(self, speed: float) -> Coupling:
+        """The same with a smooth sign."""
+        return Coupling(self.first, self.second, self.ratio, speed)
+
+    def _pair(self, robot: Robot) -> tuple[Joint, Joint]:
+        first, second = single_joint(robot, self.first), single_joint(robot, self.second)
+        if first is second:
+            raise InvalidRequestError(f"a coupling needs two different joints, not '{first.name}' twice")
+        return first, second

@@ -1,0 +1,66 @@
+"""Terms by the names that users write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dynid.errors import InvalidRequestError, UnknownNameError
+from dynid.model.terms.coupling import Coupling
+from dynid.model.terms.friction import AsymmetricCoulomb, Coulomb, Viscous
+from dynid.model.terms.joint_term import TermOfJoints
+from dynid.model.terms.load import LoadCoulomb
+from dynid.model.terms.plain import Armature, Offset, Spring
+from dynid.model.terms.sigmoid import Sigmoid
+from dynid.model.terms.stribeck import Stribeck
+from dynid.model.terms.temperature import ViscousTemperature
+from dynid.model.terms.term import Term
+from dynid.robot.robot import Robot
+
+TERMS: dict[str, type[TermOfJoints]] = {
+    "viscous": Viscous,
+    "coulomb": Coulomb,
+    "asymmetric_coulomb": AsymmetricCoulomb,
+    "offset": Offset,
+    "armature": Armature,
+    "spring": Spring,
+    "stribeck": Stribeck,
+    "sigmoid": Sigmoid,
+    "load_coulomb": LoadCoulomb,
+    "viscous_temperature": ViscousTemperature,
+}
+"""Terms of single joints by the names that users write."""
+
+
+def parse_terms(specifications: Sequence[str], robot: Robot) -> tuple[Term, ...]:
+    """Make terms from what users write.
+
+    Each is `NAME` for all joints, or `NAME:JOINT:JOINT...` for some, with joints by name or number.
+    `coupling:FIRST:SECOND` couples two joints; `coupling` alone stands for the couplings that the robot's file states.
+
+    >>> from dynid import load_robot
+    >>> robot = load_robot("builtin:tx40")
+    >>> [type(term).__name__ for term in parse_terms(["viscous", "offset:1:2", "coupling"], robot)]
+    ['Viscous', 'Offset', 'Coupling']
+    """
+    terms: list[Term] = []
+    for specification in specifications:
+        name, *joints = specification.strip().split(":")
+        if name == "coupling":
+            terms += _couplings(joints, robot)
+        elif name in TERMS:
+            terms.append(TERMS[name](joints or None))
+        else:
+            raise UnknownNameError("term", name, [*TERMS, "coupling"])
+    return tuple(terms)
+
+
+def _couplings(joints: list[str], robot: Robot) -> list[Coupling]:
+    if len(joints) == 2:
+        return [Coupling(joints[0], joints[1])]
+    if joints:
+        raise InvalidRequestError(f"a coupling is written coupling:FIRST:SECOND, not coupling:{':'.join(joints)}")
+    if not robot.description.couplings:
+        raise InvalidRequestError(
+            f"the file of '{robot.name}' states no coupling; name the joints, as in coupling:joint_5:joint_6"
+        )
+    return [Coupling(first, second) for first, second in robot.description.couplings]

@@ -1,0 +1,28 @@
+"""Numbers that torques are not linear in, such as a Stribeck velocity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A number of a term that its columns depend on.
+
+    Attributes:
+        name: Symbol and the joint's number, such as "vs1".
+        unit: Its unit.
+        owner: The joint's own name in the robot file.
+        value: What it is at present.
+        lower: The smallest value that is looked for.
+        upper: The largest one.
+        grid: Values that a search tries first, each of them: it goes on from the best.
+    """
+
+    name: str
+    unit: str
+    owner: str
+    value: float
+    lower: float
+    upper: float
+    grid: tuple[float, ...]

@@ -1,0 +1,142 @@
+"""Terms of single joints whose columns have shapes: numbers that torques are not linear in."""
+
+from __future__ import annotations
+
+import copy
+import re
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import ClassVar, Self
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.model.terms.joint_term import TermOfJoints, difference_slopes, unit_at
+from dynid.model.terms.shape import Shape
+from dynid.model.terms.term import STEP
+from dynid.robot.robot import Joint, Robot
+
+
+class ShapedTerm(TermOfJoints):
+    """A term of each single joint, a function of that joint's own motion and of shapes.
+
+    Subclasses give `symbols`, `units` and `features` as those of `JointTerm` do, and the shapes.
+
+    Attributes:
+        shape_symbols: Symbols of the shapes; the joint's number makes a name of each.
+        shape_units: Their units, for an angular joint.
+        grids: For each shape the values that a search tries first.
+        bounds: For each shape the smallest and the largest value that is looked for.
+        typical_values: For each shape a value with which speeds of up to 3 rad/s tell all parameters.
+
+    Args:
+        joints: As `TermOfJoints`.
+        shapes: Values of shapes by name; the middle of the grid for others.
+        width: As `Coulomb`, for terms with signs.
+    """
+
+    shape_symbols: ClassVar[tuple[str, ...]]
+    shape_units: ClassVar[tuple[str, ...]]
+    grids: ClassVar[tuple[tuple[float, ...], ...]]
+    bounds: ClassVar[tuple[tuple[float, float], ...]]
+    typical_values: ClassVar[tuple[float, ...]]
+
+    def __init__(
+        self, joints: Sequence[str | int] | None = None, shapes: Mapping[str, float] | None = None, width: float = 0.0
+    ) -> None:
+        super().__init__(joints)
+        self.width = width
+        self._shapes = self._own(shapes or {})
+        self._otherwise = tuple(grid[len(grid) // 2] for grid in self.grids)
+
+    @abstractmethod
+    def features(self, q: Array, v: Array, a: Array, shape: Array) -> tuple[Array, ...]:
+        """Torque per unit of each symbol for one joint's q, v, a, shape (samples,), and its shapes, shape (shapes,)."""
+
+    def feature_slopes(self, q: Array, v: Array, a: Array, shape: Array) -> tuple[tuple[Array | float, ...], ...]:
+        """For each symbol the slopes of its feature over what the term `needs`; by central differences."""
+        return difference_slopes(partial(self.features, shape=shape), self.needs, q, v, a)
+
+    def feature_shape_slopes(self, q: Array, v: Array, a: Array, shape: Array) -> tuple[tuple[Array, ...], ...]:
+        """For each symbol the slopes of its feature over the shapes; by central differences."""
+        slopes = []
+        for k, value in enumerate(shape.tolist()):
+            step = np.zeros(len(shape))
+            step[k] = STEP * max(abs(value), 1e-2)
+            both = zip(self.features(q, v, a, shape + step), self.features(q, v, a, shape - step), strict=True)
+            slopes.append([(high - low) / (2 * step[k]) for high, low in both])
+        return tuple(zip(*slopes, strict=True))
+
+    def entries(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, Array]]:
+        """The features of every joint, in that joint's own row."""
+        for column, joint in enumerate(self.joints_of(robot)):
+            features = self._bound(joint).features(*_own_motion(joint, q, v, a), self._values(joint))
+            for k, values in enumerate(features):
+                yield joint.v.start, column * len(self.symbols) + k, values
+
+    def slopes(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, str, int, Array]]:
+        """The slopes of every joint's features over its own motion."""
+        for column, joint in enumerate(self.joints_of(robot)):
+            row = joint.v.start
+            found = self._bound(joint).feature_slopes(*_own_motion(joint, q, v, a), self._values(joint))
+            for k, of_symbol in enumerate(found):
+                for over, values in zip(sorted(self.needs), of_symbol, strict=True):
+                    yield row, column * len(self.symbols) + k, over, row, np.broadcast_to(values, len(q))
+
+    def shapes(self, robot: Robot) -> tuple[Shape, ...]:
+        """One shape a symbol, joint by joint."""
+        return tuple(
+            Shape(f"{symbol}{joint.number}", unit_at(joint, unit), joint.name, float(value), *bounds, grid)
+            for joint in self.joints_of(robot)
+            for symbol, unit, value, bounds, grid in zip(
+                self.shape_symbols, self.shape_units, self._values(joint), self.bounds, self.grids, strict=True
+            )
+        )
+
+    def shaped(self, values: Mapping[str, float]) -> Self:
+        """The same with other values of shapes."""
+        return self._with(_shapes=self._shapes | self._own(values))
+
+    def shape_slopes(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, int, Array]]:
+        """The slopes of every joint's features over its own shapes."""
+        for column, joint in enumerate(self.joints_of(robot)):
+            slopes = self._bound(joint).feature_shape_slopes(*_own_motion(joint, q, v, a), self._values(joint))
+            for k, of_symbol in enumerate(slopes):
+                for i, values in enumerate(of_symbol):
+                    yield (
+                        joint.v.start,
+                        column * len(self.symbols) + k,
+                        column * len(self.shape_symbols) + i,
+                        np.broadcast_to(values, len(q)),
+                    )
+
+    def typical(self) -> Self:
+        """The same with shapes that speeds of up to 3 rad/s show."""
+        return self._with(_shapes={}, _otherwise=self.typical_values)
+
+    def smoothed(self, speed: float) -> Self:
+        """The same with smooth signs."""
+        return self._with(width=speed)
+
+    def _bound(self, joint: Joint) -> Self:
+        """The term for one joint; subclasses that know more of samples than their motion say what."""
+        return self
+
+    def _own(self, values: Mapping[str, float]) -> dict[str, float]:
+        return {name: float(x) for name, x in values.items() if re.sub(r"\d+$", "", name) in self.shape_symbols}
+
+    def _values(self, joint: Joint) -> Array:
+        """Values of a joint's shapes, shape (shapes,)."""
+        named = zip(self.shape_symbols, self._otherwise, strict=True)
+        return np.array([self._shapes.get(f"{symbol}{joint.number}", value) for symbol, value in named])
+
+    def _with(self, **changes: object) -> Self:
+        new = copy.copy(self)
+        vars(new).update(changes)
+        return new
+
+
+def _own_motion(joint: Joint, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
+    row = joint.v.start
+    return q[:, joint.q.start], v[:, row], a[:, row]

@@ -1,0 +1,131 @@
+"""What every term is: columns of the observation matrix, with a parameter for each."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.model.parameters import Parameter
+from dynid.model.terms.shape import Shape
+from dynid.robot.robot import Robot
+
+STEP = 1e-6
+"""Step of central differences [rad, m and their rates]; relative to the value for shapes."""
+
+
+class Term(ABC):
+    """A part of the torque that is linear in parameters of its own.
+
+    Columns may depend on shapes, too: numbers that torques are not linear in. A term knows their present values.
+
+    Attributes:
+        needs: Which of positions "q", velocities "v" and accelerations "a" the columns depend on.
+        needs_temperature: Whether the columns depend on a temperature.
+        needs_links: Whether the columns depend on the links' inertial parameters.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    needs_temperature: ClassVar[bool] = False
+    needs_links: ClassVar[bool] = False
+
+    @abstractmethod
+    def parameters(self, robot: Robot) -> tuple[Parameter, ...]:
+        """The term's parameters for this robot, one a column."""
+
+    @abstractmethod
+    def entries(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, Array]]:
+        """Torque per unit of each parameter, where it is not zero.
+
+        Args:
+            robot: The robot.
+            q: Positions, shape (samples, nq).
+            v: Velocities, shape (samples, nv).
+            a: Accelerations, shape (samples, nv).
+
+        Yields:
+            The row, the index of the parameter among the term's, and the values, shape (samples,).
+        """
+
+    def quadratic_forms(self, robot: Robot) -> Iterator[tuple[str, int, int, str]]:
+        """Elements of matrices over the joints that cannot be negative, such as the power of friction.
+
+        Yields:
+            The form's name, the numbers of two joints (the same one on the diagonal), and the parameter that stands
+            there. Elements of several terms make up one form, and it must be positive semidefinite.
+        """
+        yield from ()
+
+    def slopes(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, str, int, Array]]:
+        """Slopes of the entries over the states; arguments as `entries`.
+
+        This default takes central differences over the coordinates of single joints. Terms with jumps, such as signs,
+        must say what their slopes are.
+
+        Yields:
+            The row, the index of the parameter, "q", "v" or "a", the coordinate (its column in v), and the values,
+            shape (samples,).
+        """
+        states = {"q": q, "v": v, "a": a}
+        for over in sorted(self.needs):
+            for joint in robot.independent_joints:
+                if joint.kind.nv == 1:
+                    column = (joint.q if over == "q" else joint.v).start
+                    for (row, parameter, high), (_, _, low) in zip(
+                        self.entries(robot, **_shifted(states, over, column, STEP)),
+                        self.entries(robot, **_shifted(states, over, column, -STEP)),
+                        strict=True,
+                    ):
+                        yield row, parameter, over, joint.v.start, (high - low) / (2 * STEP)
+
+    def smoothed(self, speed: float) -> Term:
+        """The term with signs of a velocity made smooth below about this speed [rad/s or m/s]; itself without signs."""
+        return self
+
+    def columns(self, robot: Robot, q: Array, v: Array, a: Array) -> Array:
+        """Torque per unit of each parameter, shape (nv, samples, parameters); arguments as `entries`."""
+        W = np.zeros((robot.nv, len(q), len(self.parameters(robot))))
+        for row, column, values in self.entries(robot, q, v, a):
+            W[row, :, column] += values
+        return W
+
+    def shapes(self, robot: Robot) -> tuple[Shape, ...]:
+        """The term's shapes for this robot; none for most terms."""
+        return ()
+
+    def shaped(self, values: Mapping[str, float]) -> Term:
+        """The term with other values of its shapes, by name; names of other terms' shapes are left alone."""
+        return self
+
+    def shape_slopes(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, int, Array]]:
+        """Slopes of the entries over the shapes; arguments as `entries`. This default takes central differences.
+
+        Yields:
+            The row, the index of the parameter, the index of the shape, and the values, shape (samples,).
+        """
+        for k, shape in enumerate(self.shapes(robot)):
+            step = STEP * max(abs(shape.value), STEP)
+            both = [self.shaped({shape.name: shape.value + way * step}).entries(robot, q, v, a) for way in (1, -1)]
+            for (row, parameter, high), (_, _, low) in zip(*both, strict=True):
+                yield row, parameter, k, (high - low) / (2 * step)
+
+    def typical(self) -> Term:
+        """The term with shapes of which random states tell all of its parameters, to find base parameters with."""
+        return self
+
+    def with_temperature(self, temperature: Array) -> Term:
+        """The term for samples of which each joint's temperature [degrees Celsius] is known, shape (samples, nv)."""
+        return self
+
+    def with_links(self, parameters: Array) -> Term:
+        """The term on links with these inertial parameters, shape (10 * solid links,)."""
+        return self
+
+
+def _shifted(states: dict[str, Array], over: str, column: int, step: float) -> dict[str, Array]:
+    moved = states[over].copy()
+    moved[:, column] += step
+    return states | {over: moved}

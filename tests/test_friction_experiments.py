@@ -1,0 +1,123 @@
+"""Friction with shapes in whole experiments: files in, results out and used again, and bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from dynid import DynamicModel, load_robot
+from dynid.cli import app
+from dynid.model.terms import Term, parse_terms
+from dynid.result import load_result
+
+ROBOT = load_robot("builtin:two_link")
+VALUES = {"fv": 0.6, "fs": 1.0, "fst": 0.8, "vs": 0.1, "fsig": 2.0, "ksig": 9.0, "vsig": 0.06, "kT": 0.03, "off": 0.2}
+
+
+def write_log(path: Path, terms: list[str], *, seed: int = 0, one_way: bool = False) -> None:
+    """A log of smooth motions with exact velocities, as CSV, with a temperature that rises."""
+    rng = np.random.default_rng(seed)
+    model: DynamicModel = DynamicModel(ROBOT, parse_terms(terms, ROBOT))
+    model = model.shaped({s.name: VALUES[s.name.rstrip("12")] for s in model.shapes})
+    t = np.arange(0.0, 20.0, 0.01)[:, None]
+    w, size = rng.uniform(1.0, 3.0, (4, 2)), rng.uniform(0.2, 0.4, (4, 2))
+    q = np.sum(size * np.sin(w * t[:, None]), axis=1)
+    v, a = (np.sum(size * x, axis=1) for x in (w * np.cos(w * t[:, None]), -(w**2) * np.sin(w * t[:, None])))
+    if one_way:
+        q, v = q + 4.0 * t, v + 4.0
+    temperature = 20.0 + t[:, 0]
+    known: list[Term] = [term.with_temperature(np.column_stack([temperature] * 2)) for term in model.terms]
+    links = len(ROBOT.parameters)
+    p = np.concatenate([ROBOT.parameters, [VALUES[name.rstrip("12")] for name in model.names[links:]]])
+    torque = DynamicModel(ROBOT, known).inverse_dynamics(q, v, a, p) + 0.01 * rng.normal(size=q.shape)
+    rows = np.column_stack([t, q, v, torque, temperature])
+    np.savetxt(path, rows, delimiter=",", header="t,q_1,q_2,v_1,v_2,tau_1,tau_2,T", comments="")
+
+
+def experiment(folder: Path, terms: list[str], log: str = "log.csv", more: str = "", temperature: bool = False) -> Path:
+    path = folder / f"{Path(log).stem}.toml"
+    heat = f'temperature = {{ file = "{log}", columns = "T" }}\n' if temperature else ""
+    path.write_text(
+        f'robot = "builtin:two_link"\nterms = {json.dumps(terms)}\n{more}\n[[log]]\n'
+        f'position = {{ file = "{log}", columns = "q_*" }}\nvelocity = {{ file = "{log}", columns = "v_*" }}\n'
+        f'torque = {{ file = "{log}", columns = "tau_*" }}\ntime = {{ file = "{log}", columns = "t" }}\n{heat}'
+        "[processing]\nautomatic = false\n[estimation]\nbootstrap = false\n[physical]\nfit = false\n"
+    )
+    return path
+
+
+def run(*arguments: object) -> dict:
+    found = CliRunner().invoke(app, [*map(str, arguments), "--json"])
+    assert found.exit_code == 0, found.output
+    return json.loads(found.stdout)
+
+
+@pytest.mark.parametrize("kind", ["stribeck", "sigmoid", "viscous_temperature"])
+def test_shapes_go_through_files_results_and_predictions(tmp_path: Path, kind: str) -> None:
+    terms = {"stribeck": ["viscous", "stribeck"], "sigmoid": ["viscous", "sigmoid", "offset"]}.get(
+        kind, [kind, "coulomb"]
+    )
+    for k, name in enumerate(("log.csv", "other.csv")):
+        write_log(tmp_path / name, terms, seed=k)
+    heat = kind == "viscous_temperature"
+    out = tmp_path / "result"
+    data = run("identify", experiment(tmp_path, terms, temperature=heat), "--out", out)
+    for shape in data["shapes"]:
+        assert shape["source"] == "data"
+        assert shape["value"] == pytest.approx(VALUES[shape["name"].rstrip("12")], rel=0.03)
+        assert shape["lower"] < shape["value"] < shape["upper"]
+    result = load_result(out)
+    assert {s.name: s.value for s in result.base.model.shapes} == {s["name"]: s["used"] for s in data["shapes"]}
+    other = experiment(tmp_path, terms, "other.csv", temperature=heat)
+    validation = run("validate", out, other)
+    assert all(joint["rmse"] < 0.012 for joint in validation["joints"])
+    added = run("identify", other, "--add-to", out)
+    assert [(s["name"], s["used"], s["source"]) for s in added["shapes"]] == [
+        (s["name"], s["used"], "known") for s in data["shapes"]
+    ]
+
+
+def test_known_shapes_are_held_and_robust_estimates_carry_the_others(tmp_path: Path) -> None:
+    terms = ["viscous", "stribeck"]
+    write_log(tmp_path / "log.csv", terms)
+    rows = np.loadtxt(tmp_path / "log.csv", delimiter=",", skiprows=1)
+    rows[::37, 5:7] += 30.0
+    np.savetxt(tmp_path / "log.csv", rows, delimiter=",", header="t,q_1,q_2,v_1,v_2,tau_1,tau_2,T", comments="")
+    path = experiment(tmp_path, terms, more="known = { vs1 = 0.1 }")
+    path.write_text(path.read_text().replace("[estimation]\n", '[estimation]\nrobust = "bisquare"\n'))
+    first, second = run("identify", path)["shapes"]
+    assert (first["source"], first["value"], first["std"]) == ("known", 0.1, None)
+    assert second["value"] == pytest.approx(0.1, rel=0.03)
+
+
+def test_a_joint_that_never_changes_direction_is_named_with_what_looks_alike(tmp_path: Path) -> None:
+    terms = ["viscous", "coulomb", "offset"]
+    write_log(tmp_path / "log.csv", terms, one_way=True)
+    found = CliRunner().invoke(app, ["identify", str(experiment(tmp_path, terms))])
+    assert found.exit_code == 2
+    message = " ".join(found.output.split())
+    assert "forwards only" in message
+    assert "fs1 and off1 look alike" in message
+
+
+def test_a_stribeck_velocity_outside_the_data_is_said_with_evidence(tmp_path: Path) -> None:
+    terms = ["viscous", "stribeck"]
+    write_log(tmp_path / "log.csv", terms)
+    path = experiment(tmp_path, terms)
+    path.write_text(path.read_text().replace("automatic = false\n", "automatic = false\nvelocity_threshold = 0.4\n"))
+    found = CliRunner().invoke(app, ["identify", str(path), "--json"])
+    message = " ".join(found.output.split())
+    assert "vs1 is not told by these logs" in message
+    assert "slower than 0.4 is dropped" in message
+
+
+def test_temperatures_are_asked_for(tmp_path: Path) -> None:
+    terms = ["viscous_temperature", "coulomb"]
+    write_log(tmp_path / "log.csv", terms)
+    found = CliRunner().invoke(app, ["identify", str(experiment(tmp_path, terms))])
+    assert found.exit_code == 2
+    assert "needs temperatures" in " ".join(found.output.split())
