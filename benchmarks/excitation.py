@@ -21,7 +21,7 @@ from dynid.excitation.design import Design, design, warm_up
 from dynid.excitation.genetic import design_genetic
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.trajectory_files import csv_text
-from dynid.excitation_problem import problem_of
+from dynid.excite.problem import problem_of
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 CASES = {

@@ -25,7 +25,7 @@ from dynid.excitation.design import design
 from dynid.excitation.problem import ExcitationProblem, experiment_times
 from dynid.excitation.starts import random_start
 from dynid.excitation.trajectories.family import Trajectory
-from dynid.excitation_problem import problem_of
+from dynid.excite.problem import problem_of
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
 from dynid.simulation.controller import Controller

@@ -17,7 +17,7 @@ from benchmarks.million import EXPERIMENT, write_log
 from dynid.config import read_experiment
 from dynid.pipeline import identify
 from dynid.report import write_report
-from dynid.result import save_result
+from dynid.results.result import save_result
 
 
 def main() -> None:

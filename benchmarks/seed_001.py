@@ -40,7 +40,7 @@ from dynid.estimation import Estimate, essential_parameters, weighted_least_squa
 from dynid.estimation.least_squares import joint_fits, merge_logs
 from dynid.excitation.trajectories import Trajectory
 from dynid.excitation.trajectories.fourier import fourier_motion
-from dynid.log_preparation import prepared_log
+from dynid.identification.preparation import prepared_log
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.terms import parse_terms
 from dynid.simulation.bodies import with_made_up_bodies

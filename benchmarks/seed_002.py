@@ -24,7 +24,7 @@ from dynid.data.processing import Processing, processed
 from dynid.estimation import ordinary_least_squares, weighted_least_squares
 from dynid.excitation.trajectories.fourier import fourier_motion
 from dynid.findings import Finding
-from dynid.missing_friction import findings_on_friction, probed, without_probes
+from dynid.identification.missing_friction import findings_on_friction, probed, without_probes
 from dynid.model.terms import Armature, Coulomb, Term, Viscous
 from dynid.robot.assembly import assemble
 from dynid.robot.denavit_hartenberg import parse_table

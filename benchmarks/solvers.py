@@ -21,7 +21,7 @@ from dynid.excitation.design import warm_up
 from dynid.excitation.interior_point import minimise
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.starts import best_start
-from dynid.excitation_problem import problem_of
+from dynid.excite.problem import problem_of
 from dynid.threads import single_threaded_blas
 
 POWER = 8.0

@@ -14,7 +14,7 @@ from dynid.excitation.criteria import Condition
 from dynid.excitation.design import design, warm_up
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.starts import random_start
-from dynid.excitation_problem import problem_of
+from dynid.excite.problem import problem_of
 from dynid.robot.pinocchio import to_pinocchio
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

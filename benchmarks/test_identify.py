@@ -14,7 +14,7 @@ from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.config import read_experiment
 from dynid.model.terms import Term, parse_terms
 from dynid.pipeline import identify
-from dynid.result import save_result
+from dynid.results.result import save_result
 from dynid.robot.pinocchio import to_pinocchio
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "tx40.toml"

@@ -12,7 +12,7 @@ from tempfile import mkdtemp
 from dynid.config import read_experiment
 from dynid.pipeline import identify
 from dynid.report import ReportFile, write_report
-from dynid.result import save_result
+from dynid.results.result import save_result
 from tests.verdict_cases import Case, cases, written
 
 ROOT = Path(__file__).parents[1]

@@ -19,8 +19,8 @@ from dynid.data.processing import Processing
 from dynid.data.recording import Recording
 from dynid.data.signals import delayed
 from dynid.data.spectra import spectra_of
-from dynid.filter_findings import finding_on_filters
 from dynid.findings import Severity
+from dynid.identification.filter_findings import finding_on_filters
 from dynid.model.terms import Coulomb, Viscous
 from dynid.pipeline import identify
 from tests.test_pipeline import needs_logs

@@ -89,7 +89,7 @@ def test_the_tutorial_runs_from_its_first_block_to_its_last(tmp_path: Path, monk
 
 def test_the_reference_of_the_experiment_file_has_every_key_and_no_other() -> None:
     from dynid import config
-    from dynid.config_reference import MEANINGS, reference_markdown
+    from dynid.config.reference import MEANINGS, reference_markdown
 
     text = reference_markdown()
     tables = [config.Experiment, *config.TABLES.values()]

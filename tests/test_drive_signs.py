@@ -12,7 +12,7 @@ from dynid.data.drive import Drive
 from dynid.errors import DynidError
 from dynid.estimation.drive_signs import _best, _descended
 from dynid.findings import Finding
-from dynid.log_preparation import prepared_log
+from dynid.identification.preparation import prepared_log
 from dynid.pipeline import identify
 from dynid.validation import Validation, validate
 from tests.test_pipeline import EXPERIMENT, TRUTH, log, needs_logs

@@ -26,8 +26,8 @@ from dynid.excitation.motion import Grid
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.starts import NoMotionError, random_start
 from dynid.excitation.trajectories import Fourier
-from dynid.excitation_problem import problem_of
-from dynid.excite import excite
+from dynid.excite.problem import problem_of
+from dynid.excite.recipe import excite
 from dynid.model.terms import Armature, Coulomb, Viscous
 from dynid.robot.joints import Limits
 from tests.test_excitation_gradients import ARMS

@@ -205,8 +205,8 @@ def test_what_is_known_can_be_named(experiment: Path, tmp_path: Path) -> None:
 def test_a_result_of_another_model_is_not_what_is_known(experiment: Path, tmp_path: Path, monkeypatch) -> None:
     from types import SimpleNamespace
 
-    from dynid import result
     from dynid.config import Experiment
+    from dynid.results import result
 
     other = Experiment(robot="builtin:two_link", terms=("viscous",))
     monkeypatch.setattr(result, "load_result", lambda _: SimpleNamespace(experiment=other, logs=()))
@@ -216,9 +216,9 @@ def test_a_result_of_another_model_is_not_what_is_known(experiment: Path, tmp_pa
 
 
 def test_a_time_limit_that_the_checks_alone_take_is_refused_with_what_is_needed(experiment: Path, monkeypatch) -> None:
-    from dynid import excite
+    from dynid.excite import recipe
 
-    monkeypatch.setattr(excite, "time_to_finish", lambda _: 7.0)
+    monkeypatch.setattr(recipe, "time_to_finish", lambda _: 7.0)
     status, _, err = run(experiment, "--time-limit", 8)
     assert status == 2
     assert re.search(r"too short for this robot .* about 7.0 s to check at the end; allow 1\d s or more", err)
@@ -308,7 +308,7 @@ def test_a_robot_without_limits_is_told_which_to_state(tmp_path: Path) -> None:
 
 def test_limits_by_name_leave_the_others_as_they_are_in_the_file() -> None:
     from dynid.config import ExcitationTable, checked_table
-    from dynid.excitation_limits import joint_limits
+    from dynid.excite.limits import joint_limits
 
     robot = load_robot("builtin:ur5")
     name = robot.joints[2].name

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from dynid import DynamicModel, load_robot
 from dynid.cli import app
 from dynid.model.terms import Term, parse_terms
-from dynid.result import load_result
+from dynid.results.result import load_result
 
 ROBOT = load_robot("builtin:two_link")
 VALUES = {"fv": 0.6, "fs": 1.0, "fst": 0.8, "vs": 0.1, "fsig": 2.0, "ksig": 9.0, "vsig": 0.06, "kT": 0.03, "off": 0.2}

@@ -11,7 +11,7 @@ import pytest
 
 from dynid.config import read_experiment
 from dynid.errors import DynidError
-from dynid.initial_experiment import initial_experiment
+from dynid.init.experiment import initial_experiment
 from dynid.pipeline import identify
 from tests.bag_files import joint_states, write_bag
 from tests.test_pipeline import log, run

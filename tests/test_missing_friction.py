@@ -12,7 +12,7 @@ from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.config import read_experiment
 from dynid.data import factorise
 from dynid.data.chunks import Chunk
-from dynid.missing_friction import findings_on_friction, probed, without_probes
+from dynid.identification.missing_friction import findings_on_friction, probed, without_probes
 from dynid.model.terms import AsymmetricCoulomb, Coulomb, Term, Viscous
 from dynid.pipeline import identify
 from tests.simulated import gentle

@@ -14,7 +14,7 @@ from dynid.config import read_experiment
 from dynid.data.bag_columns import joint_columns, time_column
 from dynid.data.tables import read_columns
 from dynid.errors import DynidError
-from dynid.initial_experiment import initial_experiment
+from dynid.init.experiment import initial_experiment
 from dynid.pipeline import identify
 from tests.bag_files import KINDS, LATEST, Messages, joint_states, write_bag
 from tests.test_pipeline import log

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dynid.config import read_experiment
-from dynid.physical_findings import definite_share
+from dynid.identification.physical_findings import definite_share
 from dynid.pipeline import Identification, identify
 from tests.test_semidefinite import is_possible
 

@@ -17,7 +17,7 @@ from dynid.cli import app
 from dynid.config import read_experiment
 from dynid.model.terms import Coulomb, Viscous
 from dynid.pipeline import identify
-from dynid.result import ResultError, load_result
+from dynid.results.result import ResultError, load_result
 
 RATE = 200.0
 MODEL = DynamicModel(load_robot("builtin:two_link"), [Viscous(), Coulomb()])

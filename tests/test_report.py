@@ -183,7 +183,7 @@ def hostile_result(where: Path) -> Path:
     result_folder = where / "x<script>window.hacked=4"
     from dynid.config import read_experiment
     from dynid.pipeline import identify
-    from dynid.result import save_result
+    from dynid.results.result import save_result
     from tests.verdict_cases import written
 
     path = written(case, where)

@@ -12,8 +12,8 @@ from dynid.data.drive import Drive
 from dynid.data.processing import Processing, factors_of
 from dynid.data.recording import Recording
 from dynid.estimation.least_squares import ordinary_least_squares
+from dynid.identification.residuals import diagnose, findings_on_residuals
 from dynid.model.terms import Coulomb, Offset, Viscous
-from dynid.residual_diagnostics import diagnose, findings_on_residuals
 from tests.test_robust import MODEL, logged, motion
 
 T, Q, V, _, TORQUE = motion()

@@ -20,7 +20,7 @@ from dynid.arrays import Array
 from dynid.cli import app
 from dynid.model.sampling import random_states
 from dynid.model.terms import parse_terms
-from dynid.result import load_result
+from dynid.results.result import load_result
 from dynid.robot.urdf_writer import urdf_text
 
 TERMS = ("viscous", "coulomb", "armature", "offset")

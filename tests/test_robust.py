@@ -15,7 +15,7 @@ from dynid.estimation.bootstrap import Bootstrap, autocorrelation, block_bootstr
 from dynid.estimation.least_squares import log_deviations, ordinary_least_squares, weighted_least_squares
 from dynid.estimation.robust import robust_least_squares
 from dynid.findings import Severity
-from dynid.identification_findings import findings_on_bootstrap
+from dynid.identification.findings import findings_on_bootstrap
 from tests.test_pipeline import BASE, MODEL
 
 RATE = 100.0

@@ -21,9 +21,9 @@ from dynid.feasibility import constraints as conditions
 from dynid.feasibility.problem import LinkPrior, PriorKind, Problem
 from dynid.feasibility.references import Origin, plain_body, references, require_same_links
 from dynid.feasibility.semidefinite import ConflictError, fit
+from dynid.identification.physical_findings import definite_share
 from dynid.model.sampling import random_states
 from dynid.model.terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, Offset, Spring, Viscous
-from dynid.physical_findings import definite_share
 from dynid.robot import inertia
 from dynid.robot.assembly import assemble
 from dynid.robot.description import BodyDescription, Description, JointDescription

@@ -17,7 +17,7 @@ from dynid.model.sampling import random_states
 from dynid.model.terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, Offset, Spring, Term, Viscous, parse_terms
 from dynid.robot.assembly import assemble
 from dynid.robot.loading import builtin_names
-from dynid.simulated_experiment import nominal_robot, stated_terms
+from dynid.simulate.experiment import nominal_robot, stated_terms
 from dynid.simulation.controller import ControlLaw, Controller
 from dynid.simulation.engine import mass_and_bias, start
 from dynid.simulation.experiment import LostError, Run, SimulatedRobot, simulate

@@ -14,7 +14,8 @@ from dynid.config import ExperimentError, read_experiment
 from dynid.data.chunks import Chunk
 from dynid.data.decimation import factorise_decimated
 from dynid.pipeline import Identification, identify
-from dynid.result import load_result, save_result, validate_result
+from dynid.results.prediction import validate_result
+from dynid.results.result import load_result, save_result
 from tests.test_pipeline import EXPERIMENT, MODEL, log, run
 
 ROOT = Path(__file__).parents[1]

@@ -12,9 +12,9 @@ from dynid.data import factorise
 from dynid.data.chunks import Chunk
 from dynid.estimation import ordinary_least_squares
 from dynid.estimation.variable_projection import fit_shapes
+from dynid.identification.shapes import doubtful_shapes
 from dynid.model.linearisation import linearised, with_shape_columns
 from dynid.model.terms import Coulomb, LoadCoulomb, Offset, Sigmoid, Stribeck, Term, Viscous, ViscousTemperature
-from dynid.shape_steps import doubtful_shapes
 
 
 def log_of(model: DynamicModel, p: np.ndarray, noise: float = 0.01, samples: int = 2000, speed: float = 1.0) -> Chunk:

@@ -16,19 +16,21 @@ import numpy as np
 
 from dynid.config import Experiment, read_experiment
 from dynid.errors import FileProblemError, InvalidRequestError
-from dynid.excitation_output import excitation_data, save_excitation
-from dynid.excite import excite, experiment_of
+from dynid.excite.output import excitation_data, save_excitation
+from dynid.excite.recipe import excite, experiment_of
 from dynid.files import OutputError
 from dynid.inspection import Inspection, inspect_robot
 from dynid.model.dynamic_model import DynamicModel
 from dynid.pipeline import Identification, identify, model_of
 from dynid.report.html import write_report
-from dynid.result import load_result, save_result, validate_result
-from dynid.result_export import Format, export_result
+from dynid.results.export import export_result
+from dynid.results.formats import Format
+from dynid.results.prediction import validate_result
+from dynid.results.result import load_result, save_result
 from dynid.robot.joints import Limits
 from dynid.robot.robot import Robot
-from dynid.simulated_experiment import nominal_robot, simulate_experiment, stated_terms
-from dynid.simulated_output import save_simulation
+from dynid.simulate.experiment import nominal_robot, simulate_experiment, stated_terms
+from dynid.simulate.output import save_simulation
 
 PERIOD = 10.0
 """Length of the motions [s]."""

@@ -6,23 +6,23 @@ import time
 from collections.abc import Callable
 
 from dynid.config import Experiment
-from dynid.estimation_steps import diagnosed, form_of
 from dynid.findings import Finding
-from dynid.form_findings import without_consequences
+from dynid.identification.estimators import diagnosed, form_of
+from dynid.identification.forms import without_consequences
 from dynid.identification.links import possible_links
 from dynid.identification.outcome import EarlierLogs, Identification
+from dynid.identification.physics import physics_of
 from dynid.identification.reading import read_logs
 from dynid.identification.reduction import reduced_logs
+from dynid.identification.residuals import findings_on_residuals
+from dynid.identification.shape_findings import findings_on_directions, findings_on_shapes
+from dynid.identification.shapes import find_shapes
 from dynid.identification.solution import solved
 from dynid.model.base_parameters import find_base_parameters
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.known_values import split_known
 from dynid.model.terms import parse_terms
-from dynid.physics import physics_of
-from dynid.residual_diagnostics import findings_on_residuals
 from dynid.robot.loading import load_robot
-from dynid.shape_findings import findings_on_directions, findings_on_shapes
-from dynid.shape_steps import find_shapes
 from dynid.threads import single_threaded_blas
 
 

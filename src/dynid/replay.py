@@ -17,8 +17,8 @@ from dynid.data.processing import Processing, step_of
 from dynid.data.recording import Recording
 from dynid.data.signals import decimated
 from dynid.data.timing import check_time
-from dynid.log_preparation import prepared_log
-from dynid.log_quantities import recording_of
+from dynid.identification.preparation import prepared_log
+from dynid.identification.quantities import recording_of
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.terms import Term
 from dynid.threads import single_threaded_blas

@@ -51,9 +51,9 @@ def excite(
 ) -> None:
     """Design a motion that tells as much as can be, within limits."""
     with errors_in_words():
-        from dynid.excitation_output import check_free, excitation_data, save_excitation
-        from dynid.excite import excite as run
-        from dynid.excite import experiment_of, known_factors
+        from dynid.excite.output import check_free, excitation_data, save_excitation
+        from dynid.excite.recipe import excite as run
+        from dynid.excite.recipe import experiment_of, known_factors
 
         settings = {
             "criterion": criterion or None,

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dynid.cli.app import JsonOption, echo_json, errors_in_words, steps_shown
-
-
-class ExportFormat(StrEnum):
-    """Formats of identified robots."""
-
-    URDF = "urdf"
-    MJCF = "mjcf"
-    JSON = "json"
+from dynid.results.formats import Format
 
 
 def export(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="A folder that dynid identify saved.")],
     to: Annotated[
-        ExportFormat,
+        Format,
         typer.Option(
             "--to", help="urdf or mjcf: your own file with identified numbers, or a new one; json: all numbers."
         ),
@@ -39,12 +31,11 @@ def export(
     """
     with errors_in_words(), steps_shown() as step:
         step("Writing the identified robot")
-        from dynid.result import load_result
-        from dynid.result_export import Format, default_path, export_result
+        from dynid.results.export import default_path, export_result
+        from dynid.results.result import load_result
 
         loaded = load_result(result)
-        form = Format(to.value)
-        exported = export_result(loaded, form, out or default_path(loaded, result, form), overwrite=force)
+        exported = export_result(loaded, to, out or default_path(loaded, result, to), overwrite=force)
     if json_output:
         echo_json(exported.to_dict())
     else:

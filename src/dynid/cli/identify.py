@@ -23,8 +23,9 @@ def identify(
     with errors_in_words():
         from dynid.config import read_experiment
         from dynid.pipeline import identify as run
-        from dynid.result import check_free, earlier_logs, load_result, save_result
-        from dynid.result_data import identification_data
+        from dynid.results.data import identification_data
+        from dynid.results.earlier import earlier_logs
+        from dynid.results.result import check_free, load_result, save_result
 
         settings = read_experiment(experiment)
         if out is not None:

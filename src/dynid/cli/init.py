@@ -24,7 +24,7 @@ def init(
     with errors_in_words(), steps_shown() as step:
         step("Looking at the log")
         from dynid.files import write_text
-        from dynid.initial_experiment import initial_experiment
+        from dynid.init.experiment import initial_experiment
 
         made = initial_experiment(robot, log, out.parent, step)
         write_text(out, made.text, overwrite=force)

@@ -24,8 +24,9 @@ def inspect(
     terms: Annotated[
         list[str],
         typer.Option(
-            help="What the joints add, separated by commas: viscous, coulomb, asymmetric_coulomb, offset, armature, "
-            "spring, coupling. For some joints only: viscous:1:2. A coupling of two: coupling:5:6."
+            help="What the joints add, separated by commas: viscous, coulomb, asymmetric_coulomb, stribeck, sigmoid, "
+            "load_coulomb, viscous_temperature, offset, armature, spring, coupling. For some joints only: viscous:1:2. "
+            "A coupling of two: coupling:5:6."
         ),
     ] = [],  # noqa: B006 (Typer copies it)
     gravity_only: Annotated[

@@ -72,8 +72,8 @@ def simulate(
     """
     with errors_in_words(), steps_shown() as step:
         step("Loading")
-        from dynid.simulated_experiment import experiment_of, simulate_experiment
-        from dynid.simulated_output import check_outputs, save_simulation, simulation_data
+        from dynid.simulate.experiment import experiment_of, simulate_experiment
+        from dynid.simulate.output import check_outputs, save_simulation, simulation_data
 
         load = numbers("--payload", payload)
         if len(load) not in (0, 1, 4):

@@ -29,7 +29,8 @@ def validate(
 ) -> None:
     """Predict torques that were not used, and compare."""
     with errors_in_words():
-        from dynid.result import load_result, validate_result
+        from dynid.results.prediction import validate_result
+        from dynid.results.result import load_result
 
         with steps_shown() as step:
             step("Loading the result")
@@ -38,7 +39,7 @@ def validate(
             data = validate_result(loaded, logs)
             if simulated:
                 step("Simulating")
-                from dynid.simulated_validation import simulate_result
+                from dynid.simulate.validation import simulate_result
 
                 data["simulation"] = simulate_result(loaded, logs)
                 data["findings"] += data["simulation"].pop("findings")

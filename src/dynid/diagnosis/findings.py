@@ -13,7 +13,7 @@ from dynid.diagnosis.causes import Cause, causes
 from dynid.diagnosis.noise import QUIET, Rest, rests
 from dynid.diagnosis.payload import extra_body
 from dynid.findings import Finding, Severity
-from dynid.identification_findings import CONDITION, SATURATED
+from dynid.identification.findings import CONDITION, SATURATED
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import Observed
 from dynid.replay import Replay, Segment

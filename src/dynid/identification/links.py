@@ -7,10 +7,10 @@ from dynid.data.factors import Factors
 from dynid.estimation import PhysicalEstimate, Physics, cross_validated, physical_estimate
 from dynid.feasibility.cone_program import SolverError
 from dynid.findings import Finding, Severity
-from dynid.form_findings import links_with_torque_fits
+from dynid.identification.forms import links_with_torque_fits
+from dynid.identification.physical_findings import findings_on_physical, findings_on_references, findings_on_weight
 from dynid.identification.solution import Solution
 from dynid.model.base_parameters import BaseParameters
-from dynid.physical_findings import findings_on_physical, findings_on_references, findings_on_weight
 
 
 def possible_links(

@@ -9,12 +9,12 @@ from dynid.data.processing import Processing
 from dynid.estimation import Estimate, PhysicalEstimate
 from dynid.estimation.bootstrap import Bootstrap
 from dynid.findings import Finding
-from dynid.form_findings import FormFit
+from dynid.identification.forms import FormFit
+from dynid.identification.residuals import JointDiagnostics
+from dynid.identification.shapes import FoundShape
+from dynid.identification.unsigned import SignedLogs
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
-from dynid.residual_diagnostics import JointDiagnostics
-from dynid.shape_steps import FoundShape
-from dynid.unsigned import SignedLogs
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,10 @@ from dynid.config import Experiment
 from dynid.data.automatic import Prepared
 from dynid.errors import InvalidRequestError
 from dynid.findings import Finding
-from dynid.found_signs import findings_on_signs, signs_in, with_drive_signs
-from dynid.identification_findings import findings_on_samples
-from dynid.log_preparation import (
+from dynid.identification.drive_signs import findings_on_signs, signs_in, with_drive_signs
+from dynid.identification.findings import findings_on_samples
+from dynid.identification.physics import physics_of
+from dynid.identification.preparation import (
     check_drives,
     drive_of,
     even_recording,
@@ -19,10 +20,9 @@ from dynid.log_preparation import (
     processing_of,
     that_still_hold,
 )
-from dynid.log_quantities import recording_of
+from dynid.identification.quantities import recording_of
+from dynid.identification.unsigned import SignedLogs, with_signs
 from dynid.model.base_parameters import BaseParameters
-from dynid.physics import physics_of
-from dynid.unsigned import SignedLogs, with_signs
 
 
 @dataclass(frozen=True, eq=False)

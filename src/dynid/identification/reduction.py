@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from dynid.data.chunks import split
 from dynid.data.factors import Factors
 from dynid.data.processing import factors_of
-from dynid.estimation_steps import form_of
+from dynid.identification.estimators import form_of
+from dynid.identification.missing_friction import probed, without_probes
 from dynid.identification.outcome import EarlierLogs
 from dynid.identification.reading import ReadLogs
-from dynid.missing_friction import probed, without_probes
-from dynid.shape_steps import Shapes
+from dynid.identification.shapes import Shapes
 
 FOLDS = 5
 """Parts of a log that cross-validation predicts in turn from the others."""

@@ -9,9 +9,10 @@ from dynid.data.factors import Factors
 from dynid.estimation import Estimate, essential_parameters, weighted_least_squares
 from dynid.estimation.bootstrap import Bootstrap
 from dynid.estimation.least_squares import NotIdentifiableError
-from dynid.estimation_steps import bootstrapped, estimated, form_of
 from dynid.findings import Finding, Severity
-from dynid.form_findings import (
+from dynid.identification.estimators import bootstrapped, estimated, form_of
+from dynid.identification.findings import findings_on_bootstrap, findings_on_estimate
+from dynid.identification.forms import (
     FormFit,
     advice_on_motion,
     findings_on_form,
@@ -19,12 +20,11 @@ from dynid.form_findings import (
     with_torque_fits,
     without_consequences,
 )
+from dynid.identification.missing_friction import findings_on_friction
 from dynid.identification.reading import ReadLogs
 from dynid.identification.reduction import ReducedLogs
-from dynid.identification_findings import findings_on_bootstrap, findings_on_estimate
-from dynid.missing_friction import findings_on_friction
+from dynid.identification.shapes import FoundShape, Shapes
 from dynid.model.base_parameters import BaseParameters
-from dynid.shape_steps import FoundShape, Shapes
 
 
 @dataclass(frozen=True, eq=False)

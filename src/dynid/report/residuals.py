@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from dynid.identification.residuals import ADVICE, SHARE
 from dynid.report.residual_figures import autocorrelation_figure, following_figure
 from dynid.report.section import Section
 from dynid.report.subject import Subject
 from dynid.report.units import units_of
-from dynid.residual_diagnostics import ADVICE, SHARE
 
 
 def residual_sections(subjects: Sequence[Subject]) -> Iterator[Section]:

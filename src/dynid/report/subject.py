@@ -18,7 +18,8 @@ from dynid.replay import Replay, replayed
 from dynid.report.sign_figures import read_curves
 from dynid.report.signals import Signals, drawn
 from dynid.report.verdict import Verdict, judge
-from dynid.result import Result, experiment_at, load_result, training, validate_result, with_signs_of
+from dynid.results.prediction import experiment_at, training, validate_result, with_signs_of
+from dynid.results.result import Result, load_result
 
 Progress = Callable[[str], None]
 

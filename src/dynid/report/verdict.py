@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Any
 
 from dynid.findings import Finding, Severity
-from dynid.identification_findings import CONDITION, LARGEST_DEVIATION
-from dynid.physical_findings import COSTLY
+from dynid.identification.findings import CONDITION, LARGEST_DEVIATION
+from dynid.identification.physical_findings import COSTLY
 
 CLOSE = 0.06
 """Relative error of torques up to which predictions are good."""
@@ -78,7 +78,7 @@ def judge(data: Mapping[str, Any], findings: Sequence[Finding], validation: Mapp
     """Judge a result.
 
     Args:
-        data: What was found: see `result_data.identification_data`.
+        data: What was found: see `results.data.identification_data`.
         findings: What was noticed about the file, the logs, the estimate and the residuals.
         validation: How well unseen logs are predicted (see `result.validate_result`); None where none was given.
     """

@@ -14,7 +14,7 @@ from dynid.terminal.parts import show_findings
 
 
 def show_excitation(data: dict[str, Any], source: str, out: Path | None) -> None:
-    """Show a designed motion; `data` is that of `excitation_output.excitation_data`."""
+    """Show a designed motion; `data` is that of `excite.output.excitation_data`."""
     output = Console()
     condition = "infinite" if data["condition_number"] is None else f"{data['condition_number']:.4g}"
     motions = "" if len(data["segments"]) == 1 else f" in {len(data['segments'])} motions"

@@ -14,7 +14,7 @@ from dynid.terminal.parts import show_findings
 
 
 def show_identification(data: dict[str, Any], out: Path | None, experiment: Path) -> None:
-    """Show what an experiment told; `data` is that of `result_data.identification_data`."""
+    """Show what an experiment told; `data` is that of `results.data.identification_data`."""
     output = Console()
     cutoffs = dict.fromkeys(processing["lowpass"] for processing in data["processing"])
     shown = " and ".join("nothing" if cutoff is None else f"{cutoff:g} Hz" for cutoff in cutoffs)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 if TYPE_CHECKING:
-    from dynid.initial_experiment import InitialExperiment
+    from dynid.init.experiment import InitialExperiment
 
 
 def show_initial_experiment(path: Path, made: InitialExperiment) -> None:

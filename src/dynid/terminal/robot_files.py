@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from dynid.result_export import Exported
+    from dynid.results.export import Exported
     from dynid.robot.repair import Change, FileRepair
     from dynid.robot.robot import Robot
 

@@ -13,7 +13,7 @@ from dynid.terminal.parts import show_findings
 
 
 def show_simulation(data: dict[str, Any]) -> None:
-    """Show what a simulated robot did; `data` is that of `simulated_output.simulation_data`."""
+    """Show what a simulated robot did; `data` is that of `simulate.output.simulation_data`."""
     output = Console()
     output.print(
         f"{data['robot']}: {data['duration']:.4g} s, {data['samples']} samples; tracking error "

@@ -22,8 +22,8 @@ from dynid.excitation.expectation import Expectation, expected_deviations
 from dynid.excitation.information import condition_number
 from dynid.excitation.limits.limit import Check
 from dynid.excitation.stacking import design_block_triangular, design_stack
-from dynid.excitation_limits import joint_limits, per_joint, posture_of
-from dynid.excitation_problem import moving_of, problem_of
+from dynid.excite.limits import joint_limits, per_joint, posture_of
+from dynid.excite.problem import moving_of, problem_of
 from dynid.files import is_file
 from dynid.findings import Finding, Severity
 from dynid.robot.robot import Robot
@@ -227,7 +227,7 @@ def known_factors(path: Path, experiment: Experiment) -> Iterator[Factors]:
     Raises:
         ResultError: If the folder holds no result, or one of another model; names the key that differs.
     """
-    from dynid.result import ResultError, load_result
+    from dynid.results.result import ResultError, load_result
 
     if not path.is_dir():
         yield Factors.load(path)

@@ -17,7 +17,7 @@ from dynid.estimation.bootstrap import Bootstrap
 from dynid.estimation.least_squares import NotIdentifiableError, merge_logs
 from dynid.estimation.robust import robust_least_squares
 from dynid.estimation.variable_projection import ShapeFit, fit_shapes
-from dynid.missing_friction import without_probes
+from dynid.identification.missing_friction import without_probes
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.known_values import split_known

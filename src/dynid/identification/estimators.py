@@ -15,10 +15,10 @@ from dynid.estimation.bootstrap import Bootstrap, block_bootstrap
 from dynid.estimation.least_squares import log_deviations, merge_logs
 from dynid.estimation.robust import LOSSES, robust_least_squares
 from dynid.findings import Finding
-from dynid.identification_findings import findings_on_robust
-from dynid.log_quantities import temperature_of
+from dynid.identification.findings import findings_on_robust
+from dynid.identification.quantities import temperature_of
+from dynid.identification.residuals import JointDiagnostics, diagnose
 from dynid.model.base_parameters import BaseParameters
-from dynid.residual_diagnostics import JointDiagnostics, diagnose
 
 Scales = Sequence[Mapping[str, float]]
 

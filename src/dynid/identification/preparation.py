@@ -17,7 +17,7 @@ from dynid.data.readers.source import Progress, silent
 from dynid.data.recording import Recording
 from dynid.errors import InvalidRequestError
 from dynid.findings import Finding, Severity
-from dynid.log_quantities import recording_of, temperature_of
+from dynid.identification.quantities import recording_of, temperature_of
 from dynid.model.dynamic_model import DynamicModel
 from dynid.robot.robot import Robot
 

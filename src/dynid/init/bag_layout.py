@@ -10,7 +10,7 @@ from dynid.data.readers.bags import topics_of
 from dynid.data.readers.source import Progress, RecordingError, silent
 from dynid.data.readers.topics import Topic, listed
 from dynid.data.tables import read_groups
-from dynid.log_guesses import Group, Layout, position_unit, usable_rows
+from dynid.init.guesses import Group, Layout, position_unit, usable_rows
 from dynid.robot.robot import Robot
 
 

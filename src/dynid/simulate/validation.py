@@ -14,12 +14,13 @@ from dynid.data.recording import UNITS
 from dynid.data.tables import read_columns
 from dynid.errors import InvalidRequestError
 from dynid.findings import Finding, Severity
-from dynid.log_preparation import drive_of
-from dynid.log_quantities import quantities_of, recording_of
+from dynid.identification.preparation import drive_of
+from dynid.identification.quantities import quantities_of, recording_of
 from dynid.model.base_parameters import BaseParameters
-from dynid.result import Result, require_same_model
+from dynid.results.earlier import require_same_model
+from dynid.results.result import Result
 from dynid.robot.robot import Robot
-from dynid.simulated_experiment import controller_of, nominal_robot, settling_of, trajectory_of
+from dynid.simulate.experiment import controller_of, nominal_robot, settling_of, trajectory_of
 from dynid.simulation.experiment import SimulatedRobot
 from dynid.simulation.lead_in import SAME_PLACE
 from dynid.simulation.validation import PositionMatch, compare_positions

@@ -33,6 +33,9 @@ DIFFERS = 1.5
 CONDITION = 1e4
 """Condition number above which some combinations are hardly excited."""
 
+NEVER_NEGATIVE = ("fv", "fs", "fsp", "fsn", "fsig", "fl", "Ia")
+"""Symbols of friction and motor inertia."""
+
 
 def findings_on_samples(model: DynamicModel, segments: Sequence[Chunk]) -> tuple[Finding, ...]:
     """Findings on torques that are constant or saturated, and on positions beyond the robot's limits."""
@@ -160,12 +163,25 @@ def _weakest(estimate: Estimate) -> str:
 
 
 def _impossible_values(estimate: Estimate, robot: Robot) -> Iterator[Finding]:
-    """Friction and motor inertia that are surely negative: most often a torque or a velocity of the wrong sign."""
-    wrong: dict[str, list[str]] = {}
+    """Friction and motor inertia that are surely negative.
+
+    Where all of a joint's are, its torque or its velocity has the wrong sign; where others are surely positive, terms
+    stand in for each other.
+    """
+    negative: dict[str, list[str]] = {}
+    positive: dict[str, list[str]] = {}
     for name, value, deviation in zip(estimate.names, estimate.values, estimate.deviations, strict=True):
-        symbol, number = name.rstrip("0123456789"), name[len(name.rstrip("0123456789")) :]
-        if symbol in ("fv", "fs", "Ia") and value < -3.0 * deviation:
-            wrong.setdefault(number, []).append(f"{name} = {value:.3g}")
-    for number, values in wrong.items():
-        text = f"{' and '.join(values)} cannot be negative: is the sign of its torque flipped? Check drive.signs"
-        yield Finding(Severity.ERROR, f"joint '{robot.joint(int(number)).name}'", text)
+        symbol = name.rstrip("0123456789")
+        if symbol in NEVER_NEGATIVE and abs(value) > 3.0 * deviation:
+            (negative if value < 0.0 else positive).setdefault(name[len(symbol) :], []).append(f"{name} = {value:.3g}")
+    for number, values in negative.items():
+        subject, impossible = f"joint '{robot.joint(int(number)).name}'", f"{' and '.join(values)} cannot be negative"
+        if number in positive:
+            text = (
+                f"{impossible}, while {' and '.join(positive[number])}: these terms stand in for each other, or for "
+                "something that the model lacks; leave one out, or record more speeds"
+            )
+            yield Finding(Severity.WARNING, subject, text)
+        else:
+            text = f"{impossible}: is the sign of its torque flipped? Check drive.signs"
+            yield Finding(Severity.ERROR, subject, text)

@@ -11,11 +11,11 @@ from dynid import __version__
 from dynid.estimation import Estimate, PhysicalEstimate
 from dynid.estimation.signs import LIKELY, SURE, Word
 from dynid.identification.outcome import Identification
+from dynid.identification.shapes import FoundShape
+from dynid.identification.unsigned import SignedLogs
 from dynid.model.base_parameters import BaseParameters
 from dynid.robot import inertia
 from dynid.robot.robot import Robot
-from dynid.shape_steps import FoundShape
-from dynid.unsigned import SignedLogs
 
 SCHEMA = "dynid-result-2"
 """What a result says of itself."""

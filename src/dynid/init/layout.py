@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dynid.bag_layout import layout_of_bag
 from dynid.data.readers.bags import is_bag
 from dynid.data.readers.source import Progress, RecordingError, silent
 from dynid.data.recording import UNITS
 from dynid.data.tables import read_groups, source_of
-from dynid.log_guesses import Group, Layout, position_unit, time_unit, usable_rows
+from dynid.init.bag_layout import layout_of_bag
+from dynid.init.guesses import Group, Layout, position_unit, time_unit, usable_rows
 from dynid.robot.robot import Robot
 
 WORDS = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,8 @@ import numpy as np
 from dynid.errors import InvalidRequestError, OutputExistsError
 from dynid.files import is_file, write_bytes, write_text
 from dynid.model.terms import Armature, AsymmetricCoulomb, Coulomb, Viscous
-from dynid.result import Result
+from dynid.results.formats import Format
+from dynid.results.result import Result
 from dynid.robot.export import Written, write_back
 from dynid.robot.joints import JointDynamics
 from dynid.robot.robot import Joint, Robot
@@ -24,19 +24,6 @@ SCHEMA = "dynid-robot-1"
 
 TERMS_SCHEMA = "dynid-terms-1"
 """What the file beside a robot says of itself."""
-
-
-class Format(StrEnum):
-    """Formats of identified robots."""
-
-    URDF = "urdf"
-    MJCF = "mjcf"
-    JSON = "json"
-
-    @property
-    def suffix(self) -> str:
-        """How names of such files end."""
-        return {"urdf": ".urdf", "mjcf": ".xml", "json": ".json"}[self.value]
 
 
 @dataclass(frozen=True)

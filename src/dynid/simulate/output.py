@@ -9,9 +9,9 @@ import numpy as np
 
 from dynid.config import Experiment
 from dynid.errors import InvalidRequestError, OutputExistsError
-from dynid.experiment_writer import experiment_text
 from dynid.files import write_text
-from dynid.simulated_experiment import SimulatedExperiment, sensors_of
+from dynid.simulate.experiment import SimulatedExperiment, sensors_of
+from dynid.simulate.experiment_file import experiment_text
 from dynid.simulation.logs import check_format, write_log, write_truth
 from dynid.simulation.sensors import torque_constants
 

@@ -14,8 +14,8 @@ from dynid.excitation.figures import Panel, page
 from dynid.excitation.fine_check import SPEEDS
 from dynid.excitation.limits.torques import PriorTorques, torque_unit
 from dynid.excitation.trajectory_files import csv_text, json_text, ros_text, sample_times, urscript_text
-from dynid.excitation_limits import joint_limits
-from dynid.excite import Excitation
+from dynid.excite.limits import joint_limits
+from dynid.excite.recipe import Excitation
 from dynid.files import replace_folder
 
 SCHEMA = "dynid-excitation-1"

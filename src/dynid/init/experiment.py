@@ -13,8 +13,8 @@ from dynid.config import ExperimentError
 from dynid.data.readers.source import Progress, RecordingError, silent
 from dynid.data.timing import check_time
 from dynid.errors import InvalidRequestError
-from dynid.log_guesses import Group, Layout
-from dynid.log_layout import layout_of
+from dynid.init.guesses import Group, Layout
+from dynid.init.layout import layout_of
 from dynid.robot.loading import load_robot
 from dynid.robot.robot import Robot
 

@@ -23,7 +23,7 @@ from dynid.excitation.limits.torques import PriorTorques, RmsTorqueLimit, Torque
 from dynid.excitation.motion import Grid
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.trajectories.fourier import Fourier
-from dynid.excitation_limits import joint_limits, per_joint, posture_of, require_home, require_posture
+from dynid.excite.limits import joint_limits, per_joint, posture_of, require_home, require_posture
 from dynid.findings import Finding, Severity
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
 from dynid.model.known_values import split_known

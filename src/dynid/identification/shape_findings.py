@@ -9,10 +9,10 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.data.automatic import Prepared
 from dynid.findings import Finding, Severity
+from dynid.identification.shapes import Shapes, at_bound
 from dynid.model.dynamic_model import DynamicModel, Observed
 from dynid.model.terms import Shape
 from dynid.robot.robot import Joint
-from dynid.shape_steps import Shapes, at_bound
 
 SIGNS = ("fs", "fsp", "fsn", "fst", "fl", "off")
 """Symbols whose columns are one and the same, or none, while a joint moves one way at speed."""

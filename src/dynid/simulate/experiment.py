@@ -13,9 +13,8 @@ from dynid.arrays import Array
 from dynid.config import Experiment, SimulationTable, checked_table, is_experiment, read_experiment
 from dynid.data.recording import Recording
 from dynid.errors import InvalidRequestError
-from dynid.experiment_writer import delay_of, hold_of
 from dynid.findings import Finding, Severity
-from dynid.log_preparation import drive_of
+from dynid.identification.preparation import drive_of
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.known_values import split_known
 from dynid.model.parameters import matching
@@ -23,6 +22,7 @@ from dynid.pipeline import model_of
 from dynid.robot import inertia
 from dynid.robot.loading import load_robot
 from dynid.robot.robot import Robot
+from dynid.simulate.experiment_file import delay_of, hold_of
 from dynid.simulation.bodies import with_made_up_bodies
 from dynid.simulation.controller import ControlLaw, Controller
 from dynid.simulation.experiment import Run, SimulatedRobot, simulate

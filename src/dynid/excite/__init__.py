@@ -1,0 +1,1 @@
+"""From an experiment to a motion that excites it, and to files."""

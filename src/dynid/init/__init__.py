@@ -1,0 +1,1 @@
+"""A first experiment file, by looking at a robot and a log."""

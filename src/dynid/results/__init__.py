@@ -1,0 +1,1 @@
+"""Results: saved as folders, told as data, used for predictions and robot files."""

@@ -1,0 +1,1 @@
+"""From an experiment to a log of a robot that is not there."""
