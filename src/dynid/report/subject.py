@@ -131,7 +131,7 @@ def _signals(
             progress(f"Reading log {k} of {len(logs)} again")
             like = training(result, experiment) if noticed is None else None
             replay = replayed(experiment, log, model, p, like)
-            if noticed is not None and k == 1:
+            if noticed is not None and k == 1 and not any(term.needs_temperature for term in model.terms):
                 progress("Looking for causes of what is left")
                 noticed.extend(diagnose(result.base, p, replay, result.logs, result.data["condition_number"]))
             yield replay
