@@ -19,6 +19,8 @@ from dynid.data.processing import Processing
 from dynid.data.recording import Recording
 from dynid.data.signals import delayed
 from dynid.data.spectra import spectra_of
+from dynid.filter_findings import finding_on_filters
+from dynid.findings import Severity
 from dynid.model.terms import Coulomb, Viscous
 from dynid.pipeline import identify
 from tests.test_pipeline import needs_logs
@@ -135,6 +137,15 @@ def test_uneven_samples_are_resampled_and_silent_drives_left_out() -> None:
     silent = ready(replace(even, torque=torque))
     assert silent.processing.unmeasured == ("joint_2",)
     assert "no signal in the torques of 'joint_2'" in said(silent, "unmeasured")
+
+
+def test_logs_that_are_filtered_otherwise_do_not_compare() -> None:
+    stated, chosen = vars(Processing(lowpass=5.0)), vars(Processing(lowpass=9.0, decimate=(3, 2)))
+    same, other = finding_on_filters(stated, [stated], "b.csv"), finding_on_filters(chosen, [stated], "b.csv")
+    assert same.severity is Severity.NOTE
+    assert "5 Hz" in same.text
+    assert other.severity is Severity.WARNING
+    assert "9 Hz in positions, thinned out by 6, and the result's logs are low-passed at 5 Hz" in other.text
 
 
 @needs_logs

@@ -56,12 +56,17 @@ def error_of(path: Path) -> str:
 def test_damaged_files_give_our_own_errors_only(
     corpus: dict[str, bytes], data: st.DataObject, tmp_path_factory
 ) -> None:
-    kind = data.draw(st.sampled_from(sorted(corpus)))
+    kind, other = data.draw(st.sampled_from(sorted(corpus))), data.draw(st.sampled_from(sorted(corpus)))
     content = bytearray(corpus[kind])
+    if data.draw(st.booleans()):  # a piece of another file within it
+        start, length = data.draw(st.integers(0, len(corpus[other]) - 1)), data.draw(st.integers(1, 200))
+        where = data.draw(st.integers(0, len(content) - 1))
+        content[where : where + data.draw(st.sampled_from([0, length]))] = corpus[other][start : start + length]
     for _ in range(data.draw(st.integers(1, 6))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     content = content[: data.draw(st.integers(1, len(content)) | st.just(len(content)))]
-    path = tmp_path_factory.mktemp("damaged") / f"log{kind.removeprefix('new')}"
+    called = data.draw(st.sampled_from([kind, kind, kind, other]))
+    path = tmp_path_factory.mktemp("damaged") / f"log{called.removeprefix('new')}"
     path.write_bytes(bytes(content))
     assert error_of(path).startswith(str(path))
 

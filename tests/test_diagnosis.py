@@ -11,7 +11,7 @@ from dynid.diagnosis.noise import rests
 from dynid.findings import Severity
 from dynid.model.sampling import random_states
 from dynid.report.verdict import Answer
-from tests.reports import ROOT, all_cases, report_of
+from tests.reports import ROOT, all_cases, automatic_report_of, report_of
 
 
 @pytest.mark.parametrize("name", all_cases())
@@ -21,6 +21,21 @@ def test_the_verdict_names_the_cause_and_the_joint(name: str) -> None:
     assert any(word in verdict.headline for word in case.causes), verdict.headline
     assert case.joint in verdict.headline
     assert (verdict.answer is Answer.YES) == (name == "good")
+
+
+@pytest.mark.parametrize("name", all_cases())
+def test_the_verdict_is_the_same_where_processing_is_chosen(name: str) -> None:
+    case, (subject,) = all_cases()[name], automatic_report_of(name).subjects
+    verdict = subject.verdict
+    if name == "delay of 20 ms":  # found, taken off and said: nothing is wrong any more
+        assert verdict.answer is Answer.YES
+        note = next(finding for finding in subject.findings if finding.subject == "drive.delay")
+        assert "logged 20 ms" in note.text
+        return
+    assert any(word in verdict.headline for word in case.causes), verdict.headline
+    assert case.joint in verdict.headline
+    assert (verdict.answer is Answer.YES) == (name == "good")
+    assert subject.result.data["relative_error"] < 1.05 * report_of(name).subjects[0].result.data["relative_error"]
 
 
 def test_nothing_is_said_of_a_good_log_but_notes() -> None:

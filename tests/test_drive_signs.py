@@ -11,9 +11,10 @@ from dynid.config import read_experiment
 from dynid.data.drive import Drive
 from dynid.errors import DynidError
 from dynid.estimation.drive_signs import _best, _descended
+from dynid.findings import Finding
 from dynid.log_preparation import prepared_log
 from dynid.pipeline import identify
-from dynid.validation import validate
+from dynid.validation import Validation, validate
 from tests.test_pipeline import EXPERIMENT, TRUTH, log, needs_logs
 
 ROOT = Path(__file__).parents[1]
@@ -66,27 +67,33 @@ HELD_OUT = 55.0
 @needs_logs
 def test_tiago_is_predicted_at_least_as_well_as_by_its_file(tmp_path: Path) -> None:
     """Against the URDF's own inertias with friction and offset fitted to the same training data."""
+    ours, of_file, findings = tiago_held_out(HELD_OUT, tmp_path)
+    silent = next(finding for finding in findings if finding.subject == "drive.unmeasured")
+    assert all(f"arm_{k}_joint" in silent.text for k in (5, 6, 7))
+    for joint in ("torso_lift_joint", *(f"arm_{k}_joint" for k in range(1, 5))):
+        assert ours.joints[joint].rows > 100
+        assert ours.joints[joint].rmse <= of_file.joints[joint].rmse, joint
+
+
+def tiago_held_out(split: float, folder: Path) -> tuple[Validation, Validation, tuple[Finding, ...]]:
+    """Predictions after `split` [s] by identified links and by the URDF's, both fitted before it; and the findings."""
     text = (ROOT / "examples" / "tiago.toml").read_text()
     experiments = []
-    for first, last in ((0.0, HELD_OUT), (HELD_OUT, 80.0)):
-        path = tmp_path / f"{last:g}.toml"
+    for first, last in ((0.0, split), (split, 80.0)):
+        path = folder / f"{last:g}.toml"
         path.write_text(text.replace('columns = "t" }\n', f'columns = "t" }}\nseconds = [{first}, {last}]\n'))
         experiments.append(read_experiment(path))
     found = identify(experiments[0])
     model = found.base.model
     assert found.physical is not None
-    silent = next(finding for finding in found.findings if finding.subject == "drive.unmeasured")
-    assert all(f"arm_{k}_joint" in silent.text for k in (5, 6, 7))
     held, _ = prepared_log(experiments[1], experiments[1].log[0], model, like=found.processing[0])
     file = dict(zip(model.names, model.reference.tolist(), strict=True))
     file |= _friction(found.logs[0], file)
-    of_file, ours = (
+    ours, of_file = (
         validate(found.base, _grouped(found.base, p), held.segments, held.processing)
-        for p in (np.array([file[name] for name in model.names]), found.physical.parameters)
+        for p in (found.physical.parameters, np.array([file[name] for name in model.names]))
     )
-    for joint in ("torso_lift_joint", *(f"arm_{k}_joint" for k in range(1, 5))):
-        assert ours.joints[joint].rows > 100
-        assert ours.joints[joint].rmse <= of_file.joints[joint].rmse, joint
+    return ours, of_file, found.findings
 
 
 def _friction(factors, file: dict[str, float]) -> dict[str, float]:

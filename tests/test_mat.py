@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
+from dynid.data.readers.mat import mat
 from dynid.data.tables import RecordingError, read_columns
 
 T = np.arange(50) / 100
@@ -56,3 +57,29 @@ def test_arrays_of_other_lengths_are_told(tmp_path: Path) -> None:
     savemat(tmp_path / "log.mat", {"q": Q, "tau": Q[:-1]})
     with pytest.raises(RecordingError, match="'tau' has 49 samples, but 'q' has 50"):
         read_columns(tmp_path / "log.mat", columns=["q", "tau"])
+
+
+def test_signals_of_a_simulink_scope_are_columns(tmp_path: Path) -> None:
+    signals = np.array([[(Q[:, :1],), (Q,)]], dtype=[("values", object)])
+    savemat(tmp_path / "log.mat", {"scope": {"time": T[:, None], "signals": signals}})
+    found = read_columns(tmp_path / "log.mat", columns=["scope.time", "scope.signals[1].values"])
+    assert np.array_equal(found, np.column_stack([T, Q]))
+
+
+def test_complex_numbers_are_told_and_others_beside_them_read(tmp_path: Path) -> None:
+    savemat(tmp_path / "log.mat", {"q": Q + 1j, "tau": Q.astype(np.float32), "count": np.arange(50)[None, :]})
+    with pytest.raises(RecordingError, match="array 'q' holds complex numbers"):
+        read_columns(tmp_path / "log.mat", columns="q")
+    assert np.allclose(read_columns(tmp_path / "log.mat", columns=["tau", "count"])[:, 2], np.arange(50))
+
+
+def test_version_4_is_read(tmp_path: Path) -> None:
+    savemat(tmp_path / "log.mat", {"q": Q.T}, format="4")
+    assert np.array_equal(read_columns(tmp_path / "log.mat", columns="q"), Q)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_version_73_is_read_in_blocks(turned: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dynid.data.readers.mat_hdf5.BLOCK", 100)
+    path = version_73(tmp_path / "log.mat", {"q": Q.T if turned else Q})
+    assert np.array_equal(np.column_stack(mat(path).load([1, 0])), Q[:, ::-1])

@@ -137,7 +137,7 @@ def test_results_of_other_joints_and_more_than_two_are_refused() -> None:
 
 def data_like(error: float, condition: float = 100.0) -> dict:
     joint = {"name": "j", "rows": 100, "rmse": 1.0, "relative_error": error}
-    row = {"name": "m1", "relative_std_percent": 1.0}
+    row = {"name": "m1", "value": 1.0, "std": 0.01, "bootstrap_std": None}
     physical = {"relative_error": error}
     return {
         "joints": [joint],

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 
-from dynid.data.processing import Processing
+from dynid import DynamicModel, find_base_parameters
+from dynid.data.automatic import prepared
+from dynid.data.drive import Drive
+from dynid.data.processing import Processing, factors_of
+from dynid.data.recording import Recording
+from dynid.estimation.least_squares import ordinary_least_squares
+from dynid.model.terms import Coulomb, Offset, Viscous
 from dynid.residual_diagnostics import diagnose, findings_on_residuals
 from tests.test_robust import MODEL, logged, motion
 
 T, Q, V, _, TORQUE = motion()
+OFFSET_MODEL = DynamicModel(MODEL.robot, [Viscous(), Coulomb(), Offset()])
+OFFSET_BASE = find_base_parameters(OFFSET_MODEL)
+DRIVE = Drive.of([1.0, 1.0], positions_at_motor=False, torques_at_motor=False)
 
 EFFECTS = {
     "velocity sign": 0.3 * np.sign(V),
@@ -36,7 +46,10 @@ def test_white_residuals_follow_nothing() -> None:
     log = logged(0.05 * np.random.default_rng(0).normal(size=Q.shape))
     found = diagnose(MODEL, log, MODEL.reference, (T, 20.0 + T))
     assert all(follow.share < 0.05 for one in found for follow in one.follows)
-    assert {follow.what for follow in found[0].follows} == {*EFFECTS, "temperature"}
+    assert {follow.what for follow in found[0].follows} == {
+        *EFFECTS,
+        *("friction over time", "temperature", "friction over temperature"),
+    }
     assert findings_on_residuals(found) == ()
     data = found[0].to_dict()
     assert set(data) == {"name", "period", "autocorrelation", "correlation_samples", "follows"}
@@ -47,3 +60,51 @@ def test_a_residual_that_follows_temperature_says_so() -> None:
     log = logged(0.05 * np.random.default_rng(0).normal(size=Q.shape) + 0.05 * (warm - 25.0)[:, None])
     found = diagnose(MODEL, log, MODEL.reference, (T, warm))
     assert any("follows temperature" in finding.text for finding in findings_on_residuals(found))
+
+
+def followed(kind: str, seeds: range) -> list[str]:
+    """What findings say that residuals follow, after a whole fit with chosen processing; two joints for each seed."""
+    said = []
+    for seed in seeds:
+        recording, warmth = practice_log(kind, seed)
+        ready = prepared(recording, DRIVE, Processing(), OFFSET_MODEL)
+        fit = ordinary_least_squares(factors_of(OFFSET_MODEL, ready.segments, ready.processing), OFFSET_BASE)
+        found = diagnose(OFFSET_MODEL, ready, OFFSET_BASE.to_standard(fit.values), (recording.time, warmth))
+        said += [one.clearest.what for one in found if one.clearest is not None]
+    return said
+
+
+def practice_log(kind: str, seed: int, rate: float = 200.0) -> tuple[Recording, np.ndarray]:
+    """Half a minute of two joints with friction, and one thing that the model does not know; and a temperature."""
+    rng = np.random.default_rng(seed)
+    t, w = np.arange(0.0, 30.0, 1.0 / rate), 2 * np.pi * np.array([0.1, 0.3, 0.7])
+    sizes, phases = rng.uniform(0.2, 0.5, (2, 3)), rng.uniform(0, 6, (2, 3))
+    angle = np.multiply.outer(t, w)[:, None] + phases
+    q, v, a = (sizes * np.sin(angle)).sum(2), (sizes * w * np.cos(angle)).sum(2), -(sizes * w**2 * np.sin(angle)).sum(2)
+    torque = OFFSET_MODEL.inverse_dynamics(q, v, a, np.nan_to_num(OFFSET_MODEL.reference)) + v + 1.5 * np.sign(v)
+    warmth = np.interp(t, [0, 7, 15, 22, 30], [20.0, 35.0, 22.0, 33.0, 21.0])
+    noise = 0.05 * rng.normal(size=q.shape)
+    memory = np.exp(-1.0 / (0.3 * rate))
+    more = {
+        "white": noise,
+        "coloured": np.asarray(lfilter([np.sqrt(1 - memory**2)], [1.0, -memory], noise, axis=0)),
+        "position": noise + 0.15 * np.sin(9.0 * q),
+        "velocity": noise + 0.6 * np.exp(-((v / 0.15) ** 2)) * np.sign(v),
+        "time": noise + 0.1 * np.sign(t - 15.0)[:, None],
+        "friction over time": noise + 0.3 * np.exp(-t / 8.0)[:, None] * np.sign(v),
+        "temperature": noise + 0.02 * (warmth - 26.0)[:, None],
+    }
+    q = q + 1e-5 * rng.normal(size=q.shape)
+    return Recording(t, q, None, torque + more[kind]), warmth
+
+
+@pytest.mark.parametrize("kind", ["white", "coloured"])
+def test_noise_raises_hardly_a_false_alarm(kind: str) -> None:
+    assert len(followed(kind, range(10))) <= 1
+
+
+@pytest.mark.parametrize("kind", ["position", "velocity", "time", "friction over time", "temperature"])
+def test_what_is_missing_is_named_after_a_whole_fit(kind: str) -> None:
+    said = followed(kind, range(5))
+    assert len(said) >= 6
+    assert set(said) == {kind}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -10,9 +11,11 @@ import pytest
 from dynid.data.automatic import Prepared
 from dynid.data.chunks import Chunk
 from dynid.data.processing import Processing, factors_of
-from dynid.estimation.bootstrap import autocorrelation, block_bootstrap, correlation_samples
+from dynid.estimation.bootstrap import Bootstrap, autocorrelation, block_bootstrap, correlation_samples
 from dynid.estimation.least_squares import log_deviations, ordinary_least_squares, weighted_least_squares
 from dynid.estimation.robust import robust_least_squares
+from dynid.findings import Severity
+from dynid.identification_findings import findings_on_bootstrap
 from tests.test_pipeline import BASE, MODEL
 
 RATE = 100.0
@@ -98,3 +101,14 @@ def test_autocorrelation_is_that_of_the_process() -> None:
     assert np.allclose(autocorrelation(errors, 10), 0.9 ** np.arange(10), atol=0.02)
     assert correlation_samples(errors) == pytest.approx((1 + 0.9) / (1 - 0.9), rel=0.15)
     assert correlation_samples(np.random.default_rng(0).normal(size=10_000)) == pytest.approx(1.0, abs=0.1)
+
+
+def test_lasting_errors_are_a_note_unless_most_parameters_are_known_no_more() -> None:
+    factors = factors_of(MODEL, logged(np.zeros(motion()[1].shape)).segments, Processing())
+    estimate = ordinary_least_squares(factors, BASE)
+    estimate = replace(estimate, covariance=np.diag((0.03 * estimate.values) ** 2))
+    for factor, severity in ((2.0, Severity.NOTE), (10.0, Severity.WARNING)):
+        (finding,) = findings_on_bootstrap(estimate, Bootstrap(factor * estimate.deviations, 20, 1.0, 0.3))
+        assert finding.severity is severity
+        assert "errors last 300 ms" in finding.text
+    assert findings_on_bootstrap(estimate, Bootstrap(1.2 * estimate.deviations, 20, 1.0, 0.3)) == ()

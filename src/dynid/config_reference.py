@@ -63,6 +63,8 @@ MEANINGS = {
     "ProcessingTable.decimate": "factors of parallel decimation: torques, velocities and every column together",
     "ProcessingTable.rate": "rows a second to keep instead [Hz]",
     "ProcessingTable.velocity_threshold": "rows of slower joints are dropped [rad/s or m/s]; one, or one each",
+    "EstimationTable.estimator": "the equations that are fitted: see [power, energy and momentum](power.md)",
+    "EstimationTable.window": "length of windows of energy and momentum [s]; that of a decimated row when left out",
     "EstimationTable.method": "weighted (by joint and by log) or ordinary least squares",
     "EstimationTable.essential_ratio": "essential parameters have relative deviations up to so many times the smallest",
     "EstimationTable.confidence": "of intervals",

@@ -9,6 +9,7 @@ import numpy as np
 from dynid.config import Experiment
 from dynid.data.automatic import Prepared
 from dynid.data.factors import Factors
+from dynid.data.row_forms import RowForm
 from dynid.estimation import Estimate, Prior, ordinary_least_squares, weighted_least_squares
 from dynid.estimation.bootstrap import Bootstrap, block_bootstrap
 from dynid.estimation.least_squares import log_deviations, merge_logs
@@ -20,6 +21,11 @@ from dynid.model.base_parameters import BaseParameters
 from dynid.residual_diagnostics import JointDiagnostics, diagnose
 
 Scales = Sequence[Mapping[str, float]]
+
+
+def form_of(experiment: Experiment) -> RowForm:
+    """The form of rows that an experiment estimates from."""
+    return RowForm(experiment.estimation.estimator, experiment.estimation.window)
 
 
 def estimated(
@@ -44,7 +50,7 @@ def estimated(
         return weighted_least_squares(logs, base, deviations=scales, prior=prior), logs, scales, ()
     progress("Weighing rows by their errors")
     weights = [log.weight for log in experiment.log]
-    fit = robust_least_squares(ready, weights, logs, base, settings.robust, prior)
+    fit = robust_least_squares(ready, weights, logs, base, settings.robust, prior, form_of(experiment))
     return fit.estimate, list(fit.logs), fit.scales, findings_on_robust(fit)
 
 
@@ -72,7 +78,9 @@ def bootstrapped(
         whole = whole.with_prior(prior.means, prior.deviations)
     plain = [[size / log.weight for size in of_log] for log, of_log in zip(experiment.log, sizes, strict=True)]
     loss = None if settings.robust is None else LOSSES[settings.robust]
-    return block_bootstrap(ready, plain, whole, base, estimate.values, np.random.default_rng(0), loss)
+    return block_bootstrap(
+        ready, plain, whole, base, estimate.values, np.random.default_rng(0), loss, form_of(experiment)
+    )
 
 
 def diagnosed(

@@ -75,17 +75,26 @@ def _of_row(subject: str, torque: Array, velocity: Array) -> Iterator[Finding]:
         yield Finding(Severity.WARNING, subject, "it never moves: lock it, or move it")
 
 
-def findings_on_estimate(estimate: Estimate, robot: Robot) -> tuple[Finding, ...]:
-    """Findings on an estimate: too few rows, badly known parameters, poor excitation, negative friction or inertia."""
+def findings_on_estimate(
+    estimate: Estimate, robot: Robot, advice: str = "use one that moves more joints at once, faster and further"
+) -> tuple[Finding, ...]:
+    """Findings on an estimate: too few rows, badly known parameters, poor excitation, negative friction or inertia.
+
+    Args:
+        estimate: The estimate.
+        robot: The robot.
+        advice: Which motion to make where this one hardly tells some parameters apart.
+    """
     found: list[Finding] = []
-    rows, n = sum(fit.rows for fit in estimate.joints.values()), len(estimate.names)
+    n = len(estimate.names)
+    rows = estimate.freedom + n
     if rows < FEWEST_ROWS * n:
         text = f"{rows} rows for {n} parameters are fewer than {FEWEST_ROWS} each; record more, or thin out less"
         found.append(Finding(Severity.WARNING, "data", text))
     if estimate.condition_number > CONDITION:
         text = (
             f"the condition number is {estimate.condition_number:.3g}: this motion hardly tells {_weakest(estimate)} "
-            "apart; use one that moves more joints at once, faster and further"
+            f"apart; {advice}"
         )
         found.append(Finding(Severity.WARNING, "excitation", text))
     bad = [k for k, percent in enumerate(estimate.relative_deviations) if percent > LARGEST_DEVIATION]
@@ -107,7 +116,10 @@ def findings_on_estimate(estimate: Estimate, robot: Robot) -> tuple[Finding, ...
 
 
 def findings_on_bootstrap(estimate: Estimate, bootstrap: Bootstrap | None) -> tuple[Finding, ...]:
-    """A finding where deviations that assume white errors differ much from those of a bootstrap."""
+    """A finding where deviations that assume white errors differ much from those of a bootstrap.
+
+    Errors of real logs always last, so this is a note; a warning where most parameters that look well known are not.
+    """
     if bootstrap is None:
         return ()
     ratio = bootstrap.deviations / np.where(estimate.deviations > 0.0, estimate.deviations, np.inf)
@@ -116,12 +128,19 @@ def findings_on_bootstrap(estimate: Estimate, bootstrap: Bootstrap | None) -> tu
         return ()
     worst = np.argsort(-ratio)[:5]
     listed = ", ".join(f"{estimate.names[k]} ({ratio[k]:.1f})" for k in worst)
-    text = (
-        f"drawing {bootstrap.blocks} blocks of {bootstrap.seconds:.2g} s anew gives deviations {typical:.1f} times "
-        f"those of white errors (median), most for {listed}; errors last {1e3 * bootstrap.correlation_time:.3g} ms. "
-        "Believe these ('bootstrap_std')"
-    )
-    return (Finding(Severity.NOTE, "deviations", text),)
+    limit = 0.01 * LARGEST_DEVIATION * np.abs(estimate.values)
+    white, honest = int(np.sum(estimate.deviations <= limit)), int(np.sum(bootstrap.deviations <= limit))
+    if typical < 1.0:
+        text = f"those by blocks of time are {typical:.1f} times those that assume independent errors (median)"
+    else:
+        text = (
+            f"errors last {1e3 * bootstrap.correlation_time:.3g} ms, so that samples tell less than their number "
+            f"suggests: honest deviations, from {bootstrap.blocks} blocks of {bootstrap.seconds:.2g} s drawn anew, are "
+            f"{typical:.1f} times those that assume independent errors (median), most for {listed}. By them {honest} "
+            f"parameters are known to {LARGEST_DEVIATION:g} %, not {white}: read 'by blocks' ('bootstrap_std')"
+        )
+    severity = Severity.WARNING if honest < 0.5 * white else Severity.NOTE
+    return (Finding(severity, "deviations", text),)
 
 
 def findings_on_robust(fit: RobustFit) -> tuple[Finding, ...]:

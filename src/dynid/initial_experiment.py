@@ -10,11 +10,16 @@ from pathlib import Path
 import numpy as np
 
 from dynid.config import ExperimentError
+from dynid.data.readers.source import Progress, RecordingError, silent
 from dynid.data.timing import check_time
 from dynid.errors import InvalidRequestError
-from dynid.log_layout import Group, Layout, layout_of
+from dynid.log_guesses import Group, Layout
+from dynid.log_layout import layout_of
 from dynid.robot.loading import load_robot
 from dynid.robot.robot import Robot
+
+SAMPLES = 20
+"""Samples below which no log tells anything."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +39,14 @@ class InitialExperiment:
     guesses: tuple[str, ...]
 
 
-def initial_experiment(robot: str, log: Path, folder: Path) -> InitialExperiment:
+def initial_experiment(robot: str, log: Path, folder: Path, progress: Progress = silent) -> InitialExperiment:
     """Look at a robot and a log, and write what an experiment of both looks like.
 
     Args:
         robot: The robot, as `load_robot` takes it.
         log: The log: a table or a bag.
         folder: Folder of the file that is to be written; paths in it are relative to it.
+        progress: Is told how far a long read has come.
 
     Raises:
         RecordingError: If the log cannot be read, or its columns cannot be told.
@@ -50,7 +56,8 @@ def initial_experiment(robot: str, log: Path, folder: Path) -> InitialExperiment
         raise InvalidRequestError(
             f"'{loaded.name}' has a floating base or spherical joints, whose logs cannot be read yet"
         )
-    layout = layout_of(log, loaded)
+    layout = layout_of(log, loaded, progress)
+    _require_samples(log, layout)
     locked = tuple(joint.name for joint in loaded.independent_joints if joint.name not in layout.joints)
     name = robot if robot.startswith("builtin:") else _relative(Path(robot), folder)
     guesses = _guesses(layout, locked)
@@ -79,6 +86,14 @@ def initial_experiment(robot: str, log: Path, folder: Path) -> InitialExperiment
     )
     _check(text, folder)
     return InitialExperiment(text, layout.joints, locked, guesses)
+
+
+def _require_samples(log: Path, layout: Layout) -> None:
+    """Refuse a log of which nothing can be used."""
+    first, last = layout.rows or (0, layout.samples)
+    if last - first < SAMPLES:
+        problem = f"its longest part without missing numbers in which time advances has {last - first} samples"
+        raise RecordingError(log, f"{problem}, and at least {SAMPLES} are needed; record longer, or repair the log")
 
 
 def _check(text: str, folder: Path) -> None:
@@ -133,7 +148,17 @@ def _log(layout: Layout, file: str) -> list[str]:
         lines += [f"# guess: {layout.time.why}", f"time = {_table(file, layout.time)}"]
     elif layout.stamps is None:
         lines += ["# guess: no column of time was found; write the true rate", "rate = 1000   # Hz"]
+    if layout.rows is not None:
+        lines += [f"# {_cut(layout)}", f"rows = [{layout.rows[0]}, {layout.rows[1]}]"]
     return lines
+
+
+def _cut(layout: Layout) -> str:
+    first, last = layout.rows or (0, layout.samples)
+    return (
+        f"only {last - first} of {layout.samples} samples are used: before or after, numbers are missing or time does "
+        "not advance; other parts can be used as further [[log]] tables"
+    )
 
 
 def _table(file: str, group: Group) -> str:
@@ -149,15 +174,12 @@ def _table(file: str, group: Group) -> str:
 def _sampling(layout: Layout) -> str:
     if layout.stamps is None:
         return f"{layout.samples} samples, without time stamps"
-    timing = check_time(layout.stamps)
-    length = float(np.ptp(layout.stamps))
-    text = f"{layout.samples} samples in {length:.4g} s, {timing.rate:.4g} Hz; steps vary by {timing.jitter:.1%}"
+    stamps = layout.stamps[slice(*(layout.rows or (0, layout.samples)))]
+    timing = check_time(stamps)
+    length = float(np.ptp(stamps))
+    text = f"{len(stamps)} samples in {length:.4g} s, {timing.rate:.4g} Hz; steps vary by {timing.jitter:.1%}"
     if timing.gaps:
         text += f", {len(timing.gaps)} gaps, the longest of {1e3 * timing.largest_step:.3g} ms"
-    if not timing.is_ordered:
-        text += (
-            f"; time does not always advance (row {(timing.repeats or [timing.resets[0][0]])[0] + 1}): cut with rows"
-        )
     return text
 
 
@@ -165,6 +187,8 @@ def _guesses(layout: Layout, locked: tuple[str, ...]) -> tuple[str, ...]:
     found = [_sampling(layout), f"positions: {layout.position.why}", f"torques: {layout.torque.why}"]
     if layout.time is not None:
         found.append(f"time: {layout.time.why}")
+    if layout.rows is not None:
+        found.append(_cut(layout))
     if locked:
         found.append(f"held still, because the log has nothing of them: {', '.join(locked)}")
     return tuple(found)

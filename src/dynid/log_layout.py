@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from dynid.arrays import Array
-from dynid.data.bag_columns import FIELDS
-from dynid.data.readers.bags import Topic, is_bag, listed, topics_of
-from dynid.data.readers.source import RecordingError
-from dynid.data.tables import read_columns, source_of
-from dynid.robot.robot import Joint, Robot
+from dynid.bag_layout import layout_of_bag
+from dynid.data.readers.bags import is_bag
+from dynid.data.readers.source import Progress, RecordingError, silent
+from dynid.data.recording import UNITS
+from dynid.data.tables import read_groups, source_of
+from dynid.log_guesses import Group, Layout, position_unit, time_unit, usable_rows
+from dynid.robot.robot import Robot
 
 WORDS = {
     "time": ("t", "time", "stamp", "timestamp", "timestamps", "secs", "seconds", "nsecs", "clock"),
@@ -25,111 +24,68 @@ WORDS = {
 }
 """Words in the names of columns, by what they hold."""
 
-
-@dataclass(frozen=True)
-class Group:
-    """One quantity in a log.
-
-    Attributes:
-        columns: Its columns, by name or position, in the order of the joints; None for all that a topic has.
-        unit: Its unit, as far as numbers tell.
-        why: How both were guessed.
-        topic: Its topic, in a bag.
-    """
-
-    columns: tuple[str | int, ...] | None
-    unit: str
-    why: str
-    topic: str | None = None
+ASKED = frozenset(
+    ("des", "desired", "cmd", "command", "commanded", "ref", "reference", "target", "goal", "set", "error", "err")
+)
+"""Words in the names of columns that were not measured."""
 
 
-@dataclass(frozen=True, eq=False)
-class Layout:
-    """What was found in a log.
-
-    Attributes:
-        joints: Joints of the robot that the log has, in the robot's order.
-        position: Where positions are.
-        torque: Where torques or currents are.
-        velocity: Where velocities are, if they were logged.
-        time: Where time stamps are; None in bags, which have their own, and where there are none.
-        stamps: Time stamps [s], shape (samples,); None where there are none.
-        samples: Number of samples.
-    """
-
-    joints: tuple[str, ...]
-    position: Group
-    torque: Group
-    velocity: Group | None
-    time: Group | None
-    stamps: Array | None
-    samples: int
-
-
-def layout_of(path: Path, robot: Robot) -> Layout:
+def layout_of(path: Path, robot: Robot, progress: Progress = silent) -> Layout:
     """Guess what the columns or topics of a log are.
 
     Raises:
         RecordingError: If positions or torques of the robot's joints cannot be told.
     """
-    return _of_bag(path, robot) if is_bag(path) else _of_table(path, robot)
+    joints = [joint.name for joint in robot.independent_joints if joint.kind.nq == 1]
+    if is_bag(path):
+        return layout_of_bag(path, robot, joints, progress)
+    source = source_of(path, progress=progress)
+    chosen = _by_name(path, source.names, joints) if source.named else _by_order(path, len(source.names), joints)
+    return _read(path, robot, source.names if source.named else None, chosen, progress)
 
 
-def _of_bag(path: Path, robot: Robot) -> Layout:
-    topics = topics_of(path)
-    names = [joint.name for joint in _measurable(robot)]
-    candidates = [topic for topic in topics if _field(topic, "position") and _field(topic, "torque")]
-    if not candidates:
-        problems = "".join(f"{topic.problem}; " for topic in topics if topic.problem)
-        raise RecordingError(path, f"no topic has positions and efforts of joints; {problems}topics: {listed(topics)}")
-    shared = [len(set(names) & set(topic.keys(_field(topic, "position")))) for topic in candidates]
-    best = [topic for topic, count in zip(candidates, shared, strict=True) if count == max(shared)]
-    plain = [topic for topic in best if topic.kind.endswith("/JointState")] or best
-    if len(plain) > 1:
-        raise RecordingError(
-            path,
-            f"several topics have joint states ({', '.join(topic.name for topic in plain)}): two robots in one bag? "
-            "Write the experiment by hand and name the topic: see docs/logs.md",
-        )
-    topic = plain[0]
-    keys = topic.keys(_field(topic, "position"))
-    if max(shared):
-        joints, columns, why = tuple(name for name in names if name in keys), None, "matched by the joints' names"
-    elif len(keys) == len(names):
-        joints, columns, why = tuple(names), keys, "no names agree, so joints are matched by order: CHECK THIS"
-    else:
-        raise RecordingError(
-            path, f"topic {topic.name} has {', '.join(keys[:20])}, and none is a joint of '{robot.name}'"
-        )
-    read = [f"{topic.name}/{_field(topic, 'position')}/{key}" for key in columns or joints]
-    table = read_columns(path, columns=[f"{topic.name}/time", *read])
-    unit, seen = _position_unit(robot, joints, table[:, 1:])
-    position = Group(columns, unit, f"{why}; {seen}", topic.name)
-    torque = Group(
-        columns, "N m", "efforts of joint states are torques by convention; currents need unit = 'A'", topic.name
-    )
+@dataclass(frozen=True)
+class _Choice:
+    """Positions of columns of a table, by what they hold.
+
+    Attributes:
+        joints: Joints that the log has, in the robot's order.
+        columns: Columns of "position", "velocity" (perhaps none), "torque" and "time" (one or none).
+        why: How they were matched.
+        in_amperes: Whether torques are currents.
+    """
+
+    joints: tuple[str, ...]
+    columns: dict[str, tuple[int, ...]]
+    why: str
+    in_amperes: bool
+
+
+def _read(path: Path, robot: Robot, names: Sequence[str] | None, chosen: _Choice, progress: Progress) -> Layout:
+    """Look at the numbers of the chosen columns."""
+    own = chosen.columns
+    table = read_groups(path, [own["position"], own["torque"], own["time"][:1]], progress=progress, finite=False)
+    table.require_measured(slice(0, len(table)))
+    time, stamps = None, None
+    if own["time"]:
+        unit, why = time_unit(table.groups[2][:, 0])
+        time, stamps = Group(_named(names, own["time"][:1]), unit, why), table.groups[2][:, 0] * UNITS["time"][unit]
+    unit, seen = position_unit(robot, chosen.joints, table.groups[0])
+    position = Group(_named(names, own["position"]), unit, f"{chosen.why}; {seen}")
+    about = f"the name speaks of {'currents' if chosen.in_amperes else 'torques'}" if names else chosen.why
+    torque = Group(_named(names, own["torque"]), "A" if chosen.in_amperes else "N m", about)
     velocity = None
-    if set(columns or joints) <= set(topic.keys(_field(topic, "velocity"))):
-        velocity = Group(columns, "rad/s", "", topic.name)
-    return Layout(joints, position, torque, velocity, None, table[:, 0], len(table))
+    if len(own["velocity"]) == len(chosen.joints):
+        velocity = Group(_named(names, own["velocity"]), "deg/s" if unit == "deg" else "rad/s", "")
+    return Layout(
+        chosen.joints, position, torque, velocity, time, stamps, len(table), usable_rows(table.joined(), stamps)
+    )
 
 
-def _field(topic: Topic, role: str) -> str:
-    return next((name for name in FIELDS[role] if topic.keys(name)), "")
-
-
-def _measurable(robot: Robot) -> list[Joint]:
-    return [joint for joint in robot.independent_joints if joint.kind.nq == 1]
-
-
-def _of_table(path: Path, robot: Robot) -> Layout:
-    source = source_of(path)
-    joints = [joint.name for joint in _measurable(robot)]
-    if not source.named:
-        return _by_order(path, robot, joints, len(source.names))
-    names = source.names
+def _by_name(path: Path, names: Sequence[str], joints: Sequence[str]) -> _Choice:
+    """Columns by the words and the joints in their names."""
     roles = [_role(name, joints) for name in names]
-    found = {role: [k for k, own in enumerate(roles) if own == role] for role in WORDS}
+    found = {role: _measured(names, [k for k, own in enumerate(roles) if own == role]) for role in WORDS}
     drive = "torque" if found["torque"] else "current"
     if not found["position"] or not found[drive]:
         missing = "positions" if not found["position"] else "torques or currents"
@@ -138,17 +94,13 @@ def _of_table(path: Path, robot: Robot) -> Layout:
         )
     matched, why = _matched(path, names, found["position"], joints)
     own = {role: _aligned(path, names, found[role], joints, matched) for role in ("position", "velocity", drive)}
-    q = read_columns(path, columns=list(own["position"]))
-    unit, seen = _position_unit(robot, matched, q)
-    position = Group(_named(names, own["position"]), unit, f"{why}; {seen}")
-    amperes = drive == "current"
-    text = "the name speaks of currents" if amperes else "the name speaks of torques"
-    torque = Group(_named(names, own[drive]), "A" if amperes else "N m", text)
-    velocity = None
-    if len(own["velocity"]) == len(matched):
-        velocity = Group(_named(names, own["velocity"]), "deg/s" if unit == "deg" else "rad/s", "")
-    time, stamps = _time(path, names, found["time"])
-    return Layout(matched, position, torque, velocity, time, stamps, len(q))
+    columns = {"position": own["position"], "velocity": own["velocity"], "torque": own[drive]}
+    return _Choice(matched, {**columns, "time": tuple(found["time"])}, why, drive == "current")
+
+
+def _measured(names: Sequence[str], columns: list[int]) -> list[int]:
+    """Columns without those that were asked for instead of measured, where there are others."""
+    return [k for k in columns if not set(re.findall(r"[a-z]+", names[k].lower())) & ASKED] or columns
 
 
 def _role(name: str, joints: Sequence[str]) -> str:
@@ -198,64 +150,29 @@ def _aligned(
     return tuple(columns)
 
 
-def _named(names: Sequence[str], columns: Sequence[int]) -> tuple[str | int, ...]:
-    """Columns by name, or by position where names are not unique."""
-    chosen = [names[k] for k in columns]
-    unique = all(names.count(name) == 1 for name in chosen) and all(chosen)
+def _named(names: Sequence[str] | None, columns: Sequence[int]) -> tuple[str | int, ...]:
+    """Columns by name, or by position where there are no names or they are not unique."""
+    chosen = [] if names is None else [names[k] for k in columns]
+    unique = names is not None and all(names.count(name) == 1 for name in chosen) and all(chosen)
     return tuple(chosen) if unique else tuple(columns)
 
 
-def _by_order(path: Path, robot: Robot, joints: Sequence[str], width: int) -> Layout:
+def _by_order(path: Path, width: int, joints: Sequence[str]) -> _Choice:
     """A table without names: time, positions, velocities and torques by their number."""
     n = len(joints)
     parts = {1 + 2 * n: (True, False), 1 + 3 * n: (True, True), 2 * n: (False, False), 3 * n: (False, True)}
     if width not in parts or not n:
         raise RecordingError(
-            path, f"{width} columns without names do not tell what they are for {n} joints; write a header line"
+            path,
+            f"{width} columns without names do not tell what they are for {n} joints; write a header line, or an "
+            "experiment by hand where each quantity has a file of its own: see docs/experiments.md",
         )
-    stamped, moving = parts[width]
-    first = int(stamped)
+    first, moving = int(parts[width][0]), parts[width][1]
+    columns = {
+        "position": tuple(range(first, first + n)),
+        "velocity": tuple(range(first + n, first + 2 * n)) if moving else (),
+        "torque": tuple(range(width - n, width)),
+        "time": tuple(range(first)),
+    }
     why = "the file has no names: time, positions, velocities, torques in this order are a GUESS"
-    q = read_columns(path, columns=list(range(first, first + n)))
-    unit, seen = _position_unit(robot, joints, q)
-    position = Group(tuple(range(first, first + n)), unit, f"{why}; {seen}")
-    velocity = Group(tuple(range(first + n, first + 2 * n)), "rad/s", "") if moving else None
-    torque = Group(tuple(range(width - n, width)), "N m", why)
-    time, stamps = _time(path, [str(k) for k in range(width)], [0] if stamped else [], by_name=False)
-    return Layout(tuple(joints), position, torque, velocity, time, stamps, len(q))
-
-
-def _time(
-    path: Path, names: Sequence[str], columns: Sequence[int], by_name: bool = True
-) -> tuple[Group | None, Array | None]:
-    """Where time is, in which unit, and the stamps [s]."""
-    if not columns:
-        return None, None
-    stamps = read_columns(path, columns=columns[0])[:, 0]
-    steps = np.diff(stamps)
-    period = float(np.median(steps[steps > 0])) if np.any(steps > 0) else 1.0
-    unit, size = next(
-        ((unit, size) for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)) if period * size < 0.5),
-        ("s", 1.0),
-    )
-    why = f"the median step is {period:.4g}, which makes {1.0 / (period * size):.4g} Hz in {unit}"
-    column = _named(names, columns[:1]) if by_name else (columns[0],)
-    return Group(column, unit, why), stamps * size
-
-
-def _position_unit(robot: Robot, joints: Sequence[str], q: Array) -> tuple[str, str]:
-    """Radians or degrees, by how far positions go and by the joints' limits."""
-    turning = [k for k, name in enumerate(joints) if robot.joint(name).kind.value != "prismatic"]
-    if not turning:
-        return "m", "lengths are taken as metres"
-    largest = float(np.abs(q[:, turning]).max())
-    beyond = sum(_beyond(robot.joint(joints[k]), q[:, k]) for k in turning)
-    if 7.0 < largest <= 720.0 and (beyond or largest > 20.0) and len(turning) == len(joints):
-        return "deg", f"they reach {largest:.4g}, far beyond the limits in rad, so they are taken as degrees"
-    outside = f"; {beyond} joints go beyond their limits: check" if beyond else ""
-    return "rad", f"they reach {largest:.4g}, which fits radians (metres where joints slide){outside}"
-
-
-def _beyond(joint: Joint, q: Array) -> bool:
-    lower, upper = joint.limits.lower, joint.limits.upper
-    return bool(lower < upper and (q.min() < lower - 0.05 or q.max() > upper + 0.05))
+    return _Choice(tuple(joints), columns, why, in_amperes=False)

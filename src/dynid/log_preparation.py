@@ -21,7 +21,7 @@ from dynid.log_quantities import recording_of, temperature_of
 from dynid.model.dynamic_model import DynamicModel
 from dynid.robot.robot import Robot
 
-FILTERS = frozenset(("lowpass", "torque_lowpass", "trim", "decimate", "velocity_threshold"))
+FILTERS = frozenset(("lowpass", "trim", "decimate", "velocity_threshold"))
 """What a log takes over from another that was processed before it."""
 
 

@@ -64,7 +64,8 @@ def findings_on_physical(physical: PhysicalEstimate, estimate: Estimate) -> tupl
     found: list[Finding] = []
     ratio = physical.relative_error / estimate.relative_error if estimate.relative_error else 1.0
     if ratio > COSTLY:
-        rise = {joint: fit.rmse / estimate.joints[joint].rmse for joint, fit in physical.joints.items()}
+        before = {joint: fit.rmse for joint, fit in estimate.joints.items() if fit.rmse > 0.0}  # 0: no torque measured
+        rise = {joint: physical.joints[joint].rmse / rmse for joint, rmse in before.items()}
         worst = sorted(rise, key=lambda joint: -rise[joint])[:3]
         listed = ", ".join(f"'{joint}' ({rise[joint]:.3g} times)" for joint in worst)
         text = (

@@ -23,9 +23,18 @@ from dynid.estimation import (
 )
 from dynid.estimation.bootstrap import Bootstrap
 from dynid.estimation.least_squares import NotIdentifiableError
-from dynid.estimation_steps import bootstrapped, diagnosed, estimated
+from dynid.estimation_steps import bootstrapped, diagnosed, estimated, form_of
 from dynid.feasibility.cone_program import SolverError
 from dynid.findings import Finding, Severity
+from dynid.form_findings import (
+    FormFit,
+    advice_on_motion,
+    findings_on_form,
+    form_fit,
+    links_with_torque_fits,
+    with_torque_fits,
+    without_consequences,
+)
 from dynid.found_signs import findings_on_signs, signs_in, with_drive_signs
 from dynid.identification_findings import findings_on_bootstrap, findings_on_estimate, findings_on_samples
 from dynid.log_preparation import (
@@ -61,7 +70,8 @@ class Identification:
 
     Attributes:
         base: The base parameters, with their model and robot.
-        logs: All that estimation needs of each log.
+        logs: The factors of each log's torques.
+        form_logs: The factors of each log that were estimated from: the same, or those of another form of rows.
         estimate: Values with uncertainties.
         essential: The same for the essential ones of the parameters only.
         physical: Links and joints that can exist; None where the experiment does without.
@@ -76,10 +86,12 @@ class Identification:
         signs: The signs of torques that were logged without; None where they had them.
         shapes: What is told of the shapes of terms.
         passes: Passes over the logs that it took to find them.
+        form: How well rows of power, energy or momentum are fitted; None where torques were.
     """
 
     base: BaseParameters
     logs: tuple[Factors, ...]
+    form_logs: tuple[Factors, ...]
     estimate: Estimate
     essential: Estimate
     physical: PhysicalEstimate | None
@@ -94,12 +106,14 @@ class Identification:
     signs: SignedLogs | None = None
     shapes: tuple[FoundShape, ...] = ()
     passes: int = 0
+    form: FormFit | None = None
 
 
 def identify(
     experiment: Experiment,
     progress: Callable[[str], None] = lambda _: None,
     earlier: Sequence[Factors] = (),
+    earlier_forms: Sequence[Factors] | None = None,
     model: DynamicModel | None = None,
 ) -> Identification:
     """Identify a robot's base parameters, and physical parameters of its links and joints.
@@ -107,7 +121,8 @@ def identify(
     Args:
         experiment: The experiment.
         progress: Is told each step in a few words.
-        earlier: Factors of logs that were read before, for the same model.
+        earlier: Factors of the torques of logs that were read before, for the same model.
+        earlier_forms: The factors of the same logs that are estimated from, where they are of another form.
         model: That model, at the shapes that these logs were reduced with: they are held. The experiment's when None.
     """
     start = time.perf_counter()
@@ -117,8 +132,11 @@ def identify(
     base = find_base_parameters(model, known=split_known(model, experiment.known)[1])
     physics = physics_of(experiment, model) if experiment.physical.fit else None
     findings: list[Finding] = list(base.findings())
-    parts: list[Factors] = list(earlier)
-    folds: list[Factors] = list(earlier)
+    form = form_of(experiment)
+    form.accumulator(model)
+    torques: list[Factors] = list(earlier)
+    parts: list[Factors] = list(earlier if earlier_forms is None else earlier_forms)
+    folds: list[Factors] = list(parts)
     probes: list[Factors] = []
     signs = _with_signs(experiment, base, progress) if experiment.torque == "magnitude" else None
     findings += () if signs is None else signs.findings
@@ -142,9 +160,14 @@ def identify(
         progress(f"Reducing log {k} of {len(experiment.log)}")
         segments, processing = ready.segments, ready.processing
         probes.append(factors_of(with_probes, segments, processing).weighted(log.weight))
-        parts.append(without_probes(probes[-1], linear.model))
+        torques.append(without_probes(probes[-1], model))
+        if form.name == "torque":
+            parts.append(without_probes(probes[-1], linear.model))
+        else:
+            parts.append(form.factors(linear.model, segments, processing, ready.sampling).weighted(log.weight))
         if experiment.physical.weight == "cross-validation":
-            folds += [factors_of(model, part, processing).weighted(log.weight) for part in split(segments, FOLDS)]
+            pieces = [form.factors(model, part, processing, ready.sampling) for part in split(segments, FOLDS)]
+            folds += [piece.weighted(log.weight) for piece in pieces]
     progress("Estimating")
     try:
         with single_threaded_blas():
@@ -155,22 +178,32 @@ def identify(
             essential = essential_parameters(parts, base, experiment.estimation.essential_ratio)
     except NotIdentifiableError as error:
         raise NotIdentifiableError(error.names, error.rows, error.problem, _cause(findings, error)) from error
-    findings += (*findings_on_estimate(estimate, model.robot), *findings_on_friction(probes, base))
+    fitted = form_fit(form, estimate, ready_logs)
+    if fitted is None:
+        torques = parts
+    else:
+        estimate, essential = (with_torque_fits(found, torques, base) for found in (estimate, essential))
+    lost = findings_on_form(form, estimate, torques, base, ready_logs)
+    of_estimate = findings_on_estimate(estimate, model.robot, advice_on_motion(form))
+    findings += (*without_consequences(of_estimate, lost), *lost, *findings_on_friction(probes, base))
     progress("Looking at what is left")
     blocks = None if earlier else bootstrapped(experiment, ready_logs, linear_parts, linear, whole, scales)
     bootstrap = shapes.own_bootstrap(blocks)
     diagnostics = diagnosed(experiment, ready_logs, base, estimate)
-    findings += (*findings_on_bootstrap(estimate, bootstrap), *findings_on_residuals(diagnostics))
+    missing = any(finding.subject == "friction" for finding in findings)
+    of_residuals = findings_on_residuals(diagnostics, missing)
+    findings += (*findings_on_bootstrap(estimate, bootstrap), *without_consequences(of_residuals, lost))
     physical = None
     if physics is not None:
         progress("Making links physical")
         with single_threaded_blas():
             told = shapes.own(_without_prior(linear_parts, linear, whole), parts)
-            physical, notes = _physical(experiment, physics, base, (parts, folds), (estimate, told))
+            physical, notes = _physical(experiment, physics, base, (parts, folds, torques), (estimate, told))
         findings += notes
     return Identification(
         base=base,
-        logs=tuple(parts),
+        logs=tuple(torques),
+        form_logs=tuple(parts),
         estimate=estimate,
         essential=essential,
         physical=physical,
@@ -185,15 +218,17 @@ def identify(
         signs=signs,
         shapes=shapes.told(whole, blocks, experiment.estimation.confidence),
         passes=0 if shapes.fit is None else shapes.fit.passes,
+        form=fitted,
     )
 
 
 def _cause(findings: Sequence[Finding], error: NotIdentifiableError) -> str:
     """The finding that tells most about what cannot be told: the one that names it, else a warning, else a note."""
 
-    def rank(finding: Finding) -> tuple[int, bool]:
+    def rank(finding: Finding) -> tuple[int, bool, int]:
         words = finding.text.replace(",", " ").split()
-        return sum(name in words for name in error.names), finding.severity is not Severity.NOTE
+        named = sum(name in words for name in error.names)
+        return named, "never moves" in finding.text, -list(Severity).index(finding.severity)
 
     best = max(findings, key=rank, default=None)
     return "" if best is None else f"{best.subject}: {best.text}"
@@ -213,15 +248,15 @@ def _physical(
     experiment: Experiment,
     physics: Physics,
     base: BaseParameters,
-    data: tuple[Sequence[Factors], Sequence[Factors]],
+    data: tuple[Sequence[Factors], Sequence[Factors], Sequence[Factors]],
     estimates: tuple[Estimate, Estimate],
 ) -> tuple[PhysicalEstimate | None, tuple[Finding, ...]]:
     """Links that can exist, or a finding on why there are none.
 
-    They come from logs and, for cross-validation, their parts; estimates are the one of the experiment, and what the
-    data say by themselves.
+    They come from logs, their parts (for cross-validation) and torques; estimates are the one of the experiment, and
+    what the data say by themselves.
     """
-    method, (logs, folds), (estimate, told) = experiment.estimation.method, data, estimates
+    method, (logs, folds, torques), (estimate, told) = experiment.estimation.method, data, estimates
     notes = findings_on_references(physics, base.model)
     try:
         if experiment.physical.weight == "cross-validation":
@@ -230,6 +265,8 @@ def _physical(
         physical = physical_estimate(logs, base, physics, told, method)
     except SolverError as error:
         return None, (*notes, Finding(Severity.ERROR, "physical links", str(error)))
+    if experiment.estimation.estimator != "torque":
+        physical = links_with_torque_fits(physical, torques)
     return physical, (*notes, *findings_on_physical(physical, estimate))
 
 

@@ -18,7 +18,13 @@ from dynid.findings import Finding, Severity
 from dynid.model.dynamic_model import DynamicModel
 
 BINS = 24
-"""Bins that positions, velocities, times and temperatures are sorted into."""
+"""Bins that positions and velocities are sorted into."""
+
+FEW = 6
+"""Bins of times and temperatures: these change slowly, and so do errors that last."""
+
+CHANCE = 0.001
+"""Probability of a false alarm for each quantity of each joint."""
 
 SHARE = 0.15
 """Share of the residual's variance from which it is said to follow something."""
@@ -34,7 +40,9 @@ ADVICE: Mapping[str, str] = {
     "velocity": "friction is not viscous and Coulomb alone: raise velocity_threshold, or look for a Stribeck effect",
     "position": "something depends on the position alone: a spring, a cable, gear ripple, or wrong kinematics",
     "time": "something drifts: friction of a robot that warms up, or an offset; let it run warm, or use shorter logs",
-    "temperature": "friction changes with temperature: record at one temperature, or identify each by itself",
+    "temperature": "something changes with temperature: record at one temperature, or identify each by itself",
+    "friction over time": "friction drifts, as of a robot that warms up; let it run warm, or use shorter logs",
+    "friction over temperature": "friction changes with temperature: record at one, or identify each by itself",
 }
 
 
@@ -45,12 +53,15 @@ class Following:
     Attributes:
         what: The quantity.
         share: Share of the residual's variance that the means of bins explain, less what chance would.
+        is_clear: Whether that is more than chance would make it.
         centres: Means of the quantity in each bin, shape (bins,).
-        means: Means of the residual in each bin [N m or N], shape (bins,).
+        means: Means of the residual in each bin [N m or N], shape (bins,); for friction, of the residual times the sign
+            of velocity.
     """
 
     what: str
     share: float
+    is_clear: bool
     centres: Array
     means: Array
 
@@ -73,6 +84,12 @@ class JointDiagnostics:
     lasting: float
     follows: tuple[Following, ...]
 
+    @property
+    def clearest(self) -> Following | None:
+        """What the residual follows most; None where it follows nothing."""
+        clear = [follow for follow in self.follows if follow.is_clear and follow.share >= SHARE]
+        return max(clear, key=lambda follow: follow.share, default=None)
+
     def to_dict(self) -> dict[str, object]:
         """As plain data for JSON."""
         return {
@@ -84,6 +101,7 @@ class JointDiagnostics:
                 {
                     "what": one.what,
                     "share": one.share,
+                    "clear": one.is_clear,
                     "centres": one.centres.tolist(),
                     "means": one.means.tolist(),
                 }
@@ -114,17 +132,19 @@ def diagnose(
         e = left[fast, row]
         if joint in log.processing.unmeasured or len(e) < 10 * BINS or not np.any(e):
             continue
+        direction, since = np.sign(v[fast, row]), time[fast] - time[0]
         quantities = {
-            "velocity sign": np.sign(v[fast, row]),
-            "velocity": v[fast, row],
-            "position": q[fast, row],
-            "time": time[fast] - time[0],
+            "velocity sign": (direction, e),
+            "velocity": (v[fast, row], e),
+            "position": (q[fast, row], e),
+            "time": (since, e),
+            "friction over time": (since, e * direction),
         }
         if temperature is not None:
-            quantities["temperature"] = np.interp(time[fast], *temperature)
-        lasting = correlation_samples(e)
-        follows = tuple(_following(what, x, e, lasting) for what, x in quantities.items() if np.ptp(x) > 0.0)
-        found.append(JointDiagnostics(joint, period, autocorrelation(e, 100), lasting, follows))
+            warmth = np.interp(time[fast], *temperature)
+            quantities |= {"temperature": (warmth, e), "friction over temperature": (warmth, e * direction)}
+        follows = tuple(_following(what, x, left) for what, (x, left) in quantities.items() if np.ptp(x) > 0.0)
+        found.append(JointDiagnostics(joint, period, autocorrelation(e, 100), correlation_samples(e), follows))
     return tuple(found)
 
 
@@ -146,22 +166,46 @@ def _thinned(
         yield (left, v, chunk.q[::step][:count, of_joints], time[::step][:count]), keep
 
 
-def _following(what: str, x: Array, errors: Array, lasting: float) -> Following:
-    edges = np.unique(np.quantile(x, np.linspace(0.0, 1.0, BINS + 1)[1:-1])) if what != "velocity sign" else [0.0]
+def _following(what: str, x: Array, errors: Array) -> Following:
+    """How errors follow a quantity x, both of shape (samples,), by the means of bins of x.
+
+    By chance, errors that last for k samples have means as those of k times fewer white ones. How long they last is
+    told by what the means leave: what follows x is none of it.
+    """
+    from scipy.stats import chi2
+
+    edges = _edges(what, x)
     place = np.searchsorted(edges, x)
     counts = np.bincount(place, minlength=len(edges) + 1)
     used = counts > 0
-    means = np.bincount(place, errors, len(counts))[used] / counts[used]
-    centres = np.bincount(place, x, len(counts))[used] / counts[used]
-    total = float(np.var(errors))
-    between = float(np.sum(counts[used] * (means - errors.mean()) ** 2) / len(errors))
-    chance = (len(means) - 1) * min(lasting, len(errors) / len(means)) / len(errors)
-    share = (between / total - chance) / (1.0 - chance) if chance < 1.0 else 0.0
-    return Following(what, float(max(0.0, share)), centres, means)
+    all_means = np.bincount(place, errors, len(counts)) / np.maximum(counts, 1)
+    means, centres = all_means[used], np.bincount(place, x, len(counts))[used] / counts[used]
+    between = float(np.sum(counts[used] * (means - errors.mean()) ** 2) / len(errors) / np.var(errors))
+    lasting = correlation_samples(errors - all_means[place])
+    freedom = max(len(means) - 1, 1)
+    chance = min(freedom * lasting / len(errors), 0.99)
+    share = max(0.0, (between - chance) / (1.0 - chance))
+    is_clear = between / chance > chi2.ppf(1.0 - CHANCE, freedom) / freedom
+    return Following(what, share, bool(is_clear), centres, means)
 
 
-def findings_on_residuals(diagnostics: Sequence[JointDiagnostics]) -> tuple[Finding, ...]:
-    """Findings on residuals that are not white, and on what they follow."""
+def _edges(what: str, x: Array) -> Array:
+    """Where bins of a quantity end."""
+    if what == "velocity sign":
+        return np.zeros(1)
+    bins = FEW if "time" in what or "temperature" in what else BINS
+    return np.unique(np.quantile(x, np.linspace(0.0, 1.0, bins + 1)[1:-1]))
+
+
+def findings_on_residuals(
+    diagnostics: Sequence[JointDiagnostics], friction_is_missing: bool = False
+) -> tuple[Finding, ...]:
+    """Findings on residuals that are not white, and on what they follow.
+
+    Args:
+        diagnostics: What the residuals are like.
+        friction_is_missing: Whether that was said: then they follow velocity, and nothing more is said of it.
+    """
     found: list[Finding] = []
     lasting = [one for one in diagnostics if one.lasting > LASTING]
     if lasting:
@@ -169,8 +213,8 @@ def findings_on_residuals(diagnostics: Sequence[JointDiagnostics]) -> tuple[Find
         text = f"they are not white: those of {listed} last; deviations that assume white errors are too small"
         found.append(Finding(Severity.NOTE, "residuals", text))
     for one in diagnostics:
-        best = max(one.follows, key=lambda follow: follow.share, default=None)
-        if best is not None and best.share >= SHARE:
+        best = one.clearest
+        if best is not None and not (friction_is_missing and "velocity" in best.what):
             text = f"its residual follows {best.what} ({best.share:.0%} of its variance): {ADVICE[best.what]}"
             found.append(Finding(Severity.NOTE, f"joint '{one.joint}'", text))
     return tuple(found)

@@ -17,6 +17,7 @@ from dynid.data.factors import Factors
 from dynid.data.processing import Processing
 from dynid.errors import FileProblemError
 from dynid.files import replace_folder
+from dynid.filter_findings import finding_on_filters
 from dynid.findings import Finding
 from dynid.found_signs import with_drive_signs
 from dynid.identification_findings import findings_on_samples
@@ -40,13 +41,15 @@ class Result:
     Attributes:
         experiment: The experiment that it came from.
         data: What was found, as plain data: see `result_data.identification_data`.
-        logs: The factors of each log.
+        logs: The factors of each log's torques.
+        form_logs: The factors of each log that were estimated from: the same, or those of another form of rows.
         base: The base parameters, with their model and robot.
     """
 
     experiment: Experiment
     data: Mapping[str, Any]
     logs: tuple[Factors, ...]
+    form_logs: tuple[Factors, ...]
     base: BaseParameters
 
     @property
@@ -91,6 +94,8 @@ def save_result(
             np.savez_compressed(made / "signs.npz", **_curves(found.signs))
         for k, factors in enumerate(found.logs):
             factors.save(made / f"log_{k + 1}.factors")
+        for k, factors in enumerate(found.form_logs if found.form is not None else ()):
+            factors.save(made / f"log_{k + 1}.{factors.form}.factors")
 
     replace_folder(folder, fill)
 
@@ -144,7 +149,11 @@ def load_result(folder: Path) -> Result:
             folder, f"the joints of '{experiment.robot}' stand or point elsewhere now than when it was identified"
         )
     logs = tuple(Factors.load(folder / f"log_{k + 1}.factors") for k in range(count))
-    result = Result(experiment, data, logs, _at_shapes(folder, base, data, values))
+    estimator = experiment.estimation.estimator
+    rows = logs
+    if estimator != "torque":
+        rows = tuple(Factors.load(folder / f"log_{k + 1}.{estimator}.factors") for k in range(count))
+    result = Result(experiment, data, logs, rows, _at_shapes(folder, base, data, values))
     _check_links(folder, result)
     return result
 
@@ -205,12 +214,20 @@ def require_same_model(result: Result, experiment: Experiment, path: Path) -> No
 
 
 def earlier_logs(result: Result, experiment: Experiment, path: Path) -> tuple[Factors, ...]:
-    """Factors of a result's logs, for an experiment that adds others.
+    """Factors of the torques of a result's logs, for an experiment that adds others.
 
     Raises:
-        ResultError: If the experiment is about another model, or has a log that the result has.
+        ResultError: If the experiment is about another model, estimates from other rows, or has a log that the result
+            has.
     """
     require_same_model(result, experiment, path)
+    theirs, mine = result.experiment.estimation.estimator, experiment.estimation.estimator
+    if mine != theirs:
+        raise ResultError(
+            path,
+            f"has estimator = '{mine}', and the result that it adds to comes from '{theirs}': rows of different forms "
+            f"cannot be mixed; use '{theirs}', or identify all logs anew",
+        )
     if any(log in result.experiment.log for log in experiment.log):
         raise ResultError(path, "has a log that the result has already, and it would count twice; leave it out")
     return result.logs
@@ -238,7 +255,9 @@ def validate_result(result: Result, logs: Sequence[Path]) -> dict[str, Any]:
         for log in experiment.log:
             ready, notes = prepared_log(experiment, log, model, like=training(result, experiment))
             logs_ready.append((ready.segments, ready.processing))
-            findings += (*notes, *findings_on_samples(model, ready.segments))
+            name = log.name or Path(log.position.file).name
+            findings += (finding_on_filters(vars(ready.processing), result.data.get("processing") or (), name), *notes)
+            findings += findings_on_samples(model, ready.segments)
     (segments, processing), *others = logs_ready or [((), Processing())]
     validation = validate(result.base, result.values, segments, processing, others)
     physical = result.physical_values

@@ -36,6 +36,8 @@ def identification_data(found: Identification, confidence: float = 0.95) -> dict
         "confidence": confidence,
         "condition_number": found.estimate.condition_number,
         "relative_error": found.estimate.relative_error,
+        "estimator": "torque" if found.form is None else found.form.form.name,
+        "form": None if found.form is None else found.form.to_dict(),
         "joints": [{"name": joint, **vars(fit)} for joint, fit in found.estimate.joints.items()],
         "physical": None if found.physical is None else _physical(found.physical),
         "signs": [] if found.signs is None else _signs(found.signs, found.base),

@@ -30,11 +30,12 @@ def identify(
         if out is not None:
             check_free(out, overwrite=force)
         with steps_shown() as step:
-            before = None if add_to is None else load_result(add_to)
-            if before is None:
+            if add_to is None:
                 found = run(settings, step)
             else:
-                found = run(settings, step, earlier_logs(before, settings, experiment), before.base.model)
+                before = load_result(add_to)
+                logs = earlier_logs(before, settings, experiment)
+                found = run(settings, step, logs, before.form_logs, before.base.model)
         if out is not None:
             save_result(found, experiment, out, confidence=settings.estimation.confidence, overwrite=force)
         data = identification_data(found, settings.estimation.confidence)

@@ -26,7 +26,7 @@ def init(
         from dynid.files import write_text
         from dynid.initial_experiment import initial_experiment
 
-        made = initial_experiment(robot, log, out.parent)
+        made = initial_experiment(robot, log, out.parent, step)
         write_text(out, made.text, overwrite=force)
     if json_output:
         data = {"experiment": str(out), "joints": made.joints, "locked": made.locked, "guesses": made.guesses}

@@ -12,6 +12,8 @@ from dynid.config.fields import Name, NotNegative, Number, Table
 class EstimationTable(Table):
     """`[estimation]`: how parameters are estimated; `prior` is a relative deviation around the robot file's values."""
 
+    estimator: Literal["torque", "power", "energy", "momentum"] = "torque"
+    window: Annotated[float, Field(strict=True, gt=0.0, allow_inf_nan=False)] | None = None
     method: Literal["ols", "wls"] = "wls"
     essential_ratio: Annotated[float, Field(strict=True, gt=1.0, le=1e30, allow_inf_nan=False)] = 25.0
     confidence: Annotated[float, Field(strict=True, gt=0.0, lt=1.0)] = 0.95
@@ -25,6 +27,8 @@ class EstimationTable(Table):
             raise ValueError("robust estimates weigh joints by their errors: they need method = 'wls'")
         if self.prior is not None and self.method == "ols":
             raise ValueError("a prior needs method = 'wls', which knows how sure the data are")
+        if self.window is not None and self.estimator not in ("energy", "momentum"):
+            raise ValueError("window is for estimator = 'energy' or 'momentum', whose rows are over windows")
         return self
 
 

@@ -47,18 +47,55 @@ def _rows_that_count(matrices: list[Array], chunk: Chunk) -> list[Array]:
     return matrices
 
 
-class RowFactors:
+class FactorSums:
+    """The factors of a log so far, one for each of some rows.
+
+    Args:
+        model: The model.
+        bases: Independent columns of each row.
+        form: What the rows are: see `Factors`.
+    """
+
+    def __init__(self, model: DynamicModel, bases: Sequence[RowBasis], form: str = "torque") -> None:
+        self.model = model
+        self.bases = tuple(bases)
+        self.form = form
+        self._running = [_Running(basis) for basis in bases]
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """Names of the rows."""
+        return tuple(basis.joint for basis in self.bases)
+
+    def add_all(self, chunks: Iterable[Sequence[Array]]) -> None:
+        """Add matrices `[W | y]`, one for each row, each in a thread; they may be overwritten."""
+        with single_threaded_blas():
+            for matrices in chunks:
+                parallel(lambda pair: pair[0].add(pair[1]), zip(self._running, matrices, strict=True))
+                del matrices
+
+    def predictors(self, parameters: Array) -> list[Array]:
+        """For each row the values b with `W b` = y, of standard parameters, shape (parameters,)."""
+        position = {name: k for k, name in enumerate(self.model.names)}
+        return [basis.regrouping @ parameters[[position[name] for name in basis.names]] for basis in self.bases]
+
+    def factors(self) -> Factors:
+        """The factors over all standard parameters."""
+        joints = {row.basis.joint: row.factor() for row in self._running}
+        return Factors(self.model.names, joints, self.form)
+
+
+class RowFactors(FactorSums):
     """The factors of a log so far, one for each observed row of the dynamics."""
 
     def __init__(self, model: DynamicModel) -> None:
-        self.model = model
-        self._running = [_Running(basis) for basis in row_bases(model)]
-        self._layout = model.layout([row.basis.columns for row in self._running], spare=1)
+        super().__init__(model, row_bases(model))
+        self._layout = model.layout([basis.columns for basis in self.bases], spare=1)
 
     @property
     def samples_a_chunk(self) -> int:
         """Number of samples that are worked on at a time."""
-        widths = [len(row.basis.columns) for row in self._running]
+        widths = [len(basis.columns) for basis in self.bases]
         return max(CHUNK_BYTES // (8 * max(sum(widths), 1)), 32 * max(widths), 1000)
 
     def matrices(self, chunk: Chunk) -> list[Array]:
@@ -67,23 +104,6 @@ class RowFactors:
         for row, matrix in enumerate(matrices):
             matrix[:, -1] = chunk.torque[:, row]
         return matrices
-
-    def add_all(self, chunks: Iterable[Sequence[Array]]) -> None:
-        """Add rows such as `matrices` gives them, each row of the dynamics in a thread; they may be overwritten."""
-        with single_threaded_blas():
-            for matrices in chunks:
-                parallel(lambda pair: pair[0].add(pair[1]), zip(self._running, matrices, strict=True))
-                del matrices
-
-    def predictors(self, parameters: Array) -> list[Array]:
-        """For each observed row the values b with `W b` = torque, of standard parameters, shape (parameters,)."""
-        position = {name: k for k, name in enumerate(self.model.names)}
-        bases = [row.basis for row in self._running]
-        return [basis.regrouping @ parameters[[position[name] for name in basis.names]] for basis in bases]
-
-    def factors(self) -> Factors:
-        """The factors over all standard parameters."""
-        return Factors(self.model.names, {row.basis.joint: row.factor() for row in self._running})
 
 
 class _Running:

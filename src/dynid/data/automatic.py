@@ -21,7 +21,7 @@ from dynid.data.delay import Delay, estimated_delay
 from dynid.data.drive import Drive
 from dynid.data.filter_choices import with_filters
 from dynid.data.motion_choices import with_threshold, without_rest
-from dynid.data.outliers import outliers_in, repaired
+from dynid.data.outliers import outliers_in, pulses_in, repaired
 from dynid.data.processing import LONGEST_GAP, Processing, processed, step_of
 from dynid.data.recording import Recording
 from dynid.data.spectra import spectra_of
@@ -33,7 +33,6 @@ KEYS = frozenset(
         "resample",
         "outliers",
         "lowpass",
-        "torque_lowpass",
         "trim",
         "idle",
         "velocity_threshold",
@@ -137,14 +136,20 @@ def _without_signal(recording: Recording, drive: Drive, model: DynamicModel, cho
 
 
 def _without_outliers(recording: Recording, choices: list[Choice]) -> Recording:
-    wrong_q, wrong_torque = outliers_in(recording.q), outliers_in(recording.torque)
+    wrong_q = outliers_in(recording.q)
+    q = repaired(recording.q, wrong_q)
+    spoken = np.mean(recording.torque == 0.0, axis=0) <= SILENT
+    wrong_torque = outliers_in(recording.torque) & spoken
+    if wrong_torque.any() and check_time(recording.time).is_even:
+        # A push of a few samples that the joints follow is no error of a sensor.
+        wrong_torque &= ~pulses_in(q)[:, None]
     count = int(wrong_q.sum()), int(wrong_torque.sum())
     if not any(count):
         return recording
     where = int(np.flatnonzero((wrong_q | wrong_torque).any(axis=1))[0])
     text = f"{count[0]} positions and {count[1]} torques stand out from their neighbours (the first in sample {where}) "
     choices.append(Choice("outliers", text + "and were interpolated"))
-    return replace(recording, q=repaired(recording.q, wrong_q), torque=repaired(recording.torque, wrong_torque))
+    return replace(recording, q=q, torque=repaired(recording.torque, wrong_torque))
 
 
 def _pieces(recording: Recording, processing: Processing) -> Sequence[Recording]:
@@ -164,7 +169,7 @@ def _delay(
 ) -> float:
     """The delay [s] to take off: none where it is not sure, or not worth it."""
     alike = replace(processing, torque_lowpass=processing.lowpass, decimate=(), rate=None)
-    found = estimated_delay(model, processed(recording, drive, alike), rate)
+    found = estimated_delay(model, processed(recording, drive, alike), rate, processing.lowpass)
     shown = f"{1e3 * found.seconds:.3g} ms (deviation {1e3 * found.deviation:.1g} ms)"
     if _is_worth_it(found):
         text = f"torques were logged {shown} later than positions, as the model tells; taken off"

@@ -6,13 +6,14 @@ import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dynid.data.readers.bags import Topic, listed, topics_of
+from dynid.data.readers.bags import topics_of
 from dynid.data.readers.source import RecordingError
+from dynid.data.readers.topics import Topic, listed
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
-    "position": ("position", "actual.positions", "feedback.positions"),
-    "velocity": ("velocity", "actual.velocities", "feedback.velocities"),
-    "torque": ("effort", "actual.effort", "feedback.effort", "output.effort"),
+    "position": ("position", "actual.positions", "feedback.positions", "interface_values.position"),
+    "velocity": ("velocity", "actual.velocities", "feedback.velocities", "interface_values.velocity"),
+    "torque": ("effort", "actual.effort", "feedback.effort", "output.effort", "interface_values.effort"),
 }
 """Fields of joint states and controller states that hold a quantity, best first."""
 

@@ -64,7 +64,7 @@ def decimated_rows(
     if thresholds.shape != (count,):
         raise ShapeError("velocity thresholds", f"({count},)", thresholds.shape)
     for segment in segments:
-        for window, part in _windows(checked(rows.model, segment), int(np.prod(factors))):
+        for window, part in windows(checked(rows.model, segment), int(np.prod(factors))):
             thinned = _thinned(rows, window, part, factors, thresholds)
             size = block or max(len(thinned[0][1]), 1)
             for first in range(0, len(thinned[0][1]), size):
@@ -96,7 +96,7 @@ def kept_around(keep: NDArray[np.bool_], factor: int) -> NDArray[np.bool_]:
     return dropped[last] == dropped[first]
 
 
-def _windows(segment: Chunk, factor: int) -> Iterator[tuple[Chunk, slice]]:
+def windows(segment: Chunk, factor: int) -> Iterator[tuple[Chunk, slice]]:
     """Overlapping windows of a segment, each with the part of its decimated samples that belongs to it alone."""
     left = -(-len(segment) // factor)
     for start in range(0, left, WINDOW):

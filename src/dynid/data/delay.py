@@ -2,6 +2,7 @@
 
 Torques that were logged later by d obey `torque(t + d) = W b`, to first order `torque + d * rate of torque = W b`. What
 the columns of W leave of both sides gives d by least squares, joint by joint and together. No value of b is needed.
+The columns are low-passed as torques are: where a joint turns round, dry friction steps, and tells most of a delay.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.data.accumulation import RowFactors
 from dynid.data.chunks import Chunk
-from dynid.data.signals import central_difference, delayed
+from dynid.data.signals import central_difference, delayed, lowpass
 from dynid.model.dynamic_model import DynamicModel
 from dynid.threads import single_threaded_blas
 
-SAMPLES = 4000
-"""Samples that are enough to estimate a delay."""
+SAMPLES = 20_000
+"""Samples that are enough to estimate a delay: those in the middle of a segment."""
+
+FINE = 25.0
+"""Samples a second, in cut-offs, that are enough: steps of friction are told to that."""
 
 BLOCKS = 8
 """Parts of the log whose delays are compared, to tell how sure the delay is."""
@@ -40,20 +44,26 @@ class Delay:
     gain: float
 
 
-def estimated_delay(model: DynamicModel, segments: Sequence[Chunk], rate: float, steps: int = 10) -> Delay:
+def estimated_delay(
+    model: DynamicModel, segments: Sequence[Chunk], rate: float, cutoff: float | None = None, steps: int = 10
+) -> Delay:
     """Estimate by how much torques were logged later than positions.
 
     Args:
         model: The model.
         segments: Samples whose positions and torques went through the same low-pass; even, at full rate.
         rate: Samples a second [Hz].
+        cutoff: Of that low-pass [Hz]; None where there was none.
         steps: Number of corrections.
     """
     rows = RowFactors(model)
-    step = max(1, sum(map(len, segments)) // SAMPLES)
+    step = 1 if cutoff is None else max(1, int(rate / (FINE * cutoff)))
+    segments = [_middle(segment, step * SAMPLES) for segment in segments]
     seconds, deviation, gain = 0.0, np.inf, 0.0
     with single_threaded_blas():
-        bases = [[_basis(W) for W in rows.matrices(segment[::step])] for segment in segments]
+        bases = [
+            [_basis(_alike(W, rate / step, cutoff)) for W in rows.matrices(segment[::step])] for segment in segments
+        ]
         for k in range(steps):
             shifted = [delayed(segment.torque, rate, -seconds) for segment in segments]
             left = [_left(Q, segment, y, rate, step) for Q, segment, y in zip(bases, segments, shifted, strict=True)]
@@ -61,6 +71,16 @@ def estimated_delay(model: DynamicModel, segments: Sequence[Chunk], rate: float,
             gain = share if k == 0 else gain
             seconds += correction
     return Delay(float(seconds), float(deviation), float(gain))
+
+
+def _middle(segment: Chunk, samples: int) -> Chunk:
+    first = max(0, len(segment) - samples) // 2
+    return segment[first : first + samples]
+
+
+def _alike(W: Array, rate: float, cutoff: float | None) -> Array:
+    """Columns low-passed as torques are."""
+    return W if cutoff is None or cutoff >= 0.5 * rate else lowpass(W, rate, cutoff)
 
 
 def _basis(W: Array) -> Array:

@@ -137,10 +137,12 @@ class Factors:
         names: All standard parameters of the model.
         joints: Factor of each observed row, by the name of its joint (`JOINT[k]` for joints of several degrees of
             freedom). It has those parameters that act on the row.
+        form: What the rows are: torques of joints, or the power, energy or momentum that they make.
     """
 
     names: tuple[str, ...]
     joints: Mapping[str, Factor]
+    form: str = "torque"
 
     @property
     def rows(self) -> int:
@@ -150,6 +152,11 @@ class Factors:
     def merged(self, *others: Factors) -> Factors:
         """The factors of several logs of one model."""
         for other in others:
+            if other.form != self.form:
+                raise InvalidRequestError(
+                    f"factors of rows of {self.form} and of {other.form} cannot be merged; identify all logs with one "
+                    "estimator"
+                )
             if other.names != self.names or list(other.joints) != list(self.joints):
                 raise InvalidRequestError("factors of different models cannot be merged: joints or parameters differ")
         return replace(
@@ -191,6 +198,7 @@ class Factors:
         head = {
             "schema": SCHEMA,
             "names": self.names,
+            "form": self.form,
             "joints": [
                 {"joint": joint, "names": factor.names, "squares": factor.squares.hex(), "rows": factor.rows}
                 for joint, factor in self.joints.items()
@@ -225,7 +233,7 @@ class Factors:
                     )
                     for k, entry in enumerate(head["joints"])
                 }
-                return Factors(tuple(head["names"]), joints)
+                return Factors(tuple(head["names"]), joints, str(head.get("form", "torque")))
         except OSError as error:
             raise FactorsFileError(path, f"cannot be read ({error.strerror or error})") from error
         except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:

@@ -1,4 +1,8 @@
-"""Cut-offs and thinning out, from the motion's bandwidth and the noise."""
+"""The cut-off of positions and thinning out, from the motion's bandwidth and the noise.
+
+Torques are never low-passed by themselves: that would smooth the steps of dry friction, which the model has at once,
+and bias every parameter near reversals. Thinning out filters both sides of the equations alike.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ FEWEST_SAMPLES = 500
 def with_filters(
     processing: Processing, free: frozenset[str], spectra: Spectra, rate: float, samples: int
 ) -> tuple[Processing, list[Choice]]:
-    """Choose cut-offs, ends to trim and factors of decimation.
+    """Choose the cut-off, ends to trim and factors of decimation.
 
     Args:
         processing: What was stated.
@@ -39,10 +43,6 @@ def with_filters(
         factors = _factors(min(rate / (12.5 * spectra.bandwidth), samples / FEWEST_SAMPLES))
         processing = replace(processing, decimate=factors)
         choices += _of_decimation(factors, spectra, rate, samples)
-    left = rate / np.prod(processing.decimate or (1,))
-    if "torque_lowpass" in free and processing.lowpass is not None and 0.4 * left > processing.lowpass:
-        processing = replace(processing, torque_lowpass=processing.lowpass)
-        choices.append(Choice("torque_lowpass", f"{processing.lowpass:g} Hz on torques, as on positions"))
     return processing, choices
 
 

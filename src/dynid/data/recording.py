@@ -130,6 +130,8 @@ def read_recording(
     source = tuple(dict.fromkeys(quantity.file for quantity in where.values()))
     whole = Recording(stamps, q, values.get("velocity"), values["torque"], source)
     part = _part(whole, rows, seconds)
+    for table in {id(table): table for table, _ in tables.values()}.values():
+        table.require_finite(part)
     cut = _owned(whole if part == slice(0, len(whole)) else whole[part])
     notes = _degrees(position, tables["position"][0].names[tables["position"][1]], cut.q)
     if time is not None and len(cut) > 1:
@@ -147,7 +149,7 @@ def _read_each_file_once(where: Mapping[str, Quantity], progress: Progress) -> d
         files.setdefault((quantity.file, quantity.width), []).append(role)
     tables: dict[str, tuple[Table, int]] = {}
     for (path, width), roles in files.items():
-        table = read_groups(path, [where[role].columns for role in roles], width=width, progress=progress)
+        table = read_groups(path, [where[role].columns for role in roles], width=width, progress=progress, finite=False)
         tables |= {role: (table, k) for k, role in enumerate(roles)}
     return tables
 
@@ -195,8 +197,10 @@ def _part(recording: Recording, rows: Span | None, seconds: Seconds | None) -> s
         return slice(first, last)
     if seconds is None:
         return slice(0, count)
-    if np.any(np.diff(time) < 0):
-        raise RecordingError(recording.source[-1], "time goes backwards, so cut segments by rows instead of seconds")
+    if not np.all(np.diff(time) >= 0):  # also where a stamp is missing
+        raise RecordingError(
+            recording.source[-1], "time goes backwards or lacks stamps, so cut segments by rows instead of seconds"
+        )
     start, end = -math.inf if seconds[0] is None else seconds[0], math.inf if seconds[1] is None else seconds[1]
     first, last = (int(k) for k in np.searchsorted(time, [start, end]))
     if first >= last:

@@ -56,6 +56,28 @@ def _row_bases(model: DynamicModel) -> tuple[RowBasis, ...]:
     return tuple(_row_basis(model, joint, R) for joint, R in zip(model.row_names, triangles, strict=True))
 
 
+def power_basis(model: DynamicModel, name: str) -> RowBasis:
+    """Independent columns of the power `v' W` of all joints together, which energies have, too.
+
+    Args:
+        model: The model.
+        name: What to call the row.
+    """
+    return _power_basis(model.typical, name)
+
+
+@cache
+def _power_basis(model: DynamicModel, name: str) -> RowBasis:
+    rng = np.random.default_rng(0)
+    width = len(model.names)
+    R = np.zeros((0, width))
+    for _ in range(4):
+        q, v, a = random_states(model, width, rng)
+        rows = np.einsum("sr,rsk->sk", v, model.regressor(q, v, a))
+        R = np.asarray(np.linalg.qr(np.concatenate([R, rows]), mode="r"))
+    return _row_basis(model, name, R)
+
+
 def _row_basis(model: DynamicModel, joint: str, R: Array) -> RowBasis:
     norms = np.linalg.norm(R, axis=0)
     scale = largest_by_unit(model.parameters, norms)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -19,9 +19,8 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.data.readers import large_text
 from dynid.data.readers.bags import SUFFIXES as BAGS
-from dynid.data.readers.bags import bag, is_bag
+from dynid.data.readers.bags import is_bag
 from dynid.data.readers.isolated import isolated
-from dynid.data.readers.npz import npz
 from dynid.data.readers.source import Progress, RecordingError, Source, silent
 from dynid.data.readers.text import check_text, delimited, flat
 
@@ -30,12 +29,7 @@ Columns: TypeAlias = str | int | Sequence[str | int] | None
 
 TEXT = (".csv", ".tsv", ".txt", ".dat")
 
-BINARY: Mapping[str, Callable[[Path], Source]] = {
-    ".parquet": lambda path: isolated(path, "parquet"),
-    ".npz": npz,
-    ".mat": lambda path: isolated(path, "mat"),
-}
-"""Readers of binary files, by their ending."""
+BINARY = (".parquet", ".npz", ".mat")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +47,44 @@ class Table:
     groups: tuple[Array, ...]
     names: tuple[tuple[str, ...], ...]
     first_row: int
+
+    def __len__(self) -> int:
+        return len(self.groups[0])
+
+    def joined(self) -> Array:
+        """The columns of all groups, shape (samples, columns)."""
+        return np.column_stack(self.groups)
+
+    def require_finite(self, part: slice) -> None:
+        """Refuse NaN, infinite or missing numbers in some samples.
+
+        Raises:
+            RecordingError: It names the first column with such numbers, and their first row.
+        """
+        self.require_measured(part)
+        for name, values in self._columns():
+            bad = np.flatnonzero(~np.isfinite(values[part]))
+            if len(bad):
+                problem = f"column '{name}' holds {len(bad)} values that are NaN, Inf or missing, the first in row "
+                row = self.first_row + part.start + int(bad[0])
+                raise RecordingError(
+                    self.path, f"{problem}{row}; repair these rows, or cut them off with rows or seconds"
+                )
+
+    def require_measured(self, part: slice) -> None:
+        """Refuse columns without a single number in some samples.
+
+        Raises:
+            RecordingError: It names the first such column.
+        """
+        for name, values in self._columns():
+            if len(values[part]) and not np.isfinite(values[part]).any():
+                problem = f"column '{name}' holds nothing but NaN, Inf or missing values: it was not measured"
+                raise RecordingError(self.path, f"{problem}; choose another, or lock or leave out its joint")
+
+    def _columns(self) -> Iterator[tuple[str, Array]]:
+        for names, values in zip(self.names, self.groups, strict=True):
+            yield from ((name, values[:, k]) for k, name in enumerate(names))
 
 
 def read_columns(path: Path, *, columns: Columns = None, width: int | None = None, count: int | None = None) -> Array:
@@ -79,9 +111,22 @@ def read_columns(path: Path, *, columns: Columns = None, width: int | None = Non
 
 
 def read_groups(
-    path: Path, groups: Sequence[Columns], *, width: int | None = None, progress: Progress = silent
+    path: Path,
+    groups: Sequence[Columns],
+    *,
+    width: int | None = None,
+    progress: Progress = silent,
+    finite: bool = True,
 ) -> Table:
-    """Read several groups of columns of one file at once; arguments and errors are those of `read_columns`."""
+    """Read several groups of columns of one file at once; other arguments and errors are those of `read_columns`.
+
+    Args:
+        path: The file.
+        groups: Columns of each group.
+        width: For flat text, how many numbers make a sample.
+        progress: Is told how far a long read has come.
+        finite: Whether every number must be finite; otherwise the caller says in which samples.
+    """
     source = source_of(path, width, progress)
     chosen = [_positions(path, source, columns) for columns in groups]
     wanted = sorted({position for positions in chosen for position in positions})
@@ -92,14 +137,16 @@ def read_groups(
         raise RecordingError(path, problem) from error
     if not wanted or not len(values[wanted[0]]):
         raise RecordingError(path, "there are no rows of numbers; check that the whole log was saved")
-    for position in wanted:
-        _check_finite(path, source, position, values[position])
-    return Table(
+    count = len(values[wanted[0]])
+    table = Table(
         path,
-        tuple(np.column_stack([values[p] for p in positions]).astype(np.float64, copy=False) for positions in chosen),
+        tuple(np.column_stack([np.empty((count, 0)), *(values[p] for p in positions)]) for positions in chosen),
         tuple(tuple(source.names[p] for p in positions) for positions in chosen),
         source.first_row,
     )
+    if finite:
+        table.require_finite(slice(0, count))
+    return table
 
 
 def source_of(path: Path, width: int | None = None, progress: Progress = silent) -> Source:
@@ -107,13 +154,14 @@ def source_of(path: Path, width: int | None = None, progress: Progress = silent)
     suffix = path.suffix.lower()
     try:
         if is_bag(path) and width is None:
-            return bag(path, progress)
+            return isolated(path, "bag", progress)
         if path.is_dir():
-            raise RecordingError(path, "this is a folder, but a file is needed")
+            raise RecordingError(path, _folder_problem(path))
         if not path.exists():
             raise RecordingError(path, "there is no such file; check the name and the folder")
         if suffix not in (*TEXT, *BINARY, *BAGS):
             usable = ", ".join((*TEXT, *BINARY, *BAGS))
+            usable += "; of a compressed bag, name its folder" if suffix in (".zstd", ".zst") else ""
             raise RecordingError(path, f"files that end in '{suffix}' cannot be read; use {usable}")
         if path.stat().st_size == 0:
             raise RecordingError(path, "the file is empty")
@@ -125,9 +173,17 @@ def source_of(path: Path, width: int | None = None, progress: Progress = silent)
             content = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
             check_text(path, content)
             return delimited(path, content) if width is None else flat(path, content, width)
-        return BINARY[suffix](path)
+        return isolated(path, suffix.removeprefix("."), progress)
     except OSError as error:
         raise RecordingError(path, f"the file cannot be read ({error.strerror or error})") from error
+
+
+def _folder_problem(path: Path) -> str:
+    """What is wrong with a folder that is no bag."""
+    parts = sorted(file.name for file in path.iterdir() if file.suffix in BAGS or file.suffix == ".zstd")
+    if not parts:
+        return "this is a folder, but a file is needed"
+    return f"this is the folder of a bag without its metadata.yaml; make it with 'ros2 bag reindex', or name {parts[0]}"
 
 
 def _positions(path: Path, source: Source, columns: Columns) -> list[int]:
@@ -171,10 +227,3 @@ def _natural(names: Sequence[str]) -> Callable[[int], list[tuple[int, str]]]:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-
-
-def _check_finite(path: Path, source: Source, position: int, values: np.ndarray) -> None:
-    bad = np.flatnonzero(~np.isfinite(values))
-    if len(bad):
-        problem = f"column '{source.names[position]}' holds {len(bad)} values that are NaN, Inf or missing"
-        raise RecordingError(path, f"{problem}, the first in row {source.first_row + bad[0]}; repair or cut these rows")

@@ -89,7 +89,7 @@ def diagnose(
     enough = SLIGHT if np.nanmedian([rest.ratio for rest in left] or [np.inf]) < QUIET else NAMED
     relative = _relative_error(segment)
     enough = max(enough, (MATTERS / relative) ** 2 if relative else np.inf)
-    named = tuple(_named(causes(Bench.of(base, parameters, _samples(segment))), enough))
+    named = tuple(_named(causes(Bench.of(base, parameters, _samples(segment, base, parameters))), enough))
     found += named or _payload(base, logs)
     return (*found, *_unexplained(left, bool(found)))
 
@@ -101,21 +101,29 @@ def _relative_error(segment: Segment) -> float:
     return float(np.linalg.norm(error) / (np.linalg.norm(measured) or 1.0))
 
 
-def _samples(segment: Segment) -> Samples:
-    """Some samples of a segment, evenly spread."""
+def _samples(segment: Segment, base: BaseParameters, parameters: Array) -> Samples:
+    """Some samples of a segment, evenly spread.
+
+    Where rows were thinned out, predictions were filtered as measurements were, and the model at thinned out positions
+    says something else, most of all where friction steps. The difference is taken off, so that errors are those of the
+    estimate.
+    """
     step = max(1, len(segment.time) // SAMPLES)
     part = slice(step // 2, None, step)
+    q, v, a = segment.q[part], segment.v[part], segment.a[part]
+    filtered = segment.predicted[part] - base.model.inverse_dynamics(q, v, a, parameters)
 
     def later(seconds: float) -> Array:
         times = np.clip(segment.time[part] + seconds, segment.time[0], segment.time[-1])
-        return np.stack([np.interp(times, segment.time, torque) for torque in segment.measured.T], axis=1)
+        measured = [np.interp(times, segment.time, torque) for torque in segment.measured.T]
+        return np.stack(measured, axis=1) - filtered
 
     rates = np.gradient(segment.predicted, 1.0 / segment.rate, axis=0)
     return Samples(
-        segment.q[part],
-        segment.v[part],
-        segment.a[part],
-        segment.measured[part],
+        q,
+        v,
+        a,
+        segment.measured[part] - filtered,
         rates[part],
         segment.keep[part],
         later,

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.data.accumulation import RowFactors
 from dynid.data.automatic import Prepared
 from dynid.data.factors import Factor
+from dynid.data.row_forms import TORQUES, RowForm
 from dynid.estimation.robust import Loss
 from dynid.estimation.row_passes import RowPasses
 from dynid.model.base_parameters import BaseParameters
@@ -71,25 +71,28 @@ def block_bootstrap(
     values: Array,
     rng: np.random.Generator,
     loss: Loss | None = None,
+    form: RowForm = TORQUES,
 ) -> Bootstrap | None:
     """Draw blocks of time anew.
 
     Args:
         logs: The samples of each log.
-        deviations: Standard deviation of the errors of each joint in each log [N m or N]; rows are divided by them.
+        deviations: Standard deviation of the errors of each joint (or other row) in each log; rows are divided by them.
         whole: The factor of all rows so weighed, with the prior if there is one, over the base parameters.
         base: The base parameters.
         values: Their estimate, shape (parameters,).
         rng: The random generator.
         loss: Weights by errors, where the estimate is a robust one.
+        form: What the rows are.
 
     Returns:
         The deviations; None where there are too few blocks.
     """
-    samples = [sum(map(len, log.segments)) // int(np.prod(log.processing.decimate or (1,))) for log in logs]
-    size = max(1, -(-sum(samples) // FINE))
+    widths = [form.samples_a_row(log.processing, log.sampling) for log in logs]
+    rows = [sum(map(len, log.segments)) // width for log, width in zip(logs, widths, strict=True)]
+    size = max(1, -(-sum(rows) // FINE))
     with single_threaded_blas():
-        G, m, lasting = _moments(logs, deviations, whole, base, values, size, loss)
+        G, m, lasting = _moments(logs, deviations, whole, base, values, size, loss, form)
         joined = max(1, int(np.ceil(LENGTH * lasting / size)))
         if len(G) // joined < FEWEST:
             return None
@@ -99,7 +102,7 @@ def block_bootstrap(
     from scipy.linalg import solve_triangular
 
     moved = solve_triangular(whole.R, scatter.T).T
-    period = float(np.median(np.diff(logs[0].times[0])) * np.prod(logs[0].processing.decimate or (1,)))
+    period = float(np.median(np.diff(logs[0].times[0]))) * widths[0]
     return Bootstrap(np.std(moved, axis=0, ddof=1), len(G), size * joined * period, lasting * period)
 
 
@@ -127,11 +130,12 @@ def _moments(
     values: Array,
     size: int,
     loss: Loss | None,
+    form: RowForm,
 ) -> tuple[Array, Array, float]:
-    """Gram matrices (blocks, n, n) and moments (blocks, n), scaled by the whole; for how many samples errors last."""
+    """Gram matrices (blocks, n, n) and moments (blocks, n), scaled by the whole; for how many rows errors last."""
     from scipy.linalg import solve_triangular
 
-    rows = RowFactors(base.model)  # only its maps from base parameters are used
+    rows = form.accumulator(base.model)  # only its maps from base parameters are used
     n = len(base.names)
     zero = rows.predictors(base.to_standard(np.zeros(n)))
     each = [rows.predictors(base.to_standard(unit)) for unit in np.eye(n)]
@@ -140,7 +144,7 @@ def _moments(
     grams, moments, lasting = [], [], [1.0]
     for log, sizes in zip(logs, deviations, strict=True):
         errors: list[list[Array]] = [[] for _ in zero]
-        for matrices, left in RowPasses(base, log, size).errors(values):
+        for matrices, left in RowPasses(base, log, size, form).errors(values):
             G, m = np.zeros((n, n)), np.zeros(n)
             for j, (W, e) in enumerate(zip(matrices, left, strict=True)):
                 weight = np.ones(len(e)) if loss is None else loss(e / sizes[j])

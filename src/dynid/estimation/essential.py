@@ -23,6 +23,7 @@ def essential_parameters(
     base: BaseParameters,
     ratio: float = 25.0,
     deviations: Sequence[Mapping[str, float]] | Mapping[str, float] | None = None,
+    names: tuple[str, ...] | None = None,
 ) -> Estimate:
     """Estimate the essential ones of the base parameters by weighted least squares.
 
@@ -32,15 +33,17 @@ def essential_parameters(
         ratio: How many times the smallest relative deviation the largest may be.
         deviations: Standard deviation of each joint's errors [N m or N]; those of ordinary least squares with all
             base parameters when None. They stay the same in all steps.
+        names: Which of the base parameters to begin with, the others being zero; all when None.
 
     Returns:
         The estimate of those that are left.
     """
     if not ratio > 1.0:
         raise InvalidRequestError(f"the ratio of relative deviations must be above 1, such as 25, not {ratio}")
+    names = base.names if names is None else names
     if deviations is None:
-        deviations = log_deviations([factors] if isinstance(factors, Factors) else factors, base, base.names)
-    estimate = weighted_least_squares(factors, base, deviations=deviations)
+        deviations = log_deviations([factors] if isinstance(factors, Factors) else factors, base, names)
+    estimate = weighted_least_squares(factors, base, names, deviations)
     while len(estimate.names) > 1:
         relative = estimate.relative_deviations
         worst = int(np.argmax(relative))

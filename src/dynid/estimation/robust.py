@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.data.accumulation import RowFactors
 from dynid.data.automatic import Prepared
 from dynid.data.factors import Factors
+from dynid.data.row_forms import TORQUES, RowForm
 from dynid.estimation.estimate import Estimate
 from dynid.estimation.least_squares import Prior, weighted_least_squares
 from dynid.estimation.row_passes import RowPasses
@@ -80,6 +80,7 @@ def robust_least_squares(
     base: BaseParameters,
     loss: str,
     prior: Prior | None = None,
+    form: RowForm = TORQUES,
 ) -> RobustFit:
     """Estimate base parameters with rows weighed by their errors.
 
@@ -90,9 +91,10 @@ def robust_least_squares(
         base: The base parameters.
         loss: "huber" or "bisquare", which begins where Huber's ends.
         prior: What is known of the parameters beforehand.
+        form: What the rows are.
     """
     estimate = weighted_least_squares(plain, base, prior=prior)
-    passes = [RowPasses(base, log) for log in logs]
+    passes = [RowPasses(base, log, form=form) for log in logs]
     fit: RobustFit | None = None
     for stage in dict.fromkeys(("huber", loss)):
         for k in range(ITERATIONS):
@@ -116,7 +118,7 @@ def _step(
     iteration: int,
 ) -> RobustFit:
     """Weigh rows by the errors of an estimate, and estimate again."""
-    joints = base.model.row_names
+    joints = tuple(estimate.joints)
     errors = [[np.concatenate(e) for e in _errors(log, estimate.values)] for log in logs]
     scales = [[_scale(e) for e in of_log] for of_log in errors]
     factors, deviations, light = [], [], np.zeros((2, len(joints)))
@@ -140,7 +142,7 @@ def _step(
 
 def _errors(log: RowPasses, values: Array) -> list[list[Array]]:
     """Errors of each joint's rows, a piece at a time."""
-    found: list[list[Array]] = [[np.zeros(0)] for _ in log.base.model.row_names]
+    found: list[list[Array]] = [[np.zeros(0)] for _ in log.rows.row_names]
     for _, left in log.errors(values):
         for row, e in enumerate(left):
             found[row].append(e)
@@ -153,7 +155,7 @@ def _scale(errors: Array) -> float:
 
 def _weighed(log: RowPasses, values: Array, scales: Sequence[float], loss: Loss) -> Factors:
     """Factors of a log with rows weighed by their errors."""
-    rows = RowFactors(log.base.model)
+    rows = log.form.accumulator(log.base.model)
     rows.add_all(
         [W * np.sqrt(loss(e / s))[:, None] for W, e, s in zip(matrices, left, scales, strict=True)]
         for matrices, left in log.errors(values)

@@ -75,6 +75,7 @@ def fit_shapes(
     held: Sequence[str] = (),
     method: str = "wls",
     progress: Callable[[str], None] = lambda _: None,
+    scan: Reduce | None = None,
 ) -> ShapeFit:
     """Find the shapes of a model, and the loads of terms that depend on them.
 
@@ -84,6 +85,7 @@ def fit_shapes(
         held: Names of shapes that are not looked for.
         method: "wls" weighs the rows of each joint and log by their errors, "ols" does not.
         progress: Is told each pass in a few words.
+        scan: A pass over the rows of torques, one for each joint, where `reduce` gives others.
     """
     free = tuple(shape.name for shape in base.model.shapes if shape.name not in held)
     search = _Search(base, reduce, free, method, progress)
@@ -92,7 +94,7 @@ def fit_shapes(
         own = [shape.name for shape in term.shapes(model.robot) if shape.name in free]
         if own:
             progress(f"Trying values of {', '.join(own[:3])}{', ...' if len(own) > 3 else ''}")
-            model = model.shaped(scanned(model, model.terms[k], own, base.known, search.counted))
+            model = model.shaped(scanned(model, model.terms[k], own, base.known, search.scanning(scan or reduce)))
     return search.run(model)
 
 
@@ -106,6 +108,10 @@ class _Search:
     method: str
     progress: Callable[[str], None]
     passes: int = 0
+
+    def scanning(self, scan: Reduce) -> Reduce:
+        self.passes += 1
+        return scan
 
     def counted(self, model: DynamicModel) -> list[Factors]:
         self.passes += 1

@@ -45,6 +45,35 @@ def parameter_figure(key: str, rows: Sequence[Mapping[str, Any]], confidence: fl
     return Figure(key, data, layout, round(total + top), "Parameters with confidence intervals")
 
 
+def _by_blocks(
+    shown: Sequence[tuple[int, Mapping[str, Any]]], shift: float, name: str, where: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Intervals that do not assume white errors, thin and grey behind the others."""
+    known = [(i, estimate) for i, estimate in shown if estimate.get("bootstrap_std")]
+    if not known:
+        return []
+    trace = {
+        "type": "scatter",
+        "mode": "markers",
+        "name": name,
+        "x": [estimate["value"] for _, estimate in known],
+        "y": [i + shift for i, _ in known],
+        "error_x": {
+            "type": "data",
+            "symmetric": False,
+            "array": [estimate["bootstrap_upper"] - estimate["value"] for _, estimate in known],
+            "arrayminus": [estimate["value"] - estimate["bootstrap_lower"] for _, estimate in known],
+            "color": "#6b7280",
+            "thickness": 1,
+            "width": 3,
+        },
+        "marker": {"color": "#6b7280", "size": 3},
+        "hoverinfo": "skip",
+        **where,
+    }
+    return [trace if name else trace | {"showlegend": False}]
+
+
 def _intervals(
     rows: Sequence[Mapping[str, Any]], names: Sequence[str], confidence: float, where: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
@@ -53,6 +82,7 @@ def _intervals(
         shown = [(i, row["estimates"][k]) for i, row in enumerate(rows) if row["estimates"][k] is not None]
         shift = 0.0 if len(names) == 1 else 0.18 * (1 - 2 * k)
         values = [estimate["value"] for _, estimate in shown]
+        traces += _by_blocks(shown, shift, "by blocks of time" if len(names) == 1 else "", where)
         traces.append(
             {
                 "type": "scatter",

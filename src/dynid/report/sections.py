@@ -13,6 +13,7 @@ from dynid.report.friction import friction_curve
 from dynid.report.parameter_figures import bars_figure, error_figure, parameter_figure
 from dynid.report.parameters import identifiability, parameter_rows
 from dynid.report.reproduction import reproduction
+from dynid.report.residuals import residual_sections
 from dynid.report.section import Section
 from dynid.report.sign_figures import sign_figure
 from dynid.report.signal_figures import friction_figure, spectrum_figure, torque_figure
@@ -20,7 +21,7 @@ from dynid.report.signals import Signals
 from dynid.report.skeleton import views
 from dynid.report.skeleton_figure import skeleton_figure
 from dynid.report.subject import Subject
-from dynid.robot.joints import JointKind
+from dynid.report.units import units_of
 
 
 def sections_of(subjects: Sequence[Subject]) -> list[Section]:
@@ -37,6 +38,7 @@ def sections_of(subjects: Sequence[Subject]) -> list[Section]:
         _excitation,
         _links,
         _friction,
+        residual_sections,
         _spectra,
         _reproduction,
     ]
@@ -49,15 +51,6 @@ def _verdict(subjects: Sequence[Subject]) -> Iterator[Section]:
 
 def _findings(subjects: Sequence[Subject]) -> Iterator[Section]:
     yield Section("findings", "Findings", "findings.html", {"subjects": subjects})
-
-
-def units_of(subject: Subject) -> list[tuple[str, str]]:
-    """Units of velocity and torque of each row."""
-    model = subject.result.base.model
-    units = []
-    for joint in model.robot.independent_joints:
-        units += [("m/s", "N") if joint.kind is JointKind.PRISMATIC else ("rad/s", "N m")] * joint.kind.nv
-    return units[model.rows]
 
 
 def _traces(subject: Subject, signals: Signals, key: str) -> list[dict[str, Any]]:
@@ -134,10 +127,9 @@ def _parameters(subjects: Sequence[Subject]) -> Iterator[Section]:
     names = ["estimate"] if len(subjects) == 1 else [subject.name for subject in subjects]
     confidence = subjects[0].result.data["confidence"]
     figure = parameter_figure("parameters", rows, confidence, names)
-    data = {"subjects": subjects, "rows": rows, "figure": figure, "confidence": confidence}
-    data["shapes"] = [
-        row | {"result": subject.name} for subject in subjects for row in subject.result.data.get("shapes", ())
-    ]
+    blocks = any(estimate and estimate.get("bootstrap_std") for row in rows for estimate in row["estimates"])
+    data = {"subjects": subjects, "rows": rows, "figure": figure, "confidence": confidence, "blocks": blocks}
+    data["shapes"] = [row | {"result": s.name} for s in subjects for row in s.result.data.get("shapes", ())]
     yield Section("parameters", "Parameters", "parameters.html", data)
 
 

@@ -146,9 +146,7 @@ def _dynamics(data: Mapping[str, Any], wrong: Sequence[Finding], doubts: Sequenc
 
 def _single(data: Mapping[str, Any], wrong: Sequence[Finding]) -> Use:
     rows = data["parameters"]
-    known = [
-        r for r in rows if r["relative_std_percent"] is not None and r["relative_std_percent"] <= LARGEST_DEVIATION
-    ]
+    known = [r for r in rows if _deviation(r) <= 0.01 * LARGEST_DEVIATION * abs(r["value"])]
     share = len(known) / max(len(rows), 1)
     reason = f"{len(known)} of {len(rows)} base parameters are known to {LARGEST_DEVIATION:g} % or better"
     if wrong:
@@ -156,6 +154,11 @@ def _single(data: Mapping[str, Any], wrong: Sequence[Finding]) -> Use:
     return Use(
         "Single parameters", Answer.YES if share >= ENOUGH else Answer.CARE if share >= 0.3 else Answer.NO, reason
     )
+
+
+def _deviation(row: Mapping[str, Any]) -> float:
+    """The standard deviation of a parameter, by blocks of time where errors last."""
+    return max(row["std"], row.get("bootstrap_std") or 0.0)
 
 
 def _improvements(

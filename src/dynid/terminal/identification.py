@@ -27,6 +27,8 @@ def show_identification(data: dict[str, Any], out: Path | None, experiment: Path
         highlight=False,
         markup=False,
     )
+    if data["form"] is not None:
+        _show_form(output, data["form"], data["relative_error"])
     essential = {parameter["name"] for parameter in data["essential"]}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("parameter", overflow="fold")
@@ -37,12 +39,20 @@ def show_identification(data: dict[str, Any], out: Path | None, experiment: Path
     table.add_column("essential")
     for row in data["parameters"]:
         blocks = (f"{row['bootstrap_std']:.2g}",) if both else ()
-        percent = "-" if row["relative_std_percent"] is None else f"{row['relative_std_percent']:.1f}"
+        size = max(row["std"], row["bootstrap_std"]) if both else row["std"]
+        percent = f"{100.0 * size / abs(row['value']):.1f}" if row["value"] else "-"
         mark = "yes" if row["name"] in essential else ""
         table.add_row(
             row["expression"], f"{row['value']:.6g}", f"{row['std']:.2g}", *blocks, percent, row["unit"], mark
         )
     output.print(table)
+    if both:
+        lasts = 1e3 * data["bootstrap"]["correlation_time"]
+        output.print(
+            f"deviation: if the errors of samples were independent. by blocks: as they are, lasting {lasts:.3g} ms; "
+            "believe these. %: the larger of both, relative to the value.",
+            highlight=False,
+        )
     if data["shapes"]:
         _show_shapes(output, data["shapes"], data["shape_passes"])
     joints = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -85,6 +95,18 @@ def _show_shapes(output: Console, rows: list[dict[str, Any]], passes: int) -> No
         percent = "-" if row["relative_std_percent"] is None else f"{row['relative_std_percent']:.1f}"
         table.add_row(row["name"], value, deviation, percent, row["unit"], row["source"])
     output.print(table)
+
+
+def _show_form(output: Console, form: dict[str, Any], torques: float) -> None:
+    """Show which rows were estimated from, and how well they and the torques are fitted."""
+    rows = sum(row["rows"] for row in form["rows"])
+    window = "" if form["window"] is None else f" over windows of {form['window']:.3g} s"
+    output.print(
+        f"Estimated from {rows} rows of {form['name']}{window}, fitted with a relative error of "
+        f"{form['relative_error']:.4f}; the torques of joints are reconstructed with {torques:.4f}.",
+        highlight=False,
+        markup=False,
+    )
 
 
 def _show_physical(output: Console, physical: dict[str, Any]) -> None:

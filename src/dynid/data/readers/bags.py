@@ -6,53 +6,24 @@ Messages stream by one at a time; only the numbers that were asked for are kept.
 
 from __future__ import annotations
 
-import sqlite3
 from array import array
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from dynid.data.readers.messages import Field, Taker, fields_of, has_names, is_harmless, keys_of
+from dynid.arrays import Array
+from dynid.data.readers.bag_file import BagFile, opened
+from dynid.data.readers.isolated import asked
+from dynid.data.readers.messages import Taker
 from dynid.data.readers.source import Progress, RecordingError, Source, silent
+from dynid.data.readers.topics import Topic, listed
 
 SUFFIXES = (".bag", ".mcap", ".db3")
 
-PEEK = 50
-"""Messages of a topic that are looked at for the names of joints."""
-
-MOST_COLUMNS = 2000
-"""Columns of one topic above which it holds no joints but something else, such as a map."""
-
-
-@dataclass(frozen=True)
-class Topic:
-    """A topic of a bag whose messages hold numbers.
-
-    Attributes:
-        name: Its name, such as "/joint_states".
-        kind: Type of its messages, such as "sensor_msgs/msg/JointState".
-        columns: Fields and keys of its columns, in the order of the messages.
-        problem: Why its messages cannot be read; empty when they can.
-    """
-
-    name: str
-    kind: str
-    columns: tuple[tuple[Field, str], ...]
-    problem: str = ""
-
-    def keys(self, field: str) -> tuple[str, ...]:
-        """Names of the joints (or positions in the list) of one of its fields."""
-        return tuple(key for own, key in self.columns if own.name == field)
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Names of its fields."""
-        return tuple(dict.fromkeys(field.name for field, _ in self.columns))
+Stream = tuple[str, int]
+"""A topic, and which of the kinds of messages on it."""
 
 
 def is_bag(path: Path) -> bool:
@@ -74,13 +45,18 @@ def topics_of(path: Path) -> tuple[Topic, ...]:
 
 @lru_cache(maxsize=8)
 def _topics(path: Path, _changed: int, _size: int) -> tuple[Topic, ...]:
-    with _opened(path) as bag:
-        return tuple(bag.topic(name) for name in sorted({link.topic for link in bag.links}))
+    return tuple(Topic.from_dict(topic) for topic in asked(path, {"reader": "topics"})["topics"])
 
 
-def bag(path: Path, progress: Progress = silent) -> Source:
-    """The columns of all topics of a bag."""
-    topics = topics_of(path)
+def read_topics(path: Path) -> tuple[Topic, ...]:
+    """What `topics_of` gives, read in this process."""
+    with opened(path) as file:
+        return file.topics()
+
+
+def bag(path: Path, progress: Progress = silent, topics: Sequence[Topic] | None = None) -> Source:
+    """The columns of all topics of a bag, read in this process; topics may be known already."""
+    topics = read_topics(path) if topics is None else topics
     places = [(topic, k) for topic in topics if topic.columns for k in range(-1, len(topic.columns))]
     if not places:
         problem = "; ".join(topic.problem for topic in topics if topic.problem) or "there are no numbers in it"
@@ -91,170 +67,83 @@ def bag(path: Path, progress: Progress = silent) -> Source:
         for p in positions:
             wanted.setdefault(places[p][0].name, []).append(places[p][1])
         by_name = {topic.name: topic for topic in topics}
-        with _opened(path) as opened:
-            read = {name: opened.numbers(by_name[name], chosen, progress) for name, chosen in wanted.items()}
-        return _on_one_clock(places, positions, wanted, read)
+        streams: dict[Stream, list[int]] = {
+            (name, k): columns
+            for name, chosen in wanted.items()
+            for k, columns in enumerate(by_name[name].streams(chosen))
+        }
+        with opened(path) as file:
+            read = {of: _numbers(file, by_name[of[0]], columns, progress) for of, columns in streams.items()}
+        return _on_one_clock([(places[p][0].name, places[p][1]) for p in positions], streams, read)
 
-    return Source(tuple(column_name(topic, k) for topic, k in places), load)
-
-
-def column_name(topic: Topic, column: int) -> str:
-    """Name of a column of a topic; -1 is its time."""
-    if column < 0:
-        return f"{topic.name}/time"
-    field, key = topic.columns[column]
-    return f"{topic.name}/{field.name}/{key}".rstrip("/")
-
-
-def listed(topics: Sequence[Topic]) -> str:
-    """Topics with their types, for messages."""
-    shown = ", ".join(f"{topic.name} ({topic.kind})" for topic in topics[:20])
-    return shown + (", ..." if len(topics) > 20 else "") if topics else "none"
+    return Source(tuple(topic.column_name(k) for topic, k in places), load)
 
 
 def _on_one_clock(
-    places: Sequence[tuple[Topic, int]],
-    positions: Sequence[int],
-    wanted: dict[str, list[int]],
-    read: dict[str, tuple[np.ndarray, np.ndarray]],
+    places: Sequence[tuple[str, int]],
+    streams: dict[Stream, list[int]],
+    read: dict[Stream, tuple[np.ndarray, np.ndarray]],
 ) -> list[np.ndarray]:
-    """Columns at the stamps of the topic with the fewest messages; the others are interpolated to them."""
-    slowest = min(read, key=lambda name: len(read[name][0]))
+    """Columns at the stamps of the stream with the fewest messages; the others are interpolated to them."""
+    slowest = min(read, key=lambda of: len(read[of][0]))
     first = read[slowest][0][0]
     clock = (read[slowest][0] - first) / 1e9  # a division rounds as text does
     columns = []
-    for p in positions:
-        topic, k = places[p]
-        stamps, numbers = read[topic.name]
+    for name, k in places:
         if k < 0:
             columns.append(clock)
             continue
-        values = numbers[:, [c for c in wanted[topic.name] if c >= 0].index(k)]
-        same = topic.name == slowest
-        columns.append(values if same else np.interp(clock, (stamps - first) / 1e9, values))
+        of = next(of for of, own in streams.items() if of[0] == name and k in own)
+        stamps, numbers = read[of]
+        values = numbers[:, streams[of].index(k)]
+        columns.append(values if of == slowest else np.interp(clock, (stamps - first) / 1e9, values))
     return columns
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[_Bag]:
-    """An open bag; whatever its library raises on damaged bytes becomes one of our errors."""
-    try:
-        with _reader(path) as reader:
-            yield _Bag(path, reader)
-    except RecordingError:
-        raise
-    except Exception as error:  # the library meets bytes of strangers, and raises whatever these lead to
-        what = " ".join(str(error).split())[:120] or type(error).__name__
-        problem = f"the bag is damaged, cut off or no bag ({what}); copy it again, or repair it with 'rosbag reindex' "
-        raise RecordingError(path, f"{problem}or 'mcap recover'") from error
+def _numbers(file: BagFile, topic: Topic, columns: Sequence[int], progress: Progress) -> tuple[Array, Array]:
+    """Stamps [ns], shape (samples,), and columns of a topic, shape (samples, columns), where all are present."""
+    links = file.links_of(topic.name)
+    messages = file.messages(links)
+    take: Taker | None = None
+    headers, recorded, numbers = array("q"), array("q"), array("d")
+    total = sum(link.msgcount or 0 for link in links)
+    for k, (header, moment, message) in enumerate(messages):
+        if take is None:
+            take = Taker([topic.columns[c] for c in columns], file.names_field(topic.kind))
+        row = take(message)
+        if row is not None:
+            headers.append(header)
+            recorded.append(moment)
+            numbers.extend(row)
+        if k % 5000 == 4999 and total:
+            progress(f"{file.path.name}: {min(1.0, k / total):.0%} of {topic.name}")
+    if take is None or not headers:
+        reason = "can be read" if take is None else take.complaint()
+        raise RecordingError(file.path, f"no message of topic {topic.name} {reason}")
+    values = np.frombuffer(numbers, dtype=np.float64).reshape(len(headers), -1)
+    kept, stamps = _stamps(np.frombuffer(headers, dtype=np.int64), np.frombuffer(recorded, dtype=np.int64))
+    stamps, values = _once(stamps, values if kept is None else values[kept])
+    if len(links) > 1 and np.any(np.diff(stamps) <= 0):
+        problem = f"{len(links)} senders publish the same joints on topic {topic.name}, and their messages mix"
+        raise RecordingError(file.path, f"{problem}: two robots in one bag? Record each on a topic of its own")
+    return stamps, values
 
 
-def _reader(path: Path) -> Any:
-    if path.is_file() and path.stat().st_size == 0:
-        raise RecordingError(path, "the file is empty")
-    if path.suffix.lower() == ".bag":
-        from rosbags.rosbag1 import Reader as Reader1
+def _stamps(headers: np.ndarray, recorded: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    """Which samples have a time (all when None), and it: that of headers, or of recording where no header has one.
 
-        return Reader1(path)
-    from rosbags.rosbag2 import Reader as Reader2
-
-    if path.suffix.lower() == ".db3":
-        _check_database(path)
-    return Reader2(path)
-
-
-def _check_database(path: Path) -> None:
-    """Refuse a damaged database at once: its library may otherwise read part of it without a word."""
-    connection = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
-    try:
-        pages, size = (connection.execute(f"PRAGMA {key}").fetchone()[0] for key in ("page_count", "page_size"))
-        if pages * size > path.stat().st_size:
-            raise RecordingError(path, "the bag is cut off; copy it again")
-    finally:
-        connection.close()
+    Before its clock is set, a driver writes zero: such messages have no time. A simulated clock begins at zero, though.
+    """
+    stamped = headers > 0
+    if not stamped.any():
+        return None, recorded
+    if stamped.all() or headers[stamped][0] < 1_000_000_000:
+        return None, headers
+    return stamped, headers[stamped]
 
 
-class _Bag:
-    """An open bag."""
-
-    def __init__(self, path: Path, reader: Any) -> None:
-        self.path = path
-        self.reader = reader
-        self.links = reader.connections
-        self.is_ros1 = path.suffix.lower() == ".bag"
-        self._stores: dict[str, Any] = {}
-
-    def topic(self, name: str) -> Topic:
-        """A topic, with the columns that its first messages show."""
-        links = [link for link in self.links if link.topic == name]
-        kind = links[0].msgtype
-        if any(link.msgtype != kind for link in links):
-            return Topic(name, kind, (), f"topic {name} holds messages of several types")
-        try:
-            types = self._store(links[0]).fielddefs
-            fields = tuple(fields_of(kind, types))
-            names = has_names(kind, types) if fields else None
-        except Exception:  # a definition that cannot be read is a problem of this topic alone
-            return Topic(
-                name, kind, (), f"the message type {kind} of topic {name} is unknown: no definition in the bag"
-            )
-        columns: dict[tuple[Field, str], None] = {}
-        if fields:
-            for k, (_, message) in enumerate(self._messages(links)):
-                own = None if names is None else [str(key) for key in getattr(message, names)]
-                for field in fields:
-                    columns |= dict.fromkeys((field, key) for key in keys_of(message, field, own))
-                if k + 1 == PEEK or len(columns) > MOST_COLUMNS:
-                    break
-        ordered = sorted(columns, key=lambda column: fields.index(column[0]))
-        return Topic(name, kind, tuple(ordered) if len(ordered) <= MOST_COLUMNS else ())
-
-    def numbers(self, topic: Topic, columns: Sequence[int], progress: Progress) -> tuple[np.ndarray, np.ndarray]:
-        """Stamps [ns], shape (samples,), and columns of a topic, shape (samples, columns), where all are present."""
-        links = [link for link in self.links if link.topic == topic.name]
-        names = has_names(topic.kind, self._store(links[0]).fielddefs)
-        take = Taker([topic.columns[c] for c in columns if c >= 0], names)
-        stamps, numbers, total = array("q"), array("d"), sum(link.msgcount or 0 for link in links)
-        for k, (stamp, message) in enumerate(self._messages(links)):
-            row = take(message)
-            if row is not None:
-                stamps.append(stamp)
-                numbers.extend(row)
-            if k % 5000 == 4999 and total:
-                progress(f"{self.path.name}: {min(1.0, k / total):.0%} of {topic.name}")
-        if not stamps:
-            raise RecordingError(self.path, f"no message of topic {topic.name} {take.complaint()}")
-        times = np.frombuffer(stamps, dtype=np.int64)
-        if len(links) > 1 and np.any(np.diff(times) <= 0):
-            problem = f"{len(links)} senders publish the same joints on topic {topic.name}, and their messages mix"
-            raise RecordingError(self.path, f"{problem}: two robots in one bag? Record each on a topic of its own")
-        return times, np.frombuffer(numbers, dtype=np.float64).reshape(len(stamps), -1)
-
-    def _messages(self, links: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        """Messages with their stamps [ns]: those of their headers, or when they were recorded where these are zero."""
-        for link, recorded, raw in self.reader.messages(connections=links):
-            store = self._store(link)
-            read: Callable[..., Any] = store.deserialize_ros1 if self.is_ros1 else store.deserialize_cdr
-            message = read(raw, link.msgtype)
-            header = getattr(message, "header", None)
-            stamp = 0 if header is None else header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
-            yield stamp or recorded, message
-
-    def _store(self, link: Any) -> Any:
-        """Types of the messages of a connection: those that the bag defines, or else those of ROS."""
-        if link.msgtype not in self._stores:
-            from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
-
-            text = link.msgdef.data
-            if not text:
-                store = get_typestore(Stores.ROS1_NOETIC if self.is_ros1 else Stores.LATEST)
-                store.get_msgdef(link.msgtype)
-            else:
-                is_idl = link.msgdef.format.name == "IDL"
-                types = get_types_from_idl(text) if is_idl else get_types_from_msg(text, link.msgtype)
-                if not is_harmless(types):
-                    raise ValueError("names in a message definition are none")
-                store = get_typestore(Stores.EMPTY)
-                store.register({name: ([], fields) for name, (_, fields) in types.items()})
-            self._stores[link.msgtype] = store
-        return self._stores[link.msgtype]
+def _once(stamps: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Samples without those that repeat the one before in stamp and numbers alike."""
+    again = np.zeros(len(stamps), dtype=bool)
+    again[1:] = (np.diff(stamps) == 0) & np.all(values[1:] == values[:-1], axis=1)
+    return (stamps[~again], values[~again]) if again.any() else (stamps, values)

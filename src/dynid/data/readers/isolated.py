@@ -1,7 +1,7 @@
-"""Reading in a process of its own: native libraries that may crash on damaged files take that process with them only.
+"""Reading in a process of its own: files of strangers may crash their readers, or ask for all memory or all time.
 
-MAT files (SciPy, HDF5) and Parquet are read by libraries that end the whole process on some wrong bytes, which no
-`except` can catch; flipping bytes made all three do so. A helper process reads for us instead. It is begun at its first
+SciPy, HDF5 and Polars end the whole process on some wrong bytes, which no `except` can catch, and a few kilobytes may
+unpack to more than any machine holds. A helper process reads for us instead, within limits. It is begun at its first
 use, ends with us, and is begun anew after a crash.
 """
 
@@ -13,58 +13,79 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dynid.data.readers.source import RecordingError, Source
+from dynid.data.readers.source import Progress, RecordingError, Source, silent
 
 _helper: subprocess.Popen[str] | None = None
 
 
-def isolated(path: Path, reader: str) -> Source:
-    """The columns of a file, read by one of `_readers` in a process of its own."""
-    names = tuple(_asked(path, {"reader": reader, "path": str(path)})["names"])
+def isolated(path: Path, reader: str, progress: Progress = silent) -> Source:
+    """The columns of a file, read by one of the readers of `helper` in a process of its own."""
+    names = tuple(asked(path, {"reader": reader}, progress)["names"])
 
     def load(positions: list[int]) -> Sequence[np.ndarray]:
         with tempfile.TemporaryDirectory(prefix="dynid-") as folder:
             file = Path(folder) / "columns.npy"
-            _asked(path, {"reader": reader, "path": str(path), "positions": positions, "out": str(file)})
+            asked(path, {"reader": reader, "positions": positions, "out": str(file)}, progress)
             return list(np.load(file, allow_pickle=False))
 
     return Source(names, load)
 
 
-def _asked(path: Path, request: dict[str, Any]) -> dict[str, Any]:
-    """The helper's answer to a request."""
-    global _helper
-    if _helper is None or _helper.poll() is not None:
-        _helper = _begun()
-    assert _helper.stdin is not None
-    assert _helper.stdout is not None
-    try:
-        _helper.stdin.write(json.dumps(request) + "\n")
-        _helper.stdin.flush()
-        line = _helper.stdout.readline()
-    except OSError:
-        line = ""
-    if not line:
-        _helper.kill()
-        _helper.wait()
-        _helper.stdin.close()
-        _helper.stdout.close()
-        _helper = None
-        raise RecordingError(path, "the file is damaged so badly that its reader crashed; write or copy it again")
-    answer = json.loads(line)
+def asked(path: Path, request: dict[str, Any], progress: Progress = silent) -> dict[str, Any]:
+    """The helper's answer to a request about a file.
+
+    Raises:
+        RecordingError: If the file cannot be read, or its reader crashed or went beyond its limits.
+    """
+    request = {**request, "path": str(path)}
+    answer = None if _helper is None or _helper.poll() is not None else _tried(request, progress)
+    if answer is None:  # there was no helper, or damaged files that it read before spoilt its memory
+        answer = _tried(request, progress)
+    if answer is None:
+        problem = "the file is damaged so badly that its reader crashed or found no end"
+        raise RecordingError(path, f"{problem}; write or copy it again")
     if "problem" in answer:
         raise RecordingError(path, answer["problem"])
     return answer
 
 
+def _tried(request: dict[str, Any], progress: Progress) -> dict[str, Any] | None:
+    """The answer of the helper, which is begun where there is none, or None where it died of the request."""
+    global _helper
+    if _helper is None or _helper.poll() is not None:
+        _helper = _begun()
+    answer = _answered(_helper, request, progress)
+    if answer is None:
+        _ended(_helper)
+        _helper = None
+    return answer
+
+
+def _answered(helper: subprocess.Popen[str], request: dict[str, Any], progress: Progress) -> dict[str, Any] | None:
+    """The answer, or None where the helper died of the request."""
+    assert helper.stdin is not None
+    assert helper.stdout is not None
+    try:
+        helper.stdin.write(json.dumps(request) + "\n")
+        helper.stdin.flush()
+        for line in helper.stdout:
+            answer = json.loads(line)
+            if "progress" not in answer:
+                return answer
+            progress(answer["progress"])
+    except OSError:
+        pass
+    return None
+
+
 def _begun() -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", "from dynid.data.readers.isolated import serve; serve()"]
+    command = [sys.executable, "-c", "from dynid.data.readers.helper import serve; serve()"]
     known = os.pathsep.join(part for part in sys.path if part)
     process = subprocess.Popen(
         command,
@@ -86,33 +107,3 @@ def _ended(process: subprocess.Popen[str]) -> None:
     for stream in (process.stdin, process.stdout):
         if stream is not None:
             stream.close()
-
-
-def _readers() -> Mapping[str, Callable[[Path], Source]]:
-    from dynid.data.readers.mat import mat
-    from dynid.data.readers.parquet import parquet
-
-    return {"mat": mat, "parquet": parquet}
-
-
-def serve() -> None:
-    """Answer requests on standard input, one a line, until it ends: the helper's side."""
-    readers = _readers()
-    for line in sys.stdin:
-        sys.stdout.write(json.dumps(_answer(readers, json.loads(line))) + "\n")
-        sys.stdout.flush()
-
-
-def _answer(readers: Mapping[str, Callable[[Path], Source]], request: dict[str, Any]) -> dict[str, Any]:
-    try:
-        source = readers[request["reader"]](Path(request["path"]))
-        if "positions" in request:
-            columns = source.load(request["positions"])
-            np.save(Path(request["out"]), np.array([np.asarray(column, dtype=np.float64) for column in columns]))
-        return {"names": source.names}
-    except RecordingError as error:
-        return {"problem": error.problem}
-    except MemoryError:
-        return {"problem": "there is not enough memory for it; name fewer columns, or cut it into several logs"}
-    except OSError as error:
-        return {"problem": f"the file cannot be read ({error.strerror or error})"}

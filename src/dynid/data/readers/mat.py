@@ -12,6 +12,14 @@ from dynid.data.readers.source import RecordingError, Source
 
 Shape = tuple[int, ...]
 
+DEPTH = 8
+"""How deep structs in structs are looked at."""
+
+MOST_STRUCTS = 100
+"""Entries of an array of structs that are looked at, such as the signals of a Simulink scope."""
+
+ADVICE = "save numbers as full(...) arrays, not objects (such as timeseries), cells or sparse matrices"
+
 
 def mat(path: Path) -> Source:
     """The columns of the numeric arrays of a MAT file, those in structs as `struct.field`.
@@ -21,38 +29,46 @@ def mat(path: Path) -> Source:
     try:
         with path.open("rb") as stream:
             is_hdf5 = b"MATLAB 7.3" in stream.read(128)
-        return _columns(path, *(_hdf5(path) if is_hdf5 else _version_5(path)))
-    except RecordingError:
+        if is_hdf5:
+            from dynid.data.readers.mat_hdf5 import version_73
+
+            shapes, read, others = version_73(path)
+            if not shapes:
+                found = ", ".join(others[:20]) or "nothing"
+                raise RecordingError(path, f"it holds no arrays of numbers, but {found}; {ADVICE}")
+            return _columns(path, shapes, read)
+        return _columns(path, *_version_5(path))
+    except (RecordingError, MemoryError):
         raise
     except Exception as error:  # the libraries meet bytes of strangers, and raise whatever these lead to
         raise RecordingError(path, "this is no MAT file, or it is damaged; write or copy it again") from error
 
 
-def _columns(path: Path, shapes: dict[str, Shape], read: Callable[[str], np.ndarray]) -> Source:
+def _columns(path: Path, shapes: dict[str, Shape], read: Callable[[str, list[int]], np.ndarray]) -> Source:
     places = [(name, k) for name, shape in shapes.items() for k in range(min(shape))]
     names = [f"{name}[{k}]" if min(shapes[name]) > 1 else name for name, k in places]
 
     def load(positions: list[int]) -> Sequence[np.ndarray]:
-        keys = list(dict.fromkeys(places[p][0] for p in positions))
-        for key in keys:
-            if max(shapes[key]) != max(shapes[keys[0]]):
-                problem = f"array '{key}' has {max(shapes[key])} samples, but '{keys[0]}' has {max(shapes[keys[0]])}"
+        wanted: dict[str, list[int]] = {}
+        for name, k in (places[p] for p in positions):
+            wanted.setdefault(name, []).append(k)
+        first = next(iter(wanted))
+        for name in wanted:
+            if max(shapes[name]) != max(shapes[first]):
+                problem = f"array '{name}' has {max(shapes[name])} samples, but '{first}' has {max(shapes[first])}"
                 raise RecordingError(path, problem)
         try:
-            values = {key: _upright(read(key)) for key in keys}
+            values = {name: iter(read(name, columns)) for name, columns in wanted.items()}
+        except (RecordingError, MemoryError):
+            raise
         except Exception as error:
             raise RecordingError(path, "the MAT file is damaged; write or copy it again") from error
-        return [values[key][:, k] for key, k in (places[p] for p in positions)]
+        return [next(values[places[p][0]]) for p in positions]
 
     return Source(tuple(names), load)
 
 
-def _upright(values: np.ndarray) -> np.ndarray:
-    values = np.asarray(values, dtype=np.float64)
-    return values.T if values.shape[0] < values.shape[1] else values
-
-
-def _version_5(path: Path) -> tuple[dict[str, Shape], Callable[[str], np.ndarray]]:
+def _version_5(path: Path) -> tuple[dict[str, Shape], Callable[[str, list[int]], np.ndarray]]:
     from scipy.io import loadmat, whosmat
 
     kinds = whosmat(str(path))
@@ -64,10 +80,20 @@ def _version_5(path: Path) -> tuple[dict[str, Shape], Callable[[str], np.ndarray
     shapes |= {key: values.shape for key, values in inner.items()}
     if not shapes:
         found = ", ".join(f"{name} ({kind})" for name, _, kind in kinds) or "nothing"
-        raise RecordingError(path, f"it holds no arrays of numbers, but {found}; save numbers, not objects or cells")
+        raise RecordingError(path, f"it holds no arrays of numbers, but {found}; {ADVICE}")
 
-    def read(name: str) -> np.ndarray:
-        return inner[name] if name in inner else loadmat(str(path), variable_names=[name])[name]
+    def read(name: str, columns: list[int]) -> np.ndarray:
+        try:
+            values = inner[name] if name in inner else loadmat(str(path), variable_names=[name])[name]
+            if np.iscomplexobj(values):
+                raise RecordingError(path, f"array '{name}' holds complex numbers; save their real parts")
+            upright = values.T if values.shape[0] < values.shape[1] else values
+            return np.ascontiguousarray(upright[:, columns].T, dtype=np.float64)
+        except MemoryError as error:
+            problem = (
+                f"there is not enough memory for array '{name}', which this version of MAT files holds in one piece"
+            )
+            raise RecordingError(path, f"{problem}; save it in MATLAB with '-v7.3', which is read in parts") from error
 
     return shapes, read
 
@@ -78,36 +104,9 @@ def _members(name: str, struct: Any, depth: int = 0) -> Iterator[tuple[str, np.n
         values = struct[field][0, 0]
         if not isinstance(values, np.ndarray) or not values.size:
             continue
-        if values.dtype.names and values.shape == (1, 1) and depth < 4:
-            yield from _members(f"{name}.{field}", values, depth + 1)
-        elif values.dtype.kind in "biuf" and values.ndim == 2:
+        if values.dtype.names and depth < DEPTH:
+            for k, one in enumerate(values.flat[:MOST_STRUCTS]):
+                inner = f"{name}.{field}" if values.size == 1 else f"{name}.{field}[{k}]"
+                yield from _members(inner, np.array([[one]], dtype=values.dtype), depth + 1)
+        elif values.dtype.kind in "biufc" and values.ndim == 2:
             yield f"{name}.{field}", values
-
-
-def _hdf5(path: Path) -> tuple[dict[str, Shape], Callable[[str], np.ndarray]]:
-    import h5py
-
-    shapes: dict[str, Shape] = {}
-    others: list[str] = []
-
-    def visit(name: str, item: Any) -> None:
-        if name.startswith("#") or not isinstance(item, h5py.Dataset):
-            return
-        plain = "MATLAB_object_decode" not in item.attrs and "MATLAB_empty" not in item.attrs
-        if plain and item.dtype.kind in "biuf" and len(item.shape) == 2 and min(item.shape):
-            shapes[name.replace("/", ".")] = item.shape[::-1]  # HDF5 has the last index first
-        else:
-            others.append(name)
-
-    with h5py.File(path, "r") as file:
-        file.visititems(visit)
-    if not shapes:
-        found = ", ".join(others[:20]) or "nothing"
-        raise RecordingError(path, f"it holds no arrays of numbers, but {found}; save numbers, not objects or cells")
-
-    def read(name: str) -> np.ndarray:
-        with h5py.File(path, "r") as file:
-            dataset: Any = file[name.replace(".", "/")]
-            return np.asarray(dataset[()]).T
-
-    return shapes, read

@@ -16,11 +16,18 @@ def available_bytes() -> int:
 
         limit, _ = resource.getrlimit(resource.RLIMIT_AS)
         if limit != resource.RLIM_INFINITY:
-            used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-            free = min(free, max(0, limit - used))
-    except (ImportError, OSError, ValueError):  # other systems than Linux have no such limits, or tell nothing
+            free = min(free, max(0, limit - used_bytes()))
+    except ImportError:  # other systems have no such limits
         pass
     return free
+
+
+def used_bytes() -> int:
+    """Address space of this process; zero where the system does not tell."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return 0
 
 
 def _of_machine() -> int:

@@ -15,6 +15,9 @@ NAMES = ("name", "joint_names", "dof_names")
 NUMBERS = ("float32", "float64", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "bool")
 """Types that count as numbers; uint8 is left out, for images and other blobs are lists of it."""
 
+INTERFACES = ("position", "velocity", "effort")
+"""Interfaces of `control_msgs/DynamicJointState` that are looked for."""
+
 DEPTH = 4
 """How deep fields of fields are looked at."""
 
@@ -39,8 +42,13 @@ class Field:
     def of(self, message: Any) -> Any:
         """Its value in a message."""
         for part in self.path:
-            message = getattr(message, part)
+            message = _interface(message, part) if isinstance(message, list) else getattr(message, part)
         return message
+
+
+def _interface(entries: list[Any], name: str) -> list[float]:
+    """One interface of all joints of a `control_msgs/DynamicJointState`; NaN for joints without it."""
+    return [dict(zip(one.interface_names, one.values, strict=False)).get(name, np.nan) for one in entries]
 
 
 def fields_of(kind: str, types: Mapping[str, Any], prefix: tuple[str, ...] = ()) -> Iterator[Field]:
@@ -59,6 +67,8 @@ def fields_of(kind: str, types: Mapping[str, Any], prefix: tuple[str, ...] = ())
             yield Field(path, is_list=False)
         elif int(node) == 2:
             yield from fields_of(inner, types, path)
+        elif int(node) in (3, 4) and inner[0][1] == "control_msgs/msg/InterfaceValue":
+            yield from (Field((*path, interface), is_list=True) for interface in INTERFACES)
         elif int(node) in (3, 4) and int(inner[0][0]) == 1 and inner[0][1][0] in NUMBERS:
             yield Field(path, is_list=True)
 
@@ -72,69 +82,87 @@ def has_names(kind: str, types: Mapping[str, Any]) -> str | None:
 
 
 def is_harmless(types: Mapping[str, Any]) -> bool:
-    """Whether definitions consist of plain names only, so that code may be made of them."""
+    """Whether definitions hold plain names only, so that code may be made of them, and cost no more than they hold.
+
+    Fields of types without content take no bytes, so that a short message could declare any number of them.
+    """
+    empty = _without_content(types)
     return all(
         all(part.isidentifier() and not keyword.iskeyword(part) for part in kind.split("/"))
-        and all(name.isidentifier() for name, _ in fields)
+        and all(name.isidentifier() and _part(of) not in empty for name, of in fields)
         for kind, (_, fields) in types.items()
     )
 
 
-def keys_of(message: Any, field: Field, names: Sequence[str] | None) -> list[str]:
+def _part(of: Any) -> str:
+    """The message type that a field is of, or holds a list of; empty for numbers and text."""
+    node, inner = of
+    if int(node) in (3, 4):
+        node, inner = inner[0]
+    return inner if int(node) == 2 else ""
+
+
+def _without_content(types: Mapping[str, Any]) -> set[str]:
+    """Types whose messages take no bytes."""
+    empty: set[str] = set()
+    while True:
+        more = {kind for kind, (_, fields) in types.items() if all(_part(of) in empty for _, of in fields)}
+        if more == empty:
+            return empty
+        empty = more
+
+
+def keys_of(field: Field, value: Any, names: Sequence[str] | None) -> list[str]:
     """Names of the numbers of a field in one message: those of joints, positions in the list, or none for one."""
     if not field.is_list:
         return [""]
-    count = len(field.of(message))
     if names is not None:
-        return list(names) if len(names) == count else []
-    return [str(k) for k in range(count)]
-
-
-def values_of(message: Any, field: Field, rows: Sequence[int]) -> list[float]:
-    """Some numbers of a field of a message."""
-    value = field.of(message)
-    if not field.is_list:
-        return [float(value)]
-    return np.asarray(value, dtype=np.float64)[list(rows)].tolist()
+        return list(names) if len(names) == len(value) else []
+    return [str(k) for k in range(len(value))]
 
 
 class Taker:
-    """Takes some columns out of messages; messages that lack one of them give nothing."""
+    """Takes some columns out of messages; messages that lack one of them give nothing.
+
+    Most messages name the same joints as the one before, so places are looked up only when names or lengths change.
+    """
 
     def __init__(self, columns: Sequence[tuple[Field, str]], names: str | None) -> None:
         self.names = names
         self.wanted: dict[Field, list[str]] = {}
-        self.order = list(columns)
-        for field, key in self.order:
+        for field, key in columns:
             self.wanted.setdefault(field, []).append(key)
-        self._seen: list[str] | None = None
-        self._rows: dict[Field, list[int]] | None = {}
+        by_field = [(field, key) for field, keys in self.wanted.items() for key in keys]
+        self._order = [by_field.index(column) for column in columns]
+        self._is_in_order = self._order == list(range(len(columns)))
+        self._seen: Any = None
+        self._places: list[list[int]] | None = None
         self.missing = ""
 
     def __call__(self, message: Any) -> list[float] | None:
         """The numbers of one message in the order of the columns."""
-        own = None if self.names is None else [str(name) for name in getattr(message, self.names)]
-        found = {}
-        for field, keys in self.wanted.items():
-            rows = self._positions(message, field, keys, own)
-            if rows is None:
-                return None
-            found[field] = iter(values_of(message, field, rows))
-        return [next(found[field]) for field, _ in self.order]
-
-    def _positions(self, message: Any, field: Field, keys: list[str], own: list[str] | None) -> list[int] | None:
-        present = keys_of(message, field, own)
-        if self._seen == present and self._rows and field in self._rows:
-            return self._rows[field]
-        place = {key: k for k, key in enumerate(present)}
-        self.missing = next((key for key in keys if key not in place), "")
-        if self.missing:
+        names = None if self.names is None else getattr(message, self.names)
+        values = [field.of(message) for field in self.wanted]
+        lengths = [len(value) if field.is_list else 0 for field, value in zip(self.wanted, values, strict=True)]
+        if self._seen != (names, lengths):
+            self._seen, self._places = (names, lengths), self._found(values, names)
+        if self._places is None:
             return None
-        rows = [place[key] for key in keys]
-        if self._seen != present:
-            self._seen, self._rows = present, {}
-        self._rows = {**(self._rows or {}), field: rows}
-        return rows
+        row: list[float] = []
+        for field, value, places in zip(self.wanted, values, self._places, strict=True):
+            row += np.asarray(value, dtype=np.float64)[places].tolist() if field.is_list else [float(value)]
+        return row if self._is_in_order else [row[k] for k in self._order]
+
+    def _found(self, values: Sequence[Any], names: Sequence[str] | None) -> list[list[int]] | None:
+        """Places of the wanted numbers in the lists of a message, or None where one is missing."""
+        found = []
+        for (field, keys), value in zip(self.wanted.items(), values, strict=True):
+            place = {key: k for k, key in enumerate(keys_of(field, value, names))}
+            self.missing = next((key for key in keys if key not in place), "")
+            if self.missing:
+                return None
+            found.append([place[key] for key in keys])
+        return found
 
     def complaint(self) -> str:
         """Why no message was of use."""

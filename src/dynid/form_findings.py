@@ -1,0 +1,125 @@
+"""Estimates from rows of power, energy or momentum: how well they fit, and what they cannot tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dynid.data.automatic import Prepared
+from dynid.data.factors import Factors
+from dynid.data.row_forms import UNITS, RowForm
+from dynid.estimation import Estimate, PhysicalEstimate
+from dynid.estimation.estimate import JointFit
+from dynid.estimation.least_squares import NotIdentifiableError, joint_fits, merge_logs, weighted_least_squares
+from dynid.findings import Finding, Severity
+from dynid.model.base_parameters import BaseParameters
+
+WORSE = 5.0
+"""How many times larger than by rows of torques a deviation must be to count as lost by the form of rows."""
+
+UNKNOWN = 20.0
+"""Relative deviation [%] from which such a parameter is named."""
+
+MOVES = 0.01
+"""Part of a joint's highest speed in all logs that it must reach in a log to count as moving there."""
+
+
+@dataclass(frozen=True)
+class FormFit:
+    """How well the rows that were estimated from are fitted, where they are not rows of torques.
+
+    Attributes:
+        form: What the rows are.
+        window: Length of their windows [s] in the first log; None for rows of power.
+        fits: Each row, by name, in the unit of the form.
+        relative_error: Norm of all errors over the norm of all rows' right-hand sides, unweighted.
+    """
+
+    form: RowForm
+    window: float | None
+    fits: Mapping[str, JointFit]
+    relative_error: float
+
+    def to_dict(self) -> dict[str, object]:
+        """As plain data for JSON."""
+        return {
+            "name": self.form.name,
+            "window": self.window,
+            "unit": UNITS[self.form.name],
+            "relative_error": self.relative_error,
+            "rows": [{"name": name, **vars(fit)} for name, fit in self.fits.items()],
+        }
+
+
+def form_fit(form: RowForm, estimate: Estimate, logs: Sequence[Prepared]) -> FormFit | None:
+    """How well the rows of an estimate are fitted; None for rows of torques, whose fit the estimate itself has."""
+    if form.name == "torque":
+        return None
+    window = None
+    if form.name != "power" and logs:
+        window = form.samples_a_row(logs[0].processing, logs[0].sampling) / logs[0].sampling
+    return FormFit(form, window, estimate.joints, estimate.relative_error)
+
+
+def with_torque_fits(found: Estimate, torques: Sequence[Factors], base: BaseParameters) -> Estimate:
+    """An estimate from rows of another form, with how well it reconstructs the torques of each joint."""
+    values = dict(zip(found.names, found.values.tolist(), strict=True)) | dict(base.known)
+    joints, relative_error = joint_fits(merge_logs(torques), values)
+    return replace(found, joints=joints, relative_error=relative_error)
+
+
+def links_with_torque_fits(found: PhysicalEstimate, torques: Sequence[Factors]) -> PhysicalEstimate:
+    """The same for links that can exist."""
+    joints, relative_error = joint_fits(merge_logs(torques), found.values)
+    return replace(found, joints=joints, relative_error=relative_error)
+
+
+def advice_on_motion(form: RowForm) -> str:
+    """Which motion to make when one hardly tells some parameters apart."""
+    if form.name in ("power", "energy"):
+        return "use several, in which the first joints rest and the others move (dynid excite --block-triangular)"
+    return "use one that moves more joints at once, faster and further"
+
+
+def findings_on_form(
+    form: RowForm, estimate: Estimate, torques: Sequence[Factors], base: BaseParameters, logs: Sequence[Prepared]
+) -> tuple[Finding, ...]:
+    """Parameters that one equation for all joints hardly tells, where rows of torques of the same logs do."""
+    if form.name not in ("power", "energy"):
+        return ()
+    try:
+        by_torques = weighted_least_squares(torques, base)
+    except NotIdentifiableError:
+        return ()
+    lost = (estimate.deviations > WORSE * by_torques.deviations) & (estimate.relative_deviations > UNKNOWN)
+    if not lost.any():
+        return ()
+    worst = sorted(np.flatnonzero(lost), key=lambda k: -estimate.relative_deviations[k])
+    names = ", ".join(f"{estimate.names[k]} ({estimate.relative_deviations[k]:.0f} %)" for k in worst[:8])
+    more = f" and {len(worst) - 8} more" if len(worst) > 8 else ""
+    text = (
+        f"one equation of {form.name} for all joints hardly tells {names}{more}: light links disappear beside the "
+        f"heavy ones. Torques are reconstructed with a relative error of {estimate.relative_error:.0%}, where rows of "
+        f"torques leave {by_torques.relative_error:.0%}; "
+    )
+    if _have_resting_joints(logs):
+        text += "record more, or use estimator = 'momentum' or 'torque'"
+    else:
+        text += (
+            "add logs of the block-triangular set, in which the first joints rest and the others move (dynid excite "
+            "--block-triangular), or use estimator = 'momentum' or 'torque'"
+        )
+    return (Finding(Severity.WARNING, "estimation.estimator", text),)
+
+
+def without_consequences(findings: Iterable[Finding], lost: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Findings without those on fits and residuals of single joints, where they only follow from lost parameters."""
+    return tuple(finding for finding in findings if not lost or not finding.subject.startswith(("fit", "joint")))
+
+
+def _have_resting_joints(logs: Sequence[Prepared]) -> bool:
+    """Whether the first joint rests in one of the logs."""
+    speeds = np.array([max(float(np.abs(segment.v[:, 0]).max()) for segment in log.segments) for log in logs])
+    return bool(len(speeds)) and bool((speeds < MOVES * speeds.max()).any())

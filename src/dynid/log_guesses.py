@@ -1,0 +1,103 @@
+"""What a log's numbers tell for a first experiment: units of positions and time, and which samples can be used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynid.arrays import Array
+from dynid.data.recording import UNITS
+from dynid.robot.robot import Joint, Robot
+
+
+@dataclass(frozen=True)
+class Group:
+    """One quantity in a log.
+
+    Attributes:
+        columns: Its columns, by name or position, in the order of the joints; None for all that a topic has.
+        unit: Its unit, as far as numbers tell.
+        why: How both were guessed.
+        topic: Its topic, in a bag.
+    """
+
+    columns: tuple[str | int, ...] | None
+    unit: str
+    why: str
+    topic: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """What was found in a log.
+
+    Attributes:
+        joints: Joints of the robot that the log has, in the robot's order.
+        position: Where positions are.
+        torque: Where torques or currents are.
+        velocity: Where velocities are, if they were logged.
+        time: Where time stamps are; None in bags, which have their own, and where there are none.
+        stamps: Time stamps [s], shape (samples,); None where there are none.
+        samples: Number of samples.
+        rows: The longest part without missing numbers in which time advances; None for the whole log.
+    """
+
+    joints: tuple[str, ...]
+    position: Group
+    torque: Group
+    velocity: Group | None
+    time: Group | None
+    stamps: Array | None
+    samples: int
+    rows: tuple[int, int] | None
+
+
+def usable_rows(numbers: Array, stamps: Array | None) -> tuple[int, int] | None:
+    """The longest part of a log without missing numbers in which time advances; None for the whole log.
+
+    Args:
+        numbers: Positions and torques, shape (samples, columns).
+        stamps: Time stamps, shape (samples,), if there are any.
+    """
+    good: NDArray[np.bool_] = np.all(np.isfinite(numbers), axis=1)
+    joined = good[1:] & good[:-1]
+    if stamps is not None:
+        good = good & np.isfinite(stamps)
+        joined = joined & (np.diff(stamps) > 0)
+    if good.all() and joined.all():
+        return None
+    starts = np.flatnonzero(good & np.concatenate([[True], ~joined]))
+    ends = np.flatnonzero(good & np.concatenate([~joined, [True]])) + 1
+    if not len(starts):
+        return 0, 0
+    best = int(np.argmax(ends - starts))
+    return int(starts[best]), int(ends[best])
+
+
+def time_unit(stamps: Array) -> tuple[str, str]:
+    """Unit of time stamps, the largest that makes more than two samples a second; and why."""
+    steps = np.diff(stamps[np.isfinite(stamps)])
+    period = float(np.median(steps[steps > 0])) if np.any(steps > 0) else 1.0
+    unit = next((unit for unit, size in UNITS["time"].items() if period * size < 0.5), "s")
+    return unit, f"the median step is {period:.4g}, which makes {1.0 / (period * UNITS['time'][unit]):.4g} Hz in {unit}"
+
+
+def position_unit(robot: Robot, joints: Sequence[str], q: Array) -> tuple[str, str]:
+    """Radians or degrees, by how far positions go and by the joints' limits."""
+    turning = [k for k, name in enumerate(joints) if robot.joint(name).kind.value != "prismatic"]
+    if not turning:
+        return "m", "lengths are taken as metres"
+    largest = float(np.nanmax(np.abs(q[:, turning])))
+    beyond = sum(_beyond(robot.joint(joints[k]), q[:, k]) for k in turning)
+    if 7.0 < largest <= 720.0 and (beyond or largest > 20.0) and len(turning) == len(joints):
+        return "deg", f"they reach {largest:.4g}, far beyond the limits in rad, so they are taken as degrees"
+    outside = f"; {beyond} joints go beyond their limits: check" if beyond else ""
+    return "rad", f"they reach {largest:.4g}, which fits radians (metres where joints slide){outside}"
+
+
+def _beyond(joint: Joint, q: Array) -> bool:
+    lower, upper = joint.limits.lower, joint.limits.upper
+    return bool(lower < upper and (np.nanmin(q) < lower - 0.05 or np.nanmax(q) > upper + 0.05))
