@@ -173,20 +173,14 @@ def doubtful_shapes(fit: ShapeFit) -> tuple[str, ...]:
         and (
             fit.deviations[shape.name] > UNSURE * _size(shape)
             or fit.significance[shape.name] < SIGNIFICANT
-            or at_bound(shape)
+            or shape.is_at_bound
         )
     )
 
 
-def at_bound(shape: Shape) -> bool:
-    """Whether a shape is as small or as large as was looked for."""
-    near = 1e-6 * (shape.upper - shape.lower)
-    return shape.value >= shape.upper - near or shape.value <= min(1.001 * shape.lower, shape.lower + near)
-
-
 def _size(shape: Shape) -> float:
-    """What a deviation is compared with: the value, or a part of the grid for shapes of either sign."""
-    return shape.value if shape.lower > 0.0 else max(abs(shape.value), 0.1 * (shape.grid[-1] - shape.grid[0]))
+    """What a deviation is compared with: the value, or a part of all that is looked for if it has either sign."""
+    return shape.value if shape.lower > 0.0 else max(abs(shape.value), 0.02 * (shape.upper - shape.lower))
 
 
 def _robust(

@@ -124,7 +124,7 @@ class _Search:
     def run(self, model: DynamicModel) -> ShapeFit:
         point = self.at(model, dict.fromkeys(model.names, 1.0))
         point = self.at(point.model, point.values(point.weights(self.method)))  # now slopes are of the right size
-        point, converged = self._descended(point)
+        point, converged = self._restarted(*self._descended(point))
         loaded = [parameter for term in model.terms if term.needs_links for parameter in term.parameters(model.robot)]
         for _ in range(LOADS if loaded else 0):
             before = point.values(point.weights(self.method))
@@ -137,6 +137,20 @@ class _Search:
         else:
             converged = converged and not loaded
         return self._found(point, converged)
+
+    def _restarted(self, point: ShapePoint, converged: bool) -> tuple[ShapePoint, bool]:
+        """The same, or a better point from the middles of grids for joints of which a shape ran into its bound."""
+        stuck = {shape.owner for shape in point.model.shapes if shape.name in self.free and shape.is_at_bound}
+        middles = {
+            shape.name: shape.grid[len(shape.grid) // 2]
+            for shape in point.model.shapes
+            if shape.owner in stuck and shape.name in self.free
+        }
+        if not middles:
+            return point, converged
+        weights = point.weights(self.method)
+        other, ended = self._descended(self.at(point.model.shaped(middles), point.values(weights)))
+        return (other, ended) if other.cost(weights) < point.cost(weights) else (point, converged)
 
     def _descended(self, point: ShapePoint) -> tuple[ShapePoint, bool]:
         """The point of least error, and whether it is one.
