@@ -20,11 +20,12 @@ from dynid.files import replace_folder
 from dynid.filter_findings import finding_on_filters
 from dynid.findings import Finding
 from dynid.found_signs import with_drive_signs
+from dynid.identification.outcome import EarlierLogs, Identification
 from dynid.identification_findings import findings_on_samples
 from dynid.log_preparation import prepared_log
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
 from dynid.model.known_values import split_known
-from dynid.pipeline import Identification, model_of
+from dynid.pipeline import model_of
 from dynid.result_data import SCHEMA, identification_data, kinematics
 from dynid.unsigned import SignedLogs
 from dynid.validation import Validation, validate
@@ -213,8 +214,8 @@ def require_same_model(result: Result, experiment: Experiment, path: Path) -> No
         raise ResultError(path, f"is about another model than the result: {key} is {theirs!r} instead of {mine!r}")
 
 
-def earlier_logs(result: Result, experiment: Experiment, path: Path) -> tuple[Factors, ...]:
-    """Factors of the torques of a result's logs, for an experiment that adds others.
+def earlier_logs(result: Result, experiment: Experiment, path: Path) -> EarlierLogs:
+    """The logs of a result, for an experiment that adds others.
 
     Raises:
         ResultError: If the experiment is about another model, estimates from other rows, or has a log that the result
@@ -230,7 +231,7 @@ def earlier_logs(result: Result, experiment: Experiment, path: Path) -> tuple[Fa
         )
     if any(log in result.experiment.log for log in experiment.log):
         raise ResultError(path, "has a log that the result has already, and it would count twice; leave it out")
-    return result.logs
+    return EarlierLogs(result.base.model, result.logs, result.form_logs)
 
 
 def validate_result(result: Result, logs: Sequence[Path]) -> dict[str, Any]:

@@ -10,8 +10,8 @@ import numpy as np
 from dynid import __version__
 from dynid.estimation import Estimate, PhysicalEstimate
 from dynid.estimation.signs import LIKELY, SURE, Word
+from dynid.identification.outcome import Identification
 from dynid.model.base_parameters import BaseParameters
-from dynid.pipeline import Identification
 from dynid.robot import inertia
 from dynid.robot.robot import Robot
 from dynid.shape_steps import FoundShape

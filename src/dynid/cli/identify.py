@@ -30,12 +30,8 @@ def identify(
         if out is not None:
             check_free(out, overwrite=force)
         with steps_shown() as step:
-            if add_to is None:
-                found = run(settings, step)
-            else:
-                before = load_result(add_to)
-                logs = earlier_logs(before, settings, experiment)
-                found = run(settings, step, logs, before.form_logs, before.base.model)
+            earlier = None if add_to is None else earlier_logs(load_result(add_to), settings, experiment)
+            found = run(settings, step, earlier)
         if out is not None:
             save_result(found, experiment, out, confidence=settings.estimation.confidence, overwrite=force)
         data = identification_data(found, settings.estimation.confidence)

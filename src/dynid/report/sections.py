@@ -129,7 +129,9 @@ def _parameters(subjects: Sequence[Subject]) -> Iterator[Section]:
     figure = parameter_figure("parameters", rows, confidence, names)
     blocks = any(estimate and estimate.get("bootstrap_std") for row in rows for estimate in row["estimates"])
     data = {"subjects": subjects, "rows": rows, "figure": figure, "confidence": confidence, "blocks": blocks}
-    data["shapes"] = [row | {"result": s.name} for s in subjects for row in s.result.data.get("shapes", ())]
+    data["shapes"] = [
+        row | {"result": subject.name} for subject in subjects for row in subject.result.data.get("shapes", ())
+    ]
     yield Section("parameters", "Parameters", "parameters.html", data)
 
 

@@ -79,6 +79,18 @@ def show_identification(data: dict[str, Any], out: Path | None, experiment: Path
     output.print(f"\nNext: {following}", highlight=False, markup=False)
 
 
+def _show_form(output: Console, form: dict[str, Any], torques: float) -> None:
+    """Show which rows were estimated from, and how well they and the torques are fitted."""
+    rows = sum(row["rows"] for row in form["rows"])
+    window = "" if form["window"] is None else f" over windows of {form['window']:.3g} s"
+    output.print(
+        f"Estimated from {rows} rows of {form['name']}{window}, fitted with a relative error of "
+        f"{form['relative_error']:.4f}; the torques of joints are reconstructed with {torques:.4f}.",
+        highlight=False,
+        markup=False,
+    )
+
+
 def _show_shapes(output: Console, rows: list[dict[str, Any]], passes: int) -> None:
     """Show numbers that torques are not linear in."""
     took = f", found in {passes} passes over the logs" if passes else ""
@@ -95,18 +107,6 @@ def _show_shapes(output: Console, rows: list[dict[str, Any]], passes: int) -> No
         percent = "-" if row["relative_std_percent"] is None else f"{row['relative_std_percent']:.1f}"
         table.add_row(row["name"], value, deviation, percent, row["unit"], row["source"])
     output.print(table)
-
-
-def _show_form(output: Console, form: dict[str, Any], torques: float) -> None:
-    """Show which rows were estimated from, and how well they and the torques are fitted."""
-    rows = sum(row["rows"] for row in form["rows"])
-    window = "" if form["window"] is None else f" over windows of {form['window']:.3g} s"
-    output.print(
-        f"Estimated from {rows} rows of {form['name']}{window}, fitted with a relative error of "
-        f"{form['relative_error']:.4f}; the torques of joints are reconstructed with {torques:.4f}.",
-        highlight=False,
-        markup=False,
-    )
 
 
 def _show_physical(output: Console, physical: dict[str, Any]) -> None:
