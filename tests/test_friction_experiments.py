@@ -95,6 +95,20 @@ def test_known_shapes_are_held_and_robust_estimates_carry_the_others(tmp_path: P
     assert second["value"] == pytest.approx(0.1, rel=0.03)
 
 
+@pytest.mark.parametrize("form", ["power", "energy", "momentum"])
+def test_rows_of_power_energy_and_momentum_carry_shapes(tmp_path: Path, form: str) -> None:
+    terms = ["viscous", "sigmoid"]
+    write_log(tmp_path / "log.csv", terms)
+    path = experiment(tmp_path, terms)
+    path.write_text(path.read_text().replace("[estimation]\n", f'[estimation]\nestimator = "{form}"\n'))
+    data = run("identify", path, "--out", tmp_path / "result")
+    for shape in data["shapes"]:
+        assert shape["value"] == pytest.approx(VALUES[shape["name"].rstrip("12")], abs=5 * shape["std"])
+        assert shape["relative_std_percent"] < 10.0
+    assert data["relative_error"] < 0.01
+    assert load_result(tmp_path / "result").form_logs[0].form == form
+
+
 def test_a_joint_that_never_changes_direction_is_named_with_what_looks_alike(tmp_path: Path) -> None:
     terms = ["viscous", "coulomb", "offset"]
     write_log(tmp_path / "log.csv", terms, one_way=True)

@@ -56,7 +56,6 @@ def _row_bases(model: DynamicModel) -> tuple[RowBasis, ...]:
     return tuple(_row_basis(model, joint, R) for joint, R in zip(model.row_names, triangles, strict=True))
 
 
-@cache
 def power_basis(model: DynamicModel, name: str) -> RowBasis:
     """Independent columns of the power `v' W` of all joints together, which energies have, too.
 
@@ -64,6 +63,11 @@ def power_basis(model: DynamicModel, name: str) -> RowBasis:
         model: The model.
         name: What to call the row.
     """
+    return _power_basis(model.typical, name)
+
+
+@cache
+def _power_basis(model: DynamicModel, name: str) -> RowBasis:
     rng = np.random.default_rng(0)
     width = len(model.names)
     R = np.zeros((0, width))

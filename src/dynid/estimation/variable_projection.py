@@ -75,6 +75,7 @@ def fit_shapes(
     held: Sequence[str] = (),
     method: str = "wls",
     progress: Callable[[str], None] = lambda _: None,
+    scan: Reduce | None = None,
 ) -> ShapeFit:
     """Find the shapes of a model, and the loads of terms that depend on them.
 
@@ -84,6 +85,7 @@ def fit_shapes(
         held: Names of shapes that are not looked for.
         method: "wls" weighs the rows of each joint and log by their errors, "ols" does not.
         progress: Is told each pass in a few words.
+        scan: A pass over the rows of torques, one for each joint, where `reduce` gives others.
     """
     free = tuple(shape.name for shape in base.model.shapes if shape.name not in held)
     search = _Search(base, reduce, free, method, progress)
@@ -92,7 +94,7 @@ def fit_shapes(
         own = [shape.name for shape in term.shapes(model.robot) if shape.name in free]
         if own:
             progress(f"Trying values of {', '.join(own[:3])}{', ...' if len(own) > 3 else ''}")
-            model = model.shaped(scanned(model, model.terms[k], own, base.known, search.counted))
+            model = model.shaped(scanned(model, model.terms[k], own, base.known, search.scanning(scan or reduce)))
     return search.run(model)
 
 
@@ -107,6 +109,10 @@ class _Search:
     progress: Callable[[str], None]
     passes: int = 0
 
+    def scanning(self, scan: Reduce) -> Reduce:
+        self.passes += 1
+        return scan
+
     def counted(self, model: DynamicModel) -> list[Factors]:
         self.passes += 1
         return self.reduce(model)
@@ -118,7 +124,7 @@ class _Search:
     def run(self, model: DynamicModel) -> ShapeFit:
         point = self.at(model, dict.fromkeys(model.names, 1.0))
         point = self.at(point.model, point.values(point.weights(self.method)))  # now slopes are of the right size
-        point, converged = self._descended(point)
+        point, converged = self._restarted(*self._descended(point))
         loaded = [parameter for term in model.terms if term.needs_links for parameter in term.parameters(model.robot)]
         for _ in range(LOADS if loaded else 0):
             before = point.values(point.weights(self.method))
@@ -131,6 +137,20 @@ class _Search:
         else:
             converged = converged and not loaded
         return self._found(point, converged)
+
+    def _restarted(self, point: ShapePoint, converged: bool) -> tuple[ShapePoint, bool]:
+        """The same, or a better point from the middles of grids for joints of which a shape ran into its bound."""
+        stuck = {shape.owner for shape in point.model.shapes if shape.name in self.free and shape.is_at_bound}
+        middles = {
+            shape.name: shape.grid[len(shape.grid) // 2]
+            for shape in point.model.shapes
+            if shape.owner in stuck and shape.name in self.free
+        }
+        if not middles:
+            return point, converged
+        weights = point.weights(self.method)
+        other, ended = self._descended(self.at(point.model.shaped(middles), point.values(weights)))
+        return (other, ended) if other.cost(weights) < point.cost(weights) else (point, converged)
 
     def _descended(self, point: ShapePoint) -> tuple[ShapePoint, bool]:
         """The point of least error, and whether it is one.

@@ -8,7 +8,7 @@ away of the residual is friction, if it is much of it, large, and brakes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -66,7 +66,7 @@ def without_probes(factors: Factors, model: DynamicModel) -> Factors:
     joints = {
         joint: factor.select([name for name in factor.names if name in own]) for joint, factor in factors.joints.items()
     }
-    return Factors(model.names, joints)
+    return replace(factors, names=model.names, joints=joints)
 
 
 def findings_on_friction(logs: Sequence[Factors], base: BaseParameters) -> tuple[Finding, ...]:

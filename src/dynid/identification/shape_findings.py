@@ -9,7 +9,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.data.automatic import Prepared
 from dynid.findings import Finding, Severity
-from dynid.identification.shapes import Shapes, at_bound
+from dynid.identification.shapes import Shapes
 from dynid.model.dynamic_model import DynamicModel, Observed
 from dynid.model.terms import Shape
 from dynid.robot.robot import Joint
@@ -59,7 +59,7 @@ def findings_on_shapes(shapes: Shapes, logs: Sequence[Prepared]) -> tuple[Findin
 def _doubtful(shape: Shape, shapes: Shapes, joint: Joint, logs: Sequence[Prepared]) -> Finding:
     assert shapes.fit is not None
     deviation = shapes.fit.deviations[shape.name]
-    if at_bound(shape):
+    if shape.is_at_bound:
         why = f"the best fit has it at {shape.value:.3g} {shape.unit}, the end of what is looked for"
     elif np.isinf(deviation):
         why = "no row shows it"

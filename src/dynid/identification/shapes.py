@@ -10,13 +10,14 @@ import numpy as np
 from dynid.config import Experiment
 from dynid.data.automatic import Prepared
 from dynid.data.factors import Factors
-from dynid.data.processing import factors_of
+from dynid.data.row_forms import TORQUES, RowForm
 from dynid.errors import InvalidRequestError
 from dynid.estimation import Estimate
 from dynid.estimation.bootstrap import Bootstrap
 from dynid.estimation.least_squares import NotIdentifiableError, merge_logs
 from dynid.estimation.robust import robust_least_squares
 from dynid.estimation.variable_projection import ShapeFit, fit_shapes
+from dynid.identification.estimators import form_of
 from dynid.identification.missing_friction import without_probes
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
@@ -139,14 +140,18 @@ def find_shapes(
             "torques without signs cannot tell the shapes of friction; use the terms viscous and coulomb for them"
         )
 
-    def reduce(trial: DynamicModel) -> list[Factors]:
+    def factors(trial: DynamicModel, of: RowForm) -> list[Factors]:
         return [
-            factors_of(trial, log.segments, log.processing).weighted(table.weight)
+            of.factors(trial, log.segments, log.processing, log.sampling).weighted(table.weight)
             for log, table in zip(logs, experiment.log, strict=True)
         ]
 
-    held = tuple(split_known(model, experiment.known)[0])
-    fit = fit_shapes(base, reduce, held, experiment.estimation.method, progress)
+    def reduce(trial: DynamicModel) -> list[Factors]:
+        return factors(trial, form)
+
+    form, held = form_of(experiment), tuple(split_known(model, experiment.known)[0])
+    method = experiment.estimation.method
+    fit = fit_shapes(base, reduce, held, method, progress, lambda trial: factors(trial, TORQUES))
     if experiment.estimation.robust is not None and fit.free:
         fit = _robust(experiment, base, fit, logs, reduce, progress)
     doubtful = doubtful_shapes(fit)
@@ -168,20 +173,14 @@ def doubtful_shapes(fit: ShapeFit) -> tuple[str, ...]:
         and (
             fit.deviations[shape.name] > UNSURE * _size(shape)
             or fit.significance[shape.name] < SIGNIFICANT
-            or at_bound(shape)
+            or shape.is_at_bound
         )
     )
 
 
-def at_bound(shape: Shape) -> bool:
-    """Whether a shape is as small or as large as was looked for."""
-    near = 1e-6 * (shape.upper - shape.lower)
-    return shape.value >= shape.upper - near or shape.value <= min(1.001 * shape.lower, shape.lower + near)
-
-
 def _size(shape: Shape) -> float:
-    """What a deviation is compared with: the value, or a part of the grid for shapes of either sign."""
-    return shape.value if shape.lower > 0.0 else max(abs(shape.value), 0.1 * (shape.grid[-1] - shape.grid[0]))
+    """What a deviation is compared with: the value, or a part of all that is looked for if it has either sign."""
+    return shape.value if shape.lower > 0.0 else max(abs(shape.value), 0.02 * (shape.upper - shape.lower))
 
 
 def _robust(
@@ -199,7 +198,9 @@ def _robust(
         model = linearised(fit.model, fit.free, fit.parameters)
         linear = with_shape_columns(replace(base, model=fit.model), model)
         try:
-            estimate = robust_least_squares(logs, weights, reduce(model), linear, loss).estimate
+            estimate = robust_least_squares(
+                logs, weights, reduce(model), linear, loss, form=form_of(experiment)
+            ).estimate
         except NotIdentifiableError:  # some shape does not show: what was found before says which
             return fit
         p = dict(zip(model.names, linear.to_standard(estimate.values).tolist(), strict=True))

@@ -39,6 +39,11 @@ def stored_inertia(model: DynamicModel) -> Array:
     q, v, a = random_states(model, _STATES, rng)
     matrices = [np.zeros((0, robot.nv, robot.nv))]
     for term in model.terms:
+        if term.needs_temperature:
+            raise InvalidRequestError(
+                f"rows of energy, power and momentum know no temperatures, which the term {type(term).__name__} needs; "
+                "use estimator = 'torque', or viscous"
+            )
         at_rest = term.columns(robot, q, v, np.zeros_like(a))
         units = [np.tile(unit, (_STATES, 1)) for unit in np.eye(robot.nv)]
         slopes = np.stack([term.columns(robot, q, v, unit) - at_rest for unit in units])  # (of a, row, state, k)

@@ -26,3 +26,9 @@ class Shape:
     lower: float
     upper: float
     grid: tuple[float, ...]
+
+    @property
+    def is_at_bound(self) -> bool:
+        """Whether it is as small or as large as is looked for."""
+        near = 1e-6 * (self.upper - self.lower)
+        return self.value >= self.upper - near or self.value <= self.lower + min(near, 1e-3 * abs(self.lower))
