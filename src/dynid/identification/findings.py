@@ -165,8 +165,8 @@ def _weakest(estimate: Estimate) -> str:
 def _impossible_values(estimate: Estimate, robot: Robot) -> Iterator[Finding]:
     """Friction and motor inertia that are surely negative.
 
-    Where all of a joint's are, its torque or its velocity has the wrong sign; where others are surely positive, terms
-    stand in for each other.
+    Where all of a joint's are, or it is fitted badly, its torque or its velocity has the wrong sign; where others are
+    surely positive, terms stand in for each other.
     """
     negative: dict[str, list[str]] = {}
     positive: dict[str, list[str]] = {}
@@ -175,13 +175,14 @@ def _impossible_values(estimate: Estimate, robot: Robot) -> Iterator[Finding]:
         if symbol in NEVER_NEGATIVE and abs(value) > 3.0 * deviation:
             (negative if value < 0.0 else positive).setdefault(name[len(symbol) :], []).append(f"{name} = {value:.3g}")
     for number, values in negative.items():
-        subject, impossible = f"joint '{robot.joint(int(number)).name}'", f"{' and '.join(values)} cannot be negative"
-        if number in positive:
+        joint, impossible = robot.joint(int(number)).name, f"{' and '.join(values)} cannot be negative"
+        fit = estimate.joints.get(joint)
+        if number in positive and (fit is None or fit.relative_error < POOR_FIT):
             text = (
                 f"{impossible}, while {' and '.join(positive[number])}: these terms stand in for each other, or for "
                 "something that the model lacks; leave one out, or record more speeds"
             )
-            yield Finding(Severity.WARNING, subject, text)
+            yield Finding(Severity.WARNING, f"joint '{joint}'", text)
         else:
             text = f"{impossible}: is the sign of its torque flipped? Check drive.signs"
-            yield Finding(Severity.ERROR, subject, text)
+            yield Finding(Severity.ERROR, f"joint '{joint}'", text)
