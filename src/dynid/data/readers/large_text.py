@@ -14,7 +14,7 @@ from dynid.data.readers.text import Layout, check_text, layout_of_text
 LARGE = 256_000_000
 """Size in bytes from which text is read as a stream."""
 
-COPIES = 3
+COPIES = 5
 """Copies of the numbers that the reader holds at its worst (measured)."""
 
 READER = 300_000_000
