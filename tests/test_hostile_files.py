@@ -14,6 +14,7 @@ import pytest
 from lz4.frame import LZ4FrameCompressor
 from rosbags.rosbag1 import Writer
 
+from dynid.data.readers import isolated
 from dynid.data.tables import RecordingError, read_columns
 from tests.test_mat import Q, version_73
 
@@ -136,3 +137,17 @@ def test_arrays_elsewhere_without_end_or_beyond_memory_are_refused(
         fill(file, tmp_path)
     with pytest.raises(RecordingError, match=message):
         read_columns(path)
+
+
+def test_temporary_files_of_a_killed_helper_are_removed(tmp_path: Path) -> None:
+    path = tmp_path / "run.npz"
+    np.savez(path, q=Q)
+    read_columns(path)
+    helper = isolated._helper
+    assert helper is not None
+    folder = Path(isolated._folders[helper.pid])
+    (folder / "unpacked.db3").write_bytes(bytes(100))
+    helper.kill()
+    helper.wait()
+    assert np.array_equal(read_columns(path), Q)
+    assert not folder.exists()

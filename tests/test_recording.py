@@ -221,3 +221,17 @@ def test_the_tiago_log_loads(datasets: Path) -> None:
     )
     assert found.q.shape == found.torque.shape == (6791 - 921, 8)
     assert 0 <= found.q[:, 0].min() < found.q[:, 0].max() < 0.36  # the torso comes first, a lift of 0.35 m
+
+
+def test_a_recording_that_does_not_fit_into_memory_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("q,tau\n1,2\n3,4\n")
+
+    def exhausted(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("dynid.data.recording._check_lengths", exhausted)
+    with pytest.raises(RecordingError, match="not enough memory for the recording"):
+        read_recording(Quantity(path, "rad", "q"), Quantity(path, "N m", "tau"), rate=100.0)

@@ -13,10 +13,16 @@ from dynid.cli.app import JsonOption, RobotArgument, echo_json, errors_in_words,
 def init(
     robot: RobotArgument,
     log: Annotated[
-        Path,
-        typer.Argument(metavar="LOG", help="A log: CSV, text, Parquet, NPZ, MAT or a ROS bag."),
+        list[Path],
+        typer.Argument(
+            metavar="LOG...",
+            help="A log: CSV, text, Parquet, NPZ, MAT or a ROS bag; or several files, one for each quantity.",
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", help="The experiment file to write.")] = Path("experiment.toml"),
+    rate: Annotated[
+        float | None, typer.Option("--rate", metavar="HZ", help="Samples a second, where the log has no time stamps.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -26,11 +32,11 @@ def init(
         from dynid.files import write_text
         from dynid.init.experiment import initial_experiment
 
-        made = initial_experiment(robot, log, out.parent, step)
+        made = initial_experiment(robot, log, out.parent, step, rate=rate)
         write_text(out, made.text, overwrite=force)
     if json_output:
         data = {"experiment": str(out), "joints": made.joints, "locked": made.locked, "guesses": made.guesses}
-        echo_json(data)
+        echo_json({**data, "needed": made.needed})
     else:
         from dynid.terminal.initial_experiment import show_initial_experiment
 

@@ -121,6 +121,23 @@ def read_recording(
         raise InvalidRequestError("cut a segment by rows or by seconds, not by both")
     given = {"position": position, "torque": torque, "velocity": velocity, "time": time}
     where = {role: quantity for role, quantity in given.items() if quantity is not None}
+    try:
+        return _recorded(where, rate, rows, seconds, allow_resets, progress)
+    except MemoryError as error:
+        problem = "there is not enough memory for the recording; name fewer columns, or cut it into several logs"
+        raise RecordingError(position.file, problem) from error
+
+
+def _recorded(
+    where: Mapping[str, Quantity],
+    rate: float | None,
+    rows: Span | None,
+    seconds: Seconds | None,
+    allow_resets: bool,
+    progress: Progress,
+) -> Recording:
+    """What `read_recording` gives, of arguments that were checked."""
+    position, time = where["position"], where.get("time")
     tables = _read_each_file_once(where, progress)
     _check_lengths(tables)
     values = {role: _in_si(role, quantity, *tables[role]) for role, quantity in where.items()}

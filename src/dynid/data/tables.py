@@ -131,22 +131,33 @@ def read_groups(
     chosen = [_positions(path, source, columns) for columns in groups]
     wanted = sorted({position for positions in chosen for position in positions})
     try:
-        values = dict(zip(wanted, source.load(wanted), strict=True))
+        values = _filled(source, wanted, chosen)
     except MemoryError as error:
         problem = "there is not enough memory for it; name fewer columns, or cut it into several logs"
         raise RecordingError(path, problem) from error
-    if not wanted or not len(values[wanted[0]]):
+    count = len(values[0]) if values else 0
+    if not count:
         raise RecordingError(path, "there are no rows of numbers; check that the whole log was saved")
-    count = len(values[wanted[0]])
     table = Table(
         path,
-        tuple(np.column_stack([np.empty((count, 0)), *(values[p] for p in positions)]) for positions in chosen),
+        values,
         tuple(tuple(source.names[p] for p in positions) for positions in chosen),
         source.first_row,
     )
     if finite:
         table.require_finite(slice(0, count))
     return table
+
+
+def _filled(source: Source, wanted: list[int], chosen: Sequence[Sequence[int]]) -> tuple[Array, ...]:
+    """The values of each group; each column is let go of when it is in its place."""
+    groups: tuple[Array, ...] = ()
+    for p, column in zip(wanted, source.load(wanted), strict=True):
+        groups = groups or tuple(np.empty((len(column), len(positions))) for positions in chosen)
+        for group, positions in zip(groups, chosen, strict=True):
+            if p in positions:
+                group[:, positions.index(p)] = column
+    return groups
 
 
 def source_of(path: Path, width: int | None = None, progress: Progress = silent) -> Source:

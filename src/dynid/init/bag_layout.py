@@ -10,7 +10,7 @@ from dynid.data.readers.bags import topics_of
 from dynid.data.readers.source import Progress, RecordingError, silent
 from dynid.data.readers.topics import Topic, listed
 from dynid.data.tables import read_groups
-from dynid.init.guesses import Group, Layout, position_unit, usable_rows
+from dynid.init.guesses import Group, Layout, position_unit, usable_rows, with_numbers
 from dynid.robot.robot import Robot
 
 
@@ -32,16 +32,17 @@ def layout_of_bag(path: Path, robot: Robot, names: Sequence[str], progress: Prog
     keys = columns or joints
     read = [[f"{topic.name}/{field}/{key}" for key in keys] for field in (where, effort)]
     table = read_groups(path, [f"{topic.name}/time", *read], progress=progress, finite=False)
-    time, q, _ = table.groups
+    time, q, torque = table.groups
     unit, seen = position_unit(robot, joints, q)
-    position = Group(columns, unit, f"{why}; {seen}", topic.name)
-    torques = Group(columns, "N m", _about_efforts(effort), topic.name)
+    position = Group(columns, unit, f"{why}; {seen}", topic.name, path)
+    torques = Group(columns, "N m", _about_efforts(effort), topic.name, path)
     velocity = None
     if set(keys) <= set(topic.keys(_field(topic, "velocity"))):
-        velocity = Group(columns, "rad/s", "", topic.name)
+        velocity = Group(columns, "rad/s", "", topic.name, path)
     stamps = time[:, 0]
     table.require_measured(slice(0, len(table)))
-    return Layout(joints, position, torques, velocity, None, stamps, len(time), usable_rows(table.joined(), stamps))
+    rows = usable_rows(table.joined(), stamps)
+    return with_numbers(Layout(joints, position, torques, velocity, None, stamps, len(time), rows), q, torque)
 
 
 def _topic(path: Path, topics: Sequence[Topic], names: Sequence[str]) -> Topic:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 from dynid.arrays import Array
 from dynid.data.recording import UNITS
 from dynid.robot.robot import Joint, Robot
+
+POSTURES = 200
+"""Positions on the way that are kept for what gravity takes."""
 
 
 @dataclass(frozen=True)
@@ -22,12 +26,18 @@ class Group:
         unit: Its unit, as far as numbers tell.
         why: How both were guessed.
         topic: Its topic, in a bag.
+        file: Its file.
+        flat: Whether the file has one number a line.
+        at_motor: Whether its name says that it was logged on the motors' side of the gears.
     """
 
     columns: tuple[str | int, ...] | None
     unit: str
     why: str
     topic: str | None = None
+    file: Path = Path()
+    flat: bool = False
+    at_motor: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +53,10 @@ class Layout:
         stamps: Time stamps [s], shape (samples,); None where there are none.
         samples: Number of samples.
         rows: The longest part without missing numbers in which time advances; None for the whole log.
+        rate: Samples a second [Hz] as given, where there are no time stamps.
+        silent: Joints that move, but whose torques are mostly exact zeros: their drives report nothing.
+        postures: Some positions on the way [rad or m, of joints or motors], shape (postures, joints).
+        largest: Each joint's largest torque or current on the way, shape (joints,).
     """
 
     joints: tuple[str, ...]
@@ -53,6 +67,30 @@ class Layout:
     stamps: Array | None
     samples: int
     rows: tuple[int, int] | None
+    rate: float | None = None
+    silent: tuple[str, ...] = ()
+    postures: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    largest: Array = field(default_factory=lambda: np.zeros(0))
+
+
+def with_numbers(layout: Layout, q: Array, torque: Array) -> Layout:
+    """A layout with what the numbers of its usable part tell of drives.
+
+    Args:
+        layout: The layout.
+        q: Positions as logged, shape (samples, joints).
+        torque: Torques or currents, shape (samples, joints).
+    """
+    from dynid.data.automatic import SILENT
+
+    part = slice(*(layout.rows or (0, layout.samples)))
+    q, torque = q[part], torque[part]
+    if not len(q):
+        return layout
+    zeros = np.mean(torque == 0.0, axis=0) > SILENT
+    found = tuple(name for k, name in enumerate(layout.joints) if zeros[k] and np.ptp(q[:, k]) > 0.0)
+    postures = q[:: max(1, len(q) // POSTURES)] * UNITS["position"][layout.position.unit]
+    return replace(layout, silent=found, postures=postures, largest=np.abs(torque).max(axis=0))
 
 
 def usable_rows(numbers: Array, stamps: Array | None) -> tuple[int, int] | None:

@@ -2,177 +2,155 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
+from dynid.arrays import Array
 from dynid.data.readers.bags import is_bag
 from dynid.data.readers.source import Progress, RecordingError, silent
 from dynid.data.recording import UNITS
-from dynid.data.tables import read_groups, source_of
+from dynid.data.tables import read_groups
 from dynid.init.bag_layout import layout_of_bag
-from dynid.init.guesses import Group, Layout, position_unit, time_unit, usable_rows
+from dynid.init.guesses import Group, Layout, position_unit, time_unit, usable_rows, with_numbers
+from dynid.init.log_files import Choice, Place, quantities
 from dynid.robot.robot import Robot
 
-WORDS = {
-    "time": ("t", "time", "stamp", "timestamp", "timestamps", "secs", "seconds", "nsecs", "clock"),
-    "position": ("q", "pos", "position", "positions", "angle", "angles", "theta", "qpos"),
-    "velocity": ("v", "dq", "qd", "qdot", "vel", "velocity", "velocities", "speed", "qvel"),
-    "torque": ("tau", "torque", "torques", "effort", "efforts", "force", "trq", "load", "tor"),
-    "current": ("i", "cur", "current", "currents", "iq", "amps"),
-}
-"""Words in the names of columns, by what they hold."""
-
-ASKED = frozenset(
-    ("des", "desired", "cmd", "command", "commanded", "ref", "reference", "target", "goal", "set", "error", "err")
-)
-"""Words in the names of columns that were not measured."""
+AT_MOTOR = frozenset(("motor", "motors"))
+"""Words in the names of what was logged on the motors' side of the gears."""
 
 
-def layout_of(path: Path, robot: Robot, progress: Progress = silent) -> Layout:
+def layout_of(paths: Sequence[Path], robot: Robot, rate: float | None = None, progress: Progress = silent) -> Layout:
     """Guess what the columns or topics of a log are.
 
+    Args:
+        paths: A table, a bag, or tables of which each holds some of the quantities.
+        robot: The robot.
+        rate: Samples a second [Hz]; needed where there are no time stamps, which it replaces.
+        progress: Is told how far a long read has come.
+
     Raises:
-        RecordingError: If positions or torques of the robot's joints cannot be told.
+        RecordingError: If positions or torques of the robot's joints, or the rate, cannot be told.
     """
     joints = [joint.name for joint in robot.independent_joints if joint.kind.nq == 1]
-    if is_bag(path):
-        return layout_of_bag(path, robot, joints, progress)
-    source = source_of(path, progress=progress)
-    chosen = _by_name(path, source.names, joints) if source.named else _by_order(path, len(source.names), joints)
-    return _read(path, robot, source.names if source.named else None, chosen, progress)
+    bags = [path for path in paths if is_bag(path)]
+    if bags and len(paths) > 1:
+        raise RecordingError(bags[0], "a bag holds all quantities of a log; give it alone")
+    if bags and rate is not None:
+        raise RecordingError(bags[0], "a bag has time stamps of its own; leave the rate out")
+    if bags:
+        return layout_of_bag(bags[0], robot, joints, progress)
+    chosen = quantities(paths, joints, progress)
+    if rate is None and "time" not in chosen.places:
+        problem = "no column of time was found, and without the true rate all results would be wrong"
+        raise RecordingError(paths[0], f"{problem}; give the samples a second with --rate HZ, or a file of time stamps")
+    return _read(robot, chosen, rate, progress)
 
 
-@dataclass(frozen=True)
-class _Choice:
-    """Positions of columns of a table, by what they hold.
-
-    Attributes:
-        joints: Joints that the log has, in the robot's order.
-        columns: Columns of "position", "velocity" (perhaps none), "torque" and "time" (one or none).
-        why: How they were matched.
-        in_amperes: Whether torques are currents.
-    """
-
-    joints: tuple[str, ...]
-    columns: dict[str, tuple[int, ...]]
-    why: str
-    in_amperes: bool
-
-
-def _read(path: Path, robot: Robot, names: Sequence[str] | None, chosen: _Choice, progress: Progress) -> Layout:
+def _read(robot: Robot, chosen: Choice, rate: float | None, progress: Progress) -> Layout:
     """Look at the numbers of the chosen columns."""
-    own = chosen.columns
-    table = read_groups(path, [own["position"], own["torque"], own["time"][:1]], progress=progress, finite=False)
-    table.require_measured(slice(0, len(table)))
+    places = chosen.places
+    drive = "torque" if "torque" in places else "current"
+    clocks = {} if rate is not None else {f"clock {k}": place for k, place in enumerate(chosen.clocks)}
+    wanted = {role: places[role] for role in ("position", drive, "time") if role in places} | clocks
+    if rate is not None:
+        wanted.pop("time", None)
+    values = _values(wanted, progress)
     time, stamps = None, None
-    if own["time"]:
-        unit, why = time_unit(table.groups[2][:, 0])
-        time, stamps = Group(_named(names, own["time"][:1]), unit, why), table.groups[2][:, 0] * UNITS["time"][unit]
-    unit, seen = position_unit(robot, chosen.joints, table.groups[0])
-    position = Group(_named(names, own["position"]), unit, f"{chosen.why}; {seen}")
-    about = f"the name speaks of {'currents' if chosen.in_amperes else 'torques'}" if names else chosen.why
-    torque = Group(_named(names, own["torque"]), "A" if chosen.in_amperes else "N m", about)
+    if "time" in wanted:
+        unit, why = time_unit(values["time"][:, 0])
+        stamps = values["time"][:, 0] * UNITS["time"][unit]
+        time = _group(places["time"], unit, why + _disagreement(values, wanted))
+    at_motor = bool(places["position"].words & AT_MOTOR)
+    unit, seen = (
+        ("rad", "the name speaks of motors, whose turns are taken as radians")
+        if at_motor
+        else position_unit(robot, chosen.joints, values["position"])
+    )
+    position = _group(places["position"], unit, f"{chosen.why}; {seen}", at_motor)
+    torque = _group(
+        places[drive],
+        "A" if drive == "current" else "N m",
+        _about(places[drive], drive, chosen.why),
+        bool(places[drive].words & AT_MOTOR),
+    )
     velocity = None
-    if len(own["velocity"]) == len(chosen.joints):
-        velocity = Group(_named(names, own["velocity"]), "deg/s" if unit == "deg" else "rad/s", "")
-    return Layout(
-        chosen.joints, position, torque, velocity, time, stamps, len(table), usable_rows(table.joined(), stamps)
-    )
+    if "velocity" in places and len(places["velocity"].columns) == len(chosen.joints):
+        velocity = _group(places["velocity"], "deg/s" if unit == "deg" else "rad/s", "", at_motor)
+    rows = usable_rows(np.column_stack([values["position"], values[drive]]), stamps)
+    layout = Layout(chosen.joints, position, torque, velocity, time, stamps, len(values["position"]), rows, rate)
+    return with_numbers(layout, values["position"], values[drive])
 
 
-def _by_name(path: Path, names: Sequence[str], joints: Sequence[str]) -> _Choice:
-    """Columns by the words and the joints in their names."""
-    roles = [_role(name, joints) for name in names]
-    found = {role: _measured(names, [k for k, own in enumerate(roles) if own == role]) for role in WORDS}
-    drive = "torque" if found["torque"] else "current"
-    if not found["position"] or not found[drive]:
-        missing = "positions" if not found["position"] else "torques or currents"
-        raise RecordingError(
-            path, f"no column looks like {missing} among {', '.join(names[:20])}; write the experiment by hand"
-        )
-    matched, why = _matched(path, names, found["position"], joints)
-    own = {role: _aligned(path, names, found[role], joints, matched) for role in ("position", "velocity", drive)}
-    columns = {"position": own["position"], "velocity": own["velocity"], "torque": own[drive]}
-    return _Choice(matched, {**columns, "time": tuple(found["time"])}, why, drive == "current")
+def _values(wanted: dict[str, Place], progress: Progress) -> dict[str, Array]:
+    """Numbers of each quantity, each file read once."""
+    files: dict[tuple[Path, int | None], list[str]] = {}
+    for role, place in wanted.items():
+        files.setdefault((place.file, place.width), []).append(role)
+    values: dict[str, Array] = {}
+    for (path, width), roles in files.items():
+        columns = [wanted[role].columns if width is None else None for role in roles]
+        table = read_groups(path, columns, width=None if width is None else 1, progress=progress, finite=False)
+        table.require_measured(slice(0, len(table)))
+        values |= dict(zip(roles, table.groups, strict=True))
+        if width is not None and len(table) % width == 0:
+            values[roles[0]] = table.groups[0].reshape(-1, width)
+    _check_lengths(wanted, values)
+    return values
 
 
-def _measured(names: Sequence[str], columns: list[int]) -> list[int]:
-    """Columns without those that were asked for instead of measured, where there are others."""
-    return [k for k in columns if not set(re.findall(r"[a-z]+", names[k].lower())) & ASKED] or columns
+def _check_lengths(wanted: dict[str, Place], values: dict[str, Array]) -> None:
+    """Refuse files of different lengths, also where one number a line was cut into samples of the wrong width."""
+    reference = "time" if "time" in values else "position"
+    count = len(values[reference])
+    for role, place in wanted.items():
+        numbers, other = values[role].size, wanted[reference].file.name
+        if len(values[role]) == count and place.width in (None, values[role].shape[1]):
+            continue
+        if place.width is not None and reference == "time" and numbers % count == 0:
+            problem = f"its {numbers} numbers are {numbers // count} for each of the {count} samples of {other}, but "
+            problem += f"the robot has {place.width} joints; make the others 'fixed' in a copy of the robot's file"
+        elif place.width is not None and numbers % place.width:
+            problem = f"its {numbers} numbers, one a line, are not a multiple of the robot's {place.width} joints"
+            problem += "; is its end cut off?"
+        else:
+            problem = f"it holds {len(values[role])} samples, but {other} holds {count}"
+            problem += "; files of one recording need the same number"
+        raise RecordingError(place.file, problem)
 
 
-def _role(name: str, joints: Sequence[str]) -> str:
-    """What a column holds, by the words of its name that are none of a joint's name."""
-    text = name.lower()
-    for joint in sorted(joints, key=len, reverse=True):
-        text = text.replace(joint.lower(), " ")
-    words = re.findall(r"[a-z]+", re.sub(r"\[\d+\]", " ", text))
-    return next((role for role, known in WORDS.items() if any(word in known for word in words)), "")
+def _disagreement(values: dict[str, Array], wanted: dict[str, Place]) -> str:
+    """A warning where files tell different times for the same sample."""
+    stamps = values["time"][:, 0]
+    step = float(np.median(np.diff(stamps))) if len(stamps) > 1 else 0.0
+    for role in wanted:
+        if role.startswith("clock"):
+            apart = float(np.nanmax(np.abs(values[role][:, 0] - stamps)))
+            if apart > 0.1 * abs(step):
+                name = wanted[role].file.name
+                return f"; stamps of {name} differ by up to {apart:.3g}, {apart / step:.2g} steps: CHECK THIS"
+    return ""
 
 
-def _matched(
-    path: Path, names: Sequence[str], columns: Sequence[int], joints: Sequence[str]
-) -> tuple[tuple[str, ...], str]:
-    """Joints that the columns of positions belong to, in the robot's order, and how that was told."""
-    by_name = tuple(joint for joint in joints if any(_speaks_of(names[k], joint, joints) for k in columns))
-    if len(by_name) == len(columns):
-        return by_name, "matched by the joints' names"
-    if len(columns) == len(joints):
-        return tuple(joints), "matched by order: CHECK THIS"
-    raise RecordingError(
-        path,
-        f"{len(columns)} columns look like positions ({', '.join(names[k] for k in columns[:12])}), and the robot has "
-        f"{len(joints)} joints with other names; lock joints or name columns in an experiment written by hand",
-    )
+def _about(place: Place, drive: str, why: str) -> str:
+    """How the unit of torques was told."""
+    if not place.words:
+        return why
+    if place.words & {"effort", "efforts", "load"}:
+        return "efforts are taken as torques of joints; where drives report currents, they need unit = 'A'"
+    return f"the name speaks of {'currents' if drive == 'current' else 'torques'}"
 
 
-def _speaks_of(name: str, joint: str, joints: Sequence[str]) -> bool:
-    """Whether a column's name holds a joint's name, and no longer one of another joint around it."""
-    text, own = name.lower(), joint.lower()
-    longer = (other.lower() for other in joints if own in other.lower() and other != joint)
-    return bool(re.search(rf"(?<![a-z0-9]){re.escape(own)}(?![0-9])", text)) and not any(
-        other in text for other in longer
-    )
+def _group(place: Place, unit: str, why: str, at_motor: bool = False) -> Group:
+    return Group(_named(place), unit, why, None, place.file, place.width is not None, at_motor)
 
 
-def _aligned(
-    path: Path, names: Sequence[str], columns: Sequence[int], joints: Sequence[str], matched: Sequence[str]
-) -> tuple[int, ...]:
-    """Columns of one quantity in the order of the joints."""
-    by_name = [next((k for k in columns if _speaks_of(names[k], joint, joints)), None) for joint in matched]
-    if all(k is not None for k in by_name):
-        return tuple(k for k in by_name if k is not None)
-    if len(columns) not in (0, len(matched)):
-        shown = ", ".join(names[k] for k in columns[:12])
-        raise RecordingError(path, f"{len(columns)} columns ({shown}) do not fit the {len(matched)} joints of the log")
-    return tuple(columns)
-
-
-def _named(names: Sequence[str] | None, columns: Sequence[int]) -> tuple[str | int, ...]:
-    """Columns by name, or by position where there are no names or they are not unique."""
-    chosen = [] if names is None else [names[k] for k in columns]
+def _named(place: Place) -> tuple[str | int, ...] | None:
+    """Columns by name, or by position where there are no names or they are not unique; None for all of flat text."""
+    if place.width is not None:
+        return None
+    names = place.names
+    chosen = [] if names is None else [names[k] for k in place.columns]
     unique = names is not None and all(names.count(name) == 1 for name in chosen) and all(chosen)
-    return tuple(chosen) if unique else tuple(columns)
-
-
-def _by_order(path: Path, width: int, joints: Sequence[str]) -> _Choice:
-    """A table without names: time, positions, velocities and torques by their number."""
-    n = len(joints)
-    parts = {1 + 2 * n: (True, False), 1 + 3 * n: (True, True), 2 * n: (False, False), 3 * n: (False, True)}
-    if width not in parts or not n:
-        raise RecordingError(
-            path,
-            f"{width} columns without names do not tell what they are for {n} joints; write a header line, or an "
-            "experiment by hand where each quantity has a file of its own: see docs/experiments.md",
-        )
-    first, moving = int(parts[width][0]), parts[width][1]
-    columns = {
-        "position": tuple(range(first, first + n)),
-        "velocity": tuple(range(first + n, first + 2 * n)) if moving else (),
-        "torque": tuple(range(width - n, width)),
-        "time": tuple(range(first)),
-    }
-    why = "the file has no names: time, positions, velocities, torques in this order are a GUESS"
-    return _Choice(tuple(joints), columns, why, in_amperes=False)
+    return tuple(chosen) if unique else place.columns

@@ -19,4 +19,7 @@ def show_initial_experiment(path: Path, made: InitialExperiment) -> None:
     )
     for guess in made.guesses:
         output.print(f"- {guess}", highlight=False, markup=False)
-    output.print(f"\nNext: check it, then dynid identify {path}", highlight=False, markup=False)
+    for what in made.needed:
+        output.print(f"- NEEDED: {what}", highlight=False, markup=False)
+    first = "write what is needed" if made.needed else "check it"
+    output.print(f"\nNext: {first}, then dynid identify {path}", highlight=False, markup=False)

@@ -46,7 +46,7 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
             return {"topics": [topic.to_dict() for topic in _topics(path, changed)]}
         source = _source(path, reader, changed)
         if "positions" in request:
-            _save(Path(request["out"]), source, request["positions"])
+            return {"samples": _save(Path(request["out"]), source, request["positions"])}
         return {"names": source.names}
     except RecordingError as error:
         return {"problem": error.problem}
@@ -56,14 +56,14 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
         return {"problem": f"the file cannot be read ({error.strerror or error})"}
 
 
-def _save(out: Path, source: Source, positions: list[int]) -> None:
-    """Write columns as an array of shape (columns, samples), one after the other."""
-    columns = source.load(positions)
-    count = len(columns[0]) if columns else 0
-    saved = np.lib.format.open_memmap(out, mode="w+", dtype=np.float64, shape=(len(columns), count))
-    for k, column in enumerate(columns):
-        saved[k] = column
-    saved.flush()
+def _save(out: Path, source: Source, positions: list[int]) -> int:
+    """Write columns as plain numbers, one after the other; gives their length."""
+    count = 0
+    with out.open("wb") as stream:
+        for column in source.load(positions):
+            np.ascontiguousarray(column, dtype=np.float64).tofile(stream)
+            count = len(column)
+    return count
 
 
 def _readers() -> Mapping[str, Reader]:
@@ -74,9 +74,9 @@ def _readers() -> Mapping[str, Reader]:
 
     return {
         "bag": lambda path, progress: bag(path, progress, _topics(path, path.stat().st_mtime_ns)),
-        "mat": lambda path, _: mat(path),
+        "mat": mat,
         "npz": lambda path, _: npz(path),
-        "parquet": lambda path, _: parquet(path),
+        "parquet": parquet,
     }
 
 

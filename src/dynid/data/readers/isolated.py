@@ -8,12 +8,14 @@ use, ends with us, and is begun anew after a crash.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +25,21 @@ from dynid.data.readers.source import Progress, RecordingError, Source, silent
 
 _helper: subprocess.Popen[str] | None = None
 
+_folders: dict[int, str] = {}
+"""Folders of the helpers' temporary files by their process, which we remove even if they are killed."""
+
 
 def isolated(path: Path, reader: str, progress: Progress = silent) -> Source:
     """The columns of a file, read by one of the readers of `helper` in a process of its own."""
     names = tuple(asked(path, {"reader": reader}, progress)["names"])
 
-    def load(positions: list[int]) -> Sequence[np.ndarray]:
+    def load(positions: list[int]) -> Iterator[np.ndarray]:
         with tempfile.TemporaryDirectory(prefix="dynid-") as folder:
-            file = Path(folder) / "columns.npy"
-            asked(path, {"reader": reader, "positions": positions, "out": str(file)}, progress)
-            return list(np.load(file, allow_pickle=False))
+            file = Path(folder) / "columns"
+            answer = asked(path, {"reader": reader, "positions": positions, "out": str(file)}, progress)
+            with file.open("rb") as stream:
+                for _ in positions:
+                    yield np.fromfile(stream, dtype=np.float64, count=answer["samples"])
 
     return Source(names, load)
 
@@ -58,7 +65,10 @@ def asked(path: Path, request: dict[str, Any], progress: Progress = silent) -> d
 def _tried(request: dict[str, Any], progress: Progress) -> dict[str, Any] | None:
     """The answer of the helper, which is begun where there is none, or None where it died of the request."""
     global _helper
-    if _helper is None or _helper.poll() is not None:
+    if _helper is not None and _helper.poll() is not None:
+        _ended(_helper)
+        _helper = None
+    if _helper is None:
         _helper = _begun()
     answer = _answered(_helper, request, progress)
     if answer is None:
@@ -87,6 +97,7 @@ def _answered(helper: subprocess.Popen[str], request: dict[str, Any], progress: 
 def _begun() -> subprocess.Popen[str]:
     command = [sys.executable, "-c", "from dynid.data.readers.helper import serve; serve()"]
     known = os.pathsep.join(part for part in sys.path if part)
+    folder = tempfile.mkdtemp(prefix="dynid-helper-")
     process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
@@ -94,8 +105,9 @@ def _begun() -> subprocess.Popen[str]:
         stderr=subprocess.DEVNULL,
         text=True,
         encoding="utf-8",
-        env={**os.environ, "PYTHONPATH": known},
+        env={**os.environ, "PYTHONPATH": known, "TMPDIR": folder, "TEMP": folder, "TMP": folder},
     )
+    _folders[process.pid] = folder
     atexit.register(_ended, process)
     return process
 
@@ -106,4 +118,6 @@ def _ended(process: subprocess.Popen[str]) -> None:
         process.wait()
     for stream in (process.stdin, process.stdout):
         if stream is not None:
-            stream.close()
+            with contextlib.suppress(OSError):
+                stream.close()
+    shutil.rmtree(_folders.pop(process.pid, ""), ignore_errors=True)

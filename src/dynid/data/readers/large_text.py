@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +33,7 @@ def large_delimited(path: Path) -> Source:
     layout = layout_of_text(path, head)
     width = len(layout.body) / max(1, layout.body.count(b"\n") + 1)
 
-    def load(positions: list[int]) -> Sequence[np.ndarray]:
+    def load(positions: list[int]) -> Iterable[np.ndarray]:
         numbers = len(positions) * path.stat().st_size / max(width, 1.0)
         require_memory(path, int(COPIES * 8 * numbers) + READER)
         try:
@@ -45,7 +45,7 @@ def large_delimited(path: Path) -> Source:
     return Source(layout.names, load, layout.named, layout.first_row)
 
 
-def _by_polars(path: Path, layout: Layout, positions: list[int]) -> Sequence[np.ndarray]:
+def _by_polars(path: Path, layout: Layout, positions: list[int]) -> Iterable[np.ndarray]:
     import polars as pl
 
     names = [f"column_{p + 1}" for p in range(len(layout.names))]
@@ -62,7 +62,8 @@ def _by_polars(path: Path, layout: Layout, positions: list[int]) -> Sequence[np.
         columns = frame.select([names[p] for p in positions]).collect(engine="streaming")
     except pl.exceptions.PolarsError as error:
         raise ValueError(str(error)) from error
-    return [columns[names[p]].to_numpy() for p in positions]
+    # Columns are handed over one by one, so that no two copies of all of them are ever held.
+    return (columns.drop_in_place(names[p]).to_numpy() for p in positions)
 
 
 def _by_numpy(path: Path, layout: Layout, positions: list[int]) -> Sequence[np.ndarray]:

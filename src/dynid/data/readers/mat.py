@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dynid.data.readers.source import RecordingError, Source
+from dynid.data.readers.source import Progress, RecordingError, Source, silent
 
 Shape = tuple[int, ...]
 
@@ -21,7 +21,7 @@ MOST_STRUCTS = 100
 ADVICE = "save numbers as full(...) arrays, not objects (such as timeseries), cells or sparse matrices"
 
 
-def mat(path: Path) -> Source:
+def mat(path: Path, progress: Progress = silent) -> Source:
     """The columns of the numeric arrays of a MAT file, those in structs as `struct.field`.
 
     Arrays with fewer rows than columns are turned round: logs have more samples than signals.
@@ -32,12 +32,12 @@ def mat(path: Path) -> Source:
         if is_hdf5:
             from dynid.data.readers.mat_hdf5 import version_73
 
-            shapes, read, others = version_73(path)
+            shapes, read, others = version_73(path, progress)
             if not shapes:
                 found = ", ".join(others[:20]) or "nothing"
                 raise RecordingError(path, f"it holds no arrays of numbers, but {found}; {ADVICE}")
             return _columns(path, shapes, read)
-        return _columns(path, *_version_5(path))
+        return _columns(path, *_version_5(path, progress))
     except (RecordingError, MemoryError):
         raise
     except Exception as error:  # the libraries meet bytes of strangers, and raise whatever these lead to
@@ -48,7 +48,7 @@ def _columns(path: Path, shapes: dict[str, Shape], read: Callable[[str, list[int
     places = [(name, k) for name, shape in shapes.items() for k in range(min(shape))]
     names = [f"{name}[{k}]" if min(shapes[name]) > 1 else name for name, k in places]
 
-    def load(positions: list[int]) -> Sequence[np.ndarray]:
+    def load(positions: list[int]) -> Iterator[np.ndarray]:
         wanted: dict[str, list[int]] = {}
         for name, k in (places[p] for p in positions):
             wanted.setdefault(name, []).append(k)
@@ -57,18 +57,20 @@ def _columns(path: Path, shapes: dict[str, Shape], read: Callable[[str, list[int
             if max(shapes[name]) != max(shapes[first]):
                 problem = f"array '{name}' has {max(shapes[name])} samples, but '{first}' has {max(shapes[first])}"
                 raise RecordingError(path, problem)
-        try:
-            values = {name: iter(read(name, columns)) for name, columns in wanted.items()}
-        except (RecordingError, MemoryError):
-            raise
-        except Exception as error:
-            raise RecordingError(path, "the MAT file is damaged; write or copy it again") from error
-        return [next(values[places[p][0]]) for p in positions]
+        for name, columns in wanted.items():  # one array at a time is held
+            try:
+                values = read(name, columns)
+            except (RecordingError, MemoryError):
+                raise
+            except Exception as error:
+                raise RecordingError(path, "the MAT file is damaged; write or copy it again") from error
+            yield from values
+            del values
 
     return Source(tuple(names), load)
 
 
-def _version_5(path: Path) -> tuple[dict[str, Shape], Callable[[str, list[int]], np.ndarray]]:
+def _version_5(path: Path, progress: Progress) -> tuple[dict[str, Shape], Callable[[str, list[int]], np.ndarray]]:
     from scipy.io import loadmat, whosmat
 
     kinds = whosmat(str(path))
@@ -83,12 +85,13 @@ def _version_5(path: Path) -> tuple[dict[str, Shape], Callable[[str, list[int]],
         raise RecordingError(path, f"it holds no arrays of numbers, but {found}; {ADVICE}")
 
     def read(name: str, columns: list[int]) -> np.ndarray:
+        progress(f"{path.name}: array {name}")
         try:
             values = inner[name] if name in inner else loadmat(str(path), variable_names=[name])[name]
             if np.iscomplexobj(values):
                 raise RecordingError(path, f"array '{name}' holds complex numbers; save their real parts")
             upright = values.T if values.shape[0] < values.shape[1] else values
-            return np.ascontiguousarray(upright[:, columns].T, dtype=np.float64)
+            return upright.T if columns == list(range(upright.shape[1])) else upright[:, columns].T
         except MemoryError as error:
             problem = (
                 f"there is not enough memory for array '{name}', which this version of MAT files holds in one piece"

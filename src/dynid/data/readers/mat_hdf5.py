@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from dynid.data.readers.source import Progress, silent
+
 DEPTH = 8
 """How deep groups in groups are looked at; they are MATLAB's structs."""
 
@@ -19,7 +21,7 @@ BLOCK = 32_000_000
 
 
 def version_73(
-    path: Path,
+    path: Path, progress: Progress = silent
 ) -> tuple[dict[str, tuple[int, ...]], Callable[[str, list[int]], np.ndarray], list[str]]:
     """Shapes of the arrays of numbers by name, a function that reads columns of one, and the names of all else.
 
@@ -43,7 +45,7 @@ def version_73(
 
     def read(key: str, columns: list[int]) -> np.ndarray:
         with h5py.File(path, "r") as file:
-            return _read(file[places[key]], columns)
+            return _read(file[places[key]], columns, lambda share: progress(f"{path.name}: {share:.0%} of {key}"))
 
     return shapes, read, others
 
@@ -69,7 +71,7 @@ def _is_numeric(item: Any) -> bool:
     return own and plain and item.dtype.kind in "biuf" and len(item.shape) == 2 and bool(min(item.shape))
 
 
-def _read(dataset: Any, columns: list[int]) -> np.ndarray:
+def _read(dataset: Any, columns: list[int], said: Callable[[float], None]) -> np.ndarray:
     """Columns of an array, block by block, shape (columns, samples); samples are along its longer side."""
     turned = dataset.shape[0] > dataset.shape[1]
     width, samples = sorted(dataset.shape)
@@ -79,4 +81,5 @@ def _read(dataset: Any, columns: list[int]) -> np.ndarray:
         part = slice(start, min(start + step, samples))
         block = dataset[part, :].T if turned else dataset[:, part]
         values[:, part] = block[columns]
+        said(part.stop / samples)
     return values

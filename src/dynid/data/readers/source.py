@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,12 +27,12 @@ class Source:
 
     Attributes:
         names: Names of the columns; positions in words where the file has none.
-        load: Reads the columns at some positions.
+        load: Reads the columns at some positions, in ascending order; one after the other where they are large.
         named: Whether the names are the file's own.
         first_row: Row of the file (from 1, the header included) that holds the first sample.
     """
 
     names: tuple[str, ...]
-    load: Callable[[list[int]], Sequence[np.ndarray]]
+    load: Callable[[list[int]], Iterable[np.ndarray]]
     named: bool = True
     first_row: int = 1
