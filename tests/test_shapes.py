@@ -136,3 +136,15 @@ def test_a_linear_model_is_the_tangent_of_a_shaped_one() -> None:
     moved = model.shaped({s.name: s.value + d for s, d in zip(model.shapes, change, strict=True)})
     expected = moved.inverse_dynamics(q, v, a, p)
     np.testing.assert_allclose(linear.inverse_dynamics(q, v, a, np.concatenate([p, change])), expected, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("fs", "fst", "possible"), [(2.0, 3.0, True), (2.0, -1.0, True), (2.0, -3.0, False), (-1.0, 3.0, False)]
+)
+def test_stribeck_friction_may_rise_or_fall_with_speed_but_always_brakes(fs: float, fst: float, possible: bool) -> None:
+    from dynid.feasibility.constraints import of_terms
+
+    model = DynamicModel(load_robot("builtin:two_link"), [Stribeck()])
+    values = {"fs1": fs, "fst1": fst, "fs2": 1.0, "fst2": 0.0}
+    p = np.array([values.get(name, 0.0) for name in model.names])
+    assert all((one.rows @ p + one.offset >= 0.0).all() for one in of_terms(model)) is possible

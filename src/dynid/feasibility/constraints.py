@@ -41,10 +41,13 @@ def of_terms(model: DynamicModel) -> list[Constraint]:
 
     A matrix that lacks an element of its diagonal, because the model lacks the term, is left out.
     """
-    forms: dict[str, dict[tuple[int, int], str]] = {}
+    forms: dict[str, dict[tuple[int, int], list[str]]] = {}
     for term in model.terms:
+        sums: dict[tuple[str, int, int], list[str]] = {}
         for form, i, j, name in term.quadratic_forms(model.robot):
-            forms.setdefault(form, {})[i, j] = name
+            sums.setdefault((form, i, j), []).append(name)
+        for (form, i, j), names in sums.items():
+            forms.setdefault(form, {})[i, j] = names
     return [
         _semidefinite(model, elements, joints)
         for elements in forms.values()
@@ -53,7 +56,7 @@ def of_terms(model: DynamicModel) -> list[Constraint]:
     ]
 
 
-def _connected(elements: Mapping[tuple[int, int], str]) -> list[list[int]]:
+def _connected(elements: Mapping[tuple[int, int], list[str]]) -> list[list[int]]:
     """Groups of joints that elements beside the diagonal bind together."""
     groups: list[set[int]] = []
     for pair in elements:
@@ -62,13 +65,14 @@ def _connected(elements: Mapping[tuple[int, int], str]) -> list[list[int]]:
     return [sorted(group) for group in groups]
 
 
-def _semidefinite(model: DynamicModel, elements: Mapping[tuple[int, int], str], joints: list[int]) -> Constraint:
+def _semidefinite(model: DynamicModel, elements: Mapping[tuple[int, int], list[str]], joints: list[int]) -> Constraint:
     """The matrix of some joints' elements is positive semidefinite."""
     basis = np.zeros((len(model.names), len(joints), len(joints)))
-    for (i, j), name in elements.items():
+    for (i, j), names in elements.items():
         if i in joints:
             r, c = joints.index(i), joints.index(j)
-            basis[model.names.index(name), [r, c], [c, r]] = 1.0
+            for name in names:
+                basis[model.names.index(name), [r, c], [c, r]] = 1.0
     rows = stacked(basis).T
     kind = ConeKind.NONNEGATIVE if len(joints) == 1 else ConeKind.SEMIDEFINITE
     return Constraint("", kind, rows, np.zeros(len(rows)))

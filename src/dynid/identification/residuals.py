@@ -37,7 +37,7 @@ PIECE = 10_000
 
 ADVICE: Mapping[str, str] = {
     "velocity sign": "friction differs by direction: add the term asymmetric_coulomb",
-    "velocity": "friction is not viscous and Coulomb alone: raise velocity_threshold, or look for a Stribeck effect",
+    "velocity": "friction is not viscous and Coulomb alone: try stribeck or sigmoid, or raise velocity_threshold",
     "position": "something depends on the position alone: a spring, a cable, gear ripple, or wrong kinematics",
     "time": "something drifts: friction of a robot that warms up, or an offset; let it run warm, or use shorter logs",
     "temperature": "something changes with temperature: record at one temperature, or identify each by itself",

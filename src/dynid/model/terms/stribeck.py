@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from dynid.arrays import Array
 from dynid.model.terms.shaped_term import ShapedTerm
 from dynid.model.terms.signs import sign, sign_slope
-from dynid.robot.robot import Joint
+from dynid.robot.robot import Joint, Robot
 
 
 class Stribeck(ShapedTerm):
     """Coulomb friction that is higher near rest: (fs + fst exp(-(v / vs)^2)) sign(v).
 
-    It breaks away at fs + fst and comes down to fs over the Stribeck velocity vs. It takes the place of `Coulomb`.
+    It breaks away at fs + fst and comes down to fs over the Stribeck velocity vs; where friction is lower near rest, as
+    that of many gears, fst is negative. Neither end can be. It takes the place of `Coulomb`.
     """
 
     symbols = ("fs", "fst")
     units = ("N m", "N m")
-    forms = ("coulomb", "stribeck")
+    forms = ("coulomb",)
     needs = frozenset("v")
     shape_symbols = ("vs",)
     shape_units = ("rad/s",)
@@ -41,6 +44,13 @@ class Stribeck(ShapedTerm):
         """None of the sign."""
         vs = shape[0]
         return (np.zeros_like(v),), (sign(v, self.width) * np.exp(-((v / vs) ** 2)) * 2.0 * v**2 / vs**3,)
+
+    def quadratic_forms(self, robot: Robot) -> Iterator[tuple[str, int, int, str]]:
+        """Friction at speed, fs, and friction at rest, fs + fst."""
+        yield from super().quadratic_forms(robot)
+        for joint in self.joints_of(robot):
+            for symbol in self.symbols:
+                yield "breakaway", joint.number, joint.number, f"{symbol}{joint.number}"
 
     def reference(self, joint: Joint) -> tuple[float | None, ...]:
         """The file's friction."""

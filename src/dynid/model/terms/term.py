@@ -55,7 +55,8 @@ class Term(ABC):
 
         Yields:
             The form's name, the numbers of two joints (the same one on the diagonal), and the parameter that stands
-            there. Elements of several terms make up one form, and it must be positive semidefinite.
+            there. Elements of several terms make up one form, which must be positive semidefinite; a term's
+            parameters of the same element add up.
         """
         yield from ()
 
