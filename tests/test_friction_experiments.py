@@ -130,6 +130,30 @@ def test_a_stribeck_velocity_outside_the_data_is_said_with_evidence(tmp_path: Pa
     assert "slower than 0.4 is dropped" in message
 
 
+@pytest.mark.parametrize("form", ["torque", "momentum"])
+def test_a_stribeck_velocity_is_not_looked_for_below_the_slowest_row(tmp_path: Path, form: str) -> None:
+    # There its column is rounding, which any size of fst would suit: torques were off by thousands of times.
+    write_log(tmp_path / "log.csv", ["viscous", "coulomb"])
+    path = experiment(tmp_path, ["viscous", "stribeck"])
+    text = path.read_text().replace("automatic = false\n", "automatic = false\nvelocity_threshold = 0.2\n")
+    path.write_text(text.replace("[estimation]\n", f'[estimation]\nestimator = "{form}"\n'))
+    data = run("identify", path)
+    assert all(shape["source"] == "undetermined" and shape["used"] >= 0.2 for shape in data["shapes"])
+    assert data["relative_error"] < 0.01
+    assert all(abs(p["value"]) < 0.2 for p in data["parameters"] if p["name"].startswith("fst"))
+
+
+def test_rows_of_energy_are_not_said_to_be_dropped(tmp_path: Path) -> None:
+    write_log(tmp_path / "log.csv", ["viscous", "coulomb"])
+    path = experiment(tmp_path, ["viscous", "stribeck"])
+    text = path.read_text().replace("automatic = false\n", "automatic = false\nvelocity_threshold = 0.2\n")
+    path.write_text(text.replace("[estimation]\n", '[estimation]\nestimator = "energy"\n'))
+    messages = " ".join(finding["text"] for finding in run("identify", path)["findings"])
+    assert "vs1 is not told by these logs" in messages
+    assert "dropped" not in messages
+    assert "velocity_threshold" not in messages
+
+
 def test_temperatures_are_asked_for(tmp_path: Path) -> None:
     terms = ["viscous_temperature", "coulomb"]
     write_log(tmp_path / "log.csv", terms)

@@ -40,14 +40,15 @@ def identify(
     progress("Looking for what can be known")
     model = model_of(experiment) if earlier is None else earlier.model
     base = find_base_parameters(model, known=split_known(model, experiment.known)[1])
-    form_of(experiment).accumulator(model)  # a term that does not go with the form is refused before a log is read
+    form = form_of(experiment)
+    form.accumulator(model)  # a term that does not go with the form is refused before a log is read
     physics = physics_of(experiment, model) if experiment.physical.fit else None
     read = read_logs(experiment, base, progress)
-    findings: list[Finding] = [*base.findings(), *read.findings, *findings_on_directions(model, read.logs)]
+    findings: list[Finding] = [*base.findings(), *read.findings, *findings_on_directions(model, read.logs, form)]
     with single_threaded_blas():
         shapes = find_shapes(read.experiment, base, read.logs, progress, hold=earlier is not None)
     base = shapes.base
-    findings += findings_on_shapes(shapes, read.logs)
+    findings += findings_on_shapes(shapes, read.logs, form)
     reduced = reduced_logs(read, shapes, earlier, progress)
     progress("Estimating")
     with single_threaded_blas():
