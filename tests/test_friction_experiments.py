@@ -225,3 +225,15 @@ def test_rows_of_momentum_say_that_they_know_no_loads(tmp_path: Path) -> None:
     found = CliRunner().invoke(app, ["identify", str(path)])
     assert found.exit_code == 2
     assert "know no loads" in " ".join(found.output.split())
+
+
+def test_stribeck_friction_that_would_drive_its_joint_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(VALUES, "fst", -1.5)
+    terms = ["viscous", "stribeck"]
+    write_log(tmp_path / "log.csv", terms)
+    texts = [finding["text"] for finding in run("identify", experiment(tmp_path, terms))["findings"]]
+    assert sum("friction would drive it near rest" in text for text in texts) == 2
+    monkeypatch.undo()
+    write_log(tmp_path / "log.csv", terms)
+    texts = [finding["text"] for finding in run("identify", experiment(tmp_path, terms))["findings"]]
+    assert not any("would drive" in text for text in texts)

@@ -15,7 +15,7 @@ from dynid.identification.physics import physics_of
 from dynid.identification.reading import read_logs
 from dynid.identification.reduction import reduced_logs
 from dynid.identification.residuals import findings_on_residuals
-from dynid.identification.shape_findings import findings_on_directions, findings_on_shapes
+from dynid.identification.shape_findings import findings_on_breakaway, findings_on_directions, findings_on_shapes
 from dynid.identification.shapes import find_shapes
 from dynid.identification.solution import solved
 from dynid.model.base_parameters import find_base_parameters
@@ -55,7 +55,7 @@ def identify(
         solution = solved(read, reduced, shapes, findings, progress)
     progress("Looking at what is left")
     diagnostics = diagnosed(read.experiment, read.logs, base, solution.estimate)
-    findings += solution.findings
+    findings += (*solution.findings, *findings_on_breakaway(solution.estimate, model.robot))
     of_residuals = findings_on_residuals(diagnostics, any(finding.subject == "friction" for finding in findings))
     findings += without_consequences(of_residuals, solution.lost)
     physical = None

@@ -9,12 +9,13 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.data.automatic import Prepared
 from dynid.data.row_forms import RowForm
+from dynid.estimation import Estimate
 from dynid.findings import Finding, Severity
 from dynid.identification.row_speeds import speeds, threshold_of
 from dynid.identification.shapes import Shapes
 from dynid.model.dynamic_model import DynamicModel, Observed
 from dynid.model.terms import Shape
-from dynid.robot.robot import Joint
+from dynid.robot.robot import Joint, Robot
 
 SIGNS = ("fs", "fsp", "fsn", "fst", "fl", "off")
 """Symbols whose columns are one and the same, or none, while a joint moves one way at speed."""
@@ -55,6 +56,27 @@ def findings_on_shapes(shapes: Shapes, logs: Sequence[Prepared], form: RowForm) 
     if shapes.fit is not None and not shapes.fit.converged:
         text = f"the search for shapes did not end within {shapes.fit.passes} passes over the logs; take simpler terms"
         found.append(Finding(Severity.WARNING, "friction", text))
+    return tuple(found)
+
+
+def findings_on_breakaway(estimate: Estimate, robot: Robot) -> tuple[Finding, ...]:
+    """Warnings on Stribeck friction that would drive its joint near rest: fs + fst is clearly negative."""
+    found = []
+    for joint in robot.independent_joints:
+        names = [f"fs{joint.number}", f"fst{joint.number}"]
+        if not all(name in estimate.names for name in names):
+            continue
+        own = [estimate.names.index(name) for name in names]
+        level, deviation = (
+            float(estimate.values[own].sum()),
+            float(np.sqrt(estimate.covariance[np.ix_(own, own)].sum())),
+        )
+        if level < -3.0 * deviation:
+            text = f"{' + '.join(names)} = {level:.3g} +- {deviation:.2g}: friction would drive it near rest, so these and "
+            text += (
+                f"vs{joint.number} stand for something else, such as sticking; raise processing.velocity_threshold, "
+            )
+            found.append(Finding(Severity.WARNING, f"joint '{joint.name}'", text + "or use coulomb there"))
     return tuple(found)
 
 

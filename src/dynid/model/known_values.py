@@ -34,7 +34,7 @@ def _check(model: DynamicModel, pattern: str, of_shapes: Mapping[str, float]) ->
     for shape in model.shapes:
         if shape.name in of_shapes and shape.lower > 0.0 >= of_shapes[shape.name]:
             raise InvalidRequestError(
-                f"known states {pattern} = {of_shapes[shape.name]:g}, and {shape.name} [{shape.unit}] must be positive; "
+                f"known has {pattern} = {of_shapes[shape.name]:g}, but {shape.name} [{shape.unit}] must be positive; "
                 f"typical values are {shape.grid[0]:.3g} to {shape.grid[-1]:.3g}"
             )
 
