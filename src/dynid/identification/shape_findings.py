@@ -72,10 +72,8 @@ def findings_on_breakaway(estimate: Estimate, robot: Robot) -> tuple[Finding, ..
             float(np.sqrt(estimate.covariance[np.ix_(own, own)].sum())),
         )
         if level < -3.0 * deviation:
-            text = f"{' + '.join(names)} = {level:.3g} +- {deviation:.2g}: friction would drive it near rest, so these and "
-            text += (
-                f"vs{joint.number} stand for something else, such as sticking; raise processing.velocity_threshold, "
-            )
+            text = f"{' + '.join(names)} = {level:.3g}: friction would drive it near rest, so these and "
+            text += f"vs{joint.number} stand for something else, such as sticking; raise velocity_threshold, "
             found.append(Finding(Severity.WARNING, f"joint '{joint.name}'", text + "or use coulomb there"))
     return tuple(found)
 
