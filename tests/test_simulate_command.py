@@ -71,6 +71,14 @@ def test_a_table_for_people_ends_with_what_to_do_next(tmp_path: Path, monkeypatc
     assert out.strip().splitlines()[-1].startswith("Next: dynid identify")
 
 
+def test_rows_near_rest_are_dropped_where_stribeck_friction_jumps(tmp_path: Path) -> None:
+    trajectory, out = table(tmp_path / "t.csv"), tmp_path / "log.csv"
+    given = ["--set", "fs*=0.2,fst*=0.1,vs*=0.1", "--terms", "viscous,stribeck"]
+    status, _, _ = run("simulate", "builtin:two_link", "--trajectory", trajectory, "--out", out, *given)
+    assert status == 0
+    assert "velocity_threshold = 0.02" in out.with_suffix(".toml").read_text()
+
+
 EXPERIMENT = """
 robot = "builtin:two_link"
 terms = ["viscous", "coulomb"]

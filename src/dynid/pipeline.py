@@ -15,7 +15,7 @@ from dynid.identification.physics import physics_of
 from dynid.identification.reading import read_logs
 from dynid.identification.reduction import reduced_logs
 from dynid.identification.residuals import findings_on_residuals
-from dynid.identification.shape_findings import findings_on_directions, findings_on_shapes
+from dynid.identification.shape_findings import findings_on_breakaway, findings_on_directions, findings_on_shapes
 from dynid.identification.shapes import find_shapes
 from dynid.identification.solution import solved
 from dynid.model.base_parameters import find_base_parameters
@@ -40,21 +40,22 @@ def identify(
     progress("Looking for what can be known")
     model = model_of(experiment) if earlier is None else earlier.model
     base = find_base_parameters(model, known=split_known(model, experiment.known)[1])
-    form_of(experiment).accumulator(model)  # a term that does not go with the form is refused before a log is read
+    form = form_of(experiment)
+    form.accumulator(model)  # a term that does not go with the form is refused before a log is read
     physics = physics_of(experiment, model) if experiment.physical.fit else None
     read = read_logs(experiment, base, progress)
-    findings: list[Finding] = [*base.findings(), *read.findings, *findings_on_directions(model, read.logs)]
+    findings: list[Finding] = [*base.findings(), *read.findings, *findings_on_directions(model, read.logs, form)]
     with single_threaded_blas():
         shapes = find_shapes(read.experiment, base, read.logs, progress, hold=earlier is not None)
     base = shapes.base
-    findings += findings_on_shapes(shapes, read.logs)
+    findings += findings_on_shapes(shapes, read.logs, form)
     reduced = reduced_logs(read, shapes, earlier, progress)
     progress("Estimating")
     with single_threaded_blas():
         solution = solved(read, reduced, shapes, findings, progress)
     progress("Looking at what is left")
     diagnostics = diagnosed(read.experiment, read.logs, base, solution.estimate)
-    findings += solution.findings
+    findings += (*solution.findings, *findings_on_breakaway(solution.estimate, model.robot))
     of_residuals = findings_on_residuals(diagnostics, any(finding.subject == "friction" for finding in findings))
     findings += without_consequences(of_residuals, solution.lost)
     physical = None

@@ -37,7 +37,7 @@ PIECE = 10_000
 
 ADVICE: Mapping[str, str] = {
     "velocity sign": "friction differs by direction: add the term asymmetric_coulomb",
-    "velocity": "friction is not viscous and Coulomb alone: try stribeck or sigmoid, or raise velocity_threshold",
+    "velocity": "friction is not what the terms say: raise velocity_threshold, or try the terms stribeck or sigmoid",
     "position": "something depends on the position alone: a spring, a cable, gear ripple, or wrong kinematics",
     "time": "something drifts: friction of a robot that warms up, or an offset; let it run warm, or use shorter logs",
     "temperature": "something changes with temperature: record at one temperature, or identify each by itself",
@@ -143,7 +143,9 @@ def diagnose(
         if temperature is not None:
             warmth = np.interp(time[fast], *temperature)
             quantities |= {"temperature": (warmth, e), "friction over temperature": (warmth, e * direction)}
-        follows = tuple(_following(what, x, left) for what, (x, left) in quantities.items() if np.ptp(x) > 0.0)
+        follows = tuple(
+            _following(what, x, left) for what, (x, left) in quantities.items() if np.ptp(x) and np.ptp(left)
+        )
         found.append(JointDiagnostics(joint, period, autocorrelation(e, 100), correlation_samples(e), follows))
     return tuple(found)
 

@@ -8,24 +8,27 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.data.automatic import Prepared
+from dynid.data.row_forms import RowForm
+from dynid.estimation import Estimate
 from dynid.findings import Finding, Severity
+from dynid.identification.row_speeds import speeds, threshold_of
 from dynid.identification.shapes import Shapes
 from dynid.model.dynamic_model import DynamicModel, Observed
 from dynid.model.terms import Shape
-from dynid.robot.robot import Joint
+from dynid.robot.robot import Joint, Robot
 
 SIGNS = ("fs", "fsp", "fsn", "fst", "fl", "off")
 """Symbols whose columns are one and the same, or none, while a joint moves one way at speed."""
 
 
-def findings_on_directions(model: DynamicModel, logs: Sequence[Prepared]) -> tuple[Finding, ...]:
+def findings_on_directions(model: DynamicModel, logs: Sequence[Prepared], form: RowForm) -> tuple[Finding, ...]:
     """Warnings on joints that move one way only: their friction cannot be told apart."""
-    return tuple(_directions(model, logs)) if model.observed is Observed.TORQUES else ()
+    return tuple(_directions(model, logs, form)) if model.observed is Observed.TORQUES else ()
 
 
-def _directions(model: DynamicModel, logs: Sequence[Prepared]) -> Iterator[Finding]:
+def _directions(model: DynamicModel, logs: Sequence[Prepared], form: RowForm) -> Iterator[Finding]:
     for joint in model.robot.independent_joints:
-        velocity = speeds(logs, joint)
+        velocity = speeds(logs, joint, form)
         told = [f"{symbol}{joint.number}" for symbol in SIGNS if f"{symbol}{joint.number}" in model.names]
         ways = {np.sign(v) for v in (velocity.min(initial=0.0), velocity.max(initial=0.0)) if v != 0.0}
         if joint.kind.nv != 1 or len(ways) != 1 or not told:
@@ -43,20 +46,39 @@ def _directions(model: DynamicModel, logs: Sequence[Prepared]) -> Iterator[Findi
             yield Finding(Severity.WARNING, f"joint '{joint.name}'", text)
 
 
-def findings_on_shapes(shapes: Shapes, logs: Sequence[Prepared]) -> tuple[Finding, ...]:
+def findings_on_shapes(shapes: Shapes, logs: Sequence[Prepared], form: RowForm) -> tuple[Finding, ...]:
     """Warnings on shapes that the logs do not tell, and on a search that did not end."""
     found: list[Finding] = []
     model = shapes.base.model
     for shape in model.shapes:
         if shape.name in shapes.doubtful:
-            found.append(_doubtful(shape, shapes, model.robot.joint(shape.owner), logs))
+            found.append(_doubtful(shape, shapes, model.robot.joint(shape.owner), logs, form))
     if shapes.fit is not None and not shapes.fit.converged:
         text = f"the search for shapes did not end within {shapes.fit.passes} passes over the logs; take simpler terms"
         found.append(Finding(Severity.WARNING, "friction", text))
     return tuple(found)
 
 
-def _doubtful(shape: Shape, shapes: Shapes, joint: Joint, logs: Sequence[Prepared]) -> Finding:
+def findings_on_breakaway(estimate: Estimate, robot: Robot) -> tuple[Finding, ...]:
+    """Warnings on Stribeck friction that would drive its joint near rest: fs + fst is clearly negative."""
+    found = []
+    for joint in robot.independent_joints:
+        names = [f"fs{joint.number}", f"fst{joint.number}"]
+        if not all(name in estimate.names for name in names):
+            continue
+        own = [estimate.names.index(name) for name in names]
+        level, deviation = (
+            float(estimate.values[own].sum()),
+            float(np.sqrt(estimate.covariance[np.ix_(own, own)].sum())),
+        )
+        if level < -3.0 * deviation:
+            text = f"{' + '.join(names)} = {level:.3g}: friction would drive it near rest, so these and "
+            text += f"vs{joint.number} stand for something else, such as sticking; raise velocity_threshold, "
+            found.append(Finding(Severity.WARNING, f"joint '{joint.name}'", text + "or use coulomb there"))
+    return tuple(found)
+
+
+def _doubtful(shape: Shape, shapes: Shapes, joint: Joint, logs: Sequence[Prepared], form: RowForm) -> Finding:
     assert shapes.fit is not None
     deviation = shapes.fit.deviations[shape.name]
     if shape.is_at_bound:
@@ -71,27 +93,17 @@ def _doubtful(shape: Shape, shapes: Shapes, joint: Joint, logs: Sequence[Prepare
         seen = f"rows were logged at {temperature.min():.3g} to {temperature.max():.3g} degrees Celsius"
         advice = "record while it warms up, or use viscous there"
     else:
-        speed = np.abs(speeds(logs, joint))
+        speed = np.abs(speeds(logs, joint, form))
         unit = shape.unit if shape.unit in ("rad/s", "m/s") else "rad/s or m/s"
-        seen = f"rows that count move at {speed.min():.3g} to {speed.max():.3g} {unit}"
-        thresholds = [log.processing.velocity_threshold for log in logs if log.processing.velocity_threshold]
-        dropped = f" (slower than {max(t[joint.v.start] for t in thresholds):.3g} is dropped)" if thresholds else ""
-        seen += dropped
-        advice = "move it slowly through zero, lower processing.velocity_threshold, or use coulomb there"
+        between = f"{speed.min():.3g} to {speed.max():.3g} {unit}" if len(speed) else "no speed at all"
+        seen = f"rows that count move at {between}"
+        advice = "move it slowly through zero, or use coulomb there"
+        threshold = max(threshold_of(log, joint, form) for log in logs)
+        if threshold:
+            seen += f" (slower than {threshold:.3g} is dropped)"
+            advice = "move it slowly through zero, lower processing.velocity_threshold, or use coulomb there"
     text = f"{shape.name} is not told by these logs: {why}, and {seen}; {advice}, or state {shape.name} as known"
     return Finding(Severity.WARNING, f"joint '{joint.name}'", text)
-
-
-def speeds(logs: Sequence[Prepared], joint: Joint) -> Array:
-    """Velocities of a joint in all rows that count, shape (rows,)."""
-    column, found = joint.v.start, [np.zeros(0)]
-    for log in logs:
-        threshold = log.processing.velocity_threshold
-        for segment in log.segments:
-            v = segment.v[:, column]
-            kept = np.abs(v) >= (threshold[column] if threshold else 0.0)
-            found.append(v[kept if segment.keep is None else kept & segment.keep[:, column]])
-    return np.concatenate(found)
 
 
 def _temperatures(logs: Sequence[Prepared], joint: Joint) -> Array:

@@ -19,6 +19,7 @@ from dynid.estimation.robust import robust_least_squares
 from dynid.estimation.variable_projection import ShapeFit, fit_shapes
 from dynid.identification.estimators import form_of
 from dynid.identification.missing_friction import without_probes
+from dynid.identification.row_speeds import slowest_speeds
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.known_values import split_known
@@ -151,6 +152,8 @@ def find_shapes(
 
     form, held = form_of(experiment), tuple(split_known(model, experiment.known)[0])
     method = experiment.estimation.method
+    lowest = {name: v for name, v in slowest_speeds(model, logs, form).items() if name not in held}
+    base = replace(base, model=model.searched_from(lowest))
     fit = fit_shapes(base, reduce, held, method, progress, lambda trial: factors(trial, TORQUES))
     if experiment.estimation.robust is not None and fit.free:
         fit = _robust(experiment, base, fit, logs, reduce, progress)

@@ -98,6 +98,10 @@ class DynamicModel:
             raise UnknownNameError("shape", unknown, names)
         return self._with_terms([term.shaped(values) for term in self.terms])
 
+    def searched_from(self, lowest: Mapping[str, float]) -> DynamicModel:
+        """The model with higher lower bounds of shapes, by name."""
+        return self._with_terms([term.searched_from(lowest) for term in self.terms])
+
     def with_links(self, parameters: Array) -> DynamicModel:
         """The model with terms that know the links' inertial parameters, shape (10 * solid links,)."""
         return self._with_terms([term.with_links(parameters) for term in self.terms])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dynid.errors import UnknownNameError
+from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.parameters import matching
 
@@ -14,6 +14,7 @@ def split_known(model: DynamicModel, known: Mapping[str, float]) -> tuple[dict[s
 
     Raises:
         UnknownNameError: If a name is that of no parameter and of no shape.
+        InvalidRequestError: If a shape that is positive by its nature is not.
     """
     shapes = [shape.name for shape in model.shapes]
     of_shapes: dict[str, float] = {}
@@ -23,9 +24,19 @@ def split_known(model: DynamicModel, known: Mapping[str, float]) -> tuple[dict[s
             rest[pattern] = value
         elif _matches(pattern, shapes):
             of_shapes |= dict.fromkeys(matching([pattern], shapes), value)
+            _check(model, pattern, of_shapes)
         else:
             raise UnknownNameError("parameter", pattern, (*model.names, *shapes))
     return of_shapes, rest
+
+
+def _check(model: DynamicModel, pattern: str, of_shapes: Mapping[str, float]) -> None:
+    for shape in model.shapes:
+        if shape.name in of_shapes and shape.lower > 0.0 >= of_shapes[shape.name]:
+            raise InvalidRequestError(
+                f"known has {pattern} = {of_shapes[shape.name]:g}, but {shape.name} [{shape.unit}] must be positive; "
+                f"typical values are {shape.grid[0]:.3g} to {shape.grid[-1]:.3g}"
+            )
 
 
 def _matches(pattern: str, names: tuple[str, ...] | list[str]) -> bool:

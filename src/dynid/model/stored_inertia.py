@@ -44,6 +44,11 @@ def stored_inertia(model: DynamicModel) -> Array:
                 f"rows of energy, power and momentum know no temperatures, which the term {type(term).__name__} needs; "
                 "use estimator = 'torque', or viscous"
             )
+        if term.needs_links:
+            raise InvalidRequestError(
+                f"rows of energy, power and momentum know no loads, which the term {type(term).__name__} needs; "
+                "use estimator = 'torque', or coulomb"
+            )
         at_rest = term.columns(robot, q, v, np.zeros_like(a))
         units = [np.tile(unit, (_STATES, 1)) for unit in np.eye(robot.nv)]
         slopes = np.stack([term.columns(robot, q, v, unit) - at_rest for unit in units])  # (of a, row, state, k)

@@ -13,7 +13,10 @@ CUTOFF = 20.0
 """Cut-off [Hz] of the low-pass on positions where an experiment states no processing."""
 
 THRESHOLD = 0.02
-"""Speed [rad/s or m/s] below which rows are dropped where Coulomb friction is in the model."""
+"""Speed [rad/s or m/s] below which rows are dropped where friction that jumps is in the model."""
+
+JUMPS = ("coulomb", "asymmetric_coulomb", "stribeck", "coupling")
+"""Terms whose friction changes its sign at once."""
 
 OPEN = (
     "trajectory", "periods", "settling", "controller", "bandwidth", "damping", "rate", "saturates", "start", "lead_in"
@@ -75,7 +78,7 @@ def _processing(experiment: Experiment) -> dict[str, Any]:
             stated |= {"lowpass": CUTOFF, "trim": round(2.0 * rate / CUTOFF)}
         if rate >= 500.0:
             stated["decimate"] = [10]
-        if any(term.partition(":")[0] in ("coulomb", "asymmetric_coulomb", "coupling") for term in experiment.terms):
+        if any(term.partition(":")[0] in JUMPS for term in experiment.terms):
             stated["velocity_threshold"] = THRESHOLD
     if (settings.sensors.jitter or settings.sensors.dropped) and "period" not in stated:
         stated.setdefault("resample", rate)

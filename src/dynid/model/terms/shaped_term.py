@@ -6,6 +6,7 @@ import copy
 import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar, Self
 
@@ -48,6 +49,7 @@ class ShapedTerm(TermOfJoints):
         super().__init__(joints)
         self.width = width
         self._shapes = self._own(shapes or {})
+        self._lowest: dict[str, float] = {}
         self._otherwise = tuple(grid[len(grid) // 2] for grid in self.grids)
 
     @abstractmethod
@@ -87,7 +89,9 @@ class ShapedTerm(TermOfJoints):
     def shapes(self, robot: Robot) -> tuple[Shape, ...]:
         """One shape a symbol, joint by joint."""
         return tuple(
-            Shape(f"{symbol}{joint.number}", unit_at(joint, unit), joint.name, float(value), *bounds, grid)
+            self._narrowed(
+                Shape(f"{symbol}{joint.number}", unit_at(joint, unit), joint.name, float(value), *bounds, grid)
+            )
             for joint in self.joints_of(robot)
             for symbol, unit, value, bounds, grid in zip(
                 self.shape_symbols, self.shape_units, self._values(joint), self.bounds, self.grids, strict=True
@@ -97,6 +101,10 @@ class ShapedTerm(TermOfJoints):
     def shaped(self, values: Mapping[str, float]) -> Self:
         """The same with other values of shapes."""
         return self._with(_shapes=self._shapes | self._own(values))
+
+    def searched_from(self, lowest: Mapping[str, float]) -> Self:
+        """The same with higher lower bounds of shapes."""
+        return self._with(_lowest=self._lowest | self._own(lowest))
 
     def shape_slopes(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, int, Array]]:
         """The slopes of every joint's features over its own shapes."""
@@ -122,6 +130,13 @@ class ShapedTerm(TermOfJoints):
     def _bound(self, joint: Joint) -> Self:
         """The term for one joint; subclasses that know more of samples than their motion say what."""
         return self
+
+    def _narrowed(self, shape: Shape) -> Shape:
+        """The shape with the lower bound that was asked for, if any, and the part of its grid above it."""
+        if self._lowest.get(shape.name, -np.inf) <= shape.lower:
+            return shape
+        lower = min(self._lowest[shape.name], shape.upper)
+        return replace(shape, lower=lower, grid=tuple(x for x in shape.grid if x > lower) or (lower,))
 
     def _own(self, values: Mapping[str, float]) -> dict[str, float]:
         return {name: float(x) for name, x in values.items() if re.sub(r"\d+$", "", name) in self.shape_symbols}

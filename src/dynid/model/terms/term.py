@@ -101,6 +101,10 @@ class Term(ABC):
         """The term with other values of its shapes, by name; names of other terms' shapes are left alone."""
         return self
 
+    def searched_from(self, lowest: Mapping[str, float]) -> Term:
+        """The term with higher lower bounds of its shapes, by name; names of other terms' shapes are left alone."""
+        return self
+
     def shape_slopes(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, int, Array]]:
         """Slopes of the entries over the shapes; arguments as `entries`. This default takes central differences.
 
