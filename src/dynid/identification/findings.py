@@ -40,14 +40,24 @@ NEVER_NEGATIVE = ("fv", "fs", "fsp", "fsn", "fsig", "fl", "Ia")
 def findings_on_samples(model: DynamicModel, segments: Sequence[Chunk]) -> tuple[Finding, ...]:
     """Findings on torques that are constant or saturated, and on positions beyond the robot's limits."""
     torque = np.concatenate([segment.torque for segment in segments])
-    velocity = np.concatenate([segment.v[:, model.rows] for segment in segments])
     found: list[Finding] = []
     for row, joint in enumerate(model.row_names):
-        found += _of_row(f"joint '{joint}'", torque[:, row], velocity[:, row])
+        found += _of_row(f"joint '{joint}'", torque[:, row])
     positions = np.concatenate([segment.q for segment in segments])
     for joint in model.robot.independent_joints:
         found += _beyond_limits(joint, positions[:, joint.q])
     return tuple(found)
+
+
+def findings_on_rest(model: DynamicModel, logs: Sequence[Sequence[Chunk]]) -> tuple[Finding, ...]:
+    """Findings on joints that move in none of the logs."""
+    segments = [segment for log in logs for segment in log]
+    if not segments:
+        return ()
+    velocity = np.concatenate([segment.v[:, model.rows] for segment in segments])
+    still = [joint for joint, moved in zip(model.row_names, np.ptp(velocity, axis=0) > 0.0, strict=True) if not moved]
+    text = "it never moves: lock it, or move it"
+    return tuple(Finding(Severity.WARNING, f"joint '{joint}'", text) for joint in still)
 
 
 def _beyond_limits(joint: Joint, positions: Array) -> Iterator[Finding]:
@@ -64,7 +74,7 @@ def _beyond_limits(joint: Joint, positions: Array) -> Iterator[Finding]:
         yield Finding(Severity.WARNING, f"joint '{joint.name}'", text)
 
 
-def _of_row(subject: str, torque: Array, velocity: Array) -> Iterator[Finding]:
+def _of_row(subject: str, torque: Array) -> Iterator[Finding]:
     if np.ptp(torque) == 0.0:
         text = f"its torque is {torque[0]:g} in all {len(torque)} samples: a dead sensor, or a wrong column; check both"
         yield Finding(Severity.ERROR, subject, text)
@@ -74,8 +84,6 @@ def _of_row(subject: str, torque: Array, velocity: Array) -> Iterator[Finding]:
         if share >= SATURATED:
             text = f"{share:.0%} of its torques are exactly {extreme:.4g}: saturated? Move more slowly, or cut these"
             yield Finding(Severity.WARNING, subject, text)
-    if np.ptp(velocity) == 0.0:
-        yield Finding(Severity.WARNING, subject, "it never moves: lock it, or move it")
 
 
 def findings_on_estimate(

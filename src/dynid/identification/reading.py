@@ -10,7 +10,7 @@ from dynid.data.automatic import Prepared
 from dynid.errors import InvalidRequestError
 from dynid.findings import Finding
 from dynid.identification.drive_signs import findings_on_signs, signs_in, with_drive_signs
-from dynid.identification.findings import findings_on_samples
+from dynid.identification.findings import findings_on_rest, findings_on_samples
 from dynid.identification.physics import physics_of
 from dynid.identification.preparation import (
     check_drives,
@@ -61,6 +61,7 @@ def read_logs(experiment: Experiment, base: BaseParameters, progress: Callable[[
         ready, notes = prepared_log(experiment, log, base.model, progress) if signs is None else (signs.logs[k - 1], ())
         findings += (*notes, *findings_on_samples(base.model, ready.segments))
         logs.append(ready)
+    findings += findings_on_rest(base.model, [log.segments for log in logs])
     return ReadLogs(experiment, tuple(logs), signs, tuple(findings))
 
 
@@ -77,6 +78,10 @@ def _with_found_signs(experiment: Experiment, base: BaseParameters) -> tuple[Exp
 def _with_signs(experiment: Experiment, base: BaseParameters, progress: Callable[[str], None]) -> SignedLogs:
     """The logs of an experiment whose torques have no signs, with signs, and all that was noticed."""
     robot, settings = base.model.robot, experiment.processing
+    if base.model.shapes or any(term.needs_links for term in base.model.terms):
+        raise InvalidRequestError(
+            "torques without signs cannot tell the shapes of friction; use the terms viscous and coulomb for them"
+        )
     if settings.period is not None:
         raise InvalidRequestError("periods of torques without signs cannot be averaged; leave processing.period out")
     if settings.outliers == "repair" or settings.idle == "cut":

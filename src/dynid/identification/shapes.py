@@ -11,7 +11,6 @@ from dynid.config import Experiment
 from dynid.data.automatic import Prepared
 from dynid.data.factors import Factors
 from dynid.data.row_forms import TORQUES, RowForm
-from dynid.errors import InvalidRequestError
 from dynid.estimation import Estimate
 from dynid.estimation.bootstrap import Bootstrap
 from dynid.estimation.least_squares import NotIdentifiableError, merge_logs
@@ -136,10 +135,6 @@ def find_shapes(
     model = base.model
     if hold or not (model.shapes or any(term.needs_links for term in model.terms)):
         return Shapes(base, base, None)
-    if experiment.torque == "magnitude":
-        raise InvalidRequestError(
-            "torques without signs cannot tell the shapes of friction; use the terms viscous and coulomb for them"
-        )
 
     def factors(trial: DynamicModel, of: RowForm) -> list[Factors]:
         return [

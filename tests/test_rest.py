@@ -1,0 +1,26 @@
+"""Joints that do not move."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dynid import DynamicModel, load_robot
+from dynid.data.chunks import Chunk
+from dynid.identification.findings import findings_on_rest
+
+MODEL = DynamicModel(load_robot("builtin:two_link"))
+
+
+def log(*moves: bool) -> list[Chunk]:
+    v = np.sin(np.linspace(0.0, 6.0, 50))[:, None] * np.array(moves)
+    return [Chunk(v, v, v, v)]
+
+
+def test_a_joint_that_moves_in_another_log_does_not_count_as_resting() -> None:
+    assert not findings_on_rest(MODEL, [log(True, True), log(False, True)])
+
+
+def test_a_joint_that_rests_in_all_logs_is_named() -> None:
+    (finding,) = findings_on_rest(MODEL, [log(False, True), log(False, True)])
+    assert finding.subject == "joint 'joint_1'"
+    assert "never moves" in finding.text
