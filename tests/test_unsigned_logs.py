@@ -106,6 +106,8 @@ def test_validation_needs_signs(write, tmp_path: Path) -> None:
 def test_discarding_signs_needs_magnitudes(write) -> None:
     with pytest.raises(ExperimentError, match="discard_sign"):
         read_experiment(write(log(), EXPERIMENT.replace("terms =", "discard_sign = true\nterms =")))
+    with pytest.raises(ExperimentError, match="needs every sample"):
+        read_experiment(write(magnitudes(log()), UNSIGNED + '[estimation]\nestimator = "momentum"\n'))
 
 
 def test_decimation_leaves_out_rows_around_samples_that_are_not_kept() -> None:

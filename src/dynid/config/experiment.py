@@ -39,6 +39,15 @@ class Experiment(Table):
         return self
 
     @model_validator(mode="after")
+    def _knows_signs_of_all_samples(self) -> Experiment:
+        if self.torque == "magnitude" and self.estimation.estimator != "torque":
+            raise ValueError(
+                f"estimator = '{self.estimation.estimator}' needs every sample, and where the signs of "
+                "torque = 'magnitude' stay undecided samples are left out; use estimator = 'torque'"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _discards_for_a_reason(self) -> Experiment:
         if self.discard_sign and self.torque == "signed":
             raise ValueError("discard_sign = true is for practice with torque = 'magnitude'; set that, too")

@@ -51,11 +51,10 @@ class PowerRows(FactorSums):
             for window, part in windows(segment, int(np.prod(decimate))):
                 yield decimated(self.matrix(window, rate), decimate)[part]
             return
-        size = max(CHUNK_BYTES // (8 * len(self.model.names)), 1000)
+        size = max(CHUNK_BYTES // (8 * len(self.model.names)), 1)
         for first in range(0, len(segment), size):
-            before, after = max(first - 1, 0), min(first + size + 1, len(segment))
-            if after - before >= 3:
-                yield self.matrix(segment[before:after], rate)[first - before : first - before + size]
+            before, after = max(min(first - 1, len(segment) - 3), 0), min(first + size + 1, len(segment))
+            yield self.matrix(segment[before:after], rate)[first - before : first - before + size]
 
     def matrix(self, chunk: Chunk, rate: float) -> Array:
         """Rows `[W | power]` of independent columns at every sample, shape (samples, base + 1)."""

@@ -115,7 +115,7 @@ class MomentumRows(WindowRows):
         P = np.diff(momentum_regressor(self.model, chunk.q[edges], chunk.v[edges]), axis=1)
         B = impulse_regressor(self.model, chunk.q, chunk.v)
         y = integrals(chunk.torque, edges, rate)
-        kept = _fast(chunk.v, edges, thresholds)
+        kept = _kept(chunk, edges, thresholds)
         found = []
         for row, basis in enumerate(self.bases):
             columns = list(basis.columns)
@@ -150,9 +150,10 @@ def integrals(values: Array, edges: Indices, rate: float) -> Array:
     return (trapezoids - np.diff(slopes, axis=0) / 12.0) / rate
 
 
-def _fast(v: Array, edges: Indices, thresholds: Sequence[float] | None) -> NDArray[np.bool_]:
-    """For each window and joint whether it is never below its threshold, shape (windows, joints)."""
-    if thresholds is None:
-        return np.ones((len(edges) - 1, v.shape[1]), dtype=bool)
-    slow = np.cumsum(np.pad(np.abs(v) < np.asarray(thresholds, dtype=float), ((1, 0), (0, 0))), axis=0)
-    return slow[edges[1:] + 1] == slow[edges[:-1]]
+def _kept(chunk: Chunk, edges: Indices, thresholds: Sequence[float] | None) -> NDArray[np.bool_]:
+    """For each window and joint whether all samples count and none is slow, shape (windows, joints)."""
+    out = np.zeros(chunk.torque.shape, dtype=bool) if chunk.keep is None else ~chunk.keep
+    if thresholds is not None:
+        out = out | (np.abs(chunk.v) < np.asarray(thresholds, dtype=float))
+    count = np.cumsum(np.pad(out, ((1, 0), (0, 0))), axis=0)
+    return count[edges[1:] + 1] == count[edges[:-1]]
