@@ -68,7 +68,7 @@ def subject_of(folder: Path, validate: Sequence[Path] = (), progress: Progress =
 
     Args:
         folder: The result's folder.
-        validate: Logs that were not used, as in `result.validate_result`.
+        validate: Logs that were not used, as in `results.prediction.validate_result`.
         progress: Is told each step in a few words.
     """
     progress(f"Loading {folder}")

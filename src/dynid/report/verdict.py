@@ -80,7 +80,7 @@ def judge(data: Mapping[str, Any], findings: Sequence[Finding], validation: Mapp
     Args:
         data: What was found: see `results.data.identification_data`.
         findings: What was noticed about the file, the logs, the estimate and the residuals.
-        validation: How well unseen logs are predicted (see `result.validate_result`); None where none was given.
+        validation: How unseen logs are predicted (see `results.prediction.validate_result`); None where none was given.
     """
     wrong = [finding for finding in findings if finding.severity is Severity.ERROR]
     doubts = [finding for finding in findings if finding.severity is Severity.WARNING]

@@ -5,17 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from dynid.terminal.parts import show_findings
+from dynid.terminal.parts import plain_console, plain_table, show_findings
 
 
 def show_excitation(data: dict[str, Any], source: str, out: Path | None) -> None:
     """Show a designed motion; `data` is that of `excite.output.excitation_data`."""
-    output = Console()
+    output = plain_console()
     condition = "infinite" if data["condition_number"] is None else f"{data['condition_number']:.4g}"
     motions = "" if len(data["segments"]) == 1 else f" in {len(data['segments'])} motions"
     output.print(
@@ -25,26 +22,15 @@ def show_excitation(data: dict[str, Any], source: str, out: Path | None) -> None
             f" for {data['duration']:.4g} s{motions}, designed in {data['seconds']:.1f} s ({data['starts']} starts)."
         )
     )
-    limits = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    limits.add_column("limit", overflow="fold")
-    for name in ("allowed", "reached"):
-        limits.add_column(name, justify="right")
-    limits.add_column("unit")
-    limits.add_column("kept")
+    limits = plain_table(("limit",), ("allowed", "reached"), ("unit", "kept"))
     for check in data["limits"]:
         numbers = [
             " to ".join("-" if end is None else f"{end:.4g}" for end in (value if isinstance(value, list) else [value]))
             for value in (check["limit"], check["reached"])
         ]
-        limits.add_row(
-            Text(check["name"]), *numbers, check["unit"], "yes" if check["kept"] else Text("no", style="red")
-        )
+        limits.add_row(check["name"], *numbers, check["unit"], "yes" if check["kept"] else Text("no", style="red"))
     output.print(limits)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("parameter", overflow="fold")
-    for name in ("file's value", "expected deviation", "%"):
-        table.add_column(name, justify="right")
-    table.add_column("unit")
+    table = plain_table(("parameter",), ("file's value", "expected deviation", "%"), ("unit",))
     for row in data["parameters"]:
         value = "-" if row["value"] is None else f"{row['value']:.6g}"
         deviation = "not excited" if row["std"] is None else f"{row['std']:.2g}"
@@ -56,7 +42,7 @@ def show_excitation(data: dict[str, Any], source: str, out: Path | None) -> None
         if out is None
         else f"look at {out / 'limits.html' if len(data['segments']) == 1 else out}, then run it slowly first"
     )
-    output.print(f"\nNext: {following}", highlight=False, markup=False)
+    output.print(f"\nNext: {following}")
 
 
 def _percent(value: float | None) -> str:

@@ -5,17 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from dynid.terminal.parts import show_findings
+from dynid.terminal.parts import plain_console, plain_table, show_findings
 
 
 def show_identification(data: dict[str, Any], out: Path | None, experiment: Path) -> None:
     """Show what an experiment told; `data` is that of `results.data.identification_data`."""
-    output = Console()
+    output = plain_console()
     cutoffs = dict.fromkeys(processing["lowpass"] for processing in data["processing"])
     shown = " and ".join("nothing" if cutoff is None else f"{cutoff:g} Hz" for cutoff in cutoffs)
     filtered = "unfiltered" if shown in ("nothing", "") else f"low-passed at {shown}"
@@ -23,20 +20,14 @@ def show_identification(data: dict[str, Any], out: Path | None, experiment: Path
         f"{data['robot']}: {len(data['parameters'])} base parameters from {data['samples']} samples "
         f"({sum(joint['rows'] for joint in data['joints'])} rows), {filtered}; "
         f"relative error {data['relative_error']:.4f}, condition number {data['condition_number']:.0f}, "
-        f"{data['seconds']:.1f} s.",
-        highlight=False,
-        markup=False,
+        f"{data['seconds']:.1f} s."
     )
     if data["form"] is not None:
         _show_form(output, data["form"], data["relative_error"])
     essential = {parameter["name"] for parameter in data["essential"]}
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("parameter", overflow="fold")
     both = any(finding["subject"] == "deviations" for finding in data["findings"])
-    for name in ("value", "deviation", *(("by blocks",) if both else ()), "%"):
-        table.add_column(name, justify="right")
-    table.add_column("unit")
-    table.add_column("essential")
+    blocks_too = ("by blocks",) if both else ()
+    table = plain_table(("parameter",), ("value", "deviation", *blocks_too, "%"), ("unit", "essential"))
     for row in data["parameters"]:
         blocks = (f"{row['bootstrap_std']:.2g}",) if both else ()
         size = max(row["std"], row["bootstrap_std"]) if both else row["std"]
@@ -50,15 +41,11 @@ def show_identification(data: dict[str, Any], out: Path | None, experiment: Path
         lasts = 1e3 * data["bootstrap"]["correlation_time"]
         output.print(
             f"deviation: if the errors of samples were independent. by blocks: as they are, lasting {lasts:.3g} ms; "
-            "believe these. %: the larger of both, relative to the value.",
-            highlight=False,
+            "believe these. %: the larger of both, relative to the value."
         )
     if data["shapes"]:
         _show_shapes(output, data["shapes"], data["shape_passes"])
-    joints = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    joints.add_column("joint", overflow="fold")
-    for name in ("rows", "RMSE", "relative error"):
-        joints.add_column(name, justify="right")
+    joints = plain_table(("joint",), ("rows", "RMSE", "relative error"))
     for joint in data["joints"]:
         joints.add_row(joint["name"], str(joint["rows"]), f"{joint['rmse']:.4g}", f"{joint['relative_error']:.4f}")
     output.print(joints)
@@ -66,17 +53,14 @@ def show_identification(data: dict[str, Any], out: Path | None, experiment: Path
         _show_signs(output, data["signs"], data["sign_recovery"])
     if data["physical"] is not None:
         _show_physical(output, data["physical"])
-    output.print(
-        f"{len(essential)} essential parameters alone: relative error {data['essential_relative_error']:.4f}.",
-        highlight=False,
-    )
+    output.print(f"{len(essential)} essential parameters alone: relative error {data['essential_relative_error']:.4f}.")
     show_findings(output, data["findings"])
     following = (
         f"save it: dynid identify {experiment} --out result"
         if out is None
         else f"prove it on another log: dynid validate {out} OTHER.toml; write your robot: dynid export {out} --to urdf"
     )
-    output.print(f"\nNext: {following}", highlight=False, markup=False)
+    output.print(f"\nNext: {following}")
 
 
 def _show_form(output: Console, form: dict[str, Any], torques: float) -> None:
@@ -85,22 +69,15 @@ def _show_form(output: Console, form: dict[str, Any], torques: float) -> None:
     window = "" if form["window"] is None else f" over windows of {form['window']:.3g} s"
     output.print(
         f"Estimated from {rows} rows of {form['name']}{window}, fitted with a relative error of "
-        f"{form['relative_error']:.4f}; the torques of joints are reconstructed with {torques:.4f}.",
-        highlight=False,
-        markup=False,
+        f"{form['relative_error']:.4f}; the torques of joints are reconstructed with {torques:.4f}."
     )
 
 
 def _show_shapes(output: Console, rows: list[dict[str, Any]], passes: int) -> None:
     """Show numbers that torques are not linear in."""
     took = f", found in {passes} passes over the logs" if passes else ""
-    output.print(f"Shapes of friction{took}:", highlight=False)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("shape", overflow="fold")
-    for name in ("value", "deviation", "%"):
-        table.add_column(name, justify="right")
-    for name in ("unit", "from"):
-        table.add_column(name)
+    output.print(f"Shapes of friction{took}:")
+    table = plain_table(("shape",), ("value", "deviation", "%"), ("unit", "from"))
     for row in rows:
         value = "-" if row["value"] is None else f"{row['value']:.6g}"
         deviation = "-" if row["std"] is None else f"{row['std']:.2g}"
@@ -114,14 +91,11 @@ def _show_physical(output: Console, physical: dict[str, Any]) -> None:
     weight = "" if physical["prior"] == "none" else f" of weight {physical['weight']:g}"
     output.print(
         f"Physical links (prior: {physical['prior']}{weight}): relative error {physical['relative_error']:.4f}, "
-        f"{physical['total_mass']:.4g} kg in all.",
-        highlight=False,
+        f"{physical['total_mass']:.4g} kg in all."
     )
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("link", overflow="fold")
-    for name in ("mass [kg]", "centre of mass [m]", "principal moments [kg m^2]"):
-        table.add_column(Text(name), justify="right")
-    table.add_column("told by the data", overflow="fold")
+    table = plain_table(
+        ("link",), ("mass [kg]", "centre of mass [m]", "principal moments [kg m^2]"), ("told by the data",)
+    )
     for link in physical["links"]:
         told = [row["name"] for row in link["parameters"] if row["source"] == "data"]
         centre = " ".join(f"{x:.3f}" for x in link["centre_of_mass"])
@@ -130,7 +104,7 @@ def _show_physical(output: Console, physical: dict[str, Any]) -> None:
         words = ", ".join(told) if told else "nothing alone"
         words += f"; held by physics: {', '.join(held)}" if held else ""
         words += "; rest from the prior" if len(told) + len(held) < len(link["parameters"]) else ""
-        table.add_row(Text(link["name"]), f"{link['mass']:.4g}", centre, moments, words)
+        table.add_row(link["name"], f"{link['mass']:.4g}", centre, moments, words)
     output.print(table)
 
 
@@ -141,16 +115,12 @@ def _show_signs(output: Console, signs: list[dict[str, Any]], recovery: dict[str
     output.print(
         f"Signs of {len(signs)} segments recovered in {recovery['seconds']:.1f} s: {recovery['sure']:.0%} sure (margin "
         f"{recovery['thresholds']['sure']:g} deviations), {recovery['likely']:.0%} likely "
-        f"({recovery['thresholds']['likely']:g}), {recovery['undecided']:.0%} undecided and left out{mirror}.",
-        highlight=False,
+        f"({recovery['thresholds']['likely']:g}), {recovery['undecided']:.0%} undecided and left out{mirror}."
     )
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("joint", overflow="fold")
-    for name in ("segments", "+", "-", "sure", "likely", "undecided", "smallest margin"):
-        table.add_column(name, justify="right")
+    table = plain_table(("joint",), ("segments", "+", "-", "sure", "likely", "undecided", "smallest margin"))
     for joint in dict.fromkeys(segment["joint"] for segment in signs):
         own = [segment for segment in signs if segment["joint"] == joint]
         words = [str(sum(s["word"] == word for s in own)) for word in ("sure", "likely", "undecided")]
         counts = [str(len(own)), *(str(sum(s["sign"] == sign for s in own)) for sign in (1, -1))]
-        table.add_row(Text(joint), *counts, *words, f"{min(segment['margin'] for segment in own):.1f}")
+        table.add_row(joint, *counts, *words, f"{min(segment['margin'] for segment in own):.1f}")
     output.print(table)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
+from dynid.terminal.parts import plain_console
 
 if TYPE_CHECKING:
     from dynid.init.experiment import InitialExperiment
@@ -13,13 +13,11 @@ if TYPE_CHECKING:
 
 def show_initial_experiment(path: Path, made: InitialExperiment) -> None:
     """Show what a first experiment guesses."""
-    output = Console()
-    output.print(
-        f"Wrote {path} for {len(made.joints)} joints: {', '.join(made.joints)}.", highlight=False, markup=False
-    )
+    output = plain_console()
+    output.print(f"Wrote {path} for {len(made.joints)} joints: {', '.join(made.joints)}.")
     for guess in made.guesses:
-        output.print(f"- {guess}", highlight=False, markup=False)
+        output.print(f"- {guess}")
     for what in made.needed:
-        output.print(f"- NEEDED: {what}", highlight=False, markup=False)
+        output.print(f"- NEEDED: {what}")
     first = "write what is needed" if made.needed else "check it"
-    output.print(f"\nNext: {first}, then dynid identify {path}", highlight=False, markup=False)
+    output.print(f"\nNext: {first}, then dynid identify {path}")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from dynid.terminal.parts import show_findings
+from dynid.terminal.parts import plain_console, plain_table, show_findings
 
 if TYPE_CHECKING:
     from dynid.inspection import Inspection
@@ -17,44 +15,39 @@ if TYPE_CHECKING:
 
 def show_inspection(inspection: Inspection) -> None:
     """Show what can be known about a robot."""
-    output = Console()
+    output = plain_console()
     base, model, robot = inspection.base, inspection.model, inspection.robot
     output.print(
         Text(f"{robot.name}: {len(robot.joints)} moving joints, {len(model.names)} standard parameters, ")
         + Text(f"{len(base)} base parameters", style="bold")
         + Text(f" ({_words_for(model.observed.value)}).")
     )
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("#", justify="right")
-    table.add_column("base parameter", overflow="fold")
-    table.add_column("file's value", justify="right")
-    table.add_column("unit")
-    table.add_column("of", overflow="fold")
+    table = plain_table(("#", "base parameter"), ("file's value",), ("unit", "of"))
+    table.columns[0].justify = "right"
     owners = [model.parameters[column].owner for column in base.columns]
     rows = zip(base.expressions, inspection.base_values(), base.units, owners, strict=True)
     for k, (expression, value, unit, owner) in enumerate(rows, start=1):
-        table.add_row(str(k), expression, "-" if value is None else f"{value:.6g}", unit, Text(owner))
+        table.add_row(str(k), expression, "-" if value is None else f"{value:.6g}", unit, owner)
     output.print(table)
     _show_names(output, "No effect on what is measured", base.no_effect)
     _show_names(output, "Only in combinations", base.only_in_groups)
     if base.known:
         known = ", ".join(f"{name} = {value:g}" for name, value in base.known.items())
-        output.print(f"Known beforehand: {known}", highlight=False)
+        output.print(f"Known beforehand: {known}")
     if not len(base):
-        output.print("Nothing of the robot shows in what is measured.", highlight=False)
+        output.print("Nothing of the robot shows in what is measured.")
     clarity = "doubtful" if base.gap.is_doubtful else "clear"
     output.print(
         f"The count is {clarity}: the smallest kept column is {base.gap.kept:.1e}, the largest dropped one "
-        f"{base.gap.dropped:.1e} of the largest of its unit.",
-        highlight=False,
+        f"{base.gap.dropped:.1e} of the largest of its unit."
     )
     show_findings(output, [finding.to_dict() for finding in inspection.findings])
-    output.print(f"\nNext: {_next_step(inspection)}", highlight=False, markup=False)
+    output.print(f"\nNext: {_next_step(inspection)}")
 
 
 def _show_names(output: Console, title: str, names: tuple[str, ...]) -> None:
     if names:
-        output.print(f"{title} ({len(names)}): {', '.join(names)}", highlight=False, markup=False)
+        output.print(f"{title} ({len(names)}): {', '.join(names)}")
 
 
 def _words_for(observed: str) -> str:

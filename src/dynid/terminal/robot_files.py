@@ -5,10 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from dynid.terminal.parts import plain_console, plain_table
 
 if TYPE_CHECKING:
     from dynid.results.export import Exported
@@ -18,51 +15,49 @@ if TYPE_CHECKING:
 
 def show_conversion(output_file: Path, robot: Robot, left_out: list[str]) -> None:
     """Show what was written as URDF, and what was not."""
-    output = Console()
+    output = plain_console()
     wrote = f"Wrote {output_file}: {len(robot.joints)} joints, {len(robot.links)} moving links."
-    output.print(wrote, highlight=False, markup=False)
+    output.print(wrote)
     for item in left_out:
-        output.print(f"Left out: {item}.", highlight=False, markup=False)
-    output.print(f"Next: dynid inspect {output_file}", highlight=False, markup=False)
+        output.print(f"Left out: {item}.")
+    output.print(f"Next: dynid inspect {output_file}")
 
 
 def show_export(exported: Exported) -> None:
     """Show which files hold the identified robot."""
-    output = Console()
+    output = plain_console()
     how = "your file, with identified numbers" if exported.edited else "a new file"
-    output.print(f"Wrote {exported.path} ({how}).", highlight=False, markup=False)
+    output.print(f"Wrote {exported.path} ({how}).")
     if exported.beside is not None:
-        output.print(f"Wrote {exported.beside}: what the format has no place for.", highlight=False, markup=False)
+        output.print(f"Wrote {exported.beside}: what the format has no place for.")
     for item in exported.left_out:
-        output.print(f"Left out: {item}.", highlight=False, markup=False)
+        output.print(f"Left out: {item}.")
     for item in exported.kept:
-        output.print(f"Kept from your file, as the model has no such term: {item}.", highlight=False, markup=False)
+        output.print(f"Kept from your file, as the model has no such term: {item}.")
     if exported.impossible:
         names = ", ".join(exported.impossible)
-        output.print(f"Still impossible, as in your file: {names}; see dynid repair.", highlight=False, markup=False)
+        output.print(f"Still impossible, as in your file: {names}; see dynid repair.")
     if exported.format.value != "json":
-        output.print(f"\nNext: dynid inspect {exported.path}", highlight=False, markup=False)
+        output.print(f"\nNext: dynid inspect {exported.path}")
 
 
 def show_repair(done: FileRepair) -> None:
     """Show which bodies were impossible, and what was changed."""
-    output = Console()
+    output = plain_console()
     if done.output is None:
-        output.print(f"All bodies of {done.source} are possible; nothing to repair.", highlight=False, markup=False)
-        output.print(f"Next: dynid inspect {done.source}", highlight=False, markup=False)
+        output.print(f"All bodies of {done.source} are possible; nothing to repair.")
+        output.print(f"Next: dynid inspect {done.source}")
         return
     count = f"{len(done.bodies)} impossible {'body' if len(done.bodies) == 1 else 'bodies'}"
-    output.print(f"{done.source}: {count}, repaired in {done.output}.", highlight=False, markup=False)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("body", "what was wrong", "what changed"):
-        table.add_column(name, overflow="fold")
+    output.print(f"{done.source}: {count}, repaired in {done.output}.")
+    table = plain_table(("body", "what was wrong", "what changed"))
     for body in done.bodies:
         wrong = "; ".join(map(str, body.violations))
-        table.add_row(Text(f"{body.body} (line {body.line})"), Text(wrong), Text("; ".join(map(_change, body.changes))))
+        table.add_row(f"{body.body} (line {body.line})", wrong, "; ".join(map(_change, body.changes)))
     output.print(table)
     if any(change.what == "mass" for body in done.bodies for change in body.changes):
-        output.print("A mass that was changed is now a milligram, as a stand-in; write the real one.", highlight=False)
-    output.print(f"Next: dynid inspect {done.output}", highlight=False, markup=False)
+        output.print("A mass that was changed is now a milligram, as a stand-in; write the real one.")
+    output.print(f"Next: dynid inspect {done.output}")
 
 
 def _change(change: Change) -> str:

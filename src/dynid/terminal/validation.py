@@ -4,26 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from dynid.terminal.parts import show_findings
+from dynid.terminal.parts import plain_console, plain_table, show_findings
 
 
 def show_validation(data: dict[str, Any]) -> None:
-    """Show how well torques are predicted; `data` is that of `result.validate_result`."""
-    output = Console()
+    """Show how well torques are predicted; `data` is that of `results.prediction.validate_result`."""
+    output = plain_console()
     physical = data["physical_relative_error"]
     with_links = "" if physical is None else f" ({physical:.4f} with physical links)"
-    output.print(
-        f"Relative error on {data['samples']} samples: {data['relative_error']:.4f}{with_links}.", highlight=False
-    )
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("joint", overflow="fold")
-    for name in ("rows", "RMSE", "NRMSE", "R2", "relative error"):
-        table.add_column(name, justify="right")
+    output.print(f"Relative error on {data['samples']} samples: {data['relative_error']:.4f}{with_links}.")
+    table = plain_table(("joint",), ("rows", "RMSE", "NRMSE", "R2", "relative error"))
     for joint in data["joints"]:
         numbers = (
             f"{joint['rmse']:.4g}",
@@ -36,16 +28,13 @@ def show_validation(data: dict[str, Any]) -> None:
     if "simulation" in data:
         _show_positions(output, data["simulation"])
     show_findings(output, data["findings"])
-    output.print("\nNext: for programs: add --json", highlight=False)
+    output.print("\nNext: for programs: add --json")
 
 
 def _show_positions(output: Console, data: dict[str, Any]) -> None:
     """Show how well the simulated result moves as the robot did."""
-    output.print("Simulated in closed loop on the same reference [rad or m]:", highlight=False, markup=False)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("joint", overflow="fold")
-    for name in ("RMS of simulated - measured", "RMS of reference - measured"):
-        table.add_column(name, justify="right")
+    output.print("Simulated in closed loop on the same reference [rad or m]:")
+    table = plain_table(("joint",), ("RMS of simulated - measured", "RMS of reference - measured"))
     for joint in data["joints"]:
-        table.add_row(Text(joint["name"]), f"{joint['rms_position']:.3g}", f"{joint['rms_tracking']:.3g}")
+        table.add_row(joint["name"], f"{joint['rms_position']:.3g}", f"{joint['rms_tracking']:.3g}")
     output.print(table)
