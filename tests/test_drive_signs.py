@@ -7,12 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.config import read_experiment
+from dynid.data.accumulation import factorise
+from dynid.data.chunks import Chunk
 from dynid.data.drive import Drive
 from dynid.errors import DynidError
-from dynid.estimation.drive_signs import _best, _descended
+from dynid.estimation.drive_signs import _best, _descended, drive_signs
 from dynid.findings import Finding
 from dynid.identification.preparation import prepared_log
+from dynid.model.terms import Offset, Sigmoid, Term, Viscous
 from dynid.pipeline import identify
 from dynid.validation import Validation, validate
 from tests.test_pipeline import EXPERIMENT, TRUTH, log, needs_logs
@@ -123,3 +127,28 @@ def test_signs_of_tiagos_drives_are_those_that_its_authors_use(tmp_path: Path) -
     found = identify(read_experiment(tmp_path / "tiago.toml"))
     assert found.drive_signs is not None
     assert found.drive_signs[:5] == (1, 1, 1, -1, -1)
+
+
+LINK = '<inertial><mass value="1"/><inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial>'
+BRANCHES = f"""<robot name="branches"><link name="base"/>
+<link name="one">{LINK}</link><link name="two">{LINK}</link><link name="three">{LINK}</link>
+<joint name="a" type="continuous"><parent link="base"/><child link="one"/><axis xyz="1 0 0"/></joint>
+<joint name="b" type="continuous"><parent link="one"/><child link="two"/><axis xyz="0 1 0"/><mimic joint="a"/></joint>
+<joint name="c" type="continuous"><parent link="base"/><child link="three"/><axis xyz="0 0 1"/></joint>
+</robot>"""
+
+
+@pytest.mark.parametrize("friction", [Viscous, Sigmoid])
+def test_a_drive_behind_a_mimic_joint_is_told_by_its_own_friction(friction: type[Term], tmp_path: Path) -> None:
+    (tmp_path / "branches.urdf").write_text(BRANCHES)
+    model = DynamicModel(load_robot(tmp_path / "branches.urdf"), [friction(), Offset()])
+    assert [joint.number for joint in model.robot.independent_joints] == [1, 3]
+    rng = np.random.default_rng(0)
+    q, v, a = rng.normal(size=(3, 500, 2))
+    p = np.nan_to_num(model.reference)
+    for parameter in friction().parameters(model.robot):
+        p[model.names.index(parameter.name)] = 2.0
+    torque = model.inverse_dynamics(q, v, a, p) * [1.0, -1.0]
+    alone = [Chunk(q, v, a, torque * np.eye(2)[k]) for k in range(2)]
+    found = drive_signs([factorise(model, [chunk]) for chunk in alone], find_base_parameters(model))
+    assert found.signs.tolist() == [1.0, -1.0]

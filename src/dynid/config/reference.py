@@ -36,7 +36,7 @@ MEANINGS = {
     "LogTable.torque": "torques or currents",
     "LogTable.velocity": "velocities, where they were logged",
     "LogTable.time": "time stamps; or give `rate`; bags have their own",
-    "LogTable.temperature": "a temperature, to see whether residuals follow it",
+    "LogTable.temperature": "a temperature, to see whether residuals follow it, and for the term viscous_temperature",
     "LogTable.rate": "samples a second [Hz], instead of `time`",
     "LogTable.rows": "rows to use: first and last, the last not included",
     "LogTable.seconds": "time to use: first and last [s]",

@@ -16,6 +16,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.data.factors import Factor, Factors
+from dynid.feasibility.constraints import quadratic_forms
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.sampling import random_states
 
@@ -74,9 +75,21 @@ def drive_signs(of_drives: Sequence[Factors], base: BaseParameters) -> DriveSign
 
 def _braking(columns: Array, y: Array, base: BaseParameters, drive: int) -> float:
     """How much the friction of a drive's own joint brakes; negative where it would drive."""
+    joint = next(joint for joint in base.model.robot.independent_joints if joint.v.start <= drive < joint.v.stop)
+    votes = _votes(columns, y, base)
+    return sum(vote for (form, number), vote in votes.items() if number == joint.number and form != "motor inertia")
+
+
+def _votes(columns: Array, y: Array, base: BaseParameters) -> dict[tuple[str, int], float]:
+    """By form and number of a joint, what cannot be negative, as the size of torque that it explains with its sign."""
     b = np.linalg.lstsq(columns, y, rcond=1e-8)[0]
-    own = [k for k, name in enumerate(base.names) if name in (f"fv{drive + 1}", f"fs{drive + 1}")]
-    return float(sum(np.linalg.norm(columns[:, k]) * b[k] for k in own))
+    size = dict(zip(base.names, (np.linalg.norm(columns, axis=0) * b).tolist(), strict=True))
+    return {
+        (form, i): sum(size.get(name, 0.0) for name in names)
+        for form, elements in quadratic_forms(base.model).items()
+        for (i, j), names in elements.items()
+        if i == j
+    }
 
 
 def _scale(factors: Sequence[Factor]) -> float:
@@ -128,12 +141,7 @@ def _descended(signs: Array, loss: Array) -> Array:
 def _physical_score(columns: Array, y: Array, base: BaseParameters) -> float:
     """Mean sign, between -1 and 1, of what must be positive: friction, motor inertia, the mass matrix's diagonal."""
     b = np.asarray(np.linalg.lstsq(columns, y, rcond=1e-8)[0], dtype=float)
-    explained = np.linalg.norm(columns, axis=0) * np.abs(b)
-    votes = [
-        np.sign(value) * size
-        for name, value, size in zip(base.names, b, explained, strict=True)
-        if name.rstrip("0123456789") in ("fv", "fs", "Ia", "fsp", "fsn")
-    ]
+    votes = list(_votes(columns, y, base).values())
     q, _, _ = random_states(base.model, 20, np.random.default_rng(0))
     M = base.model.mass_matrices(q, base.to_standard(b))
     diagonal = np.einsum("kii->ki", M).mean(axis=0)

@@ -110,11 +110,7 @@ class ShapePoint:
         variance = self.cost(weights) / max(whole.rows - len(whole.names), 1)
         spread = np.sqrt(variance * np.sum(inverse**2, axis=1)) / lengths
         deviations = dict(zip(whole.names, spread.tolist(), strict=True))
-        values = self.values(weights)
-        found = {}
-        for shape, names in shaping(self.model).items():
-            ratios = [abs(values[name]) / max(deviations[name], 1e-300) for name in names if name in deviations]
-            found[shape] = max(ratios, default=np.inf)
+        found = significance(self.model, self.values(weights), deviations)
         return {name: found[name] for name in self.free}
 
     def _weighed(self, weights: Weights) -> Factor:
@@ -137,9 +133,15 @@ class ShapePoint:
         steps = []
         for name in self.free:
             shape = shapes[name]
-            lower, upper = shape.lower, shape.upper
-            if lower > 0.0:
-                lower, upper = max(lower, shape.value / FURTHEST), min(upper, shape.value * FURTHEST)
+            lower, upper = shape.reach(FURTHEST)
             steps.append((min(lower - shape.value, 0.0), max(upper - shape.value, 0.0)))
         reach = np.array(steps).reshape(-1, 2)
         return reach[:, 0], np.maximum(reach[:, 1], reach[:, 0] + 1e-12)
+
+
+def significance(model: DynamicModel, values: Mapping[str, float], deviations: Mapping[str, float]) -> dict[str, float]:
+    """For each shape how many deviations the parameter whose column it changes is from zero."""
+    return {
+        shape: max((abs(values[x]) / max(deviations[x], 1e-300) for x in names if x in deviations), default=np.inf)
+        for shape, names in shaping(model).items()
+    }

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.data.factors import Factors
 from dynid.estimation.shape_point import ShapePoint, Weights
 from dynid.estimation.shape_scan import Reduce, scanned
 from dynid.model.base_parameters import BaseParameters
@@ -51,7 +50,6 @@ class ShapeFit:
     Attributes:
         model: The model with them.
         free: Names of the shapes that were looked for.
-        shapes: Their values by name.
         deviations: Their standard deviations by name, if errors are white; infinite where the data say nothing.
         significance: How many deviations the parameter whose column a shape changes is from zero, by the shape's name.
         parameters: Values of all standard parameters by name, at these shapes; base parameters stand for their groups.
@@ -61,12 +59,16 @@ class ShapeFit:
 
     model: DynamicModel
     free: tuple[str, ...]
-    shapes: Mapping[str, float]
     deviations: Mapping[str, float]
     significance: Mapping[str, float]
     parameters: Mapping[str, float]
     passes: int
     converged: bool
+
+    @property
+    def shapes(self) -> dict[str, float]:
+        """Values of the shapes that were looked for, by name."""
+        return {shape.name: shape.value for shape in self.model.shapes if shape.name in self.free}
 
 
 def fit_shapes(
@@ -94,7 +96,8 @@ def fit_shapes(
         own = [shape.name for shape in term.shapes(model.robot) if shape.name in free]
         if own:
             progress(f"Trying values of {', '.join(own[:3])}{', ...' if len(own) > 3 else ''}")
-            model = model.shaped(scanned(model, model.terms[k], own, base.known, search.scanning(scan or reduce)))
+            model = model.shaped(scanned(model, model.terms[k], own, base.known, scan or reduce))
+            search.passes += 1
     return search.run(model)
 
 
@@ -109,17 +112,10 @@ class _Search:
     progress: Callable[[str], None]
     passes: int = 0
 
-    def scanning(self, scan: Reduce) -> Reduce:
-        self.passes += 1
-        return scan
-
-    def counted(self, model: DynamicModel) -> list[Factors]:
-        self.passes += 1
-        return self.reduce(model)
-
     def at(self, model: DynamicModel, values: Mapping[str, float]) -> ShapePoint:
-        self.progress(f"Looking for shapes (pass {self.passes + 1})")
-        return ShapePoint(model, self.base, self.free, self.counted(linearised(model, self.free, values)))
+        self.passes += 1
+        self.progress(f"Looking for shapes (pass {self.passes})")
+        return ShapePoint(model, self.base, self.free, self.reduce(linearised(model, self.free, values)))
 
     def run(self, model: DynamicModel) -> ShapeFit:
         point = self.at(model, dict.fromkeys(model.names, 1.0))
@@ -185,7 +181,6 @@ class _Search:
         return ShapeFit(
             model=point.model,
             free=self.free,
-            shapes={name: point.shapes[name] for name in self.free},
             deviations=dict(zip(self.free, point.deviations(weights).tolist(), strict=True)),
             significance=point.significance(weights),
             parameters=point.values(weights),

@@ -41,6 +41,16 @@ def of_terms(model: DynamicModel) -> list[Constraint]:
 
     A matrix that lacks an element of its diagonal, because the model lacks the term, is left out.
     """
+    return [
+        _semidefinite(model, elements, joints)
+        for elements in quadratic_forms(model).values()
+        for joints in _connected(elements)
+        if all((j, j) in elements for j in joints)
+    ]
+
+
+def quadratic_forms(model: DynamicModel) -> dict[str, dict[tuple[int, int], list[str]]]:
+    """For each form that cannot be negative, by the numbers of two joints, the parameters that add up there."""
     forms: dict[str, dict[tuple[int, int], list[str]]] = {}
     for term in model.terms:
         sums: dict[tuple[str, int, int], list[str]] = {}
@@ -48,12 +58,7 @@ def of_terms(model: DynamicModel) -> list[Constraint]:
             sums.setdefault((form, i, j), []).append(name)
         for (form, i, j), names in sums.items():
             forms.setdefault(form, {})[i, j] = names
-    return [
-        _semidefinite(model, elements, joints)
-        for elements in forms.values()
-        for joints in _connected(elements)
-        if all((j, j) in elements for j in joints)
-    ]
+    return forms
 
 
 def _connected(elements: Mapping[tuple[int, int], list[str]]) -> list[list[int]]:

@@ -42,7 +42,7 @@ ADVICE: Mapping[str, str] = {
     "time": "something drifts: friction of a robot that warms up, or an offset; let it run warm, or use shorter logs",
     "temperature": "something changes with temperature: record at one temperature, or identify each by itself",
     "friction over time": "friction drifts, as of a robot that warms up; let it run warm, or use shorter logs",
-    "friction over temperature": "friction changes with temperature: record at one, or identify each by itself",
+    "friction over temperature": "friction changes with temperature: try viscous_temperature, or record at one",
 }
 
 

@@ -55,7 +55,7 @@ def findings_on_shapes(shapes: Shapes, logs: Sequence[Prepared], form: RowForm) 
             found.append(_doubtful(shape, shapes, model.robot.joint(shape.owner), logs, form))
     if shapes.fit is not None and not shapes.fit.converged:
         text = f"the search for shapes did not end within {shapes.fit.passes} passes over the logs; take simpler terms"
-        found.append(Finding(Severity.WARNING, "friction", text))
+        found.append(Finding(Severity.WARNING, "shapes", text))
     return tuple(found)
 
 

@@ -15,6 +15,7 @@ from dynid.estimation import Estimate
 from dynid.estimation.bootstrap import Bootstrap
 from dynid.estimation.least_squares import NotIdentifiableError, merge_logs
 from dynid.estimation.robust import robust_least_squares
+from dynid.estimation.shape_point import FURTHEST, significance
 from dynid.estimation.variable_projection import ShapeFit, fit_shapes
 from dynid.identification.estimators import form_of
 from dynid.identification.missing_friction import without_probes
@@ -22,7 +23,7 @@ from dynid.identification.row_speeds import slowest_speeds
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.known_values import split_known
-from dynid.model.linearisation import linearised, shaping, with_shape_columns
+from dynid.model.linearisation import linearised, with_shape_columns
 from dynid.model.terms import Shape
 
 UNSURE = 0.5
@@ -203,12 +204,9 @@ def _robust(
             return fit
         p = dict(zip(model.names, linear.to_standard(estimate.values).tolist(), strict=True))
         deviations = dict(zip(estimate.names, estimate.deviations.tolist(), strict=True))
-        changing = {
-            shape: max((abs(p[x]) / deviations[x] for x in names if x in deviations), default=np.inf)
-            for shape, names in shaping(fit.model).items()
-        }
+        changing = significance(fit.model, p, deviations)
         moved = {
-            shape.name: float(np.clip(shape.value + p[shape.name], *_reach(shape)))
+            shape.name: float(np.clip(shape.value + p[shape.name], *shape.reach(FURTHEST)))
             for shape in fit.model.shapes
             if shape.name in fit.free
         }
@@ -216,7 +214,6 @@ def _robust(
         fit = replace(
             fit,
             model=fit.model.shaped(moved),
-            shapes=moved,
             deviations={name: deviations[name] for name in fit.free},
             significance={name: changing[name] for name in fit.free},
             parameters=p,
@@ -226,10 +223,3 @@ def _robust(
         if settled:
             break
     return fit
-
-
-def _reach(shape: Shape) -> tuple[float, float]:
-    """Smallest and largest value after one step: a positive shape at most doubles, or halves."""
-    if shape.lower <= 0.0:
-        return shape.lower, shape.upper
-    return max(shape.lower, 0.5 * shape.value), min(shape.upper, 2.0 * shape.value)

@@ -32,3 +32,9 @@ class Shape:
         """Whether it is as small or as large as is looked for."""
         near = 1e-6 * (self.upper - self.lower)
         return self.value >= self.upper - near or self.value <= self.lower + min(near, 1e-3 * abs(self.lower))
+
+    def reach(self, factor: float) -> tuple[float, float]:
+        """Smallest and largest value after one step of a search, which changes a positive shape by a factor at most."""
+        if self.lower <= 0.0:
+            return self.lower, self.upper
+        return max(self.lower, self.value / factor), min(self.upper, self.value * factor)

@@ -106,16 +106,12 @@ class Term(ABC):
         return self
 
     def shape_slopes(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, int, Array]]:
-        """Slopes of the entries over the shapes; arguments as `entries`. This default takes central differences.
+        """Slopes of the entries over the shapes; arguments as `entries`.
 
         Yields:
             The row, the index of the parameter, the index of the shape, and the values, shape (samples,).
         """
-        for k, shape in enumerate(self.shapes(robot)):
-            step = STEP * max(abs(shape.value), STEP)
-            both = [self.shaped({shape.name: shape.value + way * step}).entries(robot, q, v, a) for way in (1, -1)]
-            for (row, parameter, high), (_, _, low) in zip(*both, strict=True):
-                yield row, parameter, k, (high - low) / (2 * step)
+        yield from ()
 
     def typical(self) -> Term:
         """The term with shapes of which random states tell all of its parameters, to find base parameters with."""
