@@ -58,10 +58,12 @@ def test_gross_outliers_and_short_bursts_are_found_and_mended(seed: int, rate: f
     for k in range(burst):
         bad[k:] |= starts[: len(bad) - k]
     size = np.ptp(clean) * rng.uniform(0.5, 1.5, clean.shape)
-    found = outliers_in(np.where(bad, clean + rng.choice([-1.0, 1.0], 2) * size, clean))
+    spoiled = np.where(bad, clean + rng.choice([-1.0, 1.0], 2) * size, clean)
+    found = outliers_in(spoiled)
     assert np.mean(found[bad]) > (0.95 if burst == 1 else 0.8)
     assert np.mean(found[~bad]) < 2e-3
-    assert np.abs(repaired(clean, found) - clean)[found].mean() < 0.5
+    left = np.abs(repaired(spoiled, found) - clean)[bad].mean()
+    assert left < (0.5 if burst == 1 else 0.15 * size[bad].mean())  # of bursts some samples stay
 
 
 @pytest.mark.parametrize("quantum", [1e-4, 2e-3, 0.02])
