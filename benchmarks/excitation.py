@@ -16,12 +16,12 @@ import numpy as np
 
 from benchmarks.independent_condition import condition_number, read_csv
 from benchmarks.thesis_motions import printed
-from dynid.config import read_experiment
 from dynid.excitation.design import Design, design, warm_up
 from dynid.excitation.genetic import design_genetic
 from dynid.excitation.problem import ExcitationProblem
+from dynid.excitation.stated_problem import problem_of
 from dynid.excitation.trajectory_files import csv_text
-from dynid.excite.problem import problem_of
+from dynid.experiment.reading import read_experiment
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 CASES = {

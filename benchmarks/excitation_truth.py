@@ -18,18 +18,18 @@ import numpy as np
 
 from benchmarks.thesis_motions import printed
 from dynid.arrays import Array
-from dynid.config import read_experiment
-from dynid.data import Drive
-from dynid.data.processing import Processing, processed
 from dynid.excitation.design import design
 from dynid.excitation.problem import ExcitationProblem, experiment_times
 from dynid.excitation.starts import random_start
+from dynid.excitation.stated_problem import problem_of
 from dynid.excitation.trajectories.family import Trajectory
-from dynid.excite.problem import problem_of
+from dynid.experiment.reading import read_experiment
+from dynid.logs.drive import Drive
+from dynid.logs.processing.states import Processing, processed
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
+from dynid.simulation.closed_loop import Run, SimulatedRobot, simulate
 from dynid.simulation.controller import Controller
-from dynid.simulation.experiment import Run, SimulatedRobot, simulate
 from dynid.simulation.sensors import Sensors, measure
 
 CONTROLLER = Controller()

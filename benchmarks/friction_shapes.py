@@ -14,12 +14,13 @@ import numpy as np
 
 from benchmarks.seed_002 import CONTROLLER, PROCESSING, RATE, SENSORS, VISCOUS, training
 from dynid import DynamicModel, find_base_parameters, load_robot
-from dynid.data import Drive, factorise
-from dynid.data.chunks import Chunk
-from dynid.data.processing import processed
-from dynid.estimation.variable_projection import ShapeFit, fit_shapes
+from dynid.estimation.factors.accumulation import factorise
+from dynid.estimation.nonlinear.variable_projection import ShapeFit, fit_shapes
+from dynid.logs.drive import Drive
+from dynid.logs.processing.states import processed
+from dynid.model.chunks import Chunk
 from dynid.model.terms import Armature, Sigmoid, Stribeck, Term, Viscous
-from dynid.simulation.experiment import SimulatedRobot, simulate
+from dynid.simulation.closed_loop import SimulatedRobot, simulate
 from dynid.simulation.sensors import Sensors, measure
 
 COULOMB = np.array([12.0, 12.0, 9.0, 2.5, 2.5, 2.5])

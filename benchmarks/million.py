@@ -15,8 +15,8 @@ import pinocchio as pin
 import polars as pl
 
 from dynid import DynamicModel, find_base_parameters, load_robot
-from dynid.config import read_experiment
-from dynid.pipeline import identify
+from dynid.experiment.reading import read_experiment
+from dynid.identification.pipeline import identify
 from dynid.robot.pinocchio import to_pinocchio
 
 SAMPLES, RATE, PART = 1_000_000, 1000.0, 50_000

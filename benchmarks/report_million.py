@@ -14,10 +14,10 @@ from pathlib import Path
 from tests.browser import CHROMIUM, opened
 
 from benchmarks.million import EXPERIMENT, write_log
-from dynid.config import read_experiment
-from dynid.pipeline import identify
+from dynid.experiment.reading import read_experiment
+from dynid.identification.pipeline import identify
+from dynid.identification.result import save_result
 from dynid.report import write_report
-from dynid.results.result import save_result
 
 
 def main() -> None:

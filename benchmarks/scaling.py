@@ -14,8 +14,9 @@ import numpy as np
 from tests.references import example_robot_file
 
 from dynid import DynamicModel, load_robot
-from dynid.data import Chunk, factorise
-from dynid.data.row_bases import row_bases
+from dynid.estimation.factors.accumulation import factorise
+from dynid.model.chunks import Chunk
+from dynid.model.formulations.row_bases import row_bases
 from dynid.model.sampling import random_states
 
 

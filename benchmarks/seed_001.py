@@ -30,22 +30,22 @@ import numpy as np
 
 from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.arrays import Array
-from dynid.config import read_experiment
-from dynid.data.chunks import Chunk
-from dynid.data.drive import Drive
-from dynid.data.factors import Factors
-from dynid.data.processing import Processing, processed
-from dynid.data.row_forms import FormName, RowForm
-from dynid.estimation import Estimate, essential_parameters, weighted_least_squares
-from dynid.estimation.least_squares import joint_fits, merge_logs
+from dynid.estimation.estimate import Estimate
+from dynid.estimation.factors.factors import Factors
+from dynid.estimation.factors.row_forms import FormName, RowForm
+from dynid.estimation.least_squares import essential_parameters, joint_fits, merge_logs, weighted_least_squares
 from dynid.excitation.trajectories import Trajectory
 from dynid.excitation.trajectories.fourier import fourier_motion
+from dynid.experiment.reading import read_experiment
 from dynid.identification.preparation import prepared_log
+from dynid.logs.drive import Drive
+from dynid.logs.processing.states import Processing, processed
 from dynid.model.base_parameters import BaseParameters
+from dynid.model.chunks import Chunk
 from dynid.model.terms import parse_terms
 from dynid.simulation.bodies import with_made_up_bodies
+from dynid.simulation.closed_loop import Run, SimulatedRobot, simulate
 from dynid.simulation.controller import Controller
-from dynid.simulation.experiment import Run, SimulatedRobot, simulate
 from dynid.simulation.sensors import Sensors, measure
 
 RATE = 1000.0

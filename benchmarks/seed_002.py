@@ -18,21 +18,22 @@ import numpy as np
 from benchmarks.thesis_motions import printed
 from dynid import DynamicModel, Robot, find_base_parameters, load_robot
 from dynid.arrays import Array
-from dynid.data import Drive, factorise
-from dynid.data.chunks import Chunk
-from dynid.data.processing import Processing, processed
-from dynid.estimation import ordinary_least_squares, weighted_least_squares
+from dynid.estimation.factors.accumulation import factorise
+from dynid.estimation.least_squares import ordinary_least_squares, weighted_least_squares
 from dynid.excitation.trajectories.fourier import fourier_motion
 from dynid.findings import Finding
 from dynid.identification.missing_friction import findings_on_friction, probed, without_probes
+from dynid.identification.validation import Validation, validate
+from dynid.logs.drive import Drive
+from dynid.logs.processing.states import Processing, processed
+from dynid.model.chunks import Chunk
 from dynid.model.terms import Armature, Coulomb, Term, Viscous
 from dynid.robot.assembly import assemble
-from dynid.robot.denavit_hartenberg import parse_table
+from dynid.robot.formats.denavit_hartenberg import parse_table
+from dynid.simulation.closed_loop import Run, SimulatedRobot, simulate
 from dynid.simulation.controller import Controller
-from dynid.simulation.experiment import Run, SimulatedRobot, simulate
-from dynid.simulation.references import Trajectory
+from dynid.simulation.desired_motion import Trajectory
 from dynid.simulation.sensors import Sensors, measure
-from dynid.validation import Validation, validate
 
 RATE = 125.0
 VISCOUS = np.array([8.0, 8.0, 6.0, 1.5, 1.5, 1.5])

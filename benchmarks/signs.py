@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 
 from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.arrays import Array
-from dynid.data import Chunk, factorise
-from dynid.estimation import Physics, weighted_least_squares
+from dynid.estimation.factors.accumulation import factorise
+from dynid.estimation.least_squares import weighted_least_squares
+from dynid.estimation.physical.physical_estimate import Physics
+from dynid.estimation.physical.references import references
+from dynid.estimation.physical.semidefinite import LinkPrior
 from dynid.estimation.signs import SignsError, Track, Word, recover_signs
-from dynid.feasibility.references import references
-from dynid.feasibility.semidefinite import LinkPrior
 from dynid.model.base_parameters import BaseParameters
+from dynid.model.chunks import Chunk
 from dynid.model.terms import parse_terms
 
 RATE = 100.0

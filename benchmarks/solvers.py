@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.config import read_experiment
 from dynid.excitation.design import warm_up
 from dynid.excitation.interior_point import minimise
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.starts import best_start
-from dynid.excite.problem import problem_of
+from dynid.excitation.stated_problem import problem_of
+from dynid.experiment.reading import read_experiment
 from dynid.threads import single_threaded_blas
 
 POWER = 8.0

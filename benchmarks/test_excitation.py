@@ -9,12 +9,12 @@ import pinocchio as pin
 import pytest
 
 from dynid.arrays import Array
-from dynid.config import read_experiment
 from dynid.excitation.criteria import Condition
 from dynid.excitation.design import design, warm_up
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.starts import random_start
-from dynid.excite.problem import problem_of
+from dynid.excitation.stated_problem import problem_of
+from dynid.experiment.reading import read_experiment
 from dynid.robot.pinocchio import to_pinocchio
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

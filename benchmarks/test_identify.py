@@ -11,10 +11,10 @@ import pytest
 from scipy import signal
 
 from dynid import DynamicModel, find_base_parameters, load_robot
-from dynid.config import read_experiment
+from dynid.experiment.reading import read_experiment
+from dynid.identification.pipeline import identify
+from dynid.identification.result import save_result
 from dynid.model.terms import Term, parse_terms
-from dynid.pipeline import identify
-from dynid.results.result import save_result
 from dynid.robot.pinocchio import to_pinocchio
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "tx40.toml"

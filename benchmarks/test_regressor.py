@@ -8,9 +8,10 @@ import pytest
 
 from dynid import DynamicModel, Robot, find_base_parameters, load_robot
 from dynid.arrays import Array
-from dynid.data import Chunk, factorise
-from dynid.data.row_bases import row_bases
-from dynid.model.kernel import RegressorPlan
+from dynid.estimation.factors.accumulation import factorise
+from dynid.model.chunks import Chunk
+from dynid.model.formulations.row_bases import row_bases
+from dynid.model.kernels.kernel import RegressorPlan
 from dynid.model.sampling import random_states
 from dynid.robot.pinocchio import to_pinocchio
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dynid import DynamicModel, load_robot
-from dynid.data.chunks import Chunk
-from dynid.data.processing import Processing
-from dynid.data.row_forms import FormName, RowForm
+from dynid.estimation.factors.row_forms import FormName, RowForm
+from dynid.logs.processing.states import Processing
+from dynid.model.chunks import Chunk
 from dynid.model.sampling import random_states
 from dynid.model.terms import parse_terms
 

@@ -9,8 +9,8 @@ import pytest
 from dynid import DynamicModel, load_robot
 from dynid.excitation.trajectories.fourier import fourier_motion
 from dynid.model.terms import Armature, Coulomb, Viscous
+from dynid.simulation.closed_loop import SimulatedRobot, simulate
 from dynid.simulation.controller import ControlLaw, Controller
-from dynid.simulation.experiment import SimulatedRobot, simulate
 
 MODEL = DynamicModel(load_robot("builtin:ur5"), [Viscous(), Coulomb(), Armature()])
 ROBOT = SimulatedRobot.of(MODEL)

@@ -20,7 +20,7 @@ from tests.verdict_cases import EXPERIMENT, ROBOT, Case, columns, truth
 from dynid.report.subject import subject_of
 from dynid.report.verdict import Answer
 from dynid.robot import inertia
-from dynid.robot.urdf_writer import urdf_text
+from dynid.robot.formats.urdf_writer import urdf_text
 
 Log = dict[str, np.ndarray]
 JOINTS = [joint.name for joint in ROBOT.joints]

@@ -11,6 +11,6 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     """Put the reference where a page asks for it."""
     if MARK not in markdown:
         return markdown
-    from dynid.config.reference import reference_markdown
+    from dynid.experiment.reference import reference_markdown
 
     return markdown.replace(MARK, reference_markdown())

@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 
-from dynid.config import read_experiment
-from dynid.pipeline import identify
+from dynid.experiment.reading import read_experiment
+from dynid.identification.pipeline import identify
+from dynid.identification.result import save_result
 from dynid.report import ReportFile, write_report
-from dynid.results.result import save_result
 from tests.verdict_cases import Case, cases, written
 
 ROOT = Path(__file__).parents[1]

@@ -12,10 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynid import DynamicModel, Observed, Robot, find_base_parameters, load_robot
-from dynid.data import Chunk, Factors, Reweighted, factorise, residuals
-from dynid.data.reduction import ONE_PASS, reduced
-from dynid.data.row_bases import row_bases
 from dynid.errors import NotAConfigurationError, ShapeError
+from dynid.estimation.factors.accumulation import factorise
+from dynid.estimation.factors.factors import Factors
+from dynid.estimation.factors.reduction import ONE_PASS, reduced
+from dynid.estimation.factors.row_passes import Reweighted, residuals
+from dynid.model.chunks import Chunk
+from dynid.model.formulations.row_bases import row_bases
 from dynid.model.sampling import random_states
 from dynid.model.terms import Armature, Coulomb, Offset, Viscous
 from tests.strategies import robots

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynid import DynamicModel, Robot, load_robot
-from dynid.model.adjoint import layout_slopes, plan_slopes, prepare
-from dynid.model.kernel import RegressorPlan
+from dynid.model.kernels.adjoint import layout_slopes, plan_slopes, prepare
+from dynid.model.kernels.kernel import RegressorPlan
+from dynid.model.kernels.vectorised_adjoint import vectorised_slopes
 from dynid.model.sampling import random_states
 from dynid.model.terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, JointTerm, Offset, Spring, Term, Viscous
-from dynid.model.vectorised_adjoint import vectorised_slopes
 from dynid.robot.joints import JointKind, rotation_from_quaternion
 from tests.references import example_robot_file
 from tests.strategies import robots

@@ -11,18 +11,19 @@ import numpy as np
 import pytest
 
 from dynid import DynamicModel, load_robot
-from dynid.config import ProcessingTable, read_experiment
-from dynid.data.automatic import KEYS, Prepared, prepared
-from dynid.data.drive import Drive
-from dynid.data.outliers import outliers_in, repaired
-from dynid.data.processing import Processing
-from dynid.data.recording import Recording
-from dynid.data.signals import delayed
-from dynid.data.spectra import spectra_of
+from dynid.experiment.reading import read_experiment
 from dynid.findings import Severity
 from dynid.identification.filter_findings import finding_on_filters
+from dynid.identification.pipeline import identify
+from dynid.logs.drive import Drive
+from dynid.logs.log import Recording
+from dynid.logs.processing.automatic import KEYS, Prepared, prepared
+from dynid.logs.processing.outliers import outliers_in, repaired
+from dynid.logs.processing.signals import delayed
+from dynid.logs.processing.spectra import spectra_of
+from dynid.logs.processing.states import Processing
+from dynid.logs.settings import ProcessingTable
 from dynid.model.terms import Coulomb, Viscous
-from dynid.pipeline import identify
 from tests.test_pipeline import needs_logs
 
 ROOT = Path(__file__).parents[1]

@@ -14,7 +14,7 @@ from dynid.errors import UnknownNameError
 from dynid.model.terms import Coulomb, Viscous, parse_terms
 from dynid.robot import inertia
 from dynid.robot.assembly import assemble
-from dynid.robot.denavit_hartenberg import parse_table
+from dynid.robot.formats.denavit_hartenberg import parse_table
 from dynid.robot.frames import inverse
 from dynid.robot.loading import builtin_names
 

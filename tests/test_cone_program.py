@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynid.feasibility.cone_program import Cone, ConeKind, InfeasibleError, minimise, stacked
+from dynid.estimation.physical.cone_program import Cone, ConeKind, InfeasibleError, minimise, stacked
 
 cp: Any = importlib.import_module("cvxpy")  # its types are no help
 seeds = st.integers(0, 2**32 - 1)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dynid.config import Experiment, ExperimentError, read_experiment
-from dynid.toml_files import line_of
+from dynid.experiment.experiment import Experiment
+from dynid.experiment.reading import ExperimentError, read_experiment
+from dynid.files import line_of
 
 GOOD = """
 robot = "builtin:ur5"

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.io import savemat
 
-from dynid.data.readers import large_text
-from dynid.data.readers.bags import SUFFIXES
-from dynid.data.tables import RecordingError, read_columns, source_of
 from dynid.errors import DynidError
+from dynid.logs.readers import large_text
+from dynid.logs.readers.bags import SUFFIXES
+from dynid.logs.tables import RecordingError, read_columns, source_of
 from tests.bag_files import joint_states, write_bag
 from tests.test_mat import version_73
 
@@ -95,6 +95,6 @@ def test_text_that_does_not_fit_into_memory_is_refused(tmp_path: Path, monkeypat
     path = tmp_path / "log.csv"
     path.write_text("t,q\n" + "1,2\n" * 1000)
     monkeypatch.setattr(large_text, "LARGE", 1)
-    monkeypatch.setattr("dynid.data.readers.memory.available_bytes", lambda: 10_000)
+    monkeypatch.setattr("dynid.logs.readers.source.available_bytes", lambda: 10_000)
     with pytest.raises(RecordingError, match=r"takes about .* GB of memory"):
         read_columns(path)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from dynid import load_robot
 from dynid.cli import app
-from dynid.demo import Step, run_demo
+from dynid.cli.demonstration import Step, run_demo
 from dynid.robot import inertia
 from tests.references import example_robot_files
 
@@ -53,6 +53,6 @@ def test_a_floating_robot_is_refused_with_words(tmp_path: Path) -> None:
 
 
 def test_the_command_prints_json_for_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dynid.demo.run_demo", lambda *_, **__: {"report": "report.html"})
+    monkeypatch.setattr("dynid.cli.demonstration.run_demo", lambda *_, **__: {"report": "report.html"})
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "demo"), "--json"])
     assert json.loads(result.stdout) == {"report": "report.html"}

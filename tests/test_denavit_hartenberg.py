@@ -14,9 +14,9 @@ from dynid import DynamicModel, inertial_regressor, joint_poses, load_robot
 from dynid.errors import InvalidRequestError, RobotFileError
 from dynid.model.sampling import random_states
 from dynid.robot.assembly import assemble
-from dynid.robot.denavit_hartenberg import parse_table
+from dynid.robot.formats.denavit_hartenberg import parse_table
+from dynid.robot.formats.urdf_writer import left_out, urdf_text
 from dynid.robot.loading import builtin_names
-from dynid.robot.urdf_writer import left_out, urdf_text
 from tests.references import example_robot_file
 
 

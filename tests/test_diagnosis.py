@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dynid import DynamicModel, find_base_parameters, load_robot
-from dynid.diagnosis.bench import Bench, Samples
-from dynid.diagnosis.noise import rests
 from dynid.findings import Severity
+from dynid.identification.diagnosis.bench import Bench, Samples
+from dynid.identification.diagnosis.noise import rests
 from dynid.model.sampling import random_states
 from dynid.report.verdict import Answer
 from tests.reports import ROOT, all_cases, automatic_report_of, report_of

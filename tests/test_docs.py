@@ -25,7 +25,7 @@ def test_python_examples_run(page: Path) -> None:
 
 
 def test_toml_examples_are_robots() -> None:
-    from dynid.robot.denavit_hartenberg import parse_table
+    from dynid.robot.formats.denavit_hartenberg import parse_table
 
     examples = blocks(ROOT / "docs" / "tables.md", "toml")
     assert examples
@@ -47,7 +47,7 @@ def test_console_examples_show_the_real_output(page: Path, monkeypatch) -> None:
 
 
 def test_the_experiment_of_the_documentation_is_one(tmp_path: Path) -> None:
-    from dynid.config import read_experiment
+    from dynid.experiment.reading import read_experiment
 
     path = tmp_path / "experiment.toml"
     path.write_text(blocks(ROOT / "docs" / "experiments.md", "toml")[0])
@@ -55,7 +55,7 @@ def test_the_experiment_of_the_documentation_is_one(tmp_path: Path) -> None:
 
 
 def test_the_bag_experiment_of_the_documentation_is_one(tmp_path: Path) -> None:
-    from dynid.config import read_experiment
+    from dynid.experiment.reading import read_experiment
 
     path = tmp_path / "experiment.toml"
     path.write_text(blocks(ROOT / "docs" / "logs.md", "toml")[0])
@@ -88,11 +88,11 @@ def test_the_tutorial_runs_from_its_first_block_to_its_last(tmp_path: Path, monk
 
 
 def test_the_reference_of_the_experiment_file_has_every_key_and_no_other() -> None:
-    from dynid import config
-    from dynid.config.reference import MEANINGS, reference_markdown
+    from dynid.experiment.experiment import TABLES, Experiment
+    from dynid.experiment.reference import MEANINGS, reference_markdown
 
     text = reference_markdown()
-    tables = [config.Experiment, *config.TABLES.values()]
+    tables = [Experiment, *TABLES.values()]
     keys = {f"{table.__name__}.{key}" for table in tables for key in table.model_fields}
     assert not MEANINGS.keys() - keys
     for key in keys:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynid.data.drive import Drive
 from dynid.errors import InvalidRequestError, ShapeError
+from dynid.logs.drive import Drive
 
 TX40 = Drive.of([32, 32, 45, -48, 45, 32], couplings=[(5, 4, 32)])
 

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from dynid import DynamicModel, find_base_parameters, load_robot
-from dynid.config import read_experiment
-from dynid.data.accumulation import factorise
-from dynid.data.chunks import Chunk
-from dynid.data.drive import Drive
 from dynid.errors import DynidError
 from dynid.estimation.drive_signs import _best, _descended, drive_signs
+from dynid.estimation.factors.accumulation import factorise
+from dynid.experiment.reading import read_experiment
 from dynid.findings import Finding
+from dynid.identification.pipeline import identify
 from dynid.identification.preparation import prepared_log
+from dynid.identification.validation import Validation, validate
+from dynid.logs.drive import Drive
+from dynid.model.chunks import Chunk
 from dynid.model.terms import Offset, Sigmoid, Term, Viscous
-from dynid.pipeline import identify
-from dynid.validation import Validation, validate
 from tests.test_pipeline import EXPERIMENT, TRUTH, log, needs_logs
 
 ROOT = Path(__file__).parents[1]

@@ -11,16 +11,20 @@ import pytest
 
 from dynid import BaseParameters, DynamicModel, find_base_parameters, load_robot
 from dynid.arrays import frozen
-from dynid.data import Chunk, Drive, Factors, factorise, factorise_decimated
-from dynid.data.signals import central_difference, decimated, lowpass, trimmed
 from dynid.errors import InvalidRequestError, ShapeError
-from dynid.estimation import (
-    Estimate,
+from dynid.estimation.estimate import Estimate
+from dynid.estimation.factors.accumulation import factorise
+from dynid.estimation.factors.decimation import factorise_decimated
+from dynid.estimation.factors.factors import Factors
+from dynid.estimation.least_squares import (
+    NotIdentifiableError,
     essential_parameters,
     ordinary_least_squares,
     weighted_least_squares,
 )
-from dynid.estimation.least_squares import NotIdentifiableError
+from dynid.logs.drive import Drive
+from dynid.logs.processing.signals import central_difference, decimated, lowpass, trimmed
+from dynid.model.chunks import Chunk
 from dynid.model.sampling import random_states
 from dynid.model.terms import Coulomb, Offset, Viscous, parse_terms
 from dynid.robot.assembly import assemble
@@ -197,7 +201,7 @@ def test_intervals_need_a_confidence() -> None:
 
 
 def test_decimation_in_windows_is_decimation_of_the_whole(monkeypatch) -> None:
-    from dynid.data import decimation
+    from dynid.estimation.factors import decimation
 
     t = np.arange(60_000) / 1000.0
     q = np.stack([np.sin(t), np.cos(1.7 * t)], axis=1)

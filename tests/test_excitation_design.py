@@ -12,8 +12,7 @@ from benchmarks.thesis_motions import printed
 from hypothesis import given, settings
 
 from dynid import DynamicModel, Robot, find_base_parameters, load_robot
-from dynid.config import ExcitationTable, Experiment, checked_table, read_experiment
-from dynid.data import Chunk, factorise
+from dynid.estimation.factors.accumulation import factorise
 from dynid.excitation.criteria import Condition
 from dynid.excitation.design import design
 from dynid.excitation.fine_check import fine_checks
@@ -24,10 +23,14 @@ from dynid.excitation.limits.joint_bounds import JointBounds
 from dynid.excitation.limits.torques import PriorTorques, TorqueLimit
 from dynid.excitation.motion import Grid
 from dynid.excitation.problem import ExcitationProblem
+from dynid.excitation.recipe import excite
+from dynid.excitation.settings import ExcitationTable
 from dynid.excitation.starts import NoMotionError, random_start
+from dynid.excitation.stated_problem import problem_of
 from dynid.excitation.trajectories import Fourier
-from dynid.excite.problem import problem_of
-from dynid.excite.recipe import excite
+from dynid.experiment.experiment import Experiment
+from dynid.experiment.reading import checked_table, read_experiment
+from dynid.model.chunks import Chunk
 from dynid.model.terms import Armature, Coulomb, Viscous
 from dynid.robot.joints import Limits
 from tests.test_excitation_gradients import ARMS

@@ -21,7 +21,7 @@ from dynid.excitation.motion import Grid, Motion
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.starts import scaled_into_limits
 from dynid.excitation.trajectories import Fourier
-from dynid.model.adjoint import prepare
+from dynid.model.kernels.adjoint import prepare
 from dynid.model.terms import Armature, Coulomb, Viscous
 from dynid.robot.joints import Limits
 from tests.references import example_robot_file

@@ -190,7 +190,8 @@ def test_segments_have_folders_of_their_own(experiment: Path, tmp_path: Path) ->
 
 def test_what_is_known_can_be_named(experiment: Path, tmp_path: Path) -> None:
     from dynid import DynamicModel
-    from dynid.data import Chunk, factorise
+    from dynid.estimation.factors.accumulation import factorise
+    from dynid.model.chunks import Chunk
 
     rng = np.random.default_rng(0)
     q, v, a, torque = (rng.uniform(-1, 1, (100, 2)) for _ in range(4))
@@ -205,8 +206,8 @@ def test_what_is_known_can_be_named(experiment: Path, tmp_path: Path) -> None:
 def test_a_result_of_another_model_is_not_what_is_known(experiment: Path, tmp_path: Path, monkeypatch) -> None:
     from types import SimpleNamespace
 
-    from dynid.config import Experiment
-    from dynid.results import result
+    from dynid.experiment.experiment import Experiment
+    from dynid.identification import result
 
     other = Experiment(robot="builtin:two_link", terms=("viscous",))
     monkeypatch.setattr(result, "load_result", lambda _: SimpleNamespace(experiment=other, logs=()))
@@ -216,7 +217,7 @@ def test_a_result_of_another_model_is_not_what_is_known(experiment: Path, tmp_pa
 
 
 def test_a_time_limit_that_the_checks_alone_take_is_refused_with_what_is_needed(experiment: Path, monkeypatch) -> None:
-    from dynid.excite import recipe
+    from dynid.excitation import recipe
 
     monkeypatch.setattr(recipe, "time_to_finish", lambda _: 7.0)
     status, _, err = run(experiment, "--time-limit", 8)
@@ -307,8 +308,9 @@ def test_a_robot_without_limits_is_told_which_to_state(tmp_path: Path) -> None:
 
 
 def test_limits_by_name_leave_the_others_as_they_are_in_the_file() -> None:
-    from dynid.config import ExcitationTable, checked_table
-    from dynid.excite.limits import joint_limits
+    from dynid.excitation.limits.stated import joint_limits
+    from dynid.excitation.settings import ExcitationTable
+    from dynid.experiment.reading import checked_table
 
     robot = load_robot("builtin:ur5")
     name = robot.joints[2].name

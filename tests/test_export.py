@@ -19,15 +19,15 @@ from dynid.errors import InvalidRequestError, OutputExistsError
 from dynid.files import OutputError
 from dynid.model.sampling import random_states
 from dynid.model.terms import Armature, Coulomb, Viscous
-from dynid.robot import export
 from dynid.robot.assembly import assemble
 from dynid.robot.description import Description
-from dynid.robot.export import Format, write_back
+from dynid.robot.formats import write_back as export
+from dynid.robot.formats.revision import revised
+from dynid.robot.formats.urdf_writer import urdf_text
+from dynid.robot.formats.write_back import Format, write_back
 from dynid.robot.joints import JointDynamics
-from dynid.robot.revision import revised
+from dynid.robot.pinocchio import largest_difference
 from dynid.robot.robot import WORLD
-from dynid.robot.torque_comparison import largest_difference
-from dynid.robot.urdf_writer import urdf_text
 from tests.references import assert_same_torques
 from tests.strategies import ALL_KINDS, SINGLE, URDF_KINDS, descriptions, random_inertia
 from tests.test_mjcf_edit import TRICKY as TRICKY_MJCF

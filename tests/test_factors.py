@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynid.data.factors import Factor, Factors, FactorsFileError, merged
 from dynid.errors import InvalidRequestError, OutputExistsError, UnknownNameError
+from dynid.estimation.factors.factors import Factor, Factors, FactorsFileError, merged
 
 NAMES = ("a", "b", "c", "d")
 seeds = st.integers(0, 2**32 - 1)

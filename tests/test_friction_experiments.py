@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from dynid import DynamicModel, load_robot
 from dynid.cli import app
+from dynid.identification.result import load_result
 from dynid.model.terms import Term, parse_terms
-from dynid.results.result import load_result
 from dynid.robot.robot import Robot
 
 ROBOT = load_robot("builtin:two_link")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dynid import load_robot
-from dynid.estimation import Estimate
+from dynid.estimation.estimate import Estimate
 from dynid.findings import Severity
-from dynid.identification.findings import findings_on_estimate
+from dynid.identification.estimate_findings import findings_on_estimate
 
 ROBOT = load_robot("builtin:two_link")
 

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dynid.config import read_experiment
 from dynid.errors import DynidError
-from dynid.init.experiment import initial_experiment
-from dynid.pipeline import identify
+from dynid.experiment.first.first_experiment import initial_experiment
+from dynid.experiment.reading import read_experiment
+from dynid.identification.pipeline import identify
 from tests.bag_files import joint_states, write_bag
 from tests.test_pipeline import log, run
 

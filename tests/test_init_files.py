@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dynid.config import read_experiment
 from dynid.errors import DynidError
-from dynid.init.experiment import InitialExperiment, initial_experiment
-from dynid.pipeline import identify
+from dynid.experiment.first.first_experiment import InitialExperiment, initial_experiment
+from dynid.experiment.reading import read_experiment
+from dynid.identification.pipeline import identify
 from tests.test_pipeline import RATE, log, run
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynid import DynamicModel, Observed, Robot, inertial_regressor, load_robot
-from dynid.model import kernel
-from dynid.model.kernel import WORTH_COMPILING, RegressorPlan, compiled_kernel
+from dynid.model.kernels import kernel
+from dynid.model.kernels.kernel import WORTH_COMPILING, RegressorPlan, compiled_kernel
+from dynid.model.kernels.vectorised import vectorised_regressor
 from dynid.model.sampling import random_states
 from dynid.model.terms import Coupling, Spring, Viscous
-from dynid.model.vectorised import vectorised_regressor
 from tests.references import example_robot_file, pinocchio_regressor
 from tests.strategies import robots
 

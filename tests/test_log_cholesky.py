@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynid.errors import InvalidRequestError
-from dynid.feasibility.log_cholesky import from_log_cholesky, jacobian, to_log_cholesky
+from dynid.estimation.physical.log_cholesky import from_log_cholesky, jacobian, to_log_cholesky
 from dynid.robot import inertia
 from tests.strategies import random_inertia
 

@@ -7,10 +7,10 @@ import pytest
 
 from dynid import DynamicModel, DynidError, load_robot
 from dynid.model.terms import Armature
+from dynid.simulation.closed_loop import LostError, SimulatedRobot, simulate
 from dynid.simulation.controller import ControlLaw, Controller
-from dynid.simulation.experiment import LostError, SimulatedRobot, simulate
+from dynid.simulation.desired_motion import Repeated, TableTrajectory
 from dynid.simulation.lost import without_inertia
-from dynid.simulation.references import Repeated, TableTrajectory
 from tests.simulated import gentle
 
 TWO = load_robot("builtin:two_link")

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from dynid import DynamicModel, find_base_parameters, load_robot
-from dynid.config import read_experiment
-from dynid.data import factorise
-from dynid.data.chunks import Chunk
+from dynid.estimation.factors.accumulation import factorise
+from dynid.experiment.reading import read_experiment
 from dynid.identification.missing_friction import findings_on_friction, probed, without_probes
+from dynid.identification.pipeline import identify
+from dynid.model.chunks import Chunk
 from dynid.model.terms import AsymmetricCoulomb, Coulomb, Term, Viscous
-from dynid.pipeline import identify
 from tests.simulated import gentle
 
 ROOT = Path(__file__).parents[1]

@@ -18,8 +18,8 @@ from dynid.model.terms import Armature
 from dynid.robot import inertia
 from dynid.robot.audit import audit
 from dynid.robot.description import Description
+from dynid.robot.formats.mjcf_reader import read_mjcf
 from dynid.robot.joints import JointKind, rotation_from_quaternion
-from dynid.robot.mjcf import read_mjcf
 
 mujoco: Any = importlib.import_module("mujoco")  # it has no type information
 

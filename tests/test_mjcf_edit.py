@@ -13,9 +13,9 @@ from dynid.arrays import frozen
 from dynid.errors import InvalidRequestError, RobotFileError
 from dynid.robot import inertia
 from dynid.robot.description import Description
+from dynid.robot.formats.mjcf_edit import edited_mjcf
 from dynid.robot.joints import JointDynamics
 from dynid.robot.loading import read_description
-from dynid.robot.mjcf_edit import edited_mjcf
 from tests.strategies import random_inertia
 from tests.test_mjcf import TEXTS
 

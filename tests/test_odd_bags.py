@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from rosbags.typesys import get_types_from_msg
 
-from dynid.config import read_experiment
-from dynid.data.bag_columns import joint_columns, time_column
-from dynid.data.tables import read_columns
 from dynid.errors import DynidError
-from dynid.init.experiment import initial_experiment
-from dynid.pipeline import identify
+from dynid.experiment.first.first_experiment import initial_experiment
+from dynid.experiment.reading import read_experiment
+from dynid.identification.pipeline import identify
+from dynid.logs.quantities import joint_columns, time_column
+from dynid.logs.tables import read_columns
 from tests.bag_files import KINDS, LATEST, Messages, joint_states, write_bag
 from tests.test_pipeline import log
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from dynid import DynidError
-from dynid.data.drive import Drive
-from dynid.data.periods import averaged, processed_period
-from dynid.data.processing import Processing
-from dynid.data.recording import Recording
+from dynid.logs.drive import Drive
+from dynid.logs.log import Recording
+from dynid.logs.processing.periods import averaged, processed_period
+from dynid.logs.processing.states import Processing
 
 PERIOD, RATE, COUNT = 2.0, 500.0, 8
 NOISE = np.array([0.1, 0.4])

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dynid.config import read_experiment
-from dynid.identification.physical_findings import definite_share
-from dynid.pipeline import Identification, identify
+from dynid.experiment.reading import read_experiment
+from dynid.identification.physical_links import definite_share
+from dynid.identification.pipeline import Identification, identify
 from tests.test_semidefinite import is_possible
 
 ROOT = Path(__file__).parents[1]

@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 
 from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.cli import app
-from dynid.config import read_experiment
+from dynid.experiment.reading import read_experiment
+from dynid.identification.pipeline import identify
+from dynid.identification.result import ResultError, load_result
 from dynid.model.terms import Coulomb, Viscous
-from dynid.pipeline import identify
-from dynid.results.result import ResultError, load_result
 
 RATE = 200.0
 MODEL = DynamicModel(load_robot("builtin:two_link"), [Viscous(), Coulomb()])
@@ -235,7 +235,7 @@ def test_folders_with_something_else_are_left_alone(write, tmp_path: Path) -> No
 
 
 def test_a_run_that_fails_halfway_leaves_nothing(write, tmp_path: Path, monkeypatch) -> None:
-    from dynid.data.factors import Factors
+    from dynid.estimation.factors.factors import Factors
 
     def fail(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dynid.data import recording as module
-from dynid.data.recording import Quantity, Recording, read_recording
-from dynid.data.tables import RecordingError, Table
-from dynid.data.timing import check_time, split_at_resets
 from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.findings import Severity
+from dynid.logs import log as module
+from dynid.logs.log import Quantity, Recording, read_recording
+from dynid.logs.tables import RecordingError, Table
+from dynid.logs.timing import check_time, split_at_resets
 
 TIME = np.arange(30) / 100
 Q = np.column_stack([np.sin(TIME), np.cos(TIME)])
@@ -232,6 +232,6 @@ def test_a_recording_that_does_not_fit_into_memory_is_one_sentence(
     def exhausted(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("dynid.data.recording._check_lengths", exhausted)
+    monkeypatch.setattr("dynid.logs.log._check_lengths", exhausted)
     with pytest.raises(RecordingError, match="not enough memory for the recording"):
         read_recording(Quantity(path, "rad", "q"), Quantity(path, "N m", "tau"), rate=100.0)

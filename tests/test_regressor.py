@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from dynid import DynamicModel, Robot, find_base_parameters, inertial_regressor, joint_poses, load_robot
 from dynid.errors import NotAConfigurationError, ShapeError
 from dynid.model.sampling import random_states
+from dynid.robot.formats.urdf_writer import urdf_text
 from dynid.robot.pinocchio import to_pinocchio, tree_coordinates
-from dynid.robot.urdf_writer import urdf_text
 from tests.references import assert_same_torques, pinocchio_regressor, pinocchio_torques
 from tests.strategies import URDF_KINDS, robots
 

@@ -173,7 +173,7 @@ def hostile_result(where: Path) -> Path:
     names = {joint.name: f"{joint.name}{HOSTILE}" for joint in ROBOT.joints}
     joints = tuple(replace(joint, name=names[joint.name]) for joint in ROBOT.joints)
     links = tuple(replace(link, name=f"{link.name}{HOSTILE}") for link in ROBOT.links)
-    from dynid.robot.urdf_writer import urdf_text
+    from dynid.robot.formats.urdf_writer import urdf_text
 
     urdf = urdf_text(replace(ROBOT, name=f"arm{HOSTILE}", joints=joints, links=links))
     log_name = "log <script>window.hacked=3<!-- ' ä.csv".replace("/", "")
@@ -181,9 +181,9 @@ def hostile_result(where: Path) -> Path:
     case = Case("hostile", f"# {HOSTILE}\n" + text, columns(seconds=10.0), {"robot.urdf": urdf}, ())
     where.mkdir(parents=True)
     result_folder = where / "x<script>window.hacked=4"
-    from dynid.config import read_experiment
-    from dynid.pipeline import identify
-    from dynid.results.result import save_result
+    from dynid.experiment.reading import read_experiment
+    from dynid.identification.pipeline import identify
+    from dynid.identification.result import save_result
     from tests.verdict_cases import written
 
     path = written(case, where)

@@ -7,12 +7,13 @@ import pytest
 from scipy.signal import lfilter
 
 from dynid import DynamicModel, find_base_parameters
-from dynid.data.automatic import prepared
-from dynid.data.drive import Drive
-from dynid.data.processing import Processing, factors_of
-from dynid.data.recording import Recording
+from dynid.estimation.factors.row_forms import TORQUES
 from dynid.estimation.least_squares import ordinary_least_squares
 from dynid.identification.residuals import diagnose, findings_on_residuals
+from dynid.logs.drive import Drive
+from dynid.logs.log import Recording
+from dynid.logs.processing.automatic import prepared
+from dynid.logs.processing.states import Processing
 from dynid.model.terms import Coulomb, Offset, Viscous
 from tests.test_robust import MODEL, logged, motion
 
@@ -68,7 +69,9 @@ def followed(kind: str, seeds: range) -> list[str]:
     for seed in seeds:
         recording, warmth = practice_log(kind, seed)
         ready = prepared(recording, DRIVE, Processing(), OFFSET_MODEL)
-        fit = ordinary_least_squares(factors_of(OFFSET_MODEL, ready.segments, ready.processing), OFFSET_BASE)
+        fit = ordinary_least_squares(
+            TORQUES.factors(OFFSET_MODEL, ready.segments, ready.processing, ready.sampling), OFFSET_BASE
+        )
         found = diagnose(OFFSET_MODEL, ready, OFFSET_BASE.to_standard(fit.values), (recording.time, warmth))
         said += [one.clearest.what for one in found if one.clearest is not None]
     return said

@@ -18,10 +18,10 @@ from typer.testing import CliRunner
 from dynid import DynamicModel, load_robot
 from dynid.arrays import Array
 from dynid.cli import app
+from dynid.identification.result import load_result
 from dynid.model.sampling import random_states
 from dynid.model.terms import parse_terms
-from dynid.results.result import load_result
-from dynid.robot.urdf_writer import urdf_text
+from dynid.robot.formats.urdf_writer import urdf_text
 
 TERMS = ("viscous", "coulomb", "armature", "offset")
 MJCF = """<mujoco model="arm">

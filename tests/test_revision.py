@@ -15,9 +15,9 @@ from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.robot import inertia
 from dynid.robot.assembly import assemble
 from dynid.robot.description import BodyDescription, Description, JointDescription
+from dynid.robot.formats.revision import identified, revised
 from dynid.robot.frames import pose
 from dynid.robot.joints import JointDynamics, JointKind
-from dynid.robot.revision import identified, revised
 from tests.strategies import random_inertia, random_pose, robots
 
 

@@ -8,14 +8,15 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dynid.data.automatic import Prepared
-from dynid.data.chunks import Chunk
-from dynid.data.processing import Processing, factors_of
 from dynid.estimation.bootstrap import Bootstrap, autocorrelation, block_bootstrap, correlation_samples
+from dynid.estimation.factors.row_forms import TORQUES
 from dynid.estimation.least_squares import log_deviations, ordinary_least_squares, weighted_least_squares
 from dynid.estimation.robust import robust_least_squares
 from dynid.findings import Severity
-from dynid.identification.findings import findings_on_bootstrap
+from dynid.identification.estimate_findings import findings_on_bootstrap
+from dynid.logs.processing.automatic import Prepared
+from dynid.logs.processing.states import Processing
+from dynid.model.chunks import Chunk
 from tests.test_pipeline import BASE, MODEL
 
 RATE = 100.0
@@ -47,7 +48,9 @@ def test_five_percent_of_gross_outliers_cost_less_than_half_of_the_error(loss: s
         noise = 0.1 * rng.normal(size=size)
         gross = np.where(rng.random(size) < 0.05, 10.0 + 20.0 * rng.normal(size=size), 0.0)
         spoiled = logged(noise + gross)
-        clean, plain = (factors_of(MODEL, log.segments, log.processing) for log in (logged(noise), spoiled))
+        clean, plain = (
+            TORQUES.factors(MODEL, log.segments, log.processing, log.sampling) for log in (logged(noise), spoiled)
+        )
         fit = robust_least_squares([spoiled], [1.0], [plain], BASE, loss)
         errors["clean"].append(ordinary_least_squares(clean, BASE).values - TRUTH)
         errors["plain"].append(ordinary_least_squares(plain, BASE).values - TRUTH)
@@ -73,7 +76,7 @@ def test_intervals_by_blocks_cover_where_those_of_white_errors_do_not() -> None:
     for seed in range(40):
         rng = np.random.default_rng(seed)
         log = logged(0.3 * coloured(rng, len(motion()[0])))
-        factors = factors_of(MODEL, log.segments, log.processing)
+        factors = TORQUES.factors(MODEL, log.segments, log.processing, log.sampling)
         scales = log_deviations([factors], BASE, BASE.names)
         estimate = weighted_least_squares([factors], BASE, deviations=scales)
         whole = factors.weighted({joint: 1.0 / size for joint, size in scales[0].items()}).stacked(BASE.names)
@@ -88,7 +91,7 @@ def test_intervals_by_blocks_cover_where_those_of_white_errors_do_not() -> None:
 def test_by_blocks_white_errors_have_the_deviations_of_white_errors() -> None:
     for processing in (Processing(), Processing(decimate=(2,))):
         log = logged(0.3 * np.random.default_rng(0).normal(size=motion()[1].shape), processing)
-        factors = factors_of(MODEL, log.segments, log.processing)
+        factors = TORQUES.factors(MODEL, log.segments, log.processing, log.sampling)
         estimate = ordinary_least_squares(factors, BASE)
         whole = factors.stacked(BASE.names)
         found = block_bootstrap([log], [[1.0, 1.0]], whole, BASE, estimate.values, np.random.default_rng(1))
@@ -104,7 +107,7 @@ def test_autocorrelation_is_that_of_the_process() -> None:
 
 
 def test_lasting_errors_are_a_note_unless_most_parameters_are_known_no_more() -> None:
-    factors = factors_of(MODEL, logged(np.zeros(motion()[1].shape)).segments, Processing())
+    factors = TORQUES.factors(MODEL, logged(np.zeros(motion()[1].shape)).segments, Processing(), 1.0)
     estimate = ordinary_least_squares(factors, BASE)
     estimate = replace(estimate, covariance=np.diag((0.03 * estimate.values) ** 2))
     for factor, severity in ((2.0, Severity.NOTE), (10.0, Severity.WARNING)):

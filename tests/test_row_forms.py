@@ -11,19 +11,18 @@ import pytest
 from hypothesis import given, settings
 
 from dynid import DynamicModel, Robot, find_base_parameters
-from dynid.config import read_experiment
-from dynid.config.problems import ExperimentError
-from dynid.data import power_rows, window_rows
-from dynid.data.chunks import Chunk
-from dynid.data.factors import Factors
-from dynid.data.processing import Processing
-from dynid.data.row_forms import FormName, RowForm
-from dynid.data.window_rows import integrals
 from dynid.errors import InvalidRequestError
+from dynid.estimation.factors import power_rows, window_rows
+from dynid.estimation.factors.factors import Factors
+from dynid.estimation.factors.row_forms import FormName, RowForm
+from dynid.estimation.factors.window_rows import integrals
 from dynid.estimation.least_squares import ordinary_least_squares
-from dynid.model.energy import dissipation_regressor
+from dynid.experiment.reading import ExperimentError, read_experiment
+from dynid.identification.pipeline import identify
+from dynid.logs.processing.states import Processing
+from dynid.model.chunks import Chunk
+from dynid.model.formulations.energy import dissipation_regressor
 from dynid.model.terms import Armature, Coulomb, Offset, Spring, Viscous
-from dynid.pipeline import identify
 from dynid.robot.joints import JointKind
 from tests.strategies import SINGLE, robots
 from tests.test_pipeline import BASE, EXPERIMENT, MODEL, log, run, write  # noqa: F401
@@ -45,7 +44,7 @@ def exact(model: DynamicModel, rate: float, seconds: float = 6.0, speed: float =
 
 def leftover(model: DynamicModel, form: RowForm, chunk: Chunk, rate: float) -> float:
     """The largest error of rows for the true parameters, relative to the largest right-hand side."""
-    into = form.accumulator(model)
+    into = form.equations(model)
     values = into.predictors(np.nan_to_num(model.reference))
     errors, sizes = [0.0], [1e-12]
     for matrices in form.rows(into, [chunk], Processing(), rate):
@@ -69,7 +68,7 @@ def test_rows_hold_for_the_true_parameters_of_any_robot(robot: Robot) -> None:
 
 def test_the_base_parameters_of_power_are_those_of_torques() -> None:
     for form in ("power", "energy"):
-        (basis,) = RowForm(form).accumulator(MODEL).bases
+        (basis,) = RowForm(form).equations(MODEL).bases
         assert len(basis.columns) == len(BASE)
 
 
@@ -109,7 +108,7 @@ def test_windows_with_samples_that_do_not_count_are_left_out_of_momentum() -> No
 
 
 def _stacked(form: RowForm, chunk: Chunk, rate: float, block: int | None = None) -> np.ndarray:
-    pieces = form.rows(form.accumulator(MODEL), [chunk], Processing(), rate, block)
+    pieces = form.rows(form.equations(MODEL), [chunk], Processing(), rate, block)
     return np.concatenate([piece[0] for piece in pieces])
 
 

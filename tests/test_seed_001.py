@@ -10,9 +10,9 @@ import pytest
 from benchmarks import seed_001
 from benchmarks.seed_001 import PAPER, Flaws, Outcome, block_triangular, mean_difference, outcome, real_log
 
-from dynid.config import read_experiment
-from dynid.data.row_forms import RowForm
-from dynid.pipeline import identify
+from dynid.estimation.factors.row_forms import RowForm
+from dynid.experiment.reading import read_experiment
+from dynid.identification.pipeline import identify
 
 pytestmark = pytest.mark.skipif("DYNID_DATASETS" not in os.environ, reason="the published parameters are needed")
 

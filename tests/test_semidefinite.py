@@ -13,15 +13,17 @@ from hypothesis import strategies as st
 
 from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.arrays import Array, frozen
-from dynid.data import Chunk, Factors, factorise
 from dynid.errors import InvalidRequestError, UnknownNameError
-from dynid.estimation import Physics, Source, physical_estimate, weighted_least_squares
-from dynid.estimation.physical import cross_validated, weighed
-from dynid.feasibility import constraints as conditions
-from dynid.feasibility.problem import LinkPrior, PriorKind, Problem
-from dynid.feasibility.references import Origin, plain_body, references, require_same_links
-from dynid.feasibility.semidefinite import ConflictError, fit
-from dynid.identification.physical_findings import definite_share
+from dynid.estimation.factors.accumulation import factorise
+from dynid.estimation.factors.factors import Factors
+from dynid.estimation.least_squares import weighted_least_squares
+from dynid.estimation.physical import constraints as conditions
+from dynid.estimation.physical.link_problem import LinkPrior, PriorKind, Problem
+from dynid.estimation.physical.physical_estimate import Physics, Source, cross_validated, physical_estimate, weighed
+from dynid.estimation.physical.references import Origin, plain_body, references, require_same_links
+from dynid.estimation.physical.semidefinite import ConflictError, fit
+from dynid.identification.physical_links import definite_share
+from dynid.model.chunks import Chunk
 from dynid.model.sampling import random_states
 from dynid.model.terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, Offset, Spring, Viscous
 from dynid.robot import inertia

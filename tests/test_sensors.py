@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dynid import DynamicModel, DynidError, load_robot
-from dynid.data.drive import Drive
-from dynid.data.tables import read_columns
-from dynid.data.timing import check_time
-from dynid.simulation.experiment import SimulatedRobot, simulate
+from dynid.logs.drive import Drive
+from dynid.logs.tables import read_columns
+from dynid.logs.timing import check_time
+from dynid.simulation.closed_loop import SimulatedRobot, simulate
 from dynid.simulation.logs import write_log, write_truth
 from dynid.simulation.sensors import Sensors, measure, torque_constants
 from tests.simulated import gentle

@@ -142,7 +142,7 @@ def test_a_linear_model_is_the_tangent_of_a_shaped_one() -> None:
     ("fs", "fst", "possible"), [(2.0, 3.0, True), (2.0, -1.0, True), (2.0, -3.0, False), (-1.0, 3.0, False)]
 )
 def test_stribeck_friction_may_rise_or_fall_with_speed_but_always_brakes(fs: float, fst: float, possible: bool) -> None:
-    from dynid.feasibility.constraints import of_terms
+    from dynid.estimation.physical.constraints import of_terms
 
     model = DynamicModel(load_robot("builtin:two_link"), [Stribeck()])
     values = {"fs1": fs, "fst1": fst, "fs2": 1.0, "fst2": 0.0}

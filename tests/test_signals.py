@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy import signal
 
-from dynid.data.signals import (
+from dynid.errors import InvalidRequestError
+from dynid.logs.processing.signals import (
     TooShortError,
     central_difference,
     decimated,
@@ -19,7 +20,6 @@ from dynid.data.signals import (
     smoothing_spline,
     trimmed,
 )
-from dynid.errors import InvalidRequestError
 
 RATE = 1000.0
 T = np.arange(4000) / RATE

@@ -12,19 +12,22 @@ from scipy.interpolate import CubicSpline
 
 from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.arrays import Array
-from dynid.data import Chunk, Drive, factorise
-from dynid.estimation import Physics, ordinary_least_squares
+from dynid.estimation.factors.accumulation import factorise
+from dynid.estimation.least_squares import ordinary_least_squares
+from dynid.estimation.physical.physical_estimate import Physics
+from dynid.estimation.physical.references import references
+from dynid.estimation.physical.semidefinite import LinkPrior
 from dynid.estimation.signs import Recovered, SignsError, Track, Word, recover_signs
 from dynid.estimation.signs.continuity import evidence
-from dynid.estimation.signs.energy import energy_of, sums_of
 from dynid.estimation.signs.proof import branch_and_bound
-from dynid.estimation.signs.refinement import expected
 from dynid.estimation.signs.search import best_signs
 from dynid.estimation.signs.segments import Segments, find_segments
+from dynid.estimation.signs.sign_energy import energy_of, sums_of
+from dynid.estimation.signs.sign_refinement import expected
 from dynid.estimation.signs.tracks import ChannelRows
-from dynid.feasibility.references import references
-from dynid.feasibility.semidefinite import LinkPrior
+from dynid.logs.drive import Drive
 from dynid.model.base_parameters import BaseParameters
+from dynid.model.chunks import Chunk
 from dynid.model.terms import parse_terms
 from dynid.robot.assembly import assemble
 from dynid.robot.robot import Robot

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from dynid import load_robot
 from dynid.cli import app
-from dynid.config import read_experiment
-from dynid.pipeline import identify
+from dynid.experiment.reading import read_experiment
+from dynid.identification.pipeline import identify
 from tests.simulated import gentle
 
 ROBOT = load_robot("builtin:two_link")

@@ -17,13 +17,13 @@ from dynid.model.sampling import random_states
 from dynid.model.terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, Offset, Spring, Term, Viscous, parse_terms
 from dynid.robot.assembly import assemble
 from dynid.robot.loading import builtin_names
-from dynid.simulate.experiment import nominal_robot, stated_terms
+from dynid.simulation.closed_loop import LostError, Run, SimulatedRobot, simulate
 from dynid.simulation.controller import ControlLaw, Controller
+from dynid.simulation.desired_motion import TableTrajectory
 from dynid.simulation.engine import mass_and_bias, start
-from dynid.simulation.experiment import LostError, Run, SimulatedRobot, simulate
 from dynid.simulation.joint_forces import JointForces
 from dynid.simulation.plant import Plant
-from dynid.simulation.references import TableTrajectory
+from dynid.simulation.simulated_log import nominal_robot, stated_terms
 from tests.references import assert_same_torques, example_robot_files
 from tests.simulated import gentle
 from tests.strategies import URDF_KINDS, descriptions
@@ -254,7 +254,7 @@ def test_a_trajectory_that_starts_elsewhere_or_in_motion_needs_a_lead_in() -> No
 def test_the_loop_in_plain_python_gives_the_same_numbers() -> None:
     code = (
         "import numpy as np; from dynid import *; from dynid.model.terms import *; from tests.simulated import gentle\n"
-        "from dynid.simulation.experiment import *\n"
+        "from dynid.simulation.closed_loop import *\n"
         "robot = load_robot('builtin:two_link')\n"
         "run = simulate(SimulatedRobot.of(DynamicModel(robot, [Viscous(), Coulomb()])), gentle(robot, period=0.1))\n"
         "print(run.q[-1].tolist(), run.torque[-1].tolist())"

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dynid.data.tables import Columns, RecordingError, read_columns, read_groups
+from dynid.logs.tables import Columns, RecordingError, read_columns, read_groups
 
 NAMES = ("t", "q_1", "q_2", "q_10")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dynid.terminal.parts import plain_console, plain_table, show_findings
-from dynid.terminal.validation import show_validation
+from dynid.cli.terminal.parts import plain_console, plain_table, show_findings
+from dynid.cli.terminal.validation import show_validation
 
 NAMES = ("arm[/left]", "wrist[red]", "[link=https://x]tool[/link]")
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynid.data.recording import Recording
-from dynid.data.tables import RecordingError
-from dynid.data.timing import check_time, findings, require_order, resampled, split_at_resets
 from dynid.errors import InvalidRequestError
 from dynid.findings import Severity
+from dynid.logs.log import Recording
+from dynid.logs.tables import RecordingError
+from dynid.logs.timing import check_time, findings, require_order, resampled, split_at_resets
 
 
 def recording(time: np.ndarray, *, velocity: bool = True) -> Recording:

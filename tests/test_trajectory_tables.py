@@ -10,7 +10,7 @@ import pytest
 
 from dynid import DynidError, load_robot
 from dynid.robot.robot import Robot
-from dynid.simulation.references import Repeated, TableTrajectory, check_limits
+from dynid.simulation.desired_motion import Repeated, TableTrajectory, check_limits
 from dynid.simulation.trajectory_tables import read_trajectory
 
 T = np.linspace(0.0, 2.0, 201)

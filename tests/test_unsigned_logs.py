@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dynid.config import ExperimentError, read_experiment
-from dynid.data.chunks import Chunk
-from dynid.data.decimation import factorise_decimated
-from dynid.pipeline import Identification, identify
-from dynid.results.prediction import validate_result
-from dynid.results.result import load_result, save_result
+from dynid.estimation.factors.decimation import factorise_decimated
+from dynid.experiment.reading import ExperimentError, read_experiment
+from dynid.identification.pipeline import Identification, identify
+from dynid.identification.prediction import validate_result
+from dynid.identification.result import load_result, save_result
+from dynid.model.chunks import Chunk
 from tests.test_pipeline import EXPERIMENT, MODEL, log, run
 
 ROOT = Path(__file__).parents[1]

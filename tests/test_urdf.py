@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from dynid import DynamicModel, Robot, find_base_parameters, joint_poses, load_robot
 from dynid.errors import RobotFileError
 from dynid.model.sampling import random_states
+from dynid.robot.formats.urdf_reader import find_mesh
+from dynid.robot.formats.urdf_writer import urdf_text
 from dynid.robot.joints import JointKind
-from dynid.robot.urdf import find_mesh
-from dynid.robot.urdf_writer import urdf_text
 from tests.references import assert_same_torques
 from tests.strategies import URDF_KINDS, robots
 

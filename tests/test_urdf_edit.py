@@ -21,10 +21,10 @@ from dynid.model.sampling import random_states
 from dynid.robot import inertia
 from dynid.robot.assembly import assemble
 from dynid.robot.description import Description
+from dynid.robot.formats.urdf_edit import edited_urdf
+from dynid.robot.formats.urdf_writer import urdf_text
 from dynid.robot.joints import JointDynamics
 from dynid.robot.loading import read_description
-from dynid.robot.urdf_edit import edited_urdf
-from dynid.robot.urdf_writer import urdf_text
 from tests.references import assert_same_torques, example_robot_files, pinocchio_torques
 from tests.strategies import URDF_KINDS, random_inertia, robots
 from tests.test_example_robots import bare_urdf, mujoco_torques

@@ -8,11 +8,11 @@ from benchmarks import friction_shapes
 from scipy.optimize import least_squares
 
 from dynid import DynamicModel, find_base_parameters, load_robot
-from dynid.data import factorise
-from dynid.data.chunks import Chunk
-from dynid.estimation import ordinary_least_squares
-from dynid.estimation.variable_projection import fit_shapes
-from dynid.identification.shapes import doubtful_shapes
+from dynid.estimation.factors.accumulation import factorise
+from dynid.estimation.least_squares import ordinary_least_squares
+from dynid.estimation.nonlinear.variable_projection import fit_shapes
+from dynid.identification.nonlinear_terms import doubtful_shapes
+from dynid.model.chunks import Chunk
 from dynid.model.linearisation import linearised, with_shape_columns
 from dynid.model.terms import Coulomb, LoadCoulomb, Offset, Sigmoid, Stribeck, Term, Viscous, ViscousTemperature
 

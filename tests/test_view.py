@@ -16,12 +16,12 @@ from typer.testing import CliRunner
 
 from dynid import DynamicModel, load_robot
 from dynid.cli import app
+from dynid.cli.viewer.drawn_bodies import poses, quaternion, shapes
+from dynid.cli.viewer.gauges import Gauge, gauges, read_motion
+from dynid.cli.viewer.server import gauge_table, serve
 from dynid.errors import FileProblemError
 from dynid.robot.joints import rotation_from_quaternion
 from dynid.robot.robot import WORLD
-from dynid.view.bodies import poses, quaternion, shapes
-from dynid.view.motion import Gauge, gauges, read_motion
-from dynid.view.server import gauge_table, serve
 from tests.verdict_cases import motion as sines
 
 UR5 = load_robot("builtin:ur5")
@@ -116,7 +116,7 @@ def test_the_page_moves_the_robot(tmp_path: Path) -> None:
 
 def test_meshes_that_cannot_be_read_become_capsules(tmp_path: Path) -> None:
     trimesh = pytest.importorskip("trimesh", reason="trimesh is not installed")
-    from dynid.view.server import _meshes
+    from dynid.cli.viewer.server import _meshes
 
     (tmp_path / "broken.stl").write_text("solid nothing")
     links = "".join(

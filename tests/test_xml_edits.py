@@ -10,15 +10,16 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from dynid.errors import RobotFileError
-from dynid.robot.xml_edits import (
+from dynid.robot.formats.xml_edits import (
     NewElement,
+    Node,
     insert_child,
+    locate,
     remove_attributes,
     set_attributes,
     set_numbers,
     spliced,
 )
-from dynid.robot.xml_locations import Node, locate
 
 PATH = Path("robot.xml")
 SPACES = st.sampled_from([" ", "  ", "\t", "\n  ", "\r\n\t"])

@@ -11,7 +11,7 @@ import polars as pl
 from dynid import DynamicModel, load_robot
 from dynid.model.terms import Armature, Coulomb, Viscous
 from dynid.robot import inertia
-from dynid.robot.urdf_writer import urdf_text
+from dynid.robot.formats.urdf_writer import urdf_text
 
 RATE = 200.0
 SECONDS = 30.0

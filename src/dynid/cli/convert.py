@@ -20,8 +20,8 @@ def convert(
     """Write a robot, such as a DH table, as a URDF file."""
     with errors_in_words():
         from dynid.files import write_text
+        from dynid.robot.formats.urdf_writer import left_out, urdf_text
         from dynid.robot.loading import load_robot
-        from dynid.robot.urdf_writer import left_out, urdf_text
 
         if output.suffix != ".urdf":
             raise InvalidRequestError(f"the output '{output}' must end in .urdf; other formats cannot be written yet")
@@ -35,6 +35,6 @@ def convert(
     if json_output:
         echo_json({"urdf": str(output), "left_out": missing})
     else:
-        from dynid.terminal.robot_files import show_conversion
+        from dynid.cli.terminal.robot_files import show_conversion
 
         show_conversion(output, loaded, missing)

@@ -21,8 +21,8 @@ def demo(
     Inspect, excite, measure, identify, prove, write files and a report.
     """
     with errors_in_words():
-        from dynid.demo import run_demo
-        from dynid.terminal.demo import show_demo, show_step
+        from dynid.cli.demonstration import run_demo
+        from dynid.cli.terminal.demo import show_demo, show_step
 
         with steps_shown() as step:
             data = run_demo(

@@ -51,9 +51,9 @@ def excite(
 ) -> None:
     """Design a motion that tells as much as can be, within limits."""
     with errors_in_words():
-        from dynid.excite.output import check_free, excitation_data, save_excitation
-        from dynid.excite.recipe import excite as run
-        from dynid.excite.recipe import experiment_of, known_factors
+        from dynid.excitation.recipe import excite as run
+        from dynid.excitation.recipe import experiment_of, known_factors
+        from dynid.excitation.trajectory_output import check_free, excitation_data, save_excitation
 
         settings = {
             "criterion": criterion or None,
@@ -84,6 +84,6 @@ def excite(
     if json_output:
         echo_json(data)
     else:
-        from dynid.terminal.excitation import show_excitation
+        from dynid.cli.terminal.excitation import show_excitation
 
         show_excitation(data, source, out)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dynid.cli.app import JsonOption, echo_json, errors_in_words, steps_shown
-from dynid.results.formats import Format
+from dynid.identification.formats import Format
 
 
 def export(
@@ -31,14 +31,14 @@ def export(
     """
     with errors_in_words(), steps_shown() as step:
         step("Writing the identified robot")
-        from dynid.results.export import default_path, export_result
-        from dynid.results.result import load_result
+        from dynid.identification.result import load_result
+        from dynid.identification.robot_output import default_path, export_result
 
         loaded = load_result(result)
         exported = export_result(loaded, to, out or default_path(loaded, result, to), overwrite=force)
     if json_output:
         echo_json(exported.to_dict())
     else:
-        from dynid.terminal.robot_files import show_export
+        from dynid.cli.terminal.robot_files import show_export
 
         show_export(exported)

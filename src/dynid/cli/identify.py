@@ -21,11 +21,11 @@ def identify(
 ) -> None:
     """Find base parameters with uncertainties from logs."""
     with errors_in_words():
-        from dynid.config import read_experiment
-        from dynid.pipeline import identify as run
-        from dynid.results.data import identification_data
-        from dynid.results.earlier import earlier_logs
-        from dynid.results.result import check_free, load_result, save_result
+        from dynid.experiment.reading import read_experiment
+        from dynid.identification.earlier import earlier_logs
+        from dynid.identification.pipeline import identify as run
+        from dynid.identification.result import check_free, load_result, save_result
+        from dynid.identification.result_data import identification_data
 
         settings = read_experiment(experiment)
         if out is not None:
@@ -39,6 +39,6 @@ def identify(
     if json_output:
         echo_json(data)
     else:
-        from dynid.terminal.identification import show_identification
+        from dynid.cli.terminal.identification import show_identification
 
         show_identification(data, out, experiment)

@@ -29,8 +29,8 @@ def init(
     """Write a first experiment by looking at a robot and a log."""
     with errors_in_words(), steps_shown() as step:
         step("Looking at the log")
+        from dynid.experiment.first.first_experiment import initial_experiment
         from dynid.files import write_text
-        from dynid.init.experiment import initial_experiment
 
         made = initial_experiment(robot, log, out.parent, step, rate=rate)
         write_text(out, made.text, overwrite=force)
@@ -38,6 +38,6 @@ def init(
         data = {"experiment": str(out), "joints": made.joints, "locked": made.locked, "guesses": made.guesses}
         echo_json({**data, "needed": made.needed})
     else:
-        from dynid.terminal.initial_experiment import show_initial_experiment
+        from dynid.cli.terminal.initial_experiment import show_initial_experiment
 
         show_initial_experiment(out, made)

@@ -63,7 +63,7 @@ def inspect(
     """Tell what can be known of a robot, and what its file gets wrong."""
     with errors_in_words(), steps_shown() as step:
         step("Looking for what can be known")
-        from dynid.inspection import inspect_robot
+        from dynid.model.inspection import inspect_robot
 
         inspection = inspect_robot(
             robot,
@@ -81,7 +81,7 @@ def inspect(
     if json_output:
         echo_json(inspection.to_dict())
     else:
-        from dynid.terminal.inspection import show_inspection
+        from dynid.cli.terminal.inspection import show_inspection
 
         show_inspection(inspection)
 

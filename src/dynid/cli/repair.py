@@ -26,6 +26,6 @@ def repair(
     if json_output:
         echo_json(done.to_dict())
     else:
-        from dynid.terminal.robot_files import show_repair
+        from dynid.cli.terminal.robot_files import show_repair
 
         show_repair(done)

@@ -41,6 +41,6 @@ def report(
     if json_output:
         echo_json(done.to_dict())
     else:
-        from dynid.terminal.report import show_report
+        from dynid.cli.terminal.report import show_report
 
         show_report(done)

@@ -72,8 +72,8 @@ def simulate(
     """
     with errors_in_words(), steps_shown() as step:
         step("Loading")
-        from dynid.simulate.experiment import experiment_of, simulate_experiment
-        from dynid.simulate.output import check_outputs, save_simulation, simulation_data
+        from dynid.simulation.output_files import check_outputs, save_simulation, simulation_data
+        from dynid.simulation.simulated_log import experiment_of, simulate_experiment
 
         load = numbers("--payload", payload)
         if len(load) not in (0, 1, 4):
@@ -102,6 +102,6 @@ def simulate(
     if json_output:
         echo_json(data)
     else:
-        from dynid.terminal.simulation import show_simulation
+        from dynid.cli.terminal.simulation import show_simulation
 
         show_simulation(data)

@@ -29,8 +29,8 @@ def validate(
 ) -> None:
     """Predict torques that were not used, and compare."""
     with errors_in_words():
-        from dynid.results.prediction import validate_result
-        from dynid.results.result import load_result
+        from dynid.identification.prediction import validate_result
+        from dynid.identification.result import load_result
 
         with steps_shown() as step:
             step("Loading the result")
@@ -39,13 +39,13 @@ def validate(
             data = validate_result(loaded, logs)
             if simulated:
                 step("Simulating")
-                from dynid.simulate.validation import simulate_result
+                from dynid.identification.rollout import simulate_result
 
                 data["simulation"] = simulate_result(loaded, logs)
                 data["findings"] += data["simulation"].pop("findings")
     if json_output:
         echo_json(data)
     else:
-        from dynid.terminal.validation import show_validation
+        from dynid.cli.terminal.validation import show_validation
 
         show_validation(data)

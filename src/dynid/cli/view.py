@@ -22,9 +22,9 @@ def view(
     In the browser; needs pip install 'dynid[view]'.
     """
     with errors_in_words():
+        from dynid.cli.viewer.gauges import read_motion
+        from dynid.cli.viewer.server import serve
         from dynid.robot.loading import load_robot
-        from dynid.view.motion import read_motion
-        from dynid.view.server import serve
 
         loaded = load_robot(robot)
         moves = read_motion(motion, loaded)

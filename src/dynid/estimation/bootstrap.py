@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.data.automatic import Prepared
-from dynid.data.factors import Factor
-from dynid.data.row_forms import TORQUES, RowForm
+from dynid.estimation.factors.factors import Factor
+from dynid.estimation.factors.row_forms import TORQUES, RowForm
+from dynid.estimation.factors.row_passes import RowPasses
 from dynid.estimation.robust import Loss
-from dynid.estimation.row_passes import RowPasses
+from dynid.logs.processing.automatic import Prepared
 from dynid.model.base_parameters import BaseParameters
 from dynid.threads import single_threaded_blas
 
@@ -135,7 +135,7 @@ def _moments(
     """Gram matrices (blocks, n, n) and moments (blocks, n), scaled by the whole; for how many rows errors last."""
     from scipy.linalg import solve_triangular
 
-    rows = form.accumulator(base.model)  # only its maps from base parameters are used
+    rows = form.equations(base.model)  # only its maps from base parameters are used
     n = len(base.names)
     zero = rows.predictors(base.to_standard(np.zeros(n)))
     each = [rows.predictors(base.to_standard(unit)) for unit in np.eye(n)]

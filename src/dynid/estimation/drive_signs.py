@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.data.factors import Factor, Factors
-from dynid.feasibility.constraints import quadratic_forms
+from dynid.estimation.factors.factors import Factor, Factors
+from dynid.estimation.physical.constraints import quadratic_forms
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.sampling import random_states
 

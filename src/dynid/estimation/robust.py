@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.data.automatic import Prepared
-from dynid.data.factors import Factors
-from dynid.data.row_forms import TORQUES, RowForm
 from dynid.estimation.estimate import Estimate
+from dynid.estimation.factors.accumulation import factors_of
+from dynid.estimation.factors.factors import Factors
+from dynid.estimation.factors.row_forms import TORQUES, RowForm
+from dynid.estimation.factors.row_passes import RowPasses
 from dynid.estimation.least_squares import Prior, weighted_least_squares
-from dynid.estimation.row_passes import RowPasses
+from dynid.logs.processing.automatic import Prepared
 from dynid.model.base_parameters import BaseParameters
 
 HUBER = 1.345
@@ -155,12 +156,11 @@ def _scale(errors: Array) -> float:
 
 def _weighed(log: RowPasses, values: Array, scales: Sequence[float], loss: Loss) -> Factors:
     """Factors of a log with rows weighed by their errors."""
-    rows = log.form.accumulator(log.base.model)
-    rows.add_all(
+    weighted = (
         [W * np.sqrt(loss(e / s))[:, None] for W, e, s in zip(matrices, left, scales, strict=True)]
         for matrices, left in log.errors(values)
     )
-    return rows.factors()
+    return factors_of(log.rows, weighted)
 
 
 def _spread(errors: Array, scale: float, loss: Loss) -> float:

@@ -18,7 +18,7 @@ from dynid.excitation.problem import ExcitationProblem, experiment_times
 from dynid.excitation.refinement import POWERS, disturbed, refined
 from dynid.excitation.starts import best_start
 from dynid.excitation.trajectories.family import Trajectory
-from dynid.model.adjoint import prepare
+from dynid.model.kernels.adjoint import prepare
 from dynid.threads import single_threaded_blas
 
 CANDIDATES = 30

@@ -10,10 +10,10 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.excitation.criteria import Criterion
-from dynid.model.adjoint import Slopes, layout_slopes
 from dynid.model.base_parameters import BaseParameters
-from dynid.model.kernel import stacked_rows
-from dynid.model.row_layout import RowLayout
+from dynid.model.kernels.adjoint import Slopes, layout_slopes
+from dynid.model.kernels.kernel import stacked_rows
+from dynid.model.kernels.row_layout import RowLayout
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,18 +6,24 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from dynid.config import Experiment
-from dynid.data.automatic import Prepared
-from dynid.data.factors import Factors
-from dynid.data.row_forms import RowForm
-from dynid.estimation import Estimate, Prior, ordinary_least_squares, weighted_least_squares
 from dynid.estimation.bootstrap import Bootstrap, block_bootstrap
-from dynid.estimation.least_squares import log_deviations, merge_logs
+from dynid.estimation.estimate import Estimate
+from dynid.estimation.factors.factors import Factors
+from dynid.estimation.factors.row_forms import RowForm
+from dynid.estimation.least_squares import (
+    Prior,
+    log_deviations,
+    merge_logs,
+    ordinary_least_squares,
+    weighted_least_squares,
+)
 from dynid.estimation.robust import LOSSES, robust_least_squares
+from dynid.experiment.experiment import Experiment
 from dynid.findings import Finding
-from dynid.identification.findings import findings_on_robust
-from dynid.identification.quantities import temperature_of
+from dynid.identification.estimate_findings import findings_on_robust
 from dynid.identification.residuals import JointDiagnostics, diagnose
+from dynid.logs.processing.automatic import Prepared
+from dynid.logs.quantities import temperature_of
 from dynid.model.base_parameters import BaseParameters
 
 Scales = Sequence[Mapping[str, float]]

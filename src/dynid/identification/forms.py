@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dynid.data.automatic import Prepared
-from dynid.data.factors import Factors
-from dynid.data.row_forms import UNITS, RowForm
-from dynid.estimation import Estimate, PhysicalEstimate
-from dynid.estimation.estimate import JointFit
+from dynid.estimation.estimate import Estimate, JointFit
+from dynid.estimation.factors.factors import Factors
+from dynid.estimation.factors.row_forms import UNITS, RowForm
 from dynid.estimation.least_squares import NotIdentifiableError, joint_fits, merge_logs, weighted_least_squares
+from dynid.estimation.physical.physical_estimate import PhysicalEstimate
 from dynid.findings import Finding, Severity
+from dynid.logs.processing.automatic import Prepared
 from dynid.model.base_parameters import BaseParameters
 
 WORSE = 5.0

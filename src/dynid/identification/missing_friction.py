@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dynid.data.factors import Factor, Factors
+from dynid.estimation.factors.factors import Factor, Factors
 from dynid.findings import Finding, Severity
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel, Observed

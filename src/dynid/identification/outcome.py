@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dynid.data.factors import Factors
-from dynid.data.processing import Processing
-from dynid.estimation import Estimate, PhysicalEstimate
 from dynid.estimation.bootstrap import Bootstrap
+from dynid.estimation.estimate import Estimate
+from dynid.estimation.factors.factors import Factors
+from dynid.estimation.physical.physical_estimate import PhysicalEstimate
 from dynid.findings import Finding
 from dynid.identification.forms import FormFit
+from dynid.identification.nonlinear_terms import FoundShape
 from dynid.identification.residuals import JointDiagnostics
-from dynid.identification.shapes import FoundShape
 from dynid.identification.unsigned import SignedLogs
+from dynid.logs.processing.states import Processing
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
 

@@ -8,16 +8,17 @@ from dataclasses import replace
 import numpy as np
 
 from dynid.arrays import frozen
-from dynid.config import Experiment, LogTable
-from dynid.data.automatic import Choice, Prepared, prepared
-from dynid.data.drive import Drive
-from dynid.data.periods import PeriodMean, averaged, processed_period
-from dynid.data.processing import Processing, step_of
-from dynid.data.readers.source import Progress, silent
-from dynid.data.recording import Recording
 from dynid.errors import InvalidRequestError
+from dynid.experiment.experiment import Experiment
 from dynid.findings import Finding, Severity
-from dynid.identification.quantities import recording_of, temperature_of
+from dynid.logs.drive import Drive
+from dynid.logs.log import Recording
+from dynid.logs.processing.automatic import Choice, Prepared, prepared
+from dynid.logs.processing.periods import PeriodMean, averaged, processed_period
+from dynid.logs.processing.states import Processing, step_of
+from dynid.logs.quantities import recording_of, temperature_of
+from dynid.logs.readers.source import Progress, silent
+from dynid.logs.settings import LogTable
 from dynid.model.dynamic_model import DynamicModel
 from dynid.robot.robot import Robot
 

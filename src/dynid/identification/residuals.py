@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.data.automatic import Prepared
-from dynid.data.decimation import kept_around
-from dynid.data.residuals import residuals
-from dynid.data.signals import decimated
 from dynid.estimation.bootstrap import autocorrelation, correlation_samples
+from dynid.estimation.factors.decimation import kept_around
+from dynid.estimation.factors.row_passes import residuals
 from dynid.findings import Finding, Severity
+from dynid.logs.processing.automatic import Prepared
+from dynid.logs.processing.signals import decimated
 from dynid.model.dynamic_model import DynamicModel
 
 BINS = 24

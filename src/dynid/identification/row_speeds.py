@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.data.automatic import Prepared
-from dynid.data.row_forms import RowForm
+from dynid.estimation.factors.row_forms import RowForm
+from dynid.logs.processing.automatic import Prepared
 from dynid.model.dynamic_model import DynamicModel
 from dynid.robot.robot import Joint
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dynid.data.factors import Factors
-from dynid.estimation import Estimate, essential_parameters, weighted_least_squares
 from dynid.estimation.bootstrap import Bootstrap
-from dynid.estimation.least_squares import NotIdentifiableError
+from dynid.estimation.estimate import Estimate
+from dynid.estimation.factors.factors import Factors
+from dynid.estimation.least_squares import NotIdentifiableError, essential_parameters, weighted_least_squares
 from dynid.findings import Finding, Severity
+from dynid.identification.estimate_findings import findings_on_bootstrap, findings_on_estimate
 from dynid.identification.estimators import bootstrapped, estimated, form_of
-from dynid.identification.findings import findings_on_bootstrap, findings_on_estimate
+from dynid.identification.factorisation import ReducedLogs
 from dynid.identification.forms import (
     FormFit,
     advice_on_motion,
@@ -20,10 +21,9 @@ from dynid.identification.forms import (
     with_torque_fits,
     without_consequences,
 )
+from dynid.identification.log_reading import ReadLogs
 from dynid.identification.missing_friction import findings_on_friction
-from dynid.identification.reading import ReadLogs
-from dynid.identification.reduction import ReducedLogs
-from dynid.identification.shapes import FoundShape, Shapes
+from dynid.identification.nonlinear_terms import FoundShape, Shapes
 from dynid.model.base_parameters import BaseParameters
 
 

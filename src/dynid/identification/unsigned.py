@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array, frozen
-from dynid.data import signals
-from dynid.data.automatic import Prepared
-from dynid.data.chunks import Chunk
-from dynid.data.drive import Drive
-from dynid.data.processing import Processing, even_segments, segment_of, step_of
-from dynid.data.recording import Recording
-from dynid.estimation import Physics
+from dynid.estimation.physical.physical_estimate import Physics
 from dynid.estimation.signs import Recovered, SegmentSign, Track, Word, recover_signs
 from dynid.findings import Finding, Severity
+from dynid.logs.drive import Drive
+from dynid.logs.log import Recording
+from dynid.logs.processing import signals
+from dynid.logs.processing.automatic import Prepared
+from dynid.logs.processing.states import Processing, even_segments, segment_of, step_of
 from dynid.model.base_parameters import BaseParameters
+from dynid.model.chunks import Chunk
 
 NAMED = 6
 """Undecided segments that a finding names before it counts the rest."""

@@ -11,9 +11,9 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
-from dynid.model.kernel import stacked_rows
+from dynid.model.kernels.kernel import stacked_rows
+from dynid.model.kernels.row_layout import RowLayout
 from dynid.model.parameters import Parameter, link_parameters
-from dynid.model.row_layout import RowLayout
 from dynid.model.terms import Shape, Term
 from dynid.robot.robot import Robot
 

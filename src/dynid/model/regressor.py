@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.model.kernel import RegressorPlan, stacked_rows
+from dynid.model.kernels.kernel import RegressorPlan, stacked_rows
 from dynid.robot.robot import WORLD, Robot
 
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dynid.report.parameter_figures import error_figure
-from dynid.report.parameters import parameter_rows
+from dynid.report.parameter_figures import error_figure, parameter_rows
 from dynid.report.section import Section
 from dynid.report.subject import Subject
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.estimation.least_squares import merge_logs
-from dynid.results.result import Result
+from dynid.identification.result import Result
 
 
 @dataclass(frozen=True, eq=False)

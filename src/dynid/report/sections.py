@@ -8,20 +8,17 @@ from typing import Any
 import numpy as np
 
 from dynid.report.comparison import compared
+from dynid.report.drawn_signals import Signals
 from dynid.report.excitation import excitation_of
-from dynid.report.friction import friction_curve
-from dynid.report.parameter_figures import bars_figure, error_figure, parameter_figure
-from dynid.report.parameters import identifiability, parameter_rows
+from dynid.report.parameter_figures import bars_figure, error_figure, identifiability, parameter_figure, parameter_rows
 from dynid.report.reproduction import reproduction
-from dynid.report.residuals import residual_sections
-from dynid.report.section import Section
+from dynid.report.residual_section import residual_sections
+from dynid.report.section import Section, units_of
 from dynid.report.sign_figures import sign_figure
-from dynid.report.signal_figures import friction_figure, spectrum_figure, torque_figure
-from dynid.report.signals import Signals
+from dynid.report.signal_figures import friction_curve, friction_figure, spectrum_figure, torque_figure
 from dynid.report.skeleton import views
 from dynid.report.skeleton_figure import skeleton_figure
 from dynid.report.subject import Subject
-from dynid.report.units import units_of
 
 
 def sections_of(subjects: Sequence[Subject]) -> list[Section]:

@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.config import Experiment, LogTable
-from dynid.diagnosis import diagnose
 from dynid.errors import DynidError
+from dynid.experiment.experiment import Experiment
 from dynid.findings import Finding, Severity
-from dynid.replay import Replay, replayed
+from dynid.identification.diagnosis.cause_findings import diagnose
+from dynid.identification.prediction import experiment_at, training, validate_result, with_signs_of
+from dynid.identification.replay import Replay, replayed
+from dynid.identification.result import Result, load_result
+from dynid.logs.settings import LogTable
+from dynid.report.drawn_signals import Signals, drawn
 from dynid.report.sign_figures import read_curves
-from dynid.report.signals import Signals, drawn
 from dynid.report.verdict import Verdict, judge
-from dynid.results.prediction import experiment_at, training, validate_result, with_signs_of
-from dynid.results.result import Result, load_result
 
 Progress = Callable[[str], None]
 

@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Any
 
 from dynid.findings import Finding, Severity
-from dynid.identification.findings import CONDITION, LARGEST_DEVIATION
-from dynid.identification.physical_findings import COSTLY
+from dynid.identification.estimate_findings import CONDITION, LARGEST_DEVIATION
+from dynid.identification.physical_links import COSTLY
 
 CLOSE = 0.06
 """Relative error of torques up to which predictions are good."""

@@ -7,6 +7,7 @@ drawn from it, and files are written from it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -123,3 +124,10 @@ class Description:
     gravity: Array = field(default_factory=lambda: frozen(STANDARD_GRAVITY))
     couplings: tuple[tuple[str, str], ...] = ()
     findings: tuple[Finding, ...] = ()
+
+
+def unique(name: str, taken: set[str]) -> str:
+    """The name, with a number behind it where it is taken; it is taken from then on."""
+    free = name if name not in taken else next(n for k in count(2) if (n := f"{name}_{k}") not in taken)
+    taken.add(free)
+    return free

@@ -58,7 +58,7 @@ def read_description(source: str | Path) -> Description:
         RobotFileError: If the file is missing or is no robot.
         UnknownNameError: If there is no such built-in robot.
     """
-    from dynid.robot.denavit_hartenberg import parse_table, read_table
+    from dynid.robot.formats.denavit_hartenberg import parse_table, read_table
 
     text = str(source)
     if text.startswith(BUILTIN_PREFIX):
@@ -97,17 +97,17 @@ def _check_is_file(path: Path) -> None:
 
 
 def _read_xml_robot(path: Path) -> Description:
-    from dynid.robot.xml_files import read_xml
+    from dynid.robot.formats.xml_files import read_xml
 
     if path.suffix == ".xacro":
         raise RobotFileError(path, f"is a xacro macro file; expand it first: xacro {path.name} > {path.stem}.urdf")
     root = read_xml(path)
     if root.tag == "robot":
-        from dynid.robot.urdf import read_urdf
+        from dynid.robot.formats.urdf_reader import read_urdf
 
         return read_urdf(path, root)
     if root.tag == "mujoco":
-        from dynid.robot.mjcf import read_mjcf
+        from dynid.robot.formats.mjcf_reader import read_mjcf
 
         return read_mjcf(path, root)
     raise RobotFileError(

@@ -23,11 +23,10 @@ from dynid.arrays import Array
 from dynid.errors import RobotFileError
 from dynid.files import write_bytes
 from dynid.robot import inertia
+from dynid.robot.formats.stated_inertials import StatedInertial, stated_inertials
+from dynid.robot.formats.xml_edits import locate, spliced
 from dynid.robot.inertia import Violation
 from dynid.robot.loading import BUILTIN_PREFIX, read_description, robot_file
-from dynid.robot.stated_inertials import StatedInertial, stated_inertials
-from dynid.robot.xml_edits import spliced
-from dynid.robot.xml_locations import locate
 
 MARGIN = 1e-6
 """How far inside the possible a repaired body is, as a fraction of its largest moment.
@@ -132,7 +131,7 @@ def repair_file(source: str | Path, output: Path | None = None, *, overwrite: bo
 
 
 def _editable_file(source: str | Path) -> Path:
-    from dynid.robot.xml_files import read_xml
+    from dynid.robot.formats.xml_files import read_xml
 
     text = str(source)
     is_builtin = text.startswith(BUILTIN_PREFIX)

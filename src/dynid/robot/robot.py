@@ -13,11 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from dynid.arrays import Array, frozen
-from dynid.errors import (
-    NotAConfigurationError,
-    ShapeError,
-    UnknownNameError,
-)
+from dynid.errors import NotAConfigurationError, ShapeError, UnknownNameError
 from dynid.robot import inertia
 from dynid.robot.description import BodyDescription, Description
 from dynid.robot.joints import JointDynamics, JointKind, Limits, motion, motion_subspace, neutral

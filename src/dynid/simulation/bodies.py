@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.feasibility.references import plain_body
+from dynid.estimation.physical.references import plain_body
 from dynid.robot import inertia
 from dynid.robot.robot import Robot
 

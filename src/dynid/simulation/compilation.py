@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dynid.model.kernel import NO_COMPILE
+from dynid.model.kernels.kernel import NO_COMPILE
 
 IS_COMPILED = not os.environ.get(NO_COMPILE)
 """Whether loops are compiled."""

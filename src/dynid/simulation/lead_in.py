@@ -10,7 +10,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError
 from dynid.robot.robot import Robot
-from dynid.simulation.references import Trajectory
+from dynid.simulation.desired_motion import Trajectory
 
 SAME_PLACE = 1e-3
 """Largest distance [rad or m], and speed, by which a robot may start off its trajectory."""

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.data.recording import Recording
 from dynid.errors import InvalidRequestError
 from dynid.files import write_bytes
+from dynid.logs.log import Recording
 from dynid.robot.robot import Robot
-from dynid.simulation.experiment import Run, SimulatedRobot
+from dynid.simulation.closed_loop import Run, SimulatedRobot
 
 FORMATS = (".csv", ".parquet", ".npz")
 """How the name of a log may end."""

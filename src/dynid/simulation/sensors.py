@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array, frozen
-from dynid.data.drive import Drive
-from dynid.data.recording import Recording
 from dynid.errors import InvalidRequestError
-from dynid.simulation.experiment import Run
+from dynid.logs.drive import Drive
+from dynid.logs.log import Recording
+from dynid.simulation.closed_loop import Run
 
 MOST_DROPPED = 0.9
 """Largest share of samples that may be dropped."""

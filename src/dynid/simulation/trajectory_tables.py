@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from dynid.arrays import Array, frozen
-from dynid.data.tables import RecordingError, read_groups
+from dynid.logs.tables import RecordingError, read_groups
 from dynid.robot.robot import Joint, Robot
-from dynid.simulation.references import TableTrajectory
+from dynid.simulation.desired_motion import TableTrajectory
 
 MIMICS = 1e-3
 """Largest distance [rad or m, rad/s, ...] of a mimic joint's column from what its leader's says."""

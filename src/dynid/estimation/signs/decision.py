@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.estimation.signs.confidence import SURE, margins_of
-from dynid.estimation.signs.energy import Energy
 from dynid.estimation.signs.mirror import Mirror
 from dynid.estimation.signs.proof import Proof, branch_and_bound
 from dynid.estimation.signs.search import best_signs, flipped, kernighan_lin, rivals, starts
+from dynid.estimation.signs.sign_energy import Energy
 
 BY_PHYSICS = 1.0 / 3.0
 """A rival is left to physics where it turns round more than this part of a channel's squared torque."""

@@ -12,9 +12,9 @@ from dynid.estimation.signs.adaptation import adapted, same_pieces
 from dynid.estimation.signs.confidence import Noise, noise_of, root_mean_squares
 from dynid.estimation.signs.continuity import continuity
 from dynid.estimation.signs.decision import search
-from dynid.estimation.signs.energy import SegmentSums, channel_residuals, energy_of, sums_of
 from dynid.estimation.signs.recovered import SignsError
 from dynid.estimation.signs.segments import Segments, find_segments
+from dynid.estimation.signs.sign_energy import SegmentSums, channel_residuals, energy_of, sums_of
 from dynid.estimation.signs.tracks import ChannelRows, Track
 from dynid.model.base_parameters import BaseParameters
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.estimation.physical import Physics
-from dynid.estimation.signs.energy import Energy
-from dynid.feasibility import constraints as conditions
-from dynid.feasibility.cone_program import InfeasibleError, SolverError
-from dynid.feasibility.semidefinite import ConflictError, LinkPrior, PriorKind, Problem, fit
+from dynid.estimation.physical import constraints as conditions
+from dynid.estimation.physical.cone_program import InfeasibleError, SolverError
+from dynid.estimation.physical.physical_estimate import Physics
+from dynid.estimation.physical.semidefinite import ConflictError, LinkPrior, PriorKind, Problem, fit
+from dynid.estimation.signs.sign_energy import Energy
 from dynid.model.base_parameters import BaseParameters
 
 ATTEMPTS = (

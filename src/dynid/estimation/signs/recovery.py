@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.estimation.physical import Physics
-from dynid.estimation.signs import refinement
+from dynid.estimation.physical.physical_estimate import Physics
+from dynid.estimation.signs import sign_refinement as refinement
 from dynid.estimation.signs.confidence import Word
 from dynid.estimation.signs.continuity import continuity
 from dynid.estimation.signs.decision import Decision, decided, search
-from dynid.estimation.signs.energy import energy_of
 from dynid.estimation.signs.fitting import Fit, fitted
 from dynid.estimation.signs.mirror import physical_energy
 from dynid.estimation.signs.recovered import Curves, Recovered, SegmentSign, SignsError
 from dynid.estimation.signs.segments import NEAR_ZERO, Segments, reversals
+from dynid.estimation.signs.sign_energy import energy_of
 from dynid.estimation.signs.tracks import ChannelRows, Track
 from dynid.estimation.signs.turning import jumping, without_turns
 from dynid.model.base_parameters import BaseParameters

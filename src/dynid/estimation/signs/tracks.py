@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.data.chunks import Chunk
 from dynid.model.base_parameters import BaseParameters
+from dynid.model.chunks import Chunk
 
 SEARCH_RATE = 200.0
 """Samples a second [Hz] that signs are looked for with; faster logs are averaged."""

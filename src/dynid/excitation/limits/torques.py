@@ -14,10 +14,10 @@ from dynid.errors import InvalidRequestError
 from dynid.excitation.limits.limit import Check, Limit, both_sides
 from dynid.excitation.motion import Motion
 from dynid.excitation.trajectories.family import Moves
-from dynid.model.adjoint import Slopes, layout_slopes
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
 from dynid.model.dynamic_model import DynamicModel
-from dynid.model.row_layout import RowLayout
+from dynid.model.kernels.adjoint import Slopes, layout_slopes
+from dynid.model.kernels.row_layout import RowLayout
 from dynid.robot.joints import JointKind
 from dynid.robot.robot import Robot
 

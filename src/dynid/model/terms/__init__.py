@@ -20,8 +20,8 @@ of each parameter does:
 """
 
 from dynid.model.terms.coupling import Coupling
-from dynid.model.terms.friction import AsymmetricCoulomb, Coulomb, Viscous
 from dynid.model.terms.joint_term import JointTerm, TermOfJoints
+from dynid.model.terms.linear_friction import AsymmetricCoulomb, Coulomb, Viscous
 from dynid.model.terms.load import LoadCoulomb
 from dynid.model.terms.parsing import TERMS, parse_terms
 from dynid.model.terms.plain import Armature, Offset, Spring

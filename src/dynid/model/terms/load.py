@@ -10,7 +10,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.model.regressor import inertial_regressor
 from dynid.model.terms.joint_term import TermOfJoints
-from dynid.model.terms.signs import sign
+from dynid.model.terms.linear_friction import sign
 from dynid.model.terms.term import STEP
 from dynid.robot.robot import Robot
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.model.terms.coupling import Coupling
-from dynid.model.terms.friction import AsymmetricCoulomb, Coulomb, Viscous
 from dynid.model.terms.joint_term import TermOfJoints
+from dynid.model.terms.linear_friction import AsymmetricCoulomb, Coulomb, Viscous
 from dynid.model.terms.load import LoadCoulomb
 from dynid.model.terms.plain import Armature, Offset, Spring
 from dynid.model.terms.sigmoid import Sigmoid

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.model.terms.linear_friction import sign, sign_slope
 from dynid.model.terms.shaped_term import ShapedTerm
-from dynid.model.terms.signs import sign, sign_slope
 from dynid.robot.robot import Joint, Robot
 
 

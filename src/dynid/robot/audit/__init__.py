@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from dynid.findings import Finding, Severity
-from dynid.robot.audit import inertias, limits, units
+from dynid.robot.audit import inertias, plausibility
 from dynid.robot.audit.case import Case
 from dynid.robot.geometry import bounds
 from dynid.robot.robot import Robot
@@ -20,14 +20,14 @@ CHECKS: tuple[Callable[[Case], Iterable[Finding]], ...] = (
     inertias.centres_of_mass,
     inertias.point_masses,
     inertias.placeholders,
-    limits.missing_limits,
-    limits.limits_without_room,
-    units.angles_in_degrees,
-    units.lengths_in_millimetres,
-    units.geometry_in_millimetres,
-    units.masses_in_grams,
-    units.inertias_in_other_units,
-    units.unusual_gravity,
+    plausibility.missing_limits,
+    plausibility.limits_without_room,
+    plausibility.angles_in_degrees,
+    plausibility.lengths_in_millimetres,
+    plausibility.geometry_in_millimetres,
+    plausibility.masses_in_grams,
+    plausibility.inertias_in_other_units,
+    plausibility.unusual_gravity,
 )
 
 

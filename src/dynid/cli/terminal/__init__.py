@@ -1,0 +1,1 @@
+"""What the command prints: short tables, findings, and what to do next."""

@@ -1,0 +1,149 @@
+"""A page on this machine that shows a robot in motion, with viser."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from dynid.cli.viewer.drawn_bodies import Shape, capsules, poses, quaternion, reach, shapes
+from dynid.cli.viewer.gauges import Gauge, Motion, gauges
+from dynid.errors import DynidError
+from dynid.robot.robot import WORLD, Robot
+
+COLOURS = ((0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167), (230, 159, 0), (86, 180, 233))
+FRAMES_A_SECOND = 40.0
+
+
+class ViewerMissingError(DynidError):
+    """The viewer's packages are not installed."""
+
+    def __init__(self) -> None:
+        super().__init__("dynid view needs viser and trimesh, which are not installed; run pip install 'dynid[view]'")
+
+
+def serve(
+    robot: Robot, motion: Motion, port: int, tell: Callable[[str], None], running: Callable[[], bool] = lambda: True
+) -> None:
+    """Show a motion until stopped.
+
+    Args:
+        robot: The robot.
+        motion: The motion.
+        port: Port of the page on this machine.
+        tell: Is told the page's address.
+        running: Asked before each frame whether to go on.
+
+    Raises:
+        ViewerMissingError: If viser is not installed.
+    """
+    try:
+        import trimesh  # pyright: ignore[reportMissingImports]
+        import viser  # pyright: ignore[reportMissingImports]
+    except ImportError as error:
+        raise ViewerMissingError from error
+    server = viser.ViserServer(host="127.0.0.1", port=port, label="dynid", verbose=False)
+    try:
+        tell(f"http://127.0.0.1:{server.get_port()}")
+        frames = _scene(server, robot, trimesh)
+        _play(server, robot, motion, frames, running)
+    finally:
+        server.stop()
+
+
+def _scene(server: Any, robot: Robot, trimesh: Any) -> list[Any]:
+    server.scene.set_up_direction("+z")
+    size = reach(robot)
+    server.scene.add_grid("/ground", width=3.0 * size, height=3.0 * size, cell_size=0.1, section_size=0.5)
+
+    @server.on_client_connect
+    def _look(client: Any) -> None:
+        client.camera.position = (1.1 * size, 1.1 * size, 0.9 * size)
+        client.camera.look_at = (0.0, 0.0, 0.35 * size)
+
+    frames = [server.scene.add_frame(f"/joint_{i}", show_axes=False) for i in range(len(robot.joints))]
+    for k, (shape, mesh) in enumerate(_meshes(robot, trimesh)):
+        parent = "/base" if shape.link == WORLD else f"/joint_{shape.link}"
+        server.scene.add_mesh_simple(
+            f"{parent}/shape_{k}",
+            np.asarray(mesh.vertices, dtype=np.float32),
+            np.asarray(mesh.faces, dtype=np.uint32),
+            color=(150, 150, 150) if shape.link == WORLD else COLOURS[shape.link % len(COLOURS)],
+            wxyz=quaternion(shape.placement[:3, :3]),
+            position=shape.placement[:3, 3],
+        )
+    return frames
+
+
+def _meshes(robot: Robot, trimesh: Any) -> Iterator[tuple[Shape, Any]]:
+    """Shapes with their triangles; capsules instead of meshes that cannot be read."""
+    without: set[int] = set()
+    for shape in shapes(robot):
+        try:
+            yield shape, _mesh(shape, trimesh)
+        except Exception:  # a mesh library fails in as many ways as there are formats
+            if shape.link not in without:
+                without.add(shape.link)
+                for capsule in capsules(robot, shape.link):
+                    yield capsule, _mesh(capsule, trimesh)
+
+
+def _mesh(shape: Shape, trimesh: Any) -> Any:
+    """Triangles of a shape in its own frame."""
+    if shape.kind == "mesh":
+        mesh = trimesh.load_mesh(shape.mesh, process=False)
+        mesh = mesh.to_mesh() if hasattr(mesh, "to_mesh") else mesh
+        if not len(mesh.faces):
+            raise ValueError("no triangles")
+        mesh.apply_scale(list(shape.size) or [1.0, 1.0, 1.0])
+        return mesh
+    if shape.kind == "box":
+        return trimesh.creation.box(extents=shape.size)
+    if shape.kind == "sphere":
+        return trimesh.creation.icosphere(radius=shape.size[0])
+    if shape.kind == "cylinder":
+        return trimesh.creation.cylinder(radius=shape.size[0], height=shape.size[1])
+    capsule = trimesh.creation.capsule(radius=shape.size[0], height=shape.size[1])
+    capsule.apply_translation(-capsule.bounds.mean(axis=0))
+    return capsule
+
+
+def _play(server: Any, robot: Robot, motion: Motion, frames: list[Any], running: Callable[[], bool]) -> None:
+    duration = float(motion.time[-1])
+    playing = server.gui.add_checkbox("Play", initial_value=True)
+    speed = server.gui.add_slider("Speed", min=0.1, max=4.0, step=0.1, initial_value=1.0)
+    now = server.gui.add_slider("Time [s]", min=0.0, max=duration, step=duration / 1000, initial_value=0.0)
+    table = server.gui.add_html("")
+    last = time.monotonic()
+    while running():
+        tick = time.monotonic()
+        if playing.value:
+            now.value = (float(now.value) + (tick - last) * float(speed.value)) % duration
+        last = tick
+        index = motion.index_at(float(now.value))
+        for frame, T in zip(frames, poses(robot, motion.q[index]), strict=True):
+            frame.wxyz, frame.position = quaternion(T[:3, :3]), T[:3, 3]
+        table.content = gauge_table(gauges(robot, motion, index), motion.measured)
+        time.sleep(max(0.0, 1.0 / FRAMES_A_SECOND - (time.monotonic() - tick)))
+
+
+def gauge_table(found: list[Gauge], measured: bool) -> str:
+    """Positions, velocities and torques of a moment with their shares of limits, as HTML; names are escaped."""
+    rows = []
+    for k in range(0, len(found), 3):
+        cells = "".join(
+            f"<td style='text-align:right;white-space:nowrap'>{_cell(gauge)}</td>" for gauge in found[k : k + 3]
+        )
+        rows.append(f"<tr><td>{escape(found[k].joint)}</td>{cells}</tr>")
+    torque = "torque (measured)" if measured else "torque (needed)"
+    head = f"<tr><th>joint</th><th>position</th><th>velocity</th><th>{torque}</th></tr>"
+    return f"<table style='font-size:75%;width:100%'>{head}{''.join(rows)}</table>"
+
+
+def _cell(gauge: Gauge) -> str:
+    share = "" if np.isnan(gauge.share) else f" ({gauge.share:.0%})"
+    text = f"{gauge.value:.2f}{share}"
+    return f"<b style='color:#b23a00'>{text} !</b>" if gauge.share > 1.0 else text

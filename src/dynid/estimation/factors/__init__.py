@@ -1,0 +1,1 @@
+"""Triangular factors: all that linear least squares needs of a log."""

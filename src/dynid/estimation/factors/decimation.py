@@ -1,0 +1,126 @@
+"""Parallel decimation: torques, velocities and every column of the observation matrix filtered alike.
+
+A filter that is applied to both sides of `W p = torque` leaves p alone, so torques can be low-passed and thinned out as
+long as the columns are, too. Rows with little velocity, where Coulomb friction is not what the model says, are dropped
+after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynid.arrays import Array
+from dynid.errors import ShapeError
+from dynid.estimation.factors.accumulation import factors_of
+from dynid.estimation.factors.factors import Factors
+from dynid.logs.processing.signals import decimated
+from dynid.logs.processing.states import Processing
+from dynid.model.chunks import Chunk, checked
+from dynid.model.dynamic_model import DynamicModel
+from dynid.model.formulations.torque_rows import TorqueRows
+from dynid.threads import parallel
+
+WINDOW = 2000
+"""Longest window of samples that is filtered at once, in samples that are left."""
+
+MARGIN = 100
+"""Samples that are left on each side of a window, so that its filter has forgotten where the window began."""
+
+
+def factorise_decimated(
+    model: DynamicModel,
+    segments: Iterable[Chunk],
+    factors: Sequence[int],
+    velocity_thresholds: Sequence[float] | None = None,
+) -> Factors:
+    """Reduce a log to factors after decimating both sides of its equations.
+
+    Args:
+        model: The model.
+        segments: Segments of even sampling; each chunk is one, and filters do not run across their ends.
+        factors: How many times fewer samples each step of decimation leaves.
+        velocity_thresholds: Rows of a joint are dropped where its decimated velocity is below this [rad/s or m/s], one
+            for each observed row; none when None.
+    """
+    rows = TorqueRows(model)
+    return factors_of(rows, decimated_rows(rows, segments, factors, velocity_thresholds))
+
+
+def decimated_rows(
+    rows: TorqueRows,
+    segments: Iterable[Chunk],
+    factors: Sequence[int],
+    velocity_thresholds: Sequence[float] | None = None,
+    block: int | None = None,
+) -> Iterator[list[Array]]:
+    """Rows `[W | torque]` that are left of decimated segments, a window (or a block of samples) at a time.
+
+    Other arguments as above; `block` counts decimated samples, before slow ones are dropped.
+    """
+    count = rows.model.row_count
+    thresholds = np.zeros(count) if velocity_thresholds is None else np.asarray(velocity_thresholds, dtype=float)
+    if thresholds.shape != (count,):
+        raise ShapeError("velocity thresholds", f"({count},)", thresholds.shape)
+    for segment in segments:
+        for window, part in windows(checked(rows.model, segment), int(np.prod(factors))):
+            thinned = _thinned(rows, window, part, factors, thresholds)
+            size = block or max(len(thinned[0][1]), 1)
+            for first in range(0, len(thinned[0][1]), size):
+                pieces = [(left[first : first + size], kept[first : first + size]) for left, kept in thinned]
+                yield [np.ascontiguousarray(left[kept]) for left, kept in pieces]
+
+
+def _thinned(
+    rows: TorqueRows, window: Chunk, part: slice, factors: Sequence[int], thresholds: Array
+) -> list[tuple[Array, NDArray[np.bool_]]]:
+    """For each row of the dynamics, in a thread: what is left of a window, and which of it counts."""
+    speed = np.abs(decimated(window.v[:, rows.model.rows], factors)[part])
+    kept = speed >= thresholds
+    if window.keep is not None:
+        kept &= kept_around(window.keep, int(np.prod(factors)))[part]
+    matrices = rows.matrices(window)
+
+    def thin(row: int) -> tuple[Array, NDArray[np.bool_]]:
+        return decimated(matrices[row], factors)[part], kept[:, row]
+
+    return parallel(thin, range(len(matrices)))
+
+
+def kept_around(keep: NDArray[np.bool_], factor: int) -> NDArray[np.bool_]:
+    """Which samples that are left have none around them that is left out; shape (samples / factor, rows)."""
+    dropped = np.cumsum(np.pad(~keep, ((1, 0), (0, 0))), axis=0)
+    middles = np.arange(0, len(keep), factor)
+    first, last = np.maximum(middles - factor // 2, 0), np.minimum(middles + factor // 2 + 1, len(keep))
+    return dropped[last] == dropped[first]
+
+
+def windows(segment: Chunk, factor: int) -> Iterator[tuple[Chunk, slice]]:
+    """Overlapping windows of a segment, each with the part of its decimated samples that belongs to it alone."""
+    left = -(-len(segment) // factor)
+    for start in range(0, left, WINDOW):
+        stop = min(start + WINDOW, left)
+        if left - stop < MARGIN:
+            stop = left
+        first, last = max(0, start - MARGIN), min(left, stop + MARGIN)
+        yield segment[first * factor : min(len(segment), last * factor)], slice(start - first, stop - first)
+        if stop == left:
+            return
+
+
+def processed_rows(
+    rows: TorqueRows, segments: Sequence[Chunk], processing: Processing, block: int | None = None
+) -> Iterator[list[Array]]:
+    """Rows `[W | torque]` of processed segments, decimated if that was asked for; none of unmeasured joints.
+
+    They come in pieces of bounded size, or in blocks of so many (decimated) samples.
+    """
+    if processing.decimate:
+        chunks = decimated_rows(rows, segments, processing.decimate, processing.velocity_threshold, block)
+    else:
+        chunks = rows.of(segments, block)
+    names = rows.model.row_names
+    for matrices in chunks:
+        yield [W[:0] if name in processing.unmeasured else W for name, W in zip(names, matrices, strict=True)]

@@ -1,0 +1,1 @@
+"""Nonlinear parameters, such as Stribeck velocities, by variable projection."""

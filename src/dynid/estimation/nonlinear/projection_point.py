@@ -1,0 +1,147 @@
+"""What one pass over the logs tells of shapes: the least error there, and where to go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.estimation.factors.factors import Factor, Factors
+from dynid.estimation.least_squares import joint_fits, joint_weights, merge_logs
+from dynid.estimation.nonlinear.grid_scan import column_space
+from dynid.model.base_parameters import BaseParameters
+from dynid.model.dynamic_model import DynamicModel
+from dynid.model.linearisation import shaping
+
+FURTHEST = 4.0
+"""Largest factor by which one step changes a shape that is positive."""
+
+Weights = Sequence[Mapping[str, float]]
+"""For each log what its rows of each joint are multiplied with."""
+
+
+@dataclass(frozen=True, eq=False)
+class ShapePoint:
+    """Shapes with the factors of all logs there.
+
+    Attributes:
+        model: The model at these shapes.
+        base: Its base parameters (those of another set of shapes will do).
+        free: Names of the shapes that may change.
+        logs: Factors of the logs, with the slopes over these shapes as columns of their names.
+    """
+
+    model: DynamicModel
+    base: BaseParameters
+    free: tuple[str, ...]
+    logs: Sequence[Factors]
+
+    @cached_property
+    def shapes(self) -> dict[str, float]:
+        """Values of all shapes by name."""
+        return {shape.name: shape.value for shape in self.model.shapes}
+
+    def weights(self, method: str) -> Weights:
+        """Weights of rows: one over the size of their errors, or one for all with "ols"."""
+        ones = [dict.fromkeys(log.joints, 1.0) for log in self.logs]
+        if method == "ols":
+            return ones
+        values = self.values(ones)
+        return [joint_weights({j: fit.rmse for j, fit in joint_fits(log, values)[0].items()}) for log in self.logs]
+
+    def values(self, weights: Weights, step: Array | None = None) -> dict[str, float]:
+        """The best linear parameters after a step of the shapes, shape (free,); of the smallest norm if many are.
+
+        Returns:
+            All standard parameters of the model by name: base parameters stand for their groups.
+        """
+        whole = self._weighed(weights)
+        n = len(self.base)
+        c = whole.z if step is None else whole.z - whole.R[:, n:] @ step
+        lengths = np.linalg.norm(whole.R[:, :n], axis=0)
+        lengths[lengths == 0.0] = 1.0
+        b = np.linalg.lstsq(whole.R[:, :n] / lengths, c, rcond=1e-10)[0] / lengths
+        return dict(zip(self.model.names, self.base.to_standard(b).tolist(), strict=True))
+
+    def cost(self, weights: Weights) -> float:
+        """The smallest sum of squared errors at these shapes, with weights."""
+        _, left, squares, _ = self._projected(weights)
+        return float(left @ left) + squares
+
+    def step(self, weights: Weights, damping: float) -> tuple[Array, float]:
+        """The damped Gauss-Newton step of the free shapes, within their bounds, shape (free,), and what it gains."""
+        from scipy.optimize import lsq_linear
+
+        J, left, _, _ = self._projected(weights)
+        lengths = np.linalg.norm(J, axis=0)
+        seen = np.flatnonzero(lengths > 0.0)
+        step = np.zeros(len(self.free))
+        if not len(seen):
+            return step, 0.0
+        lower, upper = self._reach()
+        damped = np.vstack([J[:, seen] / lengths[seen], np.sqrt(damping) * np.eye(len(seen))])
+        box = (lower[seen] * lengths[seen], upper[seen] * lengths[seen])
+        found = lsq_linear(damped, np.concatenate([left, np.zeros(len(seen))]), box, method="bvls")
+        step[seen] = np.clip(found.x / lengths[seen], lower[seen], upper[seen])
+        return step, float(left @ left - np.sum((J @ step - left) ** 2))
+
+    def deviations(self, weights: Weights) -> Array:
+        """Standard deviations of the free shapes for white errors, shape (free,); infinite where nothing shows them."""
+        J, left, squares, rows = self._projected(weights)
+        found = np.full(len(self.free), np.inf)
+        lengths = np.linalg.norm(J, axis=0)
+        seen = np.flatnonzero(lengths > 0.0)
+        if len(seen):
+            _, sizes, V = np.linalg.svd(J[:, seen] / lengths[seen], full_matrices=False)
+            spread = np.sum((V / np.maximum(sizes, 1e-12 * sizes[0])[:, None]) ** 2, axis=0)
+            variance = (float(left @ left) + squares) / max(rows - len(self.base) - len(self.free), 1)
+            found[seen] = np.sqrt(variance * spread) / lengths[seen]
+        return found
+
+    def significance(self, weights: Weights) -> dict[str, float]:
+        """For each free shape how many deviations the parameter whose column it changes is from zero."""
+        whole = self._weighed(weights)
+        lengths = np.linalg.norm(whole.R, axis=0)
+        lengths[lengths == 0.0] = 1.0
+        inverse = np.linalg.pinv(whole.R / lengths, rcond=1e-12)
+        variance = self.cost(weights) / max(whole.rows - len(whole.names), 1)
+        spread = np.sqrt(variance * np.sum(inverse**2, axis=1)) / lengths
+        deviations = dict(zip(whole.names, spread.tolist(), strict=True))
+        found = significance(self.model, self.values(weights), deviations)
+        return {name: found[name] for name in self.free}
+
+    def _weighed(self, weights: Weights) -> Factor:
+        logs = [log.weighted(of_log) for log, of_log in zip(self.logs, weights, strict=True)]
+        return merge_logs(logs).stacked((*self.base.names, *self.free), known=self.base.known)
+
+    def _projected(self, weights: Weights) -> tuple[Array, Array, float, int]:
+        """Slopes and errors that no linear parameter explains, further squared errors, and the number of rows."""
+        whole = self._weighed(weights)
+        n = len(self.base)
+        basis = column_space(whole.R[:, :n])
+        B = whole.R[:, n:]
+        J, left = B - basis @ (basis.T @ B), whole.z - basis @ (basis.T @ whole.z)
+        J[:, np.linalg.norm(J, axis=0) <= 1e-9 * np.linalg.norm(B, axis=0)] = 0.0
+        return J, left, whole.squares, whole.rows
+
+    def _reach(self) -> tuple[Array, Array]:
+        """Smallest and largest step of each free shape."""
+        shapes = {shape.name: shape for shape in self.model.shapes}
+        steps = []
+        for name in self.free:
+            shape = shapes[name]
+            lower, upper = shape.reach(FURTHEST)
+            steps.append((min(lower - shape.value, 0.0), max(upper - shape.value, 0.0)))
+        reach = np.array(steps).reshape(-1, 2)
+        return reach[:, 0], np.maximum(reach[:, 1], reach[:, 0] + 1e-12)
+
+
+def significance(model: DynamicModel, values: Mapping[str, float], deviations: Mapping[str, float]) -> dict[str, float]:
+    """For each shape how many deviations the parameter whose column it changes is from zero."""
+    return {
+        shape: max((abs(values[x]) / max(deviations[x], 1e-300) for x in names if x in deviations), default=np.inf)
+        for shape, names in shaping(model).items()
+    }

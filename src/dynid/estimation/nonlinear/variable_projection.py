@@ -1,0 +1,189 @@
+"""Shapes of terms, by variable projection: parameters that are linear are solved for, those that are not are searched.
+
+    minimise over shapes z:  min over x of |W x + C(z) x - y|^2, rows weighed by joint and log
+
+Each pass over the logs is made with the columns at the present shapes, and with their slopes. Its factors give the
+smallest error at these shapes, the Gauss-Newton step of the projected problem, and the covariance of all. Steps that
+do not lower the error are damped, as Levenberg and Marquardt do, and stay within bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.estimation.nonlinear.grid_scan import Reduce, scanned
+from dynid.estimation.nonlinear.projection_point import ShapePoint, Weights
+from dynid.model.base_parameters import BaseParameters
+from dynid.model.dynamic_model import DynamicModel
+from dynid.model.linearisation import linearised
+
+PASSES = 60
+"""Passes over the logs after which a search gives up."""
+
+LOADS = 20
+"""Rounds of estimates and of loads from them."""
+
+DONE = 1e-3
+"""Steps below this part of a shape's deviation are none."""
+
+EXACT = 1e-10
+"""Steps below this part of a shape are rounding."""
+
+GAIN = 1e-9
+"""Gains below this part of the squared error are none."""
+
+GOOD, POOR = 0.75, 0.25
+"""Shares of the expected gain from which damping is lowered, and below which it is raised."""
+
+SAME_LOAD = 1e-5
+"""Relative change of friction by load below which loads are those of the estimate."""
+
+
+@dataclass(frozen=True, eq=False)
+class ShapeFit:
+    """Shapes that were found.
+
+    Attributes:
+        model: The model with them.
+        free: Names of the shapes that were looked for.
+        deviations: Their standard deviations by name, if errors are white; infinite where the data say nothing.
+        significance: How many deviations the parameter whose column a shape changes is from zero, by the shape's name.
+        parameters: Values of all standard parameters by name, at these shapes; base parameters stand for their groups.
+        passes: How many passes over the logs it took.
+        converged: Whether it came to an end by itself.
+    """
+
+    model: DynamicModel
+    free: tuple[str, ...]
+    deviations: Mapping[str, float]
+    significance: Mapping[str, float]
+    parameters: Mapping[str, float]
+    passes: int
+    converged: bool
+
+    @property
+    def shapes(self) -> dict[str, float]:
+        """Values of the shapes that were looked for, by name."""
+        return {shape.name: shape.value for shape in self.model.shapes if shape.name in self.free}
+
+
+def fit_shapes(
+    base: BaseParameters,
+    reduce: Reduce,
+    held: Sequence[str] = (),
+    method: str = "wls",
+    progress: Callable[[str], None] = lambda _: None,
+    scan: Reduce | None = None,
+) -> ShapeFit:
+    """Find the shapes of a model, and the loads of terms that depend on them.
+
+    Args:
+        base: The base parameters of the model; its shapes have the values that those in `held` keep.
+        reduce: A pass over the logs.
+        held: Names of shapes that are not looked for.
+        method: "wls" weighs the rows of each joint and log by their errors, "ols" does not.
+        progress: Is told each pass in a few words.
+        scan: A pass over the rows of torques, one for each joint, where `reduce` gives others.
+    """
+    free = tuple(shape.name for shape in base.model.shapes if shape.name not in held)
+    search = _Search(base, reduce, free, method, progress)
+    model = base.model
+    for k, term in enumerate(base.model.terms):
+        own = [shape.name for shape in term.shapes(model.robot) if shape.name in free]
+        if own:
+            progress(f"Trying values of {', '.join(own[:3])}{', ...' if len(own) > 3 else ''}")
+            model = model.shaped(scanned(model, model.terms[k], own, base.known, scan or reduce))
+            search.passes += 1
+    return search.run(model)
+
+
+@dataclass
+class _Search:
+    """A search, which counts its passes over the logs."""
+
+    base: BaseParameters
+    reduce: Reduce
+    free: tuple[str, ...]
+    method: str
+    progress: Callable[[str], None]
+    passes: int = 0
+
+    def at(self, model: DynamicModel, values: Mapping[str, float]) -> ShapePoint:
+        self.passes += 1
+        self.progress(f"Looking for shapes (pass {self.passes})")
+        return ShapePoint(model, self.base, self.free, self.reduce(linearised(model, self.free, values)))
+
+    def run(self, model: DynamicModel) -> ShapeFit:
+        point = self.at(model, dict.fromkeys(model.names, 1.0))
+        point = self.at(point.model, point.values(point.weights(self.method)))  # now slopes are of the right size
+        point, converged = self._restarted(*self._descended(point))
+        loaded = [parameter for term in model.terms if term.needs_links for parameter in term.parameters(model.robot)]
+        for _ in range(LOADS if loaded else 0):
+            before = point.values(point.weights(self.method))
+            links = [before[name] for name in model.names[: len(model.robot.parameters)]]
+            point, converged = self._descended(self.at(point.model.with_links(np.array(links)), before))
+            now = point.values(point.weights(self.method))
+            change = max(abs(now[parameter.name] - before[parameter.name]) for parameter in loaded)
+            if change <= SAME_LOAD * max(abs(now[parameter.name]) for parameter in loaded):
+                break
+        else:
+            converged = converged and not loaded
+        return self._found(point, converged)
+
+    def _restarted(self, point: ShapePoint, converged: bool) -> tuple[ShapePoint, bool]:
+        """The same, or a better point from the middles of grids for joints of which a shape ran into its bound."""
+        stuck = {shape.owner for shape in point.model.shapes if shape.name in self.free and shape.is_at_bound}
+        middles = {
+            shape.name: shape.grid[len(shape.grid) // 2]
+            for shape in point.model.shapes
+            if shape.owner in stuck and shape.name in self.free
+        }
+        if not middles:
+            return point, converged
+        weights = point.weights(self.method)
+        other, ended = self._descended(self.at(point.model.shaped(middles), point.values(weights)))
+        return (other, ended) if other.cost(weights) < point.cost(weights) else (point, converged)
+
+    def _descended(self, point: ShapePoint) -> tuple[ShapePoint, bool]:
+        """The point of least error, and whether it is one.
+
+        Damping follows how much of the expected gain there was, as in trust regions: little where the problem is more
+        curved than its slopes say.
+        """
+        damping, growth = 1e-2, 4.0
+        while self.passes < PASSES:
+            weights = point.weights(self.method)
+            step, expected = point.step(weights, damping)
+            if self._is_done(point, weights, step, expected):
+                return point, True
+            moved = {name: point.shapes[name] + d for name, d in zip(self.free, step.tolist(), strict=True)}
+            new = self.at(point.model.shaped(moved), point.values(weights, step))
+            share = (point.cost(weights) - new.cost(weights)) / expected
+            if share > 0.0:
+                point, growth = new, 4.0
+                damping *= 0.1 if share > GOOD else 1.0 if share > POOR else 4.0
+                damping = max(damping, 1e-9)
+            else:
+                damping, growth = max(damping, 1e-3) * growth, 2.0 * growth
+        return point, False
+
+    def _is_done(self, point: ShapePoint, weights: Weights, step: Array, expected: float) -> bool:
+        sizes = np.array([abs(point.shapes[name]) for name in self.free])
+        small = np.abs(step) <= np.maximum(DONE * point.deviations(weights), EXACT * sizes)
+        return bool(np.all(small)) or expected <= GAIN * point.cost(weights)
+
+    def _found(self, point: ShapePoint, converged: bool) -> ShapeFit:
+        weights = point.weights(self.method)
+        return ShapeFit(
+            model=point.model,
+            free=self.free,
+            deviations=dict(zip(self.free, point.deviations(weights).tolist(), strict=True)),
+            significance=point.significance(weights),
+            parameters=point.values(weights),
+            passes=self.passes,
+            converged=converged,
+        )

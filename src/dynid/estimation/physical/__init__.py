@@ -1,0 +1,1 @@
+"""Physically consistent inertial parameters: one small cone program."""

@@ -1,0 +1,232 @@
+"""Physical parameters of links and joints from factors, with what the data say of each and what the prior says."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.errors import InvalidRequestError
+from dynid.estimation.estimate import Estimate, JointFit
+from dynid.estimation.factors.factors import Factor, Factors
+from dynid.estimation.least_squares import joint_fits, log_deviations, merge_logs
+from dynid.estimation.physical import constraints as conditions
+from dynid.estimation.physical.constraints import Constraint
+from dynid.estimation.physical.link_problem import LinkPrior, Problem
+from dynid.estimation.physical.references import Origin, Reference
+from dynid.estimation.physical.semidefinite import fit
+from dynid.model.base_parameters import BaseParameters
+from dynid.robot import inertia
+
+EXACT = 2e-5
+"""Torques are not trusted further than this part of their size, even where a fit leaves less."""
+
+WEIGHTS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
+"""Weights of the prior that cross-validation chooses from."""
+
+
+MOVED = 2.0
+"""A value that is more deviations away from what the data alone say is held there by physics, not by the data."""
+
+
+class Source(StrEnum):
+    """Who tells a parameter."""
+
+    DATA = "data"
+    """The data tell it by themselves."""
+    PHYSICS = "held by physics"
+    """The data tell a value, but possible links, the prior or what users state hold it elsewhere."""
+    PRIOR = "from the prior"
+    """The data tell it only together with others, or not at all."""
+    KNOWN = "known"
+    """It was known beforehand."""
+
+
+@dataclass(frozen=True, eq=False)
+class PhysicalEstimate:
+    """Standard parameters that the robot can have.
+
+    Attributes:
+        base: The base parameters of the model.
+        parameters: Standard parameters p, shape (parameters,).
+        data_values: What the data alone say of each, shape (parameters,); NaN where they say nothing.
+        deviations: Standard deviations of these, shape (parameters,).
+        references: What links were expected to be like.
+        prior: How much.
+        joints: How well each row of the dynamics is fitted.
+        relative_error: Norm of all errors over the norm of all measured torques, unweighted.
+        seconds: How long it took [s].
+    """
+
+    base: BaseParameters
+    parameters: Array
+    data_values: Array
+    deviations: Array
+    references: tuple[Reference, ...]
+    prior: LinkPrior
+    joints: Mapping[str, JointFit]
+    relative_error: float
+    seconds: float
+
+    @cached_property
+    def values(self) -> dict[str, float]:
+        """Values by name."""
+        return dict(zip(self.base.model.names, self.parameters.tolist(), strict=True))
+
+    def source(self, name: str) -> Source:
+        """Who tells a parameter."""
+        k = self.base.model.names.index(name)
+        if name in self.base.known:
+            return Source.KNOWN
+        if not np.isfinite(self.deviations[k]):
+            return Source.PRIOR
+        moved = abs(self.parameters[k] - self.data_values[k])
+        return Source.DATA if moved <= MOVED * self.deviations[k] else Source.PHYSICS
+
+
+@dataclass(frozen=True)
+class Physics:
+    """What is known of links before the data speak.
+
+    Attributes:
+        references: What each solid link is expected to be like.
+        prior: How much it should be so.
+        constraints: What users state; known parameters and the laws of physics need not be among them.
+    """
+
+    references: tuple[Reference, ...]
+    prior: LinkPrior
+    constraints: tuple[Constraint, ...] = ()
+
+
+def physical_estimate(
+    logs: Sequence[Factors],
+    base: BaseParameters,
+    physics: Physics,
+    estimate: Estimate,
+    method: Literal["ols", "wls"] = "wls",
+) -> PhysicalEstimate:
+    """Fit physical parameters of all links and joints.
+
+    Args:
+        logs: The factors of each log.
+        base: The base parameters.
+        physics: Prior and constraints.
+        estimate: The unconstrained estimate of all base parameters, without a prior: what the data say by themselves.
+        method: Whether all rows count the same, or those of each joint and log by the size of their errors.
+
+    Raises:
+        ConflictError: If constraints exclude each other.
+        SolverError: If the solver did not reach its full accuracy.
+    """
+    start = time.perf_counter()
+    problem = _problem(weighed(logs, base, method), base, physics)
+    p = fit(problem)
+    joints, relative_error = joint_fits(merge_logs(logs), dict(zip(base.model.names, p.tolist(), strict=True)))
+    data_values, deviations = _told_by_data(base, estimate, physics.references)
+    return PhysicalEstimate(
+        base=base,
+        parameters=p,
+        data_values=data_values,
+        deviations=deviations,
+        references=physics.references,
+        prior=physics.prior,
+        joints=joints,
+        relative_error=relative_error,
+        seconds=time.perf_counter() - start,
+    )
+
+
+def weighed(logs: Sequence[Factors], base: BaseParameters, method: str = "wls") -> Factor:
+    """The factor of all logs for the base parameters, scaled so that errors have about unit variance."""
+    deviations = log_deviations(logs, base, base.names)
+    if method == "ols":
+        rows = [factor.rows for log in logs for factor in log.joints.values()]
+        squares = [deviation**2 for of_log in deviations for deviation in of_log.values()]
+        common = float(np.sqrt(np.average(squares, weights=rows)))
+        deviations = [dict.fromkeys(of_log, common) for of_log in deviations]
+    sizes_of_torques = [_root_mean_squares(log) for log in logs]
+    largest = max((size for of_log in sizes_of_torques for size in of_log.values()), default=0.0) or 1.0
+    parts = []
+    for log, found, torques in zip(logs, deviations, sizes_of_torques, strict=True):
+        floors = {joint: EXACT * (torques[joint] or largest) for joint in found}
+        parts.append(log.weighted({joint: 1.0 / max(value, floors[joint]) for joint, value in found.items()}))
+    return merge_logs(parts).stacked(base.names, known=base.known)
+
+
+def cross_validated(
+    folds: Sequence[Factors], base: BaseParameters, physics: Physics, method: str = "wls"
+) -> tuple[Physics, dict[float, float]]:
+    """Choose the prior's weight: that with which each fold is predicted best by the others.
+
+    Args:
+        folds: Factors of parts of the data, such as logs.
+        base: The base parameters.
+        physics: Prior and constraints; the weight is replaced.
+        method: As in `physical_estimate`.
+
+    Returns:
+        The same with the best weight, and for each weight the relative error of the predictions, joints weighed as in
+        the fit.
+    """
+    if len(folds) < 2:
+        raise InvalidRequestError("cross-validation needs at least two logs or parts of one; set physical.weight")
+    errors: dict[float, float] = dict.fromkeys(WEIGHTS, 0.0)
+    sizes_of_errors = _joint_deviations(folds, base, method)
+    total = 0.0
+    for k, held_out in enumerate(folds):
+        rest = weighed([fold for i, fold in enumerate(folds) if i != k], base, method)
+        unseen = held_out.weighted(sizes_of_errors).stacked(base.names, known=base.known)
+        total += unseen.residual_squares(np.zeros(len(base)))
+        for weight in WEIGHTS:
+            trial = replace(physics, prior=replace(physics.prior, weight=weight))
+            p = fit(_problem(rest, base, trial))
+            errors[weight] += unseen.residual_squares(base.regrouping @ p)
+    best = min(WEIGHTS, key=lambda weight: errors[weight])
+    relative = {weight: float(np.sqrt(error / total)) if total else 0.0 for weight, error in errors.items()}
+    return replace(physics, prior=replace(physics.prior, weight=best)), relative
+
+
+def _joint_deviations(folds: Sequence[Factors], base: BaseParameters, method: str) -> dict[str, float]:
+    """Weights of joints: one over the size of their errors in a fit of everything."""
+    (found,) = log_deviations([merge_logs(folds)], base, base.names)
+    common = max(found.values()) or 1.0
+    return {joint: 1.0 / (common if method == "ols" else max(value, 1e-9 * common)) for joint, value in found.items()}
+
+
+def _problem(factor: Factor, base: BaseParameters, physics: Physics) -> Problem:
+    laws = (*conditions.of_terms(base.model), *conditions.known(base.model, base.known))
+    return Problem(factor, base, physics.references, physics.prior, (*laws, *physics.constraints))
+
+
+def _root_mean_squares(log: Factors) -> dict[str, float]:
+    """Root of the mean squared torque of each joint [N m or N]."""
+    return {
+        joint: float(np.sqrt(factor.residual_squares(np.zeros(len(factor.names))) / max(factor.rows, 1)))
+        for joint, factor in log.joints.items()
+    }
+
+
+def _told_by_data(base: BaseParameters, estimate: Estimate, references: Sequence[Reference]) -> tuple[Array, Array]:
+    """Values and standard deviations of standard parameters that the data alone tell; NaN for others.
+
+    Parameter k is told when its unit vector is a combination a of the rows of the regrouping K: p_k = a'b. Where its
+    deviation is larger than the link's own size, the data say nothing that the prior did not.
+    """
+    K = base.regrouping
+    combinations = np.linalg.pinv(K)
+    told = np.abs(combinations @ K - np.eye(K.shape[1])).max(axis=1) < 1e-6
+    variances = np.einsum("ki,ij,kj->k", combinations, estimate.covariance, combinations)
+    deviations = np.where(told, np.sqrt(np.maximum(variances, 0.0)), np.nan)
+    for k, reference in enumerate(references):
+        own = slice(inertia.SIZE * k, inertia.SIZE * (k + 1))
+        is_massless = reference.origin is Origin.MASSLESS
+        limit = np.zeros(inertia.SIZE) if is_massless else inertia.sizes(reference.parameters)
+        deviations[own] = np.where(deviations[own] <= limit, deviations[own], np.nan)
+    return np.where(np.isfinite(deviations), combinations @ estimate.values, np.nan), deviations

@@ -1,0 +1,57 @@
+"""`[estimation]` and `[physical]`: from rows to parameters."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StrictBool, model_validator
+
+from dynid.settings import Name, NotNegative, Number, Table
+
+
+class EstimationTable(Table):
+    """`[estimation]`: how parameters are estimated; `prior` is a relative deviation around the robot file's values."""
+
+    estimator: Literal["torque", "power", "energy", "momentum"] = "torque"
+    window: Annotated[float, Field(strict=True, gt=0.0, allow_inf_nan=False)] | None = None
+    method: Literal["ols", "wls"] = "wls"
+    essential_ratio: Annotated[float, Field(strict=True, gt=1.0, le=1e30, allow_inf_nan=False)] = 25.0
+    confidence: Annotated[float, Field(strict=True, gt=0.0, lt=1.0)] = 0.95
+    prior: Annotated[float, Field(strict=True, ge=1e-6, le=1e6)] | None = None
+    robust: Literal["huber", "bisquare"] | None = None
+    bootstrap: bool = True
+
+    @model_validator(mode="after")
+    def _weighs_the_prior(self) -> EstimationTable:
+        if self.robust is not None and self.method == "ols":
+            raise ValueError("robust estimates weigh joints by their errors: they need method = 'wls'")
+        if self.prior is not None and self.method == "ols":
+            raise ValueError("a prior needs method = 'wls', which knows how sure the data are")
+        if self.window is not None and self.estimator not in ("energy", "momentum"):
+            raise ValueError("window is for estimator = 'energy' or 'momentum', whose rows are over windows")
+        return self
+
+
+Vector = tuple[Number, Number, Number]
+MassRange = NotNegative | tuple[NotNegative, NotNegative]
+
+
+class PhysicalTable(Table):
+    """`[physical]`: links that can exist; masses [kg], centres of mass [m] in joint frames."""
+
+    fit: StrictBool = True
+    prior: Literal["logdet", "euclidean", "none"] = "logdet"
+    weight: Annotated[float, Field(strict=True, ge=0.01, le=1e6)] | Literal["cross-validation"] = 1.0
+    reference: Name | None = None
+    total_mass: MassRange | None = None
+    masses: dict[str, MassRange] = {}
+    centres_of_mass: dict[str, tuple[Vector, Vector]] = {}
+    in_geometry: StrictBool | tuple[Name, ...] = False
+
+    @model_validator(mode="after")
+    def _weighs_something(self) -> PhysicalTable:
+        if self.prior == "none" and (self.weight != 1.0 or self.reference is not None):
+            raise ValueError("prior = 'none' has neither a weight nor a reference; leave them out")
+        if not self.fit and self.model_fields_set != {"fit"}:
+            raise ValueError("fit = false leaves physical links out, so the other keys have no effect")
+        return self

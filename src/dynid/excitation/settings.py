@@ -1,0 +1,69 @@
+"""`[excitation]`: motions that are designed."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from dynid.settings import Count, Name, Number, PerJoint, Positive, Table
+
+LimitOfJoints = PerJoint | dict[str, Positive]
+"""One for all, one for each, or some by name: the others are the robot file's."""
+
+
+class SpeedTable(Table):
+    """`[[excitation.speed]]`: how fast a body's origin may move [m/s]."""
+
+    frame: Name
+    limit: Positive
+
+
+class BoxTable(Table):
+    """`[[excitation.box]]`: the box [m], along the axes of the base, that a body's origin may not leave."""
+
+    frame: Name
+    lower: tuple[float, float, float]
+    upper: tuple[float, float, float]
+
+    @model_validator(mode="after")
+    def _has_room(self) -> BoxTable:
+        if not all(low < high for low, high in zip(self.lower, self.upper, strict=True)):
+            raise ValueError(f"the box from {list(self.lower)} to {list(self.upper)} has no room; widen it")
+        return self
+
+
+class ExcitationTable(Table):
+    """`[excitation]`: how to move, within which limits; limits that are not stated are the robot file's."""
+
+    harmonics: Count = 5
+    period: Positive | None = None
+    frequency: Positive | None = None
+    periods: Count = 1
+    samples: Annotated[int, Field(strict=True, ge=10)] | None = None
+    rate: Positive = 125.0
+    criterion: Name = "condition"
+    scale: Literal["none", "magnitudes"] = "none"
+    deviations: dict[str, Positive] = {}
+    noise: PerJoint = 1.0
+    start: tuple[Number, ...] | dict[str, Number] = {}
+    home: tuple[Number, ...] | None = None
+    moving: tuple[Name, ...] | None = None
+    bound: Literal["samples", "amplitudes"] = "samples"
+    position: tuple[tuple[Number, Number], ...] | tuple[Number, Number] | dict[str, tuple[Number, Number]] | None = None
+    velocity: LimitOfJoints | None = None
+    acceleration: LimitOfJoints | None = None
+    jerk: LimitOfJoints | None = None
+    effort: LimitOfJoints | None = None
+    rms_effort: PerJoint | None = None
+    margin: Annotated[float, Field(strict=True, ge=0.0, lt=1.0)] = 0.0
+    speed: tuple[SpeedTable, ...] = ()
+    box: tuple[BoxTable, ...] = ()
+
+    @model_validator(mode="after")
+    def _says_things_once(self) -> ExcitationTable:
+        if self.period is not None and self.frequency is not None:
+            raise ValueError("the motion repeats after 'period' (s) or with 'frequency' (rad/s); state one")
+        if self.deviations and self.scale != "none":
+            raise ValueError("columns are scaled by 'scale' or by 'deviations', not by both")
+        return self

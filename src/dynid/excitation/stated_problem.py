@@ -1,0 +1,189 @@
+"""From an experiment to the design problem that it states."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.errors import InvalidRequestError
+from dynid.estimation.factors.factors import Factors
+from dynid.excitation.criteria import parse_criterion
+from dynid.excitation.expectation import reference_values
+from dynid.excitation.free_coefficients import FreeCoefficients, free_coefficients
+from dynid.excitation.information import Information, known_factor
+from dynid.excitation.limits.amplitudes import AmplitudeLimit
+from dynid.excitation.limits.frames import BoxLimit, FramePoint, SpeedLimit
+from dynid.excitation.limits.joint_bounds import JointBounds
+from dynid.excitation.limits.limit import Limit
+from dynid.excitation.limits.stated import joint_limits, per_joint, posture_of, require_home, require_posture
+from dynid.excitation.limits.torques import PriorTorques, RmsTorqueLimit, TorqueLimit
+from dynid.excitation.motion import Grid
+from dynid.excitation.problem import ExcitationProblem
+from dynid.excitation.settings import ExcitationTable
+from dynid.excitation.trajectories.fourier import Fourier
+from dynid.experiment.experiment import Experiment
+from dynid.findings import Finding, Severity
+from dynid.identification.pipeline import model_of
+from dynid.model.base_parameters import BaseParameters, find_base_parameters
+from dynid.model.known_values import split_known
+from dynid.model.parameters import matching
+from dynid.robot.joints import Limits
+from dynid.robot.robot import Robot
+
+DEFAULT_PERIOD = 10.0
+"""Period [s] of a motion where none is stated."""
+
+_MOST_SAMPLES = 300_000
+"""Samples of a motion; a run at 10 % of its speed, which is written too, has ten times as many."""
+
+_LONGEST = 1000.0
+"""Periods [s] above this are refused: limits are checked a thousand times a second."""
+
+_BETWEEN_SAMPLES = 0.99
+"""Part of a limit that is left to values between a design's samples, where it is not known exactly."""
+
+
+def problem_of(experiment: Experiment, known: Sequence[Factors] = ()) -> tuple[ExcitationProblem, list[Finding]]:
+    """The design problem that an experiment states, and what was noticed.
+
+    Raises:
+        InvalidRequestError: If the robot cannot be excited so, or what is stated contradicts itself.
+    """
+    settings = experiment.excitation
+    model = model_of(experiment)
+    robot = model.robot
+    _require_single_joints(robot)
+    base = find_base_parameters(model, known=split_known(model, experiment.known)[1])
+    if not len(base):
+        raise InvalidRequestError(f"nothing of '{robot.name}' shows in its torques, so no motion can tell more")
+    family = _family(settings)
+    _require_few_samples(family, settings.rate)
+    samples = settings.samples or max(150, 30 * settings.harmonics)
+    if math.isinf(family.reach(samples)):
+        raise InvalidRequestError(
+            f"{samples} samples cannot show {settings.harmonics} harmonics; state {4 * settings.harmonics} or more"
+        )
+    posture = posture_of(settings, robot)
+    limits = joint_limits(settings, robot)
+    bounds = JointBounds.of(robot, limits).tightened(1.0 - settings.margin)
+    require_posture(posture, limits, robot, (1.0 - settings.margin) / family.reach(samples))
+    others, findings = _other_limits(settings, robot, bounds, limits)
+    require_home(settings.home, limits, robot)
+    grid = Grid.of(_free(settings, family, posture, robot), samples)
+    problem = ExcitationProblem(
+        grid,
+        _information(settings, base, known, limits),
+        parse_criterion(settings.criterion),
+        bounds.tightened(1.0 / family.reach(samples)),
+        others,
+        settings.rate,
+    )
+    return problem, [*base.findings(), *findings]
+
+
+def _require_single_joints(robot: Robot) -> None:
+    odd = next((joint for joint in robot.joints if joint.kind.nv != 1), None)
+    if odd is not None:
+        raise InvalidRequestError(
+            f"joint '{odd.name}' of '{robot.name}' is {odd.kind.value}, and exciting motions are for joints of one "
+            "degree of freedom; load the robot on a fixed base, or lock the joint"
+        )
+
+
+def _family(settings: ExcitationTable) -> Fourier:
+    period = settings.period or DEFAULT_PERIOD
+    return Fourier(settings.frequency or 2 * math.pi / period, settings.harmonics, settings.periods)
+
+
+def _require_few_samples(family: Fourier, rate: float) -> None:
+    """Refuse motions that take too many samples to check or to write."""
+    if family.cycle > _LONGEST:
+        raise InvalidRequestError(
+            f"a period of {family.cycle:g} s is too long: {_LONGEST:g} s are allowed; state a shorter one in "
+            "[excitation] period, or a higher frequency"
+        )
+    if family.duration * rate > _MOST_SAMPLES:
+        raise InvalidRequestError(
+            f"{family.duration:g} s at {rate:g} Hz are {family.duration * rate:.3g} samples, and {_MOST_SAMPLES:,} are "
+            "allowed; lower rate, period or periods in [excitation]"
+        )
+
+
+def moving_of(settings: ExcitationTable, robot: Robot) -> list[bool] | None:
+    """For each joint whether it moves; None where all do."""
+    if settings.moving is None:
+        return None
+    columns = {robot.joint(name).v.start for name in settings.moving}
+    return [k in columns for k in range(robot.nv)]
+
+
+def _other_limits(
+    settings: ExcitationTable, robot: Robot, bounds: JointBounds, limits: Sequence[Limits]
+) -> tuple[tuple[Limit, ...], list[Finding]]:
+    part = (1.0 - settings.margin) * _BETWEEN_SAMPLES
+    found: list[Limit] = (
+        [AmplitudeLimit(bounds).tightened(1.0 - settings.margin)] if settings.bound == "amplitudes" else []
+    )
+    findings: list[Finding] = []
+    torques = PriorTorques(robot)
+    efforts = [limit.effort for limit in limits]
+    if any(map(math.isfinite, efforts)):
+        if any(link.has_inertia for link in robot.links):
+            found.append(TorqueLimit.of(torques, efforts).tightened(part))
+        else:
+            text = "the robot's file states no inertias, so torques cannot be predicted and their limits are not kept"
+            findings.append(Finding(Severity.WARNING, "torques", text))
+    if settings.rms_effort is not None:
+        rms = np.array(per_joint("rms_effort", settings.rms_effort, robot))
+        found.append(RmsTorqueLimit(torques, rms).tightened(part))
+    for speed in settings.speed:
+        found.append(SpeedLimit(FramePoint.of(robot, speed.frame), speed.limit).tightened(part))
+    for box in settings.box:
+        corners = np.array(box.lower), np.array(box.upper)
+        found.append(BoxLimit(FramePoint.of(robot, box.frame), *corners).tightened(part))
+    return tuple(found), findings
+
+
+def _information(
+    settings: ExcitationTable, base: BaseParameters, known: Sequence[Factors], limits: Sequence[Limits]
+) -> Information:
+    robot = base.model.robot
+    noise = np.array(per_joint("noise", settings.noise, robot))
+    weights = noise.min() / noise
+    scales = _scales(settings, base)
+    by_joint = dict(zip(base.model.row_names, weights.tolist(), strict=True))
+    parts = [factors.weighted(by_joint).stacked(base.names, base.known).R * scales for factors in known]
+    slowest = min(limit.velocity for limit in limits)
+    return Information(base, scales, weights, known_factor(parts, len(base)), smoothing=0.03 * slowest)
+
+
+def _scales(settings: ExcitationTable, base: BaseParameters) -> Array:
+    scales = np.ones(len(base))
+    if settings.scale == "magnitudes":
+        values = reference_values(base)
+        for k, value in enumerate(values):
+            alike = [abs(other or 0.0) for other, unit in zip(values, base.units, strict=True) if unit == base.units[k]]
+            scales[k] = max(abs(value or 0.0), 0.01 * max(alike)) or 1.0
+    for pattern, deviation in settings.deviations.items():
+        for name in matching([pattern], base.names):
+            scales[base.names.index(name)] = deviation
+    return scales
+
+
+def _free(
+    settings: ExcitationTable, family: Fourier, posture: Sequence[float | None], robot: Robot
+) -> FreeCoefficients:
+    moving = moving_of(settings, robot)
+    if moving is not None and not any(moving):
+        raise InvalidRequestError("no joint moves; name one or more in [excitation] moving")
+    free = free_coefficients(family, posture, moving)
+    needed = [0 if moving is not None and not moving[k] else 1 + (posture[k] is None) for k in range(robot.nv)]
+    if any(size < least for size, least in zip(free.sizes, needed, strict=True)):
+        raise InvalidRequestError(
+            f"motions of {family.harmonics} harmonics cannot start and end at rest; state 2 or more in "
+            "[excitation] harmonics"
+        )
+    return free

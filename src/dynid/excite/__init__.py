@@ -1,1 +1,0 @@
-"""From an experiment to a motion that excites it, and to files."""

@@ -1,0 +1,80 @@
+"""The experiment: everything particular to one robot and one set of logs, typed and frozen."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import model_validator
+
+from dynid.estimation.settings import EstimationTable, PhysicalTable
+from dynid.excitation.settings import BoxTable, ExcitationTable, SpeedTable
+from dynid.logs.settings import Coupling, DriveTable, LogTable, ProcessingTable, QuantityTable
+from dynid.settings import Name, Number, Table
+from dynid.simulation.settings import PayloadTable, SensorTable, SimulationTable
+
+
+class Experiment(Table):
+    """An experiment: the robot, what its joints add, its drives, logs, processing and estimation."""
+
+    robot: Name
+    gravity: tuple[Number, Number, Number] | None = None
+    lock: dict[str, Number] = {}
+    terms: tuple[Name, ...] = ()
+    known: dict[str, Number] = {}
+    excitation: ExcitationTable = ExcitationTable()
+    torque: Literal["signed", "magnitude"] = "signed"
+    discard_sign: bool = False
+    drive: DriveTable = DriveTable()
+    log: tuple[LogTable, ...] = ()
+    processing: ProcessingTable = ProcessingTable()
+    estimation: EstimationTable = EstimationTable()
+    physical: PhysicalTable = PhysicalTable()
+    simulation: SimulationTable = SimulationTable()
+
+    @model_validator(mode="after")
+    def _counts_logs_once(self) -> Experiment:
+        if any(log in self.log[:k] for k, log in enumerate(self.log)):
+            raise ValueError("two logs are the same, and would count twice; leave one out")
+        return self
+
+    @model_validator(mode="after")
+    def _knows_signs_of_all_samples(self) -> Experiment:
+        if self.torque == "magnitude" and self.estimation.estimator != "torque":
+            raise ValueError(
+                f"estimator = '{self.estimation.estimator}' needs every sample, and where the signs of "
+                "torque = 'magnitude' stay undecided samples are left out; use estimator = 'torque'"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _discards_for_a_reason(self) -> Experiment:
+        if self.discard_sign and self.torque == "signed":
+            raise ValueError("discard_sign = true is for practice with torque = 'magnitude'; set that, too")
+        return self
+
+    def difference(self, other: Experiment) -> str:
+        """The first key in which two experiments are about different models, or nothing."""
+        keys = ("robot", "gravity", "lock", "terms", "known")
+        return next((key for key in keys if getattr(self, key) != getattr(other, key)), "")
+
+
+TABLES: dict[str, type[Table]] = {
+    "drive": DriveTable,
+    "excitation": ExcitationTable,
+    "speed": SpeedTable,
+    "box": BoxTable,
+    "couplings": Coupling,
+    "log": LogTable,
+    "position": QuantityTable,
+    "torque": QuantityTable,
+    "velocity": QuantityTable,
+    "time": QuantityTable,
+    "temperature": QuantityTable,
+    "processing": ProcessingTable,
+    "estimation": EstimationTable,
+    "physical": PhysicalTable,
+    "simulation": SimulationTable,
+    "sensors": SensorTable,
+    "payload": PayloadTable,
+}
+"""Tables below the whole, by the key that they stand at."""

@@ -1,0 +1,1 @@
+"""A first experiment file, from a robot and a log."""

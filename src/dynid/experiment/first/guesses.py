@@ -1,0 +1,141 @@
+"""What a log's numbers tell for a first experiment: units of positions and time, and which samples can be used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynid.arrays import Array
+from dynid.logs.log import UNITS
+from dynid.robot.robot import Joint, Robot
+
+POSTURES = 200
+"""Positions on the way that are kept for what gravity takes."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """One quantity in a log.
+
+    Attributes:
+        columns: Its columns, by name or position, in the order of the joints; None for all that a topic has.
+        unit: Its unit, as far as numbers tell.
+        why: How both were guessed.
+        topic: Its topic, in a bag.
+        file: Its file.
+        flat: Whether the file has one number a line.
+        at_motor: Whether its name says that it was logged on the motors' side of the gears.
+    """
+
+    columns: tuple[str | int, ...] | None
+    unit: str
+    why: str
+    topic: str | None = None
+    file: Path = Path()
+    flat: bool = False
+    at_motor: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """What was found in a log.
+
+    Attributes:
+        joints: Joints of the robot that the log has, in the robot's order.
+        position: Where positions are.
+        torque: Where torques or currents are.
+        velocity: Where velocities are, if they were logged.
+        time: Where time stamps are; None in bags, which have their own, and where there are none.
+        stamps: Time stamps [s], shape (samples,); None where there are none.
+        samples: Number of samples.
+        rows: The longest part without missing numbers in which time advances; None for the whole log.
+        rate: Samples a second [Hz] as given, where there are no time stamps.
+        silent: Joints that move, but whose torques are mostly exact zeros: their drives report nothing.
+        postures: Some positions on the way [rad or m, of joints or motors], shape (postures, joints).
+        largest: Each joint's largest torque or current on the way, shape (joints,).
+    """
+
+    joints: tuple[str, ...]
+    position: Group
+    torque: Group
+    velocity: Group | None
+    time: Group | None
+    stamps: Array | None
+    samples: int
+    rows: tuple[int, int] | None
+    rate: float | None = None
+    silent: tuple[str, ...] = ()
+    postures: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    largest: Array = field(default_factory=lambda: np.zeros(0))
+
+
+def with_numbers(layout: Layout, q: Array, torque: Array) -> Layout:
+    """A layout with what the numbers of its usable part tell of drives.
+
+    Args:
+        layout: The layout.
+        q: Positions as logged, shape (samples, joints).
+        torque: Torques or currents, shape (samples, joints).
+    """
+    from dynid.logs.processing.automatic import SILENT
+
+    part = slice(*(layout.rows or (0, layout.samples)))
+    q, torque = q[part], torque[part]
+    if not len(q):
+        return layout
+    zeros = np.mean(torque == 0.0, axis=0) > SILENT
+    found = tuple(name for k, name in enumerate(layout.joints) if zeros[k] and np.ptp(q[:, k]) > 0.0)
+    postures = q[:: max(1, len(q) // POSTURES)] * UNITS["position"][layout.position.unit]
+    return replace(layout, silent=found, postures=postures, largest=np.abs(torque).max(axis=0))
+
+
+def usable_rows(numbers: Array, stamps: Array | None) -> tuple[int, int] | None:
+    """The longest part of a log without missing numbers in which time advances; None for the whole log.
+
+    Args:
+        numbers: Positions and torques, shape (samples, columns).
+        stamps: Time stamps, shape (samples,), if there are any.
+    """
+    good: NDArray[np.bool_] = np.all(np.isfinite(numbers), axis=1)
+    joined = good[1:] & good[:-1]
+    if stamps is not None:
+        good = good & np.isfinite(stamps)
+        joined = joined & (np.diff(stamps) > 0)
+    if good.all() and joined.all():
+        return None
+    starts = np.flatnonzero(good & np.concatenate([[True], ~joined]))
+    ends = np.flatnonzero(good & np.concatenate([~joined, [True]])) + 1
+    if not len(starts):
+        return 0, 0
+    best = int(np.argmax(ends - starts))
+    return int(starts[best]), int(ends[best])
+
+
+def time_unit(stamps: Array) -> tuple[str, str]:
+    """Unit of time stamps, the largest that makes more than two samples a second; and why."""
+    steps = np.diff(stamps[np.isfinite(stamps)])
+    period = float(np.median(steps[steps > 0])) if np.any(steps > 0) else 1.0
+    unit = next((unit for unit, size in UNITS["time"].items() if period * size < 0.5), "s")
+    return unit, f"the median step is {period:.4g}, which makes {1.0 / (period * UNITS['time'][unit]):.4g} Hz in {unit}"
+
+
+def position_unit(robot: Robot, joints: Sequence[str], q: Array) -> tuple[str, str]:
+    """Radians or degrees, by how far positions go and by the joints' limits."""
+    turning = [k for k, name in enumerate(joints) if robot.joint(name).kind.value != "prismatic"]
+    if not turning:
+        return "m", "lengths are taken as metres"
+    largest = float(np.nanmax(np.abs(q[:, turning])))
+    beyond = sum(_beyond(robot.joint(joints[k]), q[:, k]) for k in turning)
+    if 7.0 < largest <= 720.0 and (beyond or largest > 20.0) and len(turning) == len(joints):
+        return "deg", f"they reach {largest:.4g}, far beyond the limits in rad, so they are taken as degrees"
+    outside = f"; {beyond} joints go beyond their limits: check" if beyond else ""
+    return "rad", f"they reach {largest:.4g}, which fits radians (metres where joints slide){outside}"
+
+
+def _beyond(joint: Joint, q: Array) -> bool:
+    lower, upper = joint.limits.lower, joint.limits.upper
+    return bool(lower < upper and (np.nanmin(q) < lower - 0.05 or np.nanmax(q) > upper + 0.05))

@@ -1,0 +1,144 @@
+"""What is wrong with an experiment file, in words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from dynid.errors import FileProblemError, InvalidRequestError, UnknownNameError
+from dynid.experiment.experiment import TABLES, Experiment
+from dynid.files import is_file, line_of, parse_toml, read_toml_text
+from dynid.settings import Table
+
+
+class ExperimentError(FileProblemError):
+    """An experiment file is not what it should be."""
+
+
+_ALTERNATIVES = ("str", "int", "float", "bool", "tuple", "literal[", "constrained-", "function-")
+"""How pydantic names alternatives of a type; they are no keys of the file."""
+
+
+def key_of(problem: Any) -> tuple[str | int, ...]:
+    """Where in the file a problem is, from the outermost table to the key or element."""
+    return tuple(part for part in problem["loc"] if not (isinstance(part, str) and part.startswith(_ALTERNATIVES)))
+
+
+def in_words(problems: Sequence[Any]) -> str:
+    """The first problem that validation found, in one sentence that names the key and the nearest valid one."""
+    problem = problems[0]
+    path = key_of(problem)
+    names = [part for part in path if isinstance(part, str)]
+    key = ".".join(names)
+    if problem["type"] == "extra_forbidden":
+        table = next((TABLES[name] for name in reversed(names[:-1]) if name in TABLES), Experiment)
+        where = f" in [{'.'.join(names[:-1])}]" if len(names) > 1 else ""
+        return str(UnknownNameError("key", names[-1], table.model_fields, where))
+    if problem["type"] == "missing":
+        needed = f"'{key}' needs {path[-1] + 1} numbers or more" if isinstance(path[-1], int) else ""
+        return needed or f"the key '{key}' is missing"
+    if problem["type"] == "value_error":
+        message = problem["msg"].removeprefix("Value error, ")
+        return f"[{key}]: {message}" if key else message
+    found = repr(problem["input"])
+    # A key of several types has a message for each.
+    messages = dict.fromkeys(other["msg"] for other in problems if key_of(other)[: len(path)] == path)
+    message = ", or ".join(messages).replace("valid tuple", "list").replace("Input should", "it should", 1)
+    message = message.replace("Input should be", "be")
+    return f"the key '{key}' is {found if len(found) <= 60 else found[:57] + '...'}: {message}"
+
+
+T = TypeVar("T", bound=Table)
+
+
+def read_experiment(path: Path, relative_to: Path | None = None, *, needs_logs: bool = True) -> Experiment:
+    """Read an experiment file.
+
+    Paths in it may use environment variables such as `${DYNID_DATASETS}`.
+
+    Args:
+        path: The file.
+        relative_to: Folder that paths in it are relative to; its own when None.
+        needs_logs: Whether there must be logs, and environment variables in their paths must be set.
+
+    Raises:
+        ExperimentError: If the file cannot be read, or a key is unknown, missing or wrong; names the line.
+    """
+    return parse_experiment(read_toml_text(path, ExperimentError), path, relative_to, needs_logs=needs_logs)
+
+
+def parse_experiment(text: str, path: Path, relative_to: Path | None = None, *, needs_logs: bool = True) -> Experiment:
+    """The experiment of a text that is, or will be, in a file; arguments and errors are those of `read_experiment`."""
+    values = parse_toml(text, path, ExperimentError)
+    if needs_logs and not values.get("log", True):
+        raise ExperimentError(path, "the key 'log' holds no log")
+    if needs_logs and "log" not in values:
+        raise ExperimentError(path, "the key 'log' is missing")
+    try:
+        return Experiment.model_validate(_with_paths(values, path, text, relative_to or path.parent, needs_logs))
+    except ValidationError as error:
+        problem = error.errors()[0]
+        raise ExperimentError(path, in_words(error.errors()), line_of(text, key_of(problem))) from error
+
+
+def is_experiment(path: Path) -> bool:
+    """Whether a file is an experiment; tables of robots are TOML files, too, but have no key 'robot'."""
+    if path.suffix.lower() != ".toml" or not is_file(path):
+        return False
+    return "robot" in parse_toml(read_toml_text(path, ExperimentError), path, ExperimentError)
+
+
+def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path, needs_logs: bool) -> dict[str, Any]:
+    """The same values, with the paths of the robot and of all logs made whole."""
+
+    def whole(name: object, where: tuple[str | int, ...], keep: str = "") -> object:
+        if not isinstance(name, str) or (keep and name.startswith(keep)):
+            return name
+        expanded = os.path.expandvars(name)
+        if "$" in expanded and (needs_logs or where[0] != "log"):
+            problem = f"'{name}' uses an environment variable that is not set; set it, or write the path"
+            raise ExperimentError(path, problem, line_of(text, where))
+        return str(folder / Path(expanded))
+
+    values = dict(values)
+    if "robot" in values:
+        values["robot"] = whole(values["robot"], ("robot",), keep="builtin:")
+    physical = values.get("physical")
+    if isinstance(physical, dict) and "reference" in physical:
+        where = ("physical", "reference")
+        values["physical"] = {**physical, "reference": whole(physical["reference"], where, keep="builtin:")}
+    simulation = values.get("simulation")
+    if isinstance(simulation, dict) and "trajectory" in simulation:
+        trajectory = whole(simulation["trajectory"], ("simulation", "trajectory"))
+        values["simulation"] = {**simulation, "trajectory": trajectory}
+    logs = values.get("log")
+    if isinstance(logs, list):
+        values["log"] = [
+            {
+                key: {**part, "file": whole(part["file"], ("log", k, key, "file"))}
+                if isinstance(part, dict) and "file" in part
+                else part
+                for key, part in log.items()
+            }
+            if isinstance(log, dict)
+            else log
+            for k, log in enumerate(logs)
+        ]
+    return values
+
+
+def checked_table(table: type[T], values: Mapping[str, Any]) -> T:
+    """A table of the experiment file from values that do not come from a file.
+
+    Raises:
+        InvalidRequestError: If one is none that its key can have.
+    """
+    try:
+        return table.model_validate(values)
+    except ValidationError as error:
+        name = next(name for name, kind in TABLES.items() if kind is table)
+        raise InvalidRequestError(f"{name}: {in_words(error.errors())}") from error

@@ -1,0 +1,157 @@
+"""The reference of the experiment file, written from its types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dynid.experiment.experiment import Experiment
+
+MEANINGS = {
+    "Experiment.robot": "a URDF, MJCF or table file, relative to the experiment; or `builtin:NAME`",
+    "Experiment.gravity": "gravity in the base frame [m/s²]; the robot file's when left out",
+    "Experiment.lock": "joints that hold still, with their positions [rad or m]",
+    "Experiment.terms": "what joints add, such as `viscous`: see [terms](terms.md)",
+    "Experiment.known": "values of parameters that are known beforehand",
+    "Experiment.drive": "from motors to joints",
+    "Experiment.log": "one recording or more",
+    "Experiment.processing": "what is done to the signals",
+    "Experiment.estimation": "how parameters are estimated",
+    "Experiment.physical": "links that can exist: see [physical](physical.md)",
+    "DriveTable.ratios": "turns of each motor a turn of its joint",
+    "DriveTable.couplings": "motors that turn with another joint, too",
+    "DriveTable.torque_constants": "torque a current of each motor [N m/A]; needed where torques are logged in A",
+    "DriveTable.matrix": "instead of ratios and couplings: the whole transmission matrix, one row a motor",
+    "DriveTable.signs": "sign of each torque; `auto` finds them",
+    "DriveTable.unmeasured": "joints that move, but whose torque was not measured",
+    "DriveTable.offsets": "what each encoder shows at the joint's zero [rad or m]",
+    "DriveTable.delay": "time by which torques were logged later than positions [s]",
+    "DriveTable.positions": "where positions were logged",
+    "DriveTable.torques": "where torques were logged",
+    "Coupling.motor": "joint whose motor turns",
+    "Coupling.joint": "joint that turns it, too",
+    "Coupling.ratio": "turns of the motor a turn of that joint",
+    "LogTable.name": "what the log is called in reports",
+    "LogTable.position": "positions",
+    "LogTable.torque": "torques or currents",
+    "LogTable.velocity": "velocities, where they were logged",
+    "LogTable.time": "time stamps; or give `rate`; bags have their own",
+    "LogTable.temperature": "a temperature, to see whether residuals follow it, and for the term viscous_temperature",
+    "LogTable.rate": "samples a second [Hz], instead of `time`",
+    "LogTable.rows": "rows to use: first and last, the last not included",
+    "LogTable.seconds": "time to use: first and last [s]",
+    "LogTable.weight": "rows of this log are multiplied with it",
+    "QuantityTable.file": "the file, relative to the experiment; may use environment variables",
+    "QuantityTable.topic": "topic of a bag",
+    "QuantityTable.field": "field of its messages",
+    "QuantityTable.columns": "columns by name, pattern (`q_*`), position (from 0), or a list; all when left out",
+    "QuantityTable.unit": "rad, deg, m, mm; N m, N, A; s, ms, us, ns",
+    "QuantityTable.flat": "whether the file is text of one number a line",
+    "ProcessingTable.automatic": "whether [the log shows](processing.md) what is not stated; by default if nothing is",
+    "ProcessingTable.outliers": "what is done to samples that stand out from their neighbours",
+    "ProcessingTable.idle": "what is done to ends at rest",
+    "ProcessingTable.period": "all whole periods of so long [s] are averaged first; then nothing is chosen",
+    "ProcessingTable.resample": "rate of even samples to interpolate to first [Hz]",
+    "ProcessingTable.median": "width of a running median on positions, in samples (odd)",
+    "ProcessingTable.lowpass": "cut-off of the zero-phase low-pass on positions [Hz]",
+    "ProcessingTable.torque_lowpass": "the same for torques [Hz]",
+    "ProcessingTable.order": "order of the low-passes",
+    "ProcessingTable.derivative": "how velocities and accelerations come from positions",
+    "ProcessingTable.window": "window of Savitzky-Golay derivatives, in samples (odd)",
+    "ProcessingTable.degree": "degree of their polynomials",
+    "ProcessingTable.trim": "samples to drop at both ends after filtering",
+    "ProcessingTable.decimate": "factors of parallel decimation: torques, velocities and every column together",
+    "ProcessingTable.rate": "rows a second to keep instead [Hz]",
+    "ProcessingTable.velocity_threshold": "rows of slower joints are dropped [rad/s or m/s]; one, or one each",
+    "EstimationTable.estimator": "the equations that are fitted: see [power, energy and momentum](power.md)",
+    "EstimationTable.window": "length of windows of energy and momentum [s]; that of a decimated row when left out",
+    "EstimationTable.method": "weighted (by joint and by log) or ordinary least squares",
+    "EstimationTable.essential_ratio": "essential parameters have relative deviations up to so many times the smallest",
+    "EstimationTable.confidence": "of intervals",
+    "EstimationTable.robust": "how rows are weighed by their errors; not at all when left out",
+    "EstimationTable.bootstrap": "whether deviations are also found from blocks of time, for errors that last",
+    "EstimationTable.prior": "relative deviation of a normal prior around the robot file's values",
+    "PhysicalTable.fit": "whether links that can exist are fitted",
+    "PhysicalTable.prior": "what fills in what the data do not tell",
+    "PhysicalTable.weight": "weight of the prior, or `cross-validation`",
+    "PhysicalTable.reference": "another robot file to stay near",
+    "PhysicalTable.total_mass": "mass of all links, or its range [kg]",
+    "PhysicalTable.masses": "masses of links, or their ranges [kg]",
+    "PhysicalTable.centres_of_mass": "boxes that hold the centres of mass of links: two corners in joint frames [m]",
+    "PhysicalTable.in_geometry": "whether centres of mass lie within the links' shapes; or the links for which they do",
+}
+"""What keys mean, by type and name. A key that is not here is shown without words."""
+
+TITLES = {
+    "Experiment": "Top of the file",
+    "DriveTable": "`[drive]`",
+    "Coupling": "`couplings` of `[drive]`",
+    "LogTable": "`[[log]]`",
+    "QuantityTable": "`position`, `torque`, `velocity` and `time` of `[[log]]`",
+    "ProcessingTable": "`[processing]`",
+    "EstimationTable": "`[estimation]`",
+    "PhysicalTable": "`[physical]`",
+}
+
+_REFERENCES = {name: f"see {title}" for name, title in TITLES.items()} | {
+    "Coupling": "`{ motor, joint, ratio }`",
+    "QuantityTable": "`{ file, columns, unit, flat }`",
+}
+
+
+def reference_markdown() -> str:
+    """Tables of all keys of an experiment file: type, default and meaning."""
+    schema = Experiment.model_json_schema()
+    definitions: dict[str, Any] = {"Experiment": schema, **schema.get("$defs", {})}
+    order = [*(name for name in TITLES if name in definitions), *(name for name in definitions if name not in TITLES)]
+    return "\n".join(line for name in order for line in _table(name, definitions[name]))
+
+
+def _table(name: str, schema: Mapping[str, Any]) -> Iterator[str]:
+    yield f"## {TITLES.get(name, f'`{name}`')}\n"
+    yield "| key | value | when left out | meaning |\n| --- | --- | --- | --- |"
+    required = schema.get("required", [])
+    for key, value in schema.get("properties", {}).items():
+        default = "**needed**" if key in required else _default(value)
+        yield f"| `{key}` | {in_words(value)} | {default} | {MEANINGS.get(f'{name}.{key}', '')} |"
+    yield ""
+
+
+def _default(value: Mapping[str, Any]) -> str:
+    default = value.get("default")
+    if default in (None, [], {}) or isinstance(default, dict):
+        return ""
+    return f"`{str(default).lower() if isinstance(default, bool) else default}`"
+
+
+def in_words(schema: Mapping[str, Any]) -> str:
+    """A type of JSON schema in words."""
+    if "$ref" in schema:
+        return _REFERENCES.get(schema["$ref"].rpartition("/")[2], "a table")
+    if "anyOf" in schema:
+        words = [in_words(option) for option in schema["anyOf"] if option.get("type") != "null"]
+        return " or ".join(dict.fromkeys(words))
+    if "const" in schema or "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema.get("enum", [schema.get("const")]))
+    kind = schema.get("type")
+    if kind == "array":
+        each = schema.get("prefixItems")
+        return f"[{', '.join(map(in_words, each))}]" if each else f"list: {in_words(schema.get('items', {}))}"
+    if kind == "object":
+        extra = schema.get("additionalProperties")
+        return f"table: name = {in_words(extra)}" if isinstance(extra, dict) else "a table"
+    if kind in ("number", "integer"):
+        return _number(schema)
+    return {"string": "text", "boolean": "`true`, `false`"}.get(kind or "", "")
+
+
+def _number(schema: Mapping[str, Any]) -> str:
+    word = "whole number" if schema["type"] == "integer" else "number"
+    lower, above = schema.get("minimum"), schema.get("exclusiveMinimum")
+    upper, below = schema.get("maximum"), schema.get("exclusiveMaximum")
+    bounds = []
+    if above is not None or (lower is not None and lower > -1e29):
+        bounds.append(f"> {above:g}" if above is not None else f"≥ {lower:g}")
+    if below is not None or (upper is not None and upper < 1e29):
+        bounds.append(f"< {below:g}" if below is not None else f"≤ {upper:g}")
+    return f"{word} {' and '.join(bounds)}".strip()

@@ -1,0 +1,1 @@
+"""Why residuals are larger than noise: causes with evidence, as findings."""

@@ -1,0 +1,167 @@
+"""Logs once more: what was measured beside what the model says, as it was used for the estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynid.arrays import Array
+from dynid.experiment.experiment import Experiment
+from dynid.identification.preparation import prepared_log
+from dynid.logs.log import Recording
+from dynid.logs.processing.signals import decimated
+from dynid.logs.processing.states import Processing, step_of
+from dynid.logs.quantities import recording_of
+from dynid.logs.settings import LogTable
+from dynid.logs.timing import check_time
+from dynid.model.chunks import Chunk, checked
+from dynid.model.dynamic_model import DynamicModel
+from dynid.model.formulations.torque_rows import TorqueRows
+from dynid.model.terms import Term
+from dynid.threads import single_threaded_blas
+
+PIECE = 20_000
+"""Samples that are predicted at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """An even part of a log with what the model says of it.
+
+    Attributes:
+        time: Time since the log's first sample [s], shape (samples,).
+        rate: Samples a second [Hz].
+        q: Positions, shape (samples, nq).
+        v: Velocities, shape (samples, nv).
+        a: Accelerations, shape (samples, nv).
+        measured: Measured torques [N m or N], shape (samples, rows).
+        predicted: What the model says, of the same shape.
+        carried: The same without friction and offsets.
+        keep: Rows that count for the estimate, of the same shape.
+    """
+
+    time: Array
+    rate: float
+    q: Array
+    v: Array
+    a: Array
+    measured: Array
+    predicted: Array
+    carried: Array
+    keep: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """A log that was read again.
+
+    Attributes:
+        name: The log's name, or that of its file.
+        recording: What was logged, as it was logged.
+        rate: Samples a second of the recording [Hz].
+        cutoff: Above this [Hz] torques were filtered away; None where they were not.
+        segments: Even parts of it, processed as for the estimate.
+    """
+
+    name: str
+    recording: Recording
+    rate: float
+    cutoff: float | None
+    segments: tuple[Segment, ...]
+
+
+def replayed(
+    experiment: Experiment, log: LogTable, model: DynamicModel, parameters: Array, like: Processing | None = None
+) -> Replay:
+    """Read a log again and predict its torques.
+
+    Where the estimate decimated, so do measured and predicted torques here: the same filter on both.
+
+    Args:
+        experiment: The experiment that the log is of.
+        log: The log.
+        model: The model.
+        parameters: Standard parameters p, shape (parameters,).
+        like: What was done to another log, as in `prepared_log`.
+    """
+    recording = recording_of(log, model.robot)
+    ready, _ = prepared_log(experiment, log, model, like=like)
+    processing = ready.processing
+    rate = ready.sampling / step_of(ready.sampling, processing.rate)
+    segments = []
+    for chunk, stamps in zip(ready.segments, ready.times, strict=True):
+        segment = _predicted(model, chunk, parameters, float(stamps[0] - recording.time[0]), rate)
+        segments.append(_counted(_thinned(segment, processing.decimate), processing, model))
+    name = log.name or Path(log.position.file).name
+    return Replay(name, recording, check_time(recording.time).rate, processing.torque_lowpass, tuple(segments))
+
+
+def is_frictional(term: Term) -> bool:
+    """Whether a term depends on velocity only, or on nothing: what is drawn as friction."""
+    return term.needs <= {"v"}
+
+
+def friction_columns(model: DynamicModel) -> list[int]:
+    """Indices of the parameters of such terms."""
+    found, column = [], len(model.names) - sum(len(term.parameters(model.robot)) for term in model.terms)
+    for term in model.terms:
+        count = len(term.parameters(model.robot))
+        found += list(range(column, column + count)) if is_frictional(term) else []
+        column += count
+    return found
+
+
+def _predicted(model: DynamicModel, chunk: Chunk, parameters: Array, start: float, rate: float) -> Segment:
+    rows = TorqueRows(model)
+    without = parameters.copy()
+    without[friction_columns(model)] = 0.0
+    whole, carried = rows.predictors(parameters), rows.predictors(without)
+    predicted: list[tuple[Array, Array]] = []
+    for piece in _pieces(checked(model, chunk)):
+        with single_threaded_blas():
+            matrices = rows.matrices(piece)
+            both = [
+                np.stack([W[:, :-1] @ b for W, b in zip(matrices, values, strict=True)], axis=1)
+                for values in (whole, carried)
+            ]
+        predicted.append((both[0], both[1]))
+    return Segment(
+        time=start + np.arange(len(chunk)) / rate,
+        rate=rate,
+        q=chunk.q,
+        v=chunk.v,
+        a=chunk.a,
+        measured=chunk.torque,
+        predicted=np.concatenate([pair[0] for pair in predicted]),
+        carried=np.concatenate([pair[1] for pair in predicted]),
+        keep=np.ones(chunk.torque.shape, dtype=bool),
+    )
+
+
+def _pieces(chunk: Chunk) -> Iterator[Chunk]:
+    for first in range(0, len(chunk), PIECE):
+        yield chunk[first : first + PIECE]
+
+
+def _thinned(segment: Segment, factors: tuple[int, ...]) -> Segment:
+    step = int(np.prod(factors)) if factors else 1
+    if step == 1:
+        return segment
+    q, v, a, measured, predicted, carried = (
+        decimated(x, factors)
+        for x in (segment.q, segment.v, segment.a, segment.measured, segment.predicted, segment.carried)
+    )
+    keep = np.ones(measured.shape, dtype=bool)
+    return Segment(segment.time[::step], segment.rate / step, q, v, a, measured, predicted, carried, keep)
+
+
+def _counted(segment: Segment, processing: Processing, model: DynamicModel) -> Segment:
+    """The segment with rows that are too slow, or of joints whose torque was not measured, marked as not counting."""
+    keep = np.broadcast_to([name not in processing.unmeasured for name in model.row_names], segment.keep.shape)
+    if processing.velocity_threshold is not None:
+        keep = keep & (np.abs(segment.v[:, model.rows]) >= np.array(processing.velocity_threshold)[model.rows])
+    return replace(segment, keep=keep)

@@ -1,0 +1,206 @@
+"""The identified robot as files: the user's own with identified numbers, and beside it what the format cannot hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dynid.errors import InvalidRequestError, OutputExistsError
+from dynid.files import is_file, write_bytes, write_text
+from dynid.identification.formats import Format
+from dynid.identification.result import Result
+from dynid.model.terms import Armature, AsymmetricCoulomb, Coulomb, Viscous
+from dynid.robot.formats.write_back import Written, write_back
+from dynid.robot.joints import JointDynamics
+from dynid.robot.robot import Joint, Robot
+
+SCHEMA = "dynid-robot-1"
+"""What an exported JSON file says of itself."""
+
+TERMS_SCHEMA = "dynid-terms-1"
+"""What the file beside a robot says of itself."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """Files that were written.
+
+    Attributes:
+        path: The robot.
+        format: Its format.
+        edited: Whether it is the user's own file with other numbers.
+        beside: The file with what of the model the robot's file does not hold; None where it holds everything.
+        left_out: What else neither holds, in words.
+        kept: What the file says of joints and the model does not, so that it stays, in words.
+        impossible: Bodies of the user's file that were impossible before and still are (see `dynid repair`).
+        difference: Largest relative difference between the file's torques and the wanted ones.
+    """
+
+    path: Path
+    format: Format
+    edited: bool
+    beside: Path | None = None
+    left_out: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    impossible: tuple[str, ...] = ()
+    difference: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give this as plain data for JSON."""
+        beside = None if self.beside is None else str(self.beside)
+        return vars(self) | {"path": str(self.path), "format": self.format.value, "beside": beside}
+
+
+def export_result(result: Result, format: Format, path: Path, *, overwrite: bool = False) -> Exported:  # noqa: A002
+    """Write the identified robot.
+
+    Args:
+        result: The result; it must have physical links.
+        format: URDF or MJCF: the user's own file where it is of that format, else a new one. JSON: all numbers.
+        path: The file to write. What it cannot hold goes to a file beside it, of the same name with `.yaml` added.
+        overwrite: Whether existing files may be replaced.
+
+    Raises:
+        InvalidRequestError: If the result has no physical links, or the file's name does not fit the format.
+        OutputExistsError: If a file exists and may not be replaced.
+    """
+    values = result.physical_values
+    if values is None:
+        raise InvalidRequestError(
+            "the result has no physical links, and base parameters alone are no robot; identify again with them "
+            "(physical.fit), and look at its findings"
+        )
+    if format is Format.JSON:
+        if path.suffix.lower() != ".json":
+            raise InvalidRequestError(f"'{path}' is to be a file in JSON; give it a name that ends in .json")
+        write_text(path, json.dumps(_everything(result), indent=2, allow_nan=False) + "\n", overwrite=overwrite)
+        return Exported(path, format, edited=False)
+    robot = result.base.model.robot
+    rest = [*_not_held(result, format), *_shapes(result)]
+    beside = path.with_name(f"{path.name}.yaml") if rest else None
+    written = _both(
+        lambda: write_back(
+            robot,
+            np.array([values[name] for name in result.base.model.names[: len(robot.parameters)]]),
+            {joint.name: _dynamics(values, joint, robot) for joint in robot.joints},
+            path,
+            format=format.value,
+            overwrite=overwrite,
+        ),
+        beside,
+        _as_yaml(result, path, rest),
+        overwrite,
+    )
+    told = {"motor inertia (armature)", "couplings of joints"} if beside is not None else set()
+    return Exported(
+        path,
+        format,
+        written.edited,
+        beside,
+        tuple(item for item in written.left_out if item not in told),
+        tuple(_kept(result, values)),
+        written.impossible,
+        written.difference,
+    )
+
+
+def default_path(result: Result, folder: Path, format: Format) -> Path:  # noqa: A002
+    """Where a robot is written when no name is given: in the result's folder, under the robot file's own name."""
+    source = result.experiment.robot
+    name = source.removeprefix("builtin:") if source.startswith("builtin:") else Path(source).stem
+    return folder / f"{name}_identified{format.suffix}"
+
+
+def _both(write_robot: Any, beside: Path | None, text: str, overwrite: bool) -> Written:
+    """Write the robot and what goes beside it, both or neither."""
+    if beside is None:
+        return write_robot()
+    before = beside.read_bytes() if is_file(beside) else None
+    if before is not None and TERMS_SCHEMA.encode() not in before:
+        raise OutputExistsError(beside)  # not ours: not even with --force
+    write_text(beside, text, overwrite=overwrite)
+    try:
+        return write_robot()
+    except BaseException:
+        if before is None:
+            beside.unlink(missing_ok=True)
+        else:
+            write_bytes(beside, before, overwrite=True)
+        raise
+
+
+def _dynamics(values: Mapping[str, float], joint: Joint, robot: Robot) -> JointDynamics:
+    """What files can say of a joint, as far as the model has it; a mimic joint's part is in its leader's numbers."""
+    number = joint.number if joint.leader is None else robot.joints[joint.leader].number
+    both = [values[name] for name in (f"fsp{number}", f"fsn{number}") if name in values]
+    found = JointDynamics(
+        damping=values.get(f"fv{number}"),
+        friction=values.get(f"fs{number}", sum(both) / 2 if both else None),
+        armature=values.get(f"Ia{number}"),
+    )
+    if joint.leader is None:
+        return found
+    stated, new = vars(joint.dynamics), vars(found)
+    return JointDynamics(**{key: 0.0 if new[key] is not None and stated[key] else None for key in new})
+
+
+def _kept(result: Result, values: Mapping[str, float]) -> list[str]:
+    """What the user's file says of joints that the model has no term for."""
+    words = {"damping": ("fv",), "friction": ("fs", "fsp"), "armature": ("Ia",)}
+    kept = []
+    for key, symbols in words.items():
+        joints = [
+            joint.name
+            for joint in result.base.model.robot.independent_joints
+            if getattr(joint.dynamics, key) and not any(f"{symbol}{joint.number}" in values for symbol in symbols)
+        ]
+        kept += [f"{key} of {', '.join(joints)}"] if joints else []
+    return kept
+
+
+def _not_held(result: Result, format: Format) -> list[dict[str, Any]]:  # noqa: A002
+    """The terms' parameters that a format has no place for."""
+    held = [Viscous, Coulomb, *([Armature] if format is Format.MJCF else [])]
+    symbols = {symbol for term in held for symbol in term.symbols}
+    names = {f"{symbol}{joint.number}" for symbol in symbols for joint in result.base.model.robot.joints}
+    return [row for row in result.data["physical"]["terms"] if row["name"] not in names]
+
+
+def _shapes(result: Result) -> list[dict[str, Any]]:
+    """Shapes of terms, as the identified model has them."""
+    rows = result.data.get("shapes", ())
+    keys = ("name", "std", "unit", "owner", "source")
+    return [{"name": row["name"], "value": row["used"], **{key: row[key] for key in keys[1:]}} for row in rows]
+
+
+def _as_yaml(result: Result, path: Path, rest: list[dict[str, Any]]) -> str:
+    import yaml
+
+    about = "Parameters of the identified model that the robot's file has no place for; see dynid's terms."
+    if any(row["name"].startswith(AsymmetricCoulomb.symbols) for row in rest):
+        about += " The friction in the robot's file is the mean of fsp and fsn; these two replace it."
+    content = {
+        "schema": TERMS_SCHEMA,
+        "robot": result.data["robot"],
+        "file": path.name,
+        "about": about,
+        "terms": list(result.experiment.terms),
+        "parameters": rest,
+    }
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+
+
+def _everything(result: Result) -> dict[str, Any]:
+    physical = result.data["physical"]
+    return {
+        "schema": SCHEMA,
+        "robot": result.data["robot"],
+        "gravity": result.base.model.robot.gravity.tolist(),
+        **{key: physical[key] for key in ("relative_error", "prior", "weight", "total_mass", "links", "terms")},
+        "shapes": _shapes(result),
+    }

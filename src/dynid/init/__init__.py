@@ -1,1 +1,0 @@
-"""A first experiment file, by looking at a robot and a log."""

@@ -1,0 +1,1 @@
+"""What was measured: logs, their readers, drives and signal processing."""

@@ -1,0 +1,1 @@
+"""From raw signals to states: filters, derivatives, and choices made from the log itself."""

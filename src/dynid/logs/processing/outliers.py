@@ -1,0 +1,101 @@
+"""Samples that cannot be: spikes and short bursts in positions and torques, which leave the signal and come back to it.
+
+A sample is compared with the median of its neighbours before and with that of those after. An outlier lies beyond both,
+on the same side, while the two agree. A step, such as that of dry friction where a joint turns round, lies between
+them however high it is, and so does every slope.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.logs.processing.signals import median
+
+NEIGHBOURS = 9
+"""Samples on either side that a median is taken of: bursts of up to four samples leave most of them good."""
+
+LIMIT = 12.0
+"""Distance from both medians, in standard deviations of normal noise, above which a sample is an outlier."""
+
+LARGE = 0.01
+"""Share of the signal's range (between its first and last hundredth) below which nothing is an outlier."""
+
+MOST = 0.2
+"""Share of samples above which they are no outliers but the signal."""
+
+BLOCK = 45
+"""Samples whose steps tell the noise nearby."""
+
+NORMAL = 0.954
+"""Median size of the step between two samples of white noise, in its standard deviations."""
+
+
+def outliers_in(x: Array) -> np.ndarray:
+    """Which samples are spikes or in short bursts, shape (samples, n), of signals of that shape."""
+    if len(x) < 10 * NEIGHBOURS:
+        return np.zeros(x.shape, dtype=bool)
+    low, high = np.quantile(x, [0.01, 0.99], axis=0)
+    limit = np.maximum(LIMIT * _noise(x, high - low), LARGE * (high - low))
+    # Near the ends one side is missing, and a step looks like an outlier: there it must leave the signal's range.
+    limit[:NEIGHBOURS] = np.maximum(limit[:NEIGHBOURS], high - low)
+    limit[-NEIGHBOURS:] = np.maximum(limit[-NEIGHBOURS:], high - low)
+    found = _beyond(x, limit) & (high > low)
+    return found & (found.mean(axis=0) <= MOST)
+
+
+def pulses_in(q: Array) -> np.ndarray:
+    """Where any joint's acceleration has a pulse of a few samples, shape (samples,): a short torque there is real."""
+    if len(q) < 10 * NEIGHBOURS:
+        return np.zeros(len(q), dtype=bool)
+    a = np.pad(np.diff(q, 2, axis=0), ((1, 1), (0, 0)), mode="edge")
+    low, high = np.quantile(a, [0.01, 0.99], axis=0)
+    pulses = _beyond(a, np.maximum(LIMIT * _noise(a, high - low), 0.1 * (high - low))).any(axis=1)
+    # Filters and control spread a pulse by some samples.
+    return np.convolve(pulses, np.ones(NEIGHBOURS), mode="same") > 0.5
+
+
+def _beyond(x: Array, limit: Array) -> np.ndarray:
+    """Which samples lie further than a limit beyond the medians on both sides, and than these lie apart."""
+    apart = NEIGHBOURS // 2 + 1
+    ends = np.median(x[:NEIGHBOURS], axis=0), np.median(x[-NEIGHBOURS:], axis=0)
+    middle = median(x, NEIGHBOURS)
+    before = np.concatenate([np.broadcast_to(ends[0], (apart, x.shape[1])), middle[:-apart]])
+    after = np.concatenate([middle[apart:], np.broadcast_to(ends[1], (apart, x.shape[1]))])
+    lower, upper = np.minimum(before, after), np.maximum(before, after)
+    distance = np.maximum(x - upper, lower - x)
+    return (distance > limit) & (distance > upper - lower)
+
+
+def _noise(x: Array, span: Array) -> Array:
+    """Standard deviation of the noise around each sample, as steps from sample to sample tell; shape as x.
+
+    It is that nearby or that of all, whichever is larger, so that noise which comes and goes is not taken for
+    outliers; and the step of the sensor at least, where most samples equal their neighbours.
+    """
+    steps = np.abs(np.diff(x, axis=0, append=x[-1:]))
+    overall = np.median(steps, axis=0) / NORMAL
+    count = len(steps) // BLOCK
+    of_blocks = np.median(steps[: count * BLOCK].reshape(count, BLOCK, -1), axis=1) / NORMAL
+    padded = np.pad(of_blocks, ((1, 1), (0, 0)), mode="edge")
+    around = np.maximum(np.maximum(padded[:-2], padded[1:-1]), padded[2:])
+    nearby = around[np.minimum(np.arange(len(x)) // BLOCK, count - 1)]
+    quantum = np.array([_quantum(column, 1e-9 * size) for column, size in zip(steps.T, span, strict=True)])
+    return np.maximum(np.maximum(nearby, overall), quantum)
+
+
+def _quantum(steps: Array, least: float) -> float:
+    """The step of a sensor: one of the smallest steps between samples that differ by more than rounding."""
+    moved = steps[steps > least]
+    return float(np.quantile(moved, 0.1)) if len(moved) else 0.0
+
+
+def repaired(x: Array, wrong: np.ndarray) -> Array:
+    """Signals whose outliers are interpolated from the samples around them."""
+    if not wrong.any():
+        return x
+    k = np.arange(len(x))
+    columns = [
+        np.interp(k, k[~bad], column[~bad]) if bad.any() else column for column, bad in zip(x.T, wrong.T, strict=True)
+    ]
+    return np.column_stack(columns)

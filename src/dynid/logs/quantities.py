@@ -1,0 +1,204 @@
+"""Where the quantities of a log are, as an experiment states it: columns of files, or topics of bags."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dynid.arrays import Array
+from dynid.errors import InvalidRequestError, UnknownNameError
+from dynid.logs.log import Quantity, Recording, read_recording
+from dynid.logs.readers.bags import is_bag, topics_of
+from dynid.logs.readers.messages import Topic, listed
+from dynid.logs.readers.source import Progress, RecordingError, silent
+from dynid.logs.settings import LogTable, QuantityTable
+from dynid.logs.tables import read_columns
+from dynid.robot.robot import Robot
+
+ABSOLUTE = {"degC": 0.0, "K": 273.15}
+"""Units of temperature, and what each shows at 0 degrees Celsius."""
+
+Quantities = tuple[Quantity, Quantity, Quantity | None, Quantity | None]
+
+
+def quantities_of(log: LogTable, robot: Robot) -> Quantities:
+    """Where position, torque, velocity and time are.
+
+    Raises:
+        InvalidRequestError: If a topic or a field is named for a file that is no bag.
+        RecordingError: If a bag does not hold what is needed of it.
+    """
+    position = _quantity(log.position, "position", "rad", robot, None)
+    topic = log.position.topic
+    torque = _quantity(log.torque, "torque", "N m", robot, topic)
+    velocity = None if log.velocity is None else _quantity(log.velocity, "velocity", "rad/s", robot, topic)
+    if log.time is not None:
+        file = Path(log.time.file)
+        columns = log.time.columns
+        if columns is None and log.time.topic is not None:
+            columns = f"{log.time.topic}/time"
+        return position, torque, velocity, Quantity(file, log.time.unit or "s", columns, 1 if log.time.flat else None)
+    if log.rate is not None or not is_bag(position.file):
+        return position, torque, velocity, None
+    names = position.columns if isinstance(position.columns, tuple) else ()
+    stamps = Quantity(position.file, "s", time_column(position.file, [str(name) for name in names]))
+    return position, torque, velocity, stamps
+
+
+def _quantity(table: QuantityTable, role: str, unit: str, robot: Robot, topic: str | None) -> Quantity:
+    """One quantity; one in a bag is on the topic of positions when it names none and is in the same file."""
+    path = Path(table.file)
+    if not is_bag(path):
+        if table.topic is not None or table.field is not None:
+            raise InvalidRequestError(f"{path} is no bag, so it has neither topic nor field; name columns instead")
+        return Quantity(path, table.unit or unit, table.columns, robot.nv if table.flat else None)
+    own = table.columns
+    joints = [joint.name for joint in robot.independent_joints] if own is None else own
+    names = [str(name) for name in ([joints] if isinstance(joints, str | int) else joints)]
+    return Quantity(path, table.unit or unit, joint_columns(path, role, names, table.topic or topic, table.field))
+
+
+def temperature_of(log: LogTable, robot: Robot) -> tuple[Array, Array] | None:
+    """Stamps [s], shape (samples,), and temperatures of the joints [degrees Celsius], shape (samples, 1 or nv).
+
+    Raises:
+        InvalidRequestError: If there are not as many as positions, or neither one for all joints nor one for each.
+        UnknownNameError: If there is no such unit.
+    """
+    table = log.temperature
+    if table is None:
+        return None
+    values = read_columns(Path(table.file), columns=table.columns)
+    stamps = recording_of(log.model_copy(update={"rows": None, "seconds": None}), robot).time
+    if len(values) != len(stamps):
+        raise InvalidRequestError(f"{table.file} has {len(values)} temperatures for {len(stamps)} samples")
+    if values.shape[1] not in (1, robot.nv):
+        raise InvalidRequestError(
+            f"{table.file} has {values.shape[1]} columns of temperatures, and '{robot.name}' has {robot.nv} joints; "
+            "name one column for all joints, or one for each"
+        )
+    unit = table.unit or "degC"
+    if unit not in ABSOLUTE:
+        raise UnknownNameError("unit of temperature", unit, ABSOLUTE, f" ({table.file})")
+    return stamps, values - ABSOLUTE[unit]
+
+
+def recording_of(log: LogTable, robot: Robot, progress: Progress = silent) -> Recording:
+    """What was logged, as it was logged."""
+    recording = read_recording(*quantities_of(log, robot), log.rate, log.rows, log.seconds, progress=progress)
+    if recording.q.shape[1] != robot.nv:
+        joints = ", ".join(joint.name for joint in robot.independent_joints)
+        raise InvalidRequestError(
+            f"{log.position.file} has {recording.q.shape[1]} columns of positions, and '{robot.name}' has {robot.nv} "
+            f"joints; name one column each for {joints}"
+        )
+    return recording
+
+
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "position": ("position", "actual.positions", "feedback.positions", "interface_values.position"),
+    "velocity": ("velocity", "actual.velocities", "feedback.velocities", "interface_values.velocity"),
+    "torque": ("effort", "actual.effort", "feedback.effort", "output.effort", "interface_values.effort"),
+}
+"""Fields of joint states and controller states that hold a quantity, best first."""
+
+
+def joint_columns(
+    path: Path, role: str, joints: Sequence[str], topic: str | None = None, field: str | None = None
+) -> tuple[str, ...]:
+    """Columns of a bag that hold a quantity of some joints, in the order of the joints.
+
+    Args:
+        path: The bag.
+        role: "position", "velocity" or "torque".
+        joints: Names of the joints in the messages.
+        topic: The topic; the only one that has them all when None.
+        field: The field of its messages; the usual one when None.
+
+    Raises:
+        RecordingError: If there is no such topic, field or joint, or more than one topic would do.
+    """
+    topics = topics_of(path)
+    if topic is not None:
+        chosen = _named(path, topics, topic)
+        return _columns(chosen, _field(path, chosen, role, field, joints), joints)
+    fits = [one for one in topics if _fitting(one, role, field, joints)]
+    if not fits:
+        raise RecordingError(path, _nothing_fits(topics, role, field, joints))
+    if len(fits) > 1:
+        plain = [one for one in fits if one.kind.endswith("/JointState")]
+        if len(plain) != 1:
+            names = ", ".join(one.name for one in fits)
+            problem = f"several topics hold the {role}s of these joints ({names}): two robots in one bag, or one twice"
+            raise RecordingError(path, f"{problem}; name one, such as topic = '{fits[0].name}'")
+        fits = plain
+    return _columns(fits[0], _fitting(fits[0], role, field, joints), joints)
+
+
+def time_column(path: Path, columns: Sequence[str]) -> str:
+    """The column of time that goes with others of a bag."""
+    names = sorted((topic.name for topic in topics_of(path)), key=len, reverse=True)
+    return next((f"{name}/time" for name in names if columns and columns[0].startswith(f"{name}/")), "")
+
+
+def _named(path: Path, topics: Sequence[Topic], name: str) -> Topic:
+    found = next((topic for topic in topics if topic.name == name), None)
+    if found is None:
+        close = difflib.get_close_matches(name, [topic.name for topic in topics], n=1)
+        advice = f"did you mean '{close[0]}'? " if close else ""
+        raise RecordingError(path, f"there is no topic '{name}'; {advice}its topics are {listed(topics)}")
+    if found.problem:
+        raise RecordingError(path, f"{found.problem}; record with definitions, as MCAP does, or export it to CSV")
+    if not found.columns:
+        raise RecordingError(path, f"topic '{name}' ({found.kind}) holds no numbers of joints; {_with_joints(topics)}")
+    return found
+
+
+def _field(path: Path, topic: Topic, role: str, field: str | None, joints: Sequence[str]) -> str:
+    wanted = FIELDS[role] if field is None else (field,)
+    found = [name for name in wanted if topic.keys(name)]
+    if not found:
+        what = f"field '{field}'" if field else f"field of {role}s"
+        raise RecordingError(path, f"topic '{topic.name}' has no {what}; its fields are {', '.join(topic.fields)}")
+    keys = topic.keys(found[0])
+    missing = next((joint for joint in joints if joint not in keys), None)
+    if missing is not None:
+        raise RecordingError(path, _missing(topic, found[0], missing))
+    return found[0]
+
+
+def _fitting(topic: Topic, role: str, field: str | None, joints: Sequence[str]) -> str:
+    """The field of a topic that holds a quantity of all joints, or nothing."""
+    wanted = FIELDS[role] if field is None else (field,)
+    return next((name for name in wanted if set(joints) <= set(topic.keys(name))), "")
+
+
+def _columns(topic: Topic, field: str, joints: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"{topic.name}/{field}/{joint}" for joint in joints)
+
+
+def _nothing_fits(topics: Sequence[Topic], role: str, field: str | None, joints: Sequence[str]) -> str:
+    wanted = FIELDS[role] if field is None else (field,)
+    near = [(topic, name) for topic in topics for name in wanted if topic.keys(name)]
+    if near:
+        topic, name = max(near, key=lambda pair: len(set(joints) & set(pair[0].keys(pair[1]))))
+        return _missing(topic, name, next(joint for joint in joints if joint not in topic.keys(name)))
+    problems = "".join(f"{topic.problem}; " for topic in topics if topic.problem)
+    return f"there are no joint states with {role}s in it; {problems}its topics are {listed(topics)}"
+
+
+def _missing(topic: Topic, field: str, joint: str) -> str:
+    keys = topic.keys(field)
+    close = difflib.get_close_matches(joint, keys, n=1)
+    advice = f"did you mean '{close[0]}'? " if close else ""
+    shown = ", ".join(keys[:30]) + (", ..." if len(keys) > 30 else "")
+    return (
+        f"joint '{joint}' has no '{field}' on topic {topic.name}; {advice}it has {shown}: name its joints in the order "
+        "of the robot's with columns = [...]"
+    )
+
+
+def _with_joints(topics: Sequence[Topic]) -> str:
+    fit = [topic.name for topic in topics if any(topic.keys(name) for name in FIELDS["position"])]
+    return f"topics with positions are {', '.join(fit)}" if fit else f"its topics are {listed(topics)}"

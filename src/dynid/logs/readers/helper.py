@@ -1,0 +1,112 @@
+"""The helper process's side of `isolated`: answers requests to read files, one after the other, each within limits."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dynid.logs.readers.source import Progress, RecordingError, Source, available_bytes, used_bytes
+
+if TYPE_CHECKING:
+    from dynid.logs.readers.messages import Topic
+
+Reader = Callable[[Path, Progress], Source]
+
+MEMORY = (2 * 10**9, 50)
+"""Bytes that reading may take, in memory or unpacked on disk, and how many more for each byte of the file."""
+
+SECONDS = (10.0, 5e-6)
+"""Seconds of processor time that reading may take, and how many more for each byte of the file."""
+
+
+def serve() -> None:
+    """Answer requests on standard input, one a line, until it ends."""
+    for line in sys.stdin:
+        _say(_answer(json.loads(line)))
+
+
+def _say(answer: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()
+
+
+def _answer(request: dict[str, Any]) -> dict[str, Any]:
+    path, reader = Path(request["path"]), request["reader"]
+    try:
+        _limit(path)
+        changed = path.stat().st_mtime_ns
+        if reader == "topics":
+            return {"topics": [topic.to_dict() for topic in _topics(path, changed)]}
+        source = _source(path, reader, changed)
+        if "positions" in request:
+            return {"samples": _save(Path(request["out"]), source, request["positions"])}
+        return {"names": source.names}
+    except RecordingError as error:
+        return {"problem": error.problem}
+    except MemoryError:
+        return {"problem": "there is not enough memory for it; name fewer columns, or cut it into several logs"}
+    except OSError as error:
+        return {"problem": f"the file cannot be read ({error.strerror or error})"}
+
+
+def _save(out: Path, source: Source, positions: list[int]) -> int:
+    """Write columns as plain numbers, one after the other; gives their length."""
+    count = 0
+    with out.open("wb") as stream:
+        for column in source.load(positions):
+            np.ascontiguousarray(column, dtype=np.float64).tofile(stream)
+            count = len(column)
+    return count
+
+
+def _readers() -> Mapping[str, Reader]:
+    from dynid.logs.readers.bags import bag
+    from dynid.logs.readers.mat import mat
+    from dynid.logs.readers.npz import npz
+    from dynid.logs.readers.parquet import parquet
+
+    return {
+        "bag": lambda path, progress: bag(path, progress, _topics(path, path.stat().st_mtime_ns)),
+        "mat": mat,
+        "npz": lambda path, _: npz(path),
+        "parquet": parquet,
+    }
+
+
+@lru_cache(maxsize=1)
+def _topics(path: Path, _changed: int) -> tuple[Topic, ...]:
+    from dynid.logs.readers.bags import read_topics
+
+    return read_topics(path)
+
+
+@lru_cache(maxsize=1)
+def _source(path: Path, reader: str, _changed: int) -> Source:
+    """The columns of a file; kept for the next request, which is most often about the same file."""
+    return _readers()[reader](path, lambda text: _say({"progress": text}))
+
+
+def _limit(path: Path) -> None:
+    """Limit memory and time by the size of the file, where the system can."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    files = [path] if path.is_file() else [file for file in path.iterdir() if file.is_file()]
+    size = sum(file.stat().st_size for file in files)
+    memory = used_bytes() + min(available_bytes(), MEMORY[0] + MEMORY[1] * size)
+    spent = resource.getrusage(resource.RUSAGE_SELF)
+    seconds = int(spent.ru_utime + spent.ru_stime + SECONDS[0] + SECONDS[1] * size) + 1
+    for what, value in (
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_CPU, seconds),
+        (resource.RLIMIT_FSIZE, MEMORY[0] + MEMORY[1] * size),
+    ):
+        _, most = resource.getrlimit(what)
+        resource.setrlimit(what, (value if most == resource.RLIM_INFINITY else min(value, most), most))

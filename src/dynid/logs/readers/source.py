@@ -1,0 +1,84 @@
+"""What every reader gives: the names of a file's columns, and a way to read some of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dynid.errors import FileProblemError
+
+Progress = Callable[[str], None]
+"""Is told in a few words how far a long read has come."""
+
+
+def silent(_: str) -> None:
+    """Progress that nobody watches."""
+
+
+class RecordingError(FileProblemError):
+    """A file of a recording cannot be used."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Columns of a file.
+
+    Attributes:
+        names: Names of the columns; positions in words where the file has none.
+        load: Reads the columns at some positions, in ascending order; one after the other where they are large.
+        named: Whether the names are the file's own.
+        first_row: Row of the file (from 1, the header included) that holds the first sample.
+    """
+
+    names: tuple[str, ...]
+    load: Callable[[list[int]], Iterable[np.ndarray]]
+    named: bool = True
+    first_row: int = 1
+
+
+def available_bytes() -> int:
+    """Memory that may still be used: of the machine, or below the limit of this process."""
+    free = _of_machine()
+    try:
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit != resource.RLIM_INFINITY:
+            free = min(free, max(0, limit - used_bytes()))
+    except ImportError:  # other systems have no such limits
+        pass
+    return free
+
+
+def used_bytes() -> int:
+    """Address space of this process; zero where the system does not tell."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return 0
+
+
+def _of_machine() -> int:
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return 1024 * int(line.split()[1])
+    except OSError:
+        pass
+    return 1 << 62  # unknown: let the machine decide
+
+
+def require_memory(path: Path, needed: int) -> None:
+    """Refuse to read what does not fit.
+
+    Raises:
+        RecordingError: If so many bytes are not there.
+    """
+    free = available_bytes()
+    if needed > free:
+        problem = f"reading it takes about {needed / 1e9:.2g} GB of memory, and {free / 1e9:.2g} GB are free"
+        raise RecordingError(path, f"{problem}; name fewer columns, cut it into several logs, or save it as Parquet")

@@ -1,0 +1,240 @@
+"""Columns of numbers from the files that robots leave behind: text, Parquet, NPZ, MAT files and ROS bags.
+
+Each format becomes a `Source`: the names of its columns, and a function that reads some of them. Choosing columns and
+checking their values is then the same for all.
+"""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.logs.readers import large_text
+from dynid.logs.readers.bags import SUFFIXES as BAGS
+from dynid.logs.readers.bags import is_bag
+from dynid.logs.readers.isolated import isolated
+from dynid.logs.readers.source import Progress, RecordingError, Source, silent
+from dynid.logs.readers.text import check_text, delimited, flat
+
+Columns: TypeAlias = str | int | Sequence[str | int] | None
+"""Which columns: a name, a pattern such as "q_*", a position (from 0), several of these, or None for all."""
+
+TEXT = (".csv", ".tsv", ".txt", ".dat")
+
+BINARY = (".parquet", ".npz", ".mat")
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Groups of columns of one file.
+
+    Attributes:
+        path: The file.
+        groups: The values of each group, shape (samples, columns of the group).
+        names: The names of each group's columns; positions in words where the file has no names.
+        first_row: Row of the file (from 1, the header included) that holds the first sample.
+    """
+
+    path: Path
+    groups: tuple[Array, ...]
+    names: tuple[tuple[str, ...], ...]
+    first_row: int
+
+    def __len__(self) -> int:
+        return len(self.groups[0])
+
+    def joined(self) -> Array:
+        """The columns of all groups, shape (samples, columns)."""
+        return np.column_stack(self.groups)
+
+    def require_finite(self, part: slice) -> None:
+        """Refuse NaN, infinite or missing numbers in some samples.
+
+        Raises:
+            RecordingError: It names the first column with such numbers, and their first row.
+        """
+        self.require_measured(part)
+        for name, values in self._columns():
+            bad = np.flatnonzero(~np.isfinite(values[part]))
+            if len(bad):
+                problem = f"column '{name}' holds {len(bad)} values that are NaN, Inf or missing, the first in row "
+                row = self.first_row + part.start + int(bad[0])
+                raise RecordingError(
+                    self.path, f"{problem}{row}; repair these rows, or cut them off with rows or seconds"
+                )
+
+    def require_measured(self, part: slice) -> None:
+        """Refuse columns without a single number in some samples.
+
+        Raises:
+            RecordingError: It names the first such column.
+        """
+        for name, values in self._columns():
+            if len(values[part]) and not np.isfinite(values[part]).any():
+                problem = f"column '{name}' holds nothing but NaN, Inf or missing values: it was not measured"
+                raise RecordingError(self.path, f"{problem}; choose another, or lock or leave out its joint")
+
+    def _columns(self) -> Iterator[tuple[str, Array]]:
+        for names, values in zip(self.names, self.groups, strict=True):
+            yield from ((name, values[:, k]) for k, name in enumerate(names))
+
+
+def read_columns(path: Path, *, columns: Columns = None, width: int | None = None, count: int | None = None) -> Array:
+    """Read columns of one file.
+
+    Args:
+        path: A file that ends in .csv, .tsv, .txt, .dat, .parquet, .npz, .mat, .bag, .mcap or .db3, or the folder of a
+            ROS 2 bag.
+        columns: Which columns, in this order; what a pattern matches is sorted as people count (q_2 before q_10).
+        width: For flat text, how many numbers make a sample.
+        count: How many columns there must be; any number when None.
+
+    Returns:
+        The values as they are in the file, shape (samples, columns), all finite.
+
+    Raises:
+        RecordingError: If the file or a column is missing, or holds anything but finite numbers.
+    """
+    table = read_groups(path, [columns], width=width)
+    found = table.names[0]
+    if count is not None and len(found) != count:
+        raise RecordingError(path, f"{len(found)} columns are chosen ({_listed(found)}) instead of {count}")
+    return table.groups[0]
+
+
+def read_groups(
+    path: Path,
+    groups: Sequence[Columns],
+    *,
+    width: int | None = None,
+    progress: Progress = silent,
+    finite: bool = True,
+) -> Table:
+    """Read several groups of columns of one file at once; other arguments and errors are those of `read_columns`.
+
+    Args:
+        path: The file.
+        groups: Columns of each group.
+        width: For flat text, how many numbers make a sample.
+        progress: Is told how far a long read has come.
+        finite: Whether every number must be finite; otherwise the caller says in which samples.
+    """
+    source = source_of(path, width, progress)
+    chosen = [_positions(path, source, columns) for columns in groups]
+    wanted = sorted({position for positions in chosen for position in positions})
+    try:
+        values = _filled(source, wanted, chosen)
+    except MemoryError as error:
+        problem = "there is not enough memory for it; name fewer columns, or cut it into several logs"
+        raise RecordingError(path, problem) from error
+    count = len(values[0]) if values else 0
+    if not count:
+        raise RecordingError(path, "there are no rows of numbers; check that the whole log was saved")
+    table = Table(
+        path,
+        values,
+        tuple(tuple(source.names[p] for p in positions) for positions in chosen),
+        source.first_row,
+    )
+    if finite:
+        table.require_finite(slice(0, count))
+    return table
+
+
+def _filled(source: Source, wanted: list[int], chosen: Sequence[Sequence[int]]) -> tuple[Array, ...]:
+    """The values of each group; each column is let go of when it is in its place."""
+    groups: tuple[Array, ...] = ()
+    for p, column in zip(wanted, source.load(wanted), strict=True):
+        groups = groups or tuple(np.empty((len(column), len(positions))) for positions in chosen)
+        for group, positions in zip(groups, chosen, strict=True):
+            if p in positions:
+                group[:, positions.index(p)] = column
+    return groups
+
+
+def source_of(path: Path, width: int | None = None, progress: Progress = silent) -> Source:
+    """The columns of a file, by its ending; `width` is for flat text."""
+    suffix = path.suffix.lower()
+    try:
+        if is_bag(path) and width is None:
+            return isolated(path, "bag", progress)
+        if path.is_dir():
+            raise RecordingError(path, _folder_problem(path))
+        if not path.exists():
+            raise RecordingError(path, "there is no such file; check the name and the folder")
+        if suffix not in (*TEXT, *BINARY, *BAGS):
+            usable = ", ".join((*TEXT, *BINARY, *BAGS))
+            usable += "; of a compressed bag, name its folder" if suffix in (".zstd", ".zst") else ""
+            raise RecordingError(path, f"files that end in '{suffix}' cannot be read; use {usable}")
+        if path.stat().st_size == 0:
+            raise RecordingError(path, "the file is empty")
+        if width is not None and (suffix not in TEXT or width < 1):
+            raise RecordingError(path, f"width = {width} does not fit; it is for flat text, and at least 1")
+        if suffix in TEXT and width is None and path.stat().st_size >= large_text.LARGE:
+            return large_text.large_delimited(path)
+        if suffix in TEXT:
+            content = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+            check_text(path, content)
+            return delimited(path, content) if width is None else flat(path, content, width)
+        return isolated(path, suffix.removeprefix("."), progress)
+    except OSError as error:
+        raise RecordingError(path, f"the file cannot be read ({error.strerror or error})") from error
+
+
+def _folder_problem(path: Path) -> str:
+    """What is wrong with a folder that is no bag."""
+    parts = sorted(file.name for file in path.iterdir() if file.suffix in BAGS or file.suffix == ".zstd")
+    if not parts:
+        return "this is a folder, but a file is needed"
+    return f"this is the folder of a bag without its metadata.yaml; make it with 'ros2 bag reindex', or name {parts[0]}"
+
+
+def _positions(path: Path, source: Source, columns: Columns) -> list[int]:
+    if columns is None:
+        return list(range(len(source.names)))
+    items = [columns] if isinstance(columns, str | int) else columns
+    found = [position for item in items for position in _matches(path, source, item)]
+    if len(set(found)) < len(found):
+        raise RecordingError(path, f"a column is chosen twice: {_listed([source.names[p] for p in found])}")
+    return found
+
+
+def _matches(path: Path, source: Source, item: str | int) -> list[int]:
+    names, last = source.names, len(source.names) - 1
+    if isinstance(item, int):
+        if not 0 <= item <= last:
+            raise RecordingError(path, f"there is no column {item}; columns are counted from 0 to {last}")
+        return [item]
+    if not source.named:
+        raise RecordingError(path, f"there are no names, so give positions from 0 to {last} instead of '{item}'")
+    # A name is taken literally first, and `key` stands for the columns key[0], key[1], ... of a 2-D array.
+    exact = [p for p, name in enumerate(names) if name == item]
+    if len(exact) > 1:
+        raise RecordingError(path, f"{len(exact)} columns are called '{item}'; give positions instead")
+    found = exact or [p for p, name in enumerate(names) if re.fullmatch(re.escape(item) + r"\[\d+\]", name)]
+    found = found or sorted((p for p in range(last + 1) if fnmatch.fnmatchcase(names[p], item)), key=_natural(names))
+    if not found:
+        close = difflib.get_close_matches(item, names, n=1)
+        advice = f"did you mean '{close[0]}'? " if close else ""
+        raise RecordingError(path, f"there is no column '{item}'; {advice}the columns are {_listed(names)}")
+    return found
+
+
+def _natural(names: Sequence[str]) -> Callable[[int], list[tuple[int, str]]]:
+    def key(position: int) -> list[tuple[int, str]]:
+        parts = re.findall(r"[0-9]+|[^0-9]+", names[position])
+        return [(int(part), "") if part[0] in "0123456789" else (-1, part) for part in parts]
+
+    return key
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")

@@ -1,0 +1,1 @@
+"""Equations that are linear in the parameters: torque, power, energy and momentum."""

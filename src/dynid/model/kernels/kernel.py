@@ -1,0 +1,223 @@
+"""The observation matrix for many samples: what is computed, where it goes, and by whom.
+
+A plan holds a robot as flat tables, and which number goes to which place of an output buffer. It is filled by the
+compiled kernel, in threads over samples; where nothing can be compiled, by NumPy, with the same results.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import pairwise
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynid.arrays import Array
+from dynid.model.kernels.vectorised import vectorised_regressor
+from dynid.robot.inertia import SIZE, skew
+from dynid.robot.joints import JointKind
+from dynid.robot.robot import WORLD, Joint, Robot
+from dynid.threads import cores, parallel
+
+logger = logging.getLogger(__name__)
+
+NO_COMPILE = "DYNID_NO_COMPILE"
+"""Set this environment variable to compute with NumPy only."""
+
+WORTH_COMPILING = 2000
+"""Below this number of samples NumPy is done before Numba is imported."""
+
+_PIECE = 512
+"""Fewest samples that are worth a thread of their own."""
+
+_KINDS = {
+    JointKind.REVOLUTE: 0,
+    JointKind.CONTINUOUS: 0,
+    JointKind.PRISMATIC: 1,
+    JointKind.SPHERICAL: 2,
+    JointKind.FREE_FLYER: 3,
+}
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class RegressorPlan:
+    """A robot's regressor, laid out row by row.
+
+    Row r of the dynamics is a matrix of shape (samples, widths[r]); the matrices of all rows lie one after the other in
+    one buffer. `places[r][c]` is the column of that matrix for inertial parameter c, or -1 where it is not wanted.
+
+    Attributes:
+        robot: The robot.
+        widths: Columns of each row's matrix; there may be more than the plan fills.
+        places: For each row, where each inertial parameter goes, shape (10 * solid links,).
+    """
+
+    robot: Robot
+    widths: tuple[int, ...]
+    places: tuple[Integers, ...]
+
+    @staticmethod
+    def dense(robot: Robot) -> RegressorPlan:
+        """All columns in every row."""
+        width = SIZE * len(robot.solid_links)
+        return RegressorPlan(robot, (width,) * robot.nv, (np.arange(width),) * robot.nv)
+
+    def evaluate(self, q: Array, v: Array, a: Array) -> list[Array]:
+        """The rows' matrices.
+
+        Args:
+            q: Positions, shape (samples, nq), checked by `Robot.states`.
+            v: Velocities, shape (samples, nv).
+            a: Accelerations, shape (samples, nv).
+
+        Returns:
+            For each row a C-ordered array of shape (samples, widths[r]), zero where the plan puts nothing; together
+            they are one buffer.
+        """
+        samples = len(q)
+        buffer = np.zeros(samples * sum(self.widths))
+        ends = np.cumsum([0, *(samples * width for width in self.widths)])
+        rows = [buffer[ends[r] : ends[r + 1]].reshape(samples, width) for r, width in enumerate(self.widths)]
+        compiled = kernel_for(samples)
+        if compiled is None:
+            self._fill_with_numpy(rows, q, v, a)
+        else:
+            self._fill_in_threads(compiled.fill, buffer, ends, q, v, a)
+        return rows
+
+    def _fill_with_numpy(self, rows: Sequence[Array], q: Array, v: Array, a: Array) -> None:
+        W = vectorised_regressor(self.robot, q, v, a)
+        for row, matrix in enumerate(rows):
+            wanted = np.flatnonzero(self.places[row] >= 0)
+            matrix[:, self.places[row][wanted]] = W[row][:, wanted]
+
+    def _fill_in_threads(
+        self, fill: Callable[..., None], buffer: Array, ends: Integers, q: Array, v: Array, a: Array
+    ) -> None:
+        starts, screws, rows, columns, adds = self.pairs
+        widths = np.array(self.widths)
+        tables = (*robot_tables(self.robot), starts, screws, adds, ends[rows], widths[rows], columns)
+        states = tuple(map(_read_only, (q, v, a)))
+
+        def work(piece: tuple[int, int]) -> None:
+            fill(*tables, np.array(self.robot.gravity), *states, buffer, *piece)
+
+        parallel(work, _pieces(len(q)))
+
+    @cached_property
+    def pairs(self) -> tuple[np.ndarray, ...]:
+        """Pairs of a link and a unit motion of a joint below it that give a wanted number.
+
+        For each link where its pairs start; for each pair the unit motion, the row, the ten columns, and whether
+        another motion in the same row (that of a mimic joint) has written there before.
+        """
+        robot = self.robot
+        first_screw = np.cumsum([0, *(joint.kind.nv for joint in robot.joints)]).tolist()
+        starts, screws, rows, columns, adds = [0], [], [], [], []
+        for i in range(len(robot.joints)):
+            block = SIZE * robot.solid_links.index(i) if i in robot.solid_links else 0
+            at = i if i in robot.solid_links else WORLD
+            written: set[int] = set()
+            while at != WORLD:
+                joint = robot.joints[at]
+                for k in range(joint.kind.nv):
+                    row = joint.v.start + k
+                    wanted = self.places[row][block : block + SIZE]
+                    if (wanted >= 0).any():
+                        screws.append(first_screw[at] + k)
+                        rows.append(row)
+                        columns.append(wanted)
+                        adds.append(row in written)
+                        written.add(row)
+                at = joint.parent
+            starts.append(len(screws))
+        return (
+            np.array(starts),
+            np.array(screws, dtype=np.int64),
+            np.array(rows, dtype=np.int64),
+            np.array(columns, dtype=np.int64).reshape(-1, SIZE),
+            np.array(adds, dtype=np.bool_),
+        )
+
+
+def stacked_rows(rows: Sequence[Array]) -> Array:
+    """Rows' matrices of equal shape as one array (rows, samples, width); no copy if they fill their common buffer."""
+    buffer = rows[0].base
+    if buffer is not None and buffer.size == rows[0].size * len(rows):
+        return buffer.reshape(len(rows), *rows[0].shape)
+    return np.stack(rows)
+
+
+def _read_only(values: Array) -> Array:
+    """A view that cannot be written to: the kernel is compiled for that, whatever the user's arrays are."""
+    view = np.ascontiguousarray(values).view()
+    view.flags.writeable = False
+    return view
+
+
+def _pieces(samples: int) -> list[tuple[int, int]]:
+    """Ranges of samples, a few for each thread so that none waits long for another."""
+    count = max(1, min(4 * cores(), samples // _PIECE))
+    edges = np.linspace(0, samples, count + 1).astype(int).tolist()
+    return list(pairwise(edges))
+
+
+@cache
+def robot_tables(robot: Robot) -> tuple[np.ndarray, ...]:
+    """The robot's joints and their unit motions (screws) as the compiled kernel takes them."""
+    joints = robot.joints
+    rotation = np.array([joint.placement[:3, :3] for joint in joints])
+    axis = np.array([joint.axis for joint in joints])
+    turned = rotation @ skew(axis)
+    screws = [screw for joint in joints for screw in _screws(joint)]
+    return (
+        np.array([_KINDS[joint.kind] for joint in joints]),
+        np.array([joint.parent for joint in joints]),
+        rotation,
+        turned,
+        turned @ skew(axis),
+        np.array([joint.placement[:3, 3] for joint in joints]),
+        np.einsum("jik,jk->ji", rotation, axis),
+        axis,
+        np.array([joint.ratio for joint in joints]),
+        np.array([joint.offset for joint in joints]),
+        np.array([joint.q.start for joint in joints]),
+        np.array([joint.v.start for joint in joints]),
+        np.cumsum([0, *(joint.kind.nv for joint in joints)]),
+        np.array([direction for direction, _ in screws]),
+        np.array([is_linear for _, is_linear in screws]),
+    )
+
+
+def _screws(joint: Joint) -> list[tuple[Array, bool]]:
+    """Directions of a joint's unit motions, with a mimic joint's ratio, and whether they are linear."""
+    parts = zip(joint.subspace[:3].T, joint.subspace[3:].T, strict=True)
+    return [(linear, True) if linear.any() else (angular, False) for linear, angular in parts]
+
+
+def kernel_for(samples: int) -> ModuleType | None:
+    """The compiled functions, where so many samples are worth their loading or they are loaded already."""
+    is_loaded = compiled_kernel.cache_info().currsize > 0
+    return compiled_kernel() if is_loaded or samples >= WORTH_COMPILING else None
+
+
+@cache
+def compiled_kernel() -> ModuleType | None:
+    """The module of compiled functions, or None where they cannot be had; says so when it has to compile."""
+    if os.environ.get(NO_COMPILE):
+        return None
+    try:
+        from dynid.model.kernels import compiled
+    except Exception as error:  # whatever keeps Numba from working here, NumPy does the work
+        logger.warning("Numba cannot be used (%s): regressors are computed with NumPy, some 20 times slower", error)
+        return None
+    if not compiled.is_cached():
+        logger.warning("compiling the regressor kernel: this happens once and takes a few seconds")
+    return compiled

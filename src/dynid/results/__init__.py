@@ -1,1 +1,0 @@
-"""Results: saved as folders, told as data, used for predictions and robot files."""

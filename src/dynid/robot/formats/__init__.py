@@ -1,0 +1,1 @@
+"""Robot files: readers, writers, and edits that leave every other byte as it is."""

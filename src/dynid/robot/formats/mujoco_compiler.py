@@ -1,0 +1,178 @@
+"""MuJoCo's compiler, kept in hand: what it takes silently is refused, what it warns of is told.
+
+MJCF leaves much to its compiler (defaults, classes, units, inertia from shapes), so MuJoCo itself reads the file.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dynid.errors import RobotFileError
+from dynid.files import is_file
+from dynid.findings import Finding, Severity
+from dynid.robot.formats.xml_files import Element, read_xml
+from dynid.robot.numbers import LARGEST
+
+MjModel: TypeAlias = Any  # MuJoCo has no type information
+MjSpec: TypeAlias = Any
+
+_NAN = {"nan", "+nan", "-nan"}
+
+
+def compile_mjcf(path: Path, root: Element) -> tuple[MjModel, tuple[Finding, ...]]:
+    """MuJoCo's model of a file, and what was noticed.
+
+    Args:
+        path: The file.
+        root: Its root element.
+
+    Raises:
+        RobotFileError: If MuJoCo cannot load the file, or it holds NaN or infinite values.
+    """
+    _refuse_nan(path, root)
+    model, notes = _compiled(path, root)
+    _refuse_infinite(path, model)
+    return model, notes
+
+
+def _refuse_nan(path: Path, root: Element) -> None:
+    """MuJoCo takes a NaN for a value that was left out, and would go on with its default."""
+    for file, top in _with_included(path, path, root, {path.resolve()}):
+        for element in top.iter("*"):
+            for key, text in element.items():
+                if key not in ("name", "class") and not _NAN.isdisjoint(text.lower().split()):
+                    problem = f'<{element.tag}> has {key}="{text[:60]}"; expected finite numbers'
+                    raise RobotFileError(file, problem, element.sourceline)
+
+
+def _with_included(main: Path, path: Path, root: Element, seen: set[Path]) -> Iterator[tuple[Path, Element]]:
+    """A file and all that it includes; files that are not found are left for MuJoCo to complain about."""
+    yield path, root
+    for element in root.iter("include"):
+        candidates = [folder / element.get("file", "") for folder in (main.parent, path.parent)]
+        included = next((candidate for candidate in candidates if is_file(candidate)), None)
+        if included is not None and included.resolve() not in seen:
+            seen.add(included.resolve())
+            yield from _with_included(main, included, read_xml(included), seen)
+
+
+def _refuse_infinite(path: Path, model: MjModel) -> None:
+    fields = ("body_pos", "body_quat", "body_ipos", "body_mass", "body_inertia", "jnt_pos", "jnt_axis", "qpos0")
+    fields += ("dof_damping", "dof_frictionloss", "dof_armature", "geom_pos", "geom_size")
+    for field in fields:
+        if not (np.abs(getattr(model, field)) <= LARGEST).all():
+            raise RobotFileError(path, f"MuJoCo's `{field}` is not finite; look for infinite values in the file")
+    if not (np.abs(model.opt.gravity) <= LARGEST).all():
+        raise RobotFileError(path, f"gravity is {model.opt.gravity}; expected three finite numbers [m/s^2]")
+
+
+def mujoco_module() -> Any:
+    """MuJoCo, which is slow to import: only those who read MJCF wait for it."""
+    return importlib.import_module("mujoco")
+
+
+def enum_name(enumeration: str, value: object) -> str:
+    """MuJoCo's name of a value; its enumerations neither equal nor hash as the integers in its arrays."""
+    return getattr(mujoco_module(), enumeration)(value).name
+
+
+def _compiled(path: Path, root: Element) -> tuple[MjModel, tuple[Finding, ...]]:
+    """MuJoCo's model of a file; where files of shapes are missing and not needed for inertia, without these shapes."""
+    mujoco = mujoco_module()
+    missing = ""
+    for stripped in ("nothing", "textures", "meshes"):
+        try:
+            with _collected_warnings() as warned:
+                spec = mujoco.MjSpec.from_file(str(path))
+                if stripped != "nothing":
+                    _strip_textures(spec)
+                notes = _strip_meshes(path, spec, missing) if stripped == "meshes" else ()
+                model = spec.compile()
+            return model, (*notes, *(Finding(Severity.NOTE, "file", f"MuJoCo warns: {text}") for text in warned))
+        except (ValueError, mujoco.FatalError) as error:
+            failure = error
+            asset = re.match(r"(?:Error: )*Error opening file '([^']*)'", str(error))
+            if asset is None:
+                break
+            missing = asset[1]
+    raise _in_our_words(path, root, str(failure)) from failure
+
+
+@contextmanager
+def _collected_warnings() -> Iterator[list[str]]:
+    """What MuJoCo warns about meanwhile; it would else write a log into the working folder."""
+    mujoco = mujoco_module()
+    texts: list[str] = []
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(texts.append)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield texts
+        texts += [str(warning.message) for warning in caught]
+    finally:
+        mujoco.set_mju_user_warning(before)
+
+
+def _strip_textures(spec: MjSpec) -> None:
+    """Drop what is only for show."""
+    for material in spec.materials:
+        for k in range(len(material.textures)):
+            material.textures[k] = ""
+    _delete(spec, [*spec.textures, *spec.skins])
+
+
+def _strip_meshes(path: Path, spec: MjSpec, missing: str) -> tuple[Finding, ...]:
+    """Drop all meshes, unless they tell the inertia of a body."""
+    weighed = [body.name or "(unnamed)" for body in spec.bodies[1:] if _is_weighed_by_meshes(spec, body)]
+    if weighed:
+        shown = ", ".join(f"'{name}'" for name in weighed[:3]) + (", ..." if len(weighed) > 3 else "")
+        problem = f"the file '{missing}' is missing, and meshes tell the inertia of {shown}"
+        raise RobotFileError(path, problem + "; put it in its place, or give these bodies an <inertial>")
+    shapes = [geom for geom in spec.geoms if geom.meshname or geom.hfieldname]
+    # Sensors and contact pairs may refer to the shapes, and matter to simulation only.
+    _delete(spec, [*shapes, *spec.pairs, *spec.sensors, *spec.meshes, *spec.hfields])
+    text = f"'{missing}' is missing, so all meshes are left out; inertias are stated in the file and are not affected"
+    return (Finding(Severity.NOTE, "meshes", text),)
+
+
+def _is_weighed_by_meshes(spec: MjSpec, body: Any) -> bool:
+    source = enum_name("mjtInertiaFromGeom", spec.compiler.inertiafromgeom)
+    if source == "mjINERTIAFROMGEOM_FALSE" or (source == "mjINERTIAFROMGEOM_AUTO" and body.explicitinertial):
+        return False
+    first, last = spec.compiler.inertiagrouprange
+    return any(
+        geom.meshname and first <= geom.group <= last and (geom.density if math.isnan(geom.mass) else geom.mass) > 0.0
+        for geom in body.geoms
+    )
+
+
+def _delete(spec: MjSpec, elements: list) -> None:
+    for element in elements:
+        spec.delete(element)
+
+
+def _in_our_words(path: Path, root: Element, message: str) -> RobotFileError:
+    """MuJoCo's message as one sentence, with the line if it is surely one of this file."""
+    text = re.sub(r"^((XML )?Error: )+", "", " ".join(message.split()))
+    found = re.search(r",? line (\d+)", text)
+    line = int(found[1]) if found and root.find(".//include") is None else None
+    if line is not None and found:
+        text = text.replace(found[0], "")
+    at = re.search(r" Element (?:name )?'([^']*)'(?:, id \d+)?", text)
+    if "mass and inertia of moving bodies" in text:
+        who = f"body '{at[1]}'" if at and at[1] else "a body"
+        text = f"{who} moves, but has no mass or no inertia; give it an <inertial>, or a geom with mass"
+        return RobotFileError(path, text, line)
+    if at:
+        text = text.replace(at[0], f" (at '{at[1]}')" if at[1] else "")
+    return RobotFileError(path, f"MuJoCo cannot load it: {text}", line)

@@ -1,0 +1,297 @@
+"""Reading URDF files."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+
+import numpy as np
+
+from dynid.arrays import Array, frozen
+from dynid.errors import UnknownNameError
+from dynid.files import is_file
+from dynid.findings import Finding, Severity
+from dynid.robot import inertia
+from dynid.robot.description import BodyDescription, Description, Geometry, JointDescription, MimicDescription
+from dynid.robot.formats.xml_files import Element, ElementReader, read_xml
+from dynid.robot.frames import pose, rotation_from_rpy
+from dynid.robot.joints import JointDynamics, JointKind, Limits
+from dynid.robot.numbers import unlimited
+
+_KINDS = {
+    "revolute": JointKind.REVOLUTE,
+    "continuous": JointKind.CONTINUOUS,
+    "prismatic": JointKind.PRISMATIC,
+    "spherical": JointKind.SPHERICAL,
+    "floating": JointKind.FREE_FLYER,
+    "fixed": JointKind.FIXED,
+    "planar": None,  # two prismatic joints and a revolute one
+}
+
+
+def read_urdf(path: Path, root: Element | None = None) -> Description:
+    """Read a URDF file.
+
+    Joints are counted as Pinocchio counts them: depth first, the joints on one link by their names.
+
+    Args:
+        path: The file.
+        root: Its root element, when it was parsed already.
+
+    Raises:
+        RobotFileError: If the file is no valid URDF.
+    """
+    root = read_xml(path) if root is None else root
+    reader = _UrdfReader(path)
+    bodies = reader.bodies(root)
+    joints, extra = reader.joints(root, {body.name for body in bodies})
+    ordered = reader.tree_order(root, bodies, joints)
+    return Description(
+        name=root.get("name") or path.stem,
+        source=str(path),
+        bodies=(*bodies, *extra),
+        joints=ordered,
+        findings=tuple(reader.findings),
+    )
+
+
+class _UrdfReader(ElementReader):
+    """Reads the elements of one URDF file, collecting findings on the way."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.findings: list[Finding] = []
+
+    def bodies(self, root: Element) -> list[BodyDescription]:
+        bodies: dict[str, BodyDescription] = {}
+        for element in root.findall("link"):
+            name = self.text(element, "name")
+            if name in bodies:
+                raise self.error(element, f"a second link is named '{name}'; names must differ")
+            shapes = element.findall("collision") or element.findall("visual")
+            bodies[name] = BodyDescription(
+                name=name,
+                inertia=self._inertia(element, name),
+                geometry=tuple(g for shape in shapes if (g := self._geometry(shape)) is not None),
+                line=element.sourceline,
+            )
+        if not bodies:
+            raise self.error(root, "the robot has no links; is it a complete URDF, expanded from its xacro?")
+        return list(bodies.values())
+
+    def _inertia(self, link: Element, name: str) -> Array | None:
+        inertial = link.find("inertial")
+        if inertial is None:
+            return None
+        mass, matrix = inertial.find("mass"), inertial.find("inertia")
+        for element, tag in ((mass, "mass"), (matrix, "inertia")):
+            if element is None:
+                raise self.error(inertial, f"<inertial> of link '{name}' lacks <{tag}>; add it or drop <inertial>")
+        assert mass is not None
+        assert matrix is not None
+        ixx, ixy, ixz, iyy, iyz, izz = (self.number(matrix, key) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
+        about_com = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
+        origin = self._origin(inertial)
+        R = origin[:3, :3]
+        return frozen(inertia.from_mass_com_inertia(self.number(mass, "value"), origin[:3, 3], R @ about_com @ R.T))
+
+    def _origin(self, element: Element) -> Array:
+        origin = element.find("origin")
+        if origin is None:
+            return np.eye(4)
+        zero = (0.0, 0.0, 0.0)
+        rotation = rotation_from_rpy(*self.numbers(origin, "rpy", zero))
+        return pose(rotation, np.array(self.numbers(origin, "xyz", zero)))
+
+    def _geometry(self, element: Element) -> Geometry | None:
+        shape = next(iter(element.iterfind("geometry/*")), None)
+        if shape is None:
+            return None
+        placement = frozen(self._origin(element))
+        match shape.tag:
+            case "box":
+                return Geometry("box", self.numbers(shape, "size", (0.0, 0.0, 0.0)), placement)
+            case "sphere":
+                return Geometry("sphere", (self.number(shape, "radius"),), placement)
+            case "cylinder" | "capsule":
+                size = (self.number(shape, "radius"), self.number(shape, "length"))
+                return Geometry(shape.tag, size, placement)
+            case "mesh":
+                mesh = find_mesh(self.path, self.text(shape, "filename"))
+                return Geometry("mesh", self.numbers(shape, "scale", (1.0, 1.0, 1.0)), placement, mesh)
+        return None
+
+    def joints(self, root: Element, links: set[str]) -> tuple[list[JointDescription], list[BodyDescription]]:
+        joints: dict[str, JointDescription] = {}
+        extra: list[BodyDescription] = []
+        for element in root.findall("joint"):
+            if element.get("type") is None and element.find("parent") is None:
+                continue  # a <joint> of some extension, not of the tree
+            name = self.text(element, "name")
+            text = self.text(element, "type")
+            if text not in _KINDS:
+                raise self.error(element, str(UnknownNameError("joint type", text, _KINDS)))
+            kind = _KINDS[text]
+            joint = self._joint(element, name, kind or JointKind.REVOLUTE, links)
+            parts, bodies = ([joint], []) if kind is not None else _planar_as_chain(joint)
+            for part in parts:
+                if part.name in joints:
+                    raise self.error(element, f"a second joint is named '{part.name}'; names must differ")
+                joints[part.name] = part
+            extra += bodies
+        return list(joints.values()), extra
+
+    def _joint(self, element: Element, name: str, kind: JointKind, links: set[str]) -> JointDescription:
+        dynamics = element.find("dynamics")
+        return JointDescription(
+            name=name,
+            kind=kind,
+            parent=self._end(element, "parent", links),
+            child=self._end(element, "child", links),
+            placement=frozen(self._origin(element)),
+            axis=self._axis(element, name, kind),
+            limits=self._limits(element, name, kind),
+            dynamics=JointDynamics()
+            if dynamics is None
+            else JointDynamics(
+                damping=None if "damping" not in dynamics.attrib else self.number(dynamics, "damping"),
+                friction=None if "friction" not in dynamics.attrib else self.number(dynamics, "friction"),
+            ),
+            mimic=self._mimic(element),
+            line=element.sourceline,
+        )
+
+    def _end(self, joint: Element, tag: str, links: set[str]) -> str:
+        end = joint.find(tag)
+        if end is None:
+            raise self.error(joint, f"joint '{joint.get('name')}' lacks <{tag} link=.../>")
+        name = self.text(end, "link")
+        if name not in links:
+            where = f" (the {tag} of joint '{joint.get('name')}')"
+            raise self.error(end, str(UnknownNameError("link", name, sorted(links), where)))
+        return name
+
+    def _axis(self, joint: Element, name: str, kind: JointKind) -> Array:
+        element = joint.find("axis")
+        axis = np.array((1.0, 0.0, 0.0) if element is None else self.numbers(element, "xyz", (1.0, 0.0, 0.0)))
+        length = float(np.linalg.norm(axis))
+        if kind.nq != 1 or element is None:
+            return frozen(axis / (length or 1.0))
+        if length < 1e-9:
+            raise self.error(element, f"the axis of joint '{name}' is zero; expected a direction such as 0 0 1")
+        if abs(length - 1.0) > 1e-3:
+            text = f"its axis has the length {length:.4g} and is taken as a direction only"
+            self.findings.append(Finding(Severity.NOTE, f"joint '{name}'", text))
+        return frozen(axis / length)
+
+    def _limits(self, joint: Element, name: str, kind: JointKind) -> Limits:
+        element = joint.find("limit")
+        if element is None or kind.nq != 1:
+            return Limits()
+
+        def limit(key: str, unlimited: float) -> float:
+            return unlimited if key not in element.attrib else self._limit(element, key)
+
+        bounded = kind is not JointKind.CONTINUOUS
+        both_absent = "lower" not in element.attrib and "upper" not in element.attrib
+        absent = math.inf if both_absent else 0.0  # the format's default for one missing end is zero
+        limits = Limits(
+            lower=limit("lower", -absent) if bounded else -math.inf,
+            upper=limit("upper", absent) if bounded else math.inf,
+            velocity=limit("velocity", math.inf),
+            acceleration=limit("acceleration", math.inf),
+            jerk=limit("jerk", math.inf),
+            effort=limit("effort", math.inf),
+        )
+        if limits.lower > limits.upper:
+            text = f"its lower limit {limits.lower:g} is above its upper limit {limits.upper:g}; swap them"
+            self.findings.append(Finding(Severity.ERROR, f"joint '{name}'", text))
+        return limits
+
+    def _limit(self, element: Element, key: str) -> float:
+        """A limit may be infinite, but not NaN."""
+        text = self.text(element, key).strip()
+        infinite = text.lower() in ("inf", "+inf", "-inf", "infinity", "-infinity")
+        value = float(text) if infinite else self.number(element, key)
+        return unlimited(value)
+
+    def _mimic(self, joint: Element) -> MimicDescription | None:
+        element = joint.find("mimic")
+        if element is None:
+            return None
+        return MimicDescription(
+            leader=self.text(element, "joint"),
+            ratio=self.number(element, "multiplier", 1.0),
+            offset=self.number(element, "offset", 0.0),
+        )
+
+    def tree_order(
+        self, root: Element, bodies: list[BodyDescription], joints: list[JointDescription]
+    ) -> tuple[JointDescription, ...]:
+        """Joints depth first from the one root, those on one link sorted by name."""
+        moved_by: dict[str, str] = {}
+        on_link: dict[str | None, list[JointDescription]] = {}
+        for joint in joints:
+            if joint.child in moved_by:
+                problem = f"link '{joint.child}' is the child of '{moved_by[joint.child]}' and of '{joint.name}'"
+                raise self.error(root, problem + "; closed loops cannot be written in URDF, drop one joint")
+            moved_by[joint.child] = joint.name
+            on_link.setdefault(joint.parent, []).append(joint)
+        roots = [body.name for body in bodies if body.name not in moved_by]
+        if len(roots) != 1:
+            listed = ", ".join(f"'{name}'" for name in roots[:5]) or "none"
+            raise self.error(root, f"the links must form one tree, but the links without a parent are: {listed}")
+        ordered: list[JointDescription] = []
+        stack = sorted(on_link.get(roots[0], []), key=lambda joint: joint.name, reverse=True)
+        while stack:
+            joint = stack.pop()
+            ordered.append(joint)
+            stack += sorted(on_link.get(joint.child, []), key=lambda joint: joint.name, reverse=True)
+        if len(ordered) != len(joints):
+            lost = next(joint for joint in joints if joint not in ordered)
+            raise self.error(root, f"joint '{lost.name}' is in a loop that does not hang on '{roots[0]}'")
+        return tuple(ordered)
+
+
+def _planar_as_chain(joint: JointDescription) -> tuple[list[JointDescription], list[BodyDescription]]:
+    """A planar joint as two prismatic joints and a revolute one, with virtual bodies between."""
+    normal = joint.axis
+    first = np.eye(3)[int(np.argmin(np.abs(normal)))]
+    first = first - normal * (normal @ first)
+    first /= np.linalg.norm(first)
+    names = [f"{joint.name}/{part}" for part in ("x", "y", "angle")]
+    between = [BodyDescription(f"{joint.child}/{part}", line=joint.line, virtual=True) for part in ("x", "y")]
+    kinds = (JointKind.PRISMATIC, JointKind.PRISMATIC, JointKind.CONTINUOUS)
+    axes = (first, np.cross(normal, first), normal)
+    parents = (joint.parent, between[0].name, between[1].name)
+    children = (between[0].name, between[1].name, joint.child)
+    parts = [
+        JointDescription(
+            name=names[k],
+            kind=kinds[k],
+            parent=parents[k],
+            child=children[k],
+            placement=joint.placement if k == 0 else frozen(np.eye(4)),
+            axis=frozen(axes[k]),
+            line=joint.line,
+        )
+        for k in range(3)
+    ]
+    return parts, between
+
+
+def find_mesh(robot_file: Path, name: str) -> Path | None:
+    """Find a mesh that a robot file names, or None.
+
+    `package://NAME/...` is looked for in the folders of ROS_PACKAGE_PATH and in those above the robot file.
+    """
+    if name.startswith("package://"):
+        package, _, rest = name.removeprefix("package://").partition("/")
+        above = list(robot_file.resolve().parents)
+        roots = [Path(folder) for folder in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if folder]
+        candidates = [folder / package / rest for folder in (*roots, *above)]
+        candidates += [folder / rest for folder in (*roots, *above) if folder.name == package]
+    else:
+        candidates = [robot_file.parent / name.removeprefix("file://")]
+    return next((candidate for candidate in candidates if is_file(candidate)), None)

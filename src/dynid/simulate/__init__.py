@@ -1,1 +1,0 @@
-"""From an experiment to a log of a robot that is not there."""

@@ -1,0 +1,106 @@
+"""Experiment files for simulated logs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dynid.experiment.experiment import Experiment
+
+CUTOFF = 20.0
+"""Cut-off [Hz] of the low-pass on positions where an experiment states no processing."""
+
+THRESHOLD = 0.02
+"""Speed [rad/s or m/s] below which rows are dropped where friction that jumps is in the model."""
+
+JUMPS = ("coulomb", "asymmetric_coulomb", "stribeck", "coupling")
+"""Terms whose friction changes its sign at once."""
+
+OPEN = (
+    "trajectory", "periods", "settling", "controller", "bandwidth", "damping", "rate", "saturates", "start", "lead_in"
+)  # fmt: skip
+"""What a log's experiment may say of the simulation: what an experimenter knows, and nothing of the truth."""
+
+
+def delay_of(experiment: Experiment) -> float:
+    """The delay [s] of torques that an experiment states for its logs, or that a simulated log has by itself.
+
+    A controller holds torques: on average they act half a period after they are logged.
+    """
+    if "delay" in experiment.drive.model_fields_set:
+        return experiment.drive.delay
+    return -hold_of(experiment)
+
+
+def hold_of(experiment: Experiment) -> float:
+    """The time [s] that torques act later than they are logged, on average."""
+    return 0.5 / experiment.simulation.rate
+
+
+def experiment_text(experiment: Experiment, log: Path) -> str:
+    """An experiment file for a simulated log: what was stated, and how to read and process the log.
+
+    Args:
+        experiment: The experiment that was simulated.
+        log: The log, beside which the file is to be.
+    """
+    settings = experiment.simulation
+    stated = experiment.model_dump(exclude_defaults=True, exclude={"log", "simulation", "processing"}, mode="json")
+    stated["drive"] = {**stated.get("drive", {}), "delay": delay_of(experiment)}
+    unit = "A" if experiment.drive.torque_constants else "N m"
+    columns = {
+        "position": {"file": log.name, "columns": "q_*", "unit": "rad"},
+        "torque": {"file": log.name, "columns": "tau_*", "unit": unit},
+        "time": {"file": log.name, "columns": "t", "unit": "s"},
+    }
+    known = settings.model_dump(exclude_defaults=True, include=set(OPEN), mode="json")
+    if "trajectory" in known:
+        known["trajectory"] = str(Path(known["trajectory"]).resolve())
+    if not str(experiment.robot).startswith("builtin:"):
+        stated["robot"] = str(Path(experiment.robot).resolve())
+    parts = ["# A simulated log. The truth is in the file beside it that ends in .truth.npz."]
+    parts += _lines({key: value for key, value in stated.items() if not isinstance(value, dict)})
+    parts += _tables({key: value for key, value in stated.items() if isinstance(value, dict)})
+    parts += ["", "[[log]]", *_lines(columns)]
+    parts += _tables({"processing": _processing(experiment), "simulation": known})
+    return "\n".join(parts) + "\n"
+
+
+def _processing(experiment: Experiment) -> dict[str, Any]:
+    """The processing that was stated, or one that suits the log."""
+    settings = experiment.simulation
+    stated = experiment.processing.model_dump(exclude_unset=True, exclude_none=True, mode="json")
+    rate = settings.log_rate or settings.rate
+    if not stated:
+        if rate > 4.0 * CUTOFF:
+            stated |= {"lowpass": CUTOFF, "trim": round(2.0 * rate / CUTOFF)}
+        if rate >= 500.0:
+            stated["decimate"] = [10]
+        if any(term.partition(":")[0] in JUMPS for term in experiment.terms):
+            stated["velocity_threshold"] = THRESHOLD
+    if (settings.sensors.jitter or settings.sensors.dropped) and "period" not in stated:
+        stated.setdefault("resample", rate)
+    return stated or {"automatic": False}
+
+
+def _tables(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    return [line for name, table in tables.items() if table for line in ("", f"[{name}]", *_lines(table))]
+
+
+def _lines(table: Mapping[str, Any]) -> list[str]:
+    return [f"{_key(name)} = {_value(value)}" for name, value in table.items()]
+
+
+def _value(value: Any) -> str:
+    """A value as TOML, whose strings, numbers and lists are JSON's."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(name)} = {_value(item)}" for name, item in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return json.dumps(value)
+
+
+def _key(name: str) -> str:
+    return name if name.replace("_", "").isalnum() and name.isascii() else json.dumps(name)
