@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.test_drive_signs import tiago_held_out
+from tests.estimation.test_drive_signs import tiago_held_out
 
 
 def main() -> None:

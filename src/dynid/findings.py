@@ -1,9 +1,26 @@
-"""Findings: what users should know about their robot, data or result, as plain data."""
+"""Findings: what users should know about their robot, data or result, as plain data.
+
+A finding is a code with values; its words come from the catalogue `findings.toml` beside this file, and nothing but
+people reads them. `docs/findings.md` is generated from the same catalogue.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+import string
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
+from importlib import resources
+from typing import Any
+
+NAMED = 8
+"""How many items of a list are named before the rest is counted."""
+
+UNCODED = "uncoded"
+"""Code of findings in results that were saved before findings had codes."""
 
 
 class Severity(StrEnum):
@@ -15,19 +32,121 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True)
+class Entry:
+    """What the catalogue says of a code.
+
+    Attributes:
+        severity: How much it matters, where the finding itself does not say otherwise.
+        meaning: What it means, for the page of all findings.
+        evidence: What was found, with `{values}` of the finding.
+        advice: What to do, likewise; empty where there is nothing to do.
+    """
+
+    severity: Severity
+    meaning: str
+    evidence: str
+    advice: str = ""
+
+
+@dataclass(frozen=True)
 class Finding:
     """One thing that was noticed.
 
     Attributes:
-        severity: `ERROR` is wrong for sure, `WARNING` is probably wrong or will hurt, `NOTE` is good to know.
-        subject: What it is about, such as "link 'forearm'".
-        text: The evidence and what to do, in a sentence or two.
+        code: What it is: a key of the catalogue, such as "torque-saturated".
+        severity: `ERROR` is certainly wrong, `WARNING` is probably wrong or will hurt, `NOTE` is good to know.
+        subject: What it is about, such as "joint 'elbow'".
+        values: The evidence: numbers, names, lists of either, or mappings from names to numbers.
     """
 
+    code: str
     severity: Severity
     subject: str
-    text: str
+    values: Mapping[str, Any] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, str]:
+    @staticmethod
+    def of(code: str, subject: str, severity: Severity | None = None, **values: Any) -> Finding:
+        """A finding with the severity that the catalogue gives its code, unless another is stated.
+
+        >>> finding = Finding.of("joint-never-moves", "joint 'elbow'")
+        >>> finding.severity.value
+        'warning'
+        """
+        return Finding(code, severity or catalogue()[code].severity, subject, values)
+
+    @property
+    def text(self) -> str:
+        """The evidence and what to do, in a sentence or two."""
+        entry = catalogue()[self.code]
+        parts = (entry.evidence, entry.advice) if entry.advice else (entry.evidence,)
+        return "; ".join(_FORMATTER.vformat(part, (), self.values) for part in parts)
+
+    def __str__(self) -> str:
+        return f"{self.severity.value}: {self.subject}: {self.text}"
+
+    def to_dict(self) -> dict[str, Any]:
         """Give the finding as plain data for JSON."""
-        return {"severity": self.severity.value, "subject": self.subject, "text": self.text}
+        return {
+            "code": self.code,
+            "severity": self.severity.value,
+            "subject": self.subject,
+            "text": self.text,
+            "values": {key: _plain(value) for key, value in self.values.items()},
+        }
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Finding:
+        """The finding that `to_dict` gave, now or in an earlier version."""
+        code = data.get("code", UNCODED)
+        values = data.get("values", {})
+        if code not in catalogue():  # of another version, or from before there were codes: its words are all there is
+            code, values = UNCODED, {"text": data["text"]}
+        return Finding(code, Severity(data["severity"]), data["subject"], values)
+
+
+def has(findings: Iterable[Finding], *codes: str) -> bool:
+    """Whether any finding has one of some codes."""
+    return any(finding.code in codes for finding in findings)
+
+
+@cache
+def catalogue() -> Mapping[str, Entry]:
+    """All findings that there are, by code."""
+    text = resources.files("dynid").joinpath("findings.toml").read_text(encoding="utf-8")
+    entries = {code: entry for room in tomllib.loads(text).values() for code, entry in room.items()}
+    return {code: Entry(**{**entry, "severity": Severity(entry["severity"])}) for code, entry in entries.items()}
+
+
+class _Formatter(string.Formatter):
+    """`str.format` that also writes lists ("a, b and 3 more") and mappings ("a (3 %), b (5 %)")."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if isinstance(value, Mapping):
+            return _listed([f"{name} ({self.format_field(each, format_spec)})" for name, each in value.items()])
+        if isinstance(value, Sequence) and not isinstance(value, str):
+            return _listed([self.format_field(each, format_spec) for each in value])
+        return super().format_field(value, format_spec)
+
+
+_FORMATTER = _Formatter()
+
+
+def _listed(items: Sequence[str]) -> str:
+    more = f" and {len(items) - NAMED} more" if len(items) > NAMED else ""
+    return ", ".join(items[:NAMED]) + more
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(each) for each in value]
+    if hasattr(value, "item"):  # a number of NumPy
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def prose(severity: Severity, subject: str, text: str) -> Finding:
+    """A finding without a code: only until all have one."""
+    return Finding(UNCODED, severity, subject, {"text": text})

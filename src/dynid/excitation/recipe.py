@@ -27,7 +27,7 @@ from dynid.excitation.stated_problem import moving_of, problem_of
 from dynid.experiment.experiment import Experiment
 from dynid.experiment.reading import checked_table, is_experiment, read_experiment
 from dynid.files import is_file
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, prose
 from dynid.robot.robot import Robot
 
 _UNTOLD = 1e6
@@ -190,7 +190,7 @@ def _untold(condition: float, expectations: Sequence[Expectation]) -> Iterator[F
         f"the motion cannot tell all base parameters apart{which}: its condition number is {condition:.2g}; "
         "let more joints move, add harmonics or widen limits"
     )
-    yield Finding(Severity.WARNING, "excitation", text)
+    yield prose(Severity.WARNING, "excitation", text)
 
 
 def _unscaled(found: Design) -> Array:

@@ -25,7 +25,7 @@ from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.settings import ExcitationTable
 from dynid.excitation.trajectories.fourier import Fourier
 from dynid.experiment.experiment import Experiment
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, prose
 from dynid.identification.pipeline import model_of
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
 from dynid.model.known_values import split_known
@@ -135,7 +135,7 @@ def _other_limits(
             found.append(TorqueLimit.of(torques, efforts).tightened(part))
         else:
             text = "the robot's file states no inertias, so torques cannot be predicted and their limits are not kept"
-            findings.append(Finding(Severity.WARNING, "torques", text))
+            findings.append(prose(Severity.WARNING, "torques", text))
     if settings.rms_effort is not None:
         rms = np.array(per_joint("rms_effort", settings.rms_effort, robot))
         found.append(RmsTorqueLimit(torques, rms).tightened(part))

@@ -10,7 +10,7 @@ from dynid.arrays import Array
 from dynid.estimation.bootstrap import Bootstrap
 from dynid.estimation.estimate import Estimate
 from dynid.estimation.robust import RobustFit
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, prose
 from dynid.model.chunks import Chunk
 from dynid.model.dynamic_model import DynamicModel
 from dynid.robot.robot import Joint, Robot
@@ -57,7 +57,7 @@ def findings_on_rest(model: DynamicModel, logs: Sequence[Sequence[Chunk]]) -> tu
     velocity = np.concatenate([segment.v[:, model.rows] for segment in segments])
     still = [joint for joint, moved in zip(model.row_names, np.ptp(velocity, axis=0) > 0.0, strict=True) if not moved]
     text = "it never moves: lock it, or move it"
-    return tuple(Finding(Severity.WARNING, f"joint '{joint}'", text) for joint in still)
+    return tuple(prose(Severity.WARNING, f"joint '{joint}'", text) for joint in still)
 
 
 def _beyond_limits(joint: Joint, positions: Array) -> Iterator[Finding]:
@@ -71,19 +71,19 @@ def _beyond_limits(joint: Joint, positions: Array) -> Iterator[Finding]:
             f"{share:.0%} of its positions, from {positions.min():.4g} to {positions.max():.4g}, are beyond its limits "
             f"{lower:.4g} to {upper:.4g}; check the unit, the offset and the order of columns"
         )
-        yield Finding(Severity.WARNING, f"joint '{joint.name}'", text)
+        yield prose(Severity.WARNING, f"joint '{joint.name}'", text)
 
 
 def _of_row(subject: str, torque: Array) -> Iterator[Finding]:
     if np.ptp(torque) == 0.0:
         text = f"its torque is {torque[0]:g} in all {len(torque)} samples: a dead sensor, or a wrong column; check both"
-        yield Finding(Severity.ERROR, subject, text)
+        yield prose(Severity.ERROR, subject, text)
         return
     for extreme in (torque.max(), torque.min()):
         share = float(np.mean(torque == extreme))
         if share >= SATURATED:
             text = f"{share:.0%} of its torques are exactly {extreme:.4g}: saturated? Move more slowly, or cut these"
-            yield Finding(Severity.WARNING, subject, text)
+            yield prose(Severity.WARNING, subject, text)
 
 
 def findings_on_estimate(
@@ -101,27 +101,27 @@ def findings_on_estimate(
     rows = estimate.freedom + n
     if rows < FEWEST_ROWS * n:
         text = f"{rows} rows for {n} parameters are fewer than {FEWEST_ROWS} each; record more, or thin out less"
-        found.append(Finding(Severity.WARNING, "data", text))
+        found.append(prose(Severity.WARNING, "data", text))
     if estimate.condition_number > CONDITION:
         text = (
             f"the condition number is {estimate.condition_number:.3g}: this motion hardly tells {_weakest(estimate)} "
             f"apart; {advice}"
         )
-        found.append(Finding(Severity.WARNING, "excitation", text))
+        found.append(prose(Severity.WARNING, "excitation", text))
     bad = [k for k, percent in enumerate(estimate.relative_deviations) if percent > LARGEST_DEVIATION]
     if bad:
         worst = sorted(bad, key=lambda k: -estimate.relative_deviations[k])
         names = ", ".join(f"{estimate.names[k]} ({estimate.relative_deviations[k]:.0f} %)" for k in worst[:8])
         more = f" and {len(bad) - 8} more" if len(bad) > 8 else ""
         text = f"{len(bad)} of {n} have a relative deviation over {LARGEST_DEVIATION:g} %: {names}{more}"
-        found.append(Finding(Severity.NOTE, "parameters", text + "; do not rely on their single values"))
+        found.append(prose(Severity.NOTE, "parameters", text + "; do not rely on their single values"))
     poor = {joint: fit.relative_error for joint, fit in estimate.joints.items() if fit.relative_error > POOR_FIT}
     if poor:
         listed = ", ".join(f"'{joint}' ({error:.0%})" for joint, error in poor.items())
         text = (
             f"the model leaves much of the torque of {listed}; check columns, units, gear ratios and signs, add terms"
         )
-        found.append(Finding(Severity.WARNING, "fit", text))
+        found.append(prose(Severity.WARNING, "fit", text))
     found += _impossible_values(estimate, robot)
     return tuple(found)
 
@@ -151,14 +151,14 @@ def findings_on_bootstrap(estimate: Estimate, bootstrap: Bootstrap | None) -> tu
             f"parameters are known to {LARGEST_DEVIATION:g} %, not {white}: read 'by blocks' ('bootstrap_std')"
         )
     severity = Severity.WARNING if honest < 0.5 * white else Severity.NOTE
-    return (Finding(severity, "deviations", text),)
+    return (prose(severity, "deviations", text),)
 
 
 def findings_on_robust(fit: RobustFit) -> tuple[Finding, ...]:
     """How many rows a robust estimate hardly counts."""
     listed = ", ".join(f"'{joint}' {share:.1%}" for joint, share in fit.light.items())
     text = f"rows that count less than half because of their errors: {listed}"
-    return (Finding(Severity.NOTE, "estimation.robust", text),)
+    return (prose(Severity.NOTE, "estimation.robust", text),)
 
 
 def _weakest(estimate: Estimate) -> str:
@@ -190,7 +190,7 @@ def _impossible_values(estimate: Estimate, robot: Robot) -> Iterator[Finding]:
                 f"{impossible}, while {' and '.join(positive[number])}: these terms stand in for each other, or for "
                 "something that the model lacks; leave one out, or record more speeds"
             )
-            yield Finding(Severity.WARNING, f"joint '{joint}'", text)
+            yield prose(Severity.WARNING, f"joint '{joint}'", text)
         else:
             text = f"{impossible}: is the sign of its torque flipped? Check drive.signs"
-            yield Finding(Severity.ERROR, f"joint '{joint}'", text)
+            yield prose(Severity.ERROR, f"joint '{joint}'", text)

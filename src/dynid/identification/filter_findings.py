@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, prose
 
 
 def finding_on_filters(processing: Mapping[str, Any], training: Sequence[Mapping[str, Any]], log: str) -> Finding:
@@ -24,8 +24,8 @@ def finding_on_filters(processing: Mapping[str, Any], training: Sequence[Mapping
             f"{log} is {shown}, and the result's logs are {_in_words(training[0])}: errors are not to be compared; "
             "state the same [processing], or none, in both experiments"
         )
-        return Finding(Severity.WARNING, "processing", text)
-    return Finding(Severity.NOTE, "processing", f"{log} is {shown}, as the result's first log: errors compare")
+        return prose(Severity.WARNING, "processing", text)
+    return prose(Severity.NOTE, "processing", f"{log} is {shown}, as the result's first log: errors compare")
 
 
 def _in_words(used: Mapping[str, Any]) -> str:

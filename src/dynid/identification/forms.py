@@ -12,7 +12,7 @@ from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.row_forms import UNITS, RowForm
 from dynid.estimation.least_squares import NotIdentifiableError, joint_fits, merge_logs, weighted_least_squares
 from dynid.estimation.physical.physical_estimate import PhysicalEstimate
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, prose
 from dynid.logs.processing.automatic import Prepared
 from dynid.model.base_parameters import BaseParameters
 
@@ -111,7 +111,7 @@ def findings_on_form(
             "add logs of the block-triangular set, in which the first joints rest and the others move (dynid excite "
             "--block-triangular), or use estimator = 'momentum' or 'torque'"
         )
-    return (Finding(Severity.WARNING, "estimation.estimator", text),)
+    return (prose(Severity.WARNING, "estimation.estimator", text),)
 
 
 def without_consequences(findings: Iterable[Finding], lost: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.estimation.estimate import Estimate
 from dynid.estimation.factors.row_forms import RowForm
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, prose
 from dynid.identification.nonlinear_terms import Shapes
 from dynid.identification.row_speeds import speeds, threshold_of
 from dynid.logs.processing.automatic import Prepared
@@ -43,7 +43,7 @@ def _directions(model: DynamicModel, logs: Sequence[Prepared], form: RowForm) ->
             leave = "all but one of these" if len(alike) > 1 else unknown[0]
             text = f"it moves {way} only, in all {len(velocity)} rows that count, so {' and '.join(whats)}; move it "
             text += f"both ways, or leave {leave} out of the terms for it"
-            yield Finding(Severity.WARNING, f"joint '{joint.name}'", text)
+            yield prose(Severity.WARNING, f"joint '{joint.name}'", text)
 
 
 def findings_on_shapes(shapes: Shapes, logs: Sequence[Prepared], form: RowForm) -> tuple[Finding, ...]:
@@ -55,7 +55,7 @@ def findings_on_shapes(shapes: Shapes, logs: Sequence[Prepared], form: RowForm) 
             found.append(_doubtful(shape, shapes, model.robot.joint(shape.owner), logs, form))
     if shapes.fit is not None and not shapes.fit.converged:
         text = f"the search for shapes did not end within {shapes.fit.passes} passes over the logs; take simpler terms"
-        found.append(Finding(Severity.WARNING, "shapes", text))
+        found.append(prose(Severity.WARNING, "shapes", text))
     return tuple(found)
 
 
@@ -74,7 +74,7 @@ def findings_on_breakaway(estimate: Estimate, robot: Robot) -> tuple[Finding, ..
         if level < -3.0 * deviation:
             text = f"{' + '.join(names)} = {level:.3g}: friction would drive it near rest, so these and "
             text += f"vs{joint.number} stand for something else, such as sticking; raise velocity_threshold, "
-            found.append(Finding(Severity.WARNING, f"joint '{joint.name}'", text + "or use coulomb there"))
+            found.append(prose(Severity.WARNING, f"joint '{joint.name}'", text + "or use coulomb there"))
     return tuple(found)
 
 
@@ -103,7 +103,7 @@ def _doubtful(shape: Shape, shapes: Shapes, joint: Joint, logs: Sequence[Prepare
             seen += f" (slower than {threshold:.3g} is dropped)"
             advice = "move it slowly through zero, lower processing.velocity_threshold, or use coulomb there"
     text = f"{shape.name} is not told by these logs: {why}, and {seen}; {advice}, or state {shape.name} as known"
-    return Finding(Severity.WARNING, f"joint '{joint.name}'", text)
+    return prose(Severity.WARNING, f"joint '{joint.name}'", text)
 
 
 def _temperatures(logs: Sequence[Prepared], joint: Joint) -> Array:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dynid.estimation.factors.factors import Factor, Factors
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, prose
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel, Observed
 from dynid.model.terms import Coulomb, JointTerm, Viscous
@@ -84,7 +84,7 @@ def findings_on_friction(logs: Sequence[Factors], base: BaseParameters) -> tuple
     )
     terms = sorted({term for probe in found for term in probe.terms}, reverse=True)
     text = f"friction is missing from the model on {listed}; add the terms {' and '.join(terms)}"
-    return (Finding(Severity.WARNING, "friction", text),)
+    return (prose(Severity.WARNING, "friction", text),)
 
 
 def _probes(logs: Sequence[Factors], base: BaseParameters) -> Iterator[Probe]:

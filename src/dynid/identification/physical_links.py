@@ -20,7 +20,7 @@ from dynid.estimation.physical.physical_estimate import (
 )
 from dynid.estimation.physical.references import Origin
 from dynid.experiment.experiment import Experiment
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, prose
 from dynid.identification.forms import links_with_torque_fits
 from dynid.identification.solution import Solution
 from dynid.model.base_parameters import BaseParameters
@@ -57,7 +57,7 @@ def findings_on_references(physics: Physics, model: DynamicModel) -> tuple[Findi
         links = [model.robot.links[r.link].name for r in physics.references if r.origin is origin]
         if links:
             shown = ", ".join(f"'{name}'" for name in links[:6]) + (", ..." if len(links) > 6 else "")
-            found.append(Finding(severity, f"links {shown}", text))
+            found.append(prose(severity, f"links {shown}", text))
     return tuple(found)
 
 
@@ -68,7 +68,7 @@ def findings_on_weight(weight: float, errors: Mapping[float, float]) -> tuple[Fi
     if weight in (min(errors), max(errors)):
         which = "trust the prior less: prior = 'none'" if weight == min(errors) else "the data add little to the prior"
         text += f". That is the end of what was tried: {which}"
-    return (Finding(Severity.NOTE, "prior", text),)
+    return (prose(Severity.NOTE, "prior", text),)
 
 
 def findings_on_physical(physical: PhysicalEstimate, estimate: Estimate) -> tuple[Finding, ...]:
@@ -85,7 +85,7 @@ def findings_on_physical(physical: PhysicalEstimate, estimate: Estimate) -> tupl
             f"times as large, most on {listed}; look for missing terms, wrong gear ratios, signs or kinematics, wrong "
             "values in [physical] or known, or a prior of too much weight"
         )
-        found.append(Finding(Severity.WARNING, "physical links", text))
+        found.append(prose(Severity.WARNING, "physical links", text))
     held = [name for name in physical.base.model.names if physical.source(name) is Source.PHYSICS]
     if held:
         shown = ", ".join(held[:8]) + (", ..." if len(held) > 8 else "")
@@ -93,14 +93,14 @@ def findings_on_physical(physical: PhysicalEstimate, estimate: Estimate) -> tupl
             f"{len(held)} parameters are held by physics, more than {MOVED:g} deviations from what the data alone say "
             f"({shown}): there the data contradict every possible robot of this model, so do not rely on their values"
         )
-        found.append(Finding(Severity.NOTE, "physical links", text))
+        found.append(prose(Severity.NOTE, "physical links", text))
     share = definite_share(physical.base, physical.base.to_standard(estimate.values))
     if share < 1.0:
         text = (
             f"their mass matrix is positive definite in only {share:.0%} of {POSTURES} random postures: simulate and "
             "control with the physical links instead"
         )
-        found.append(Finding(Severity.NOTE, "base parameters", text))
+        found.append(prose(Severity.NOTE, "base parameters", text))
     return tuple(found)
 
 
@@ -143,7 +143,7 @@ def possible_links(
             notes += findings_on_weight(physics.prior.weight, errors)
         physical = physical_estimate(solution.rows, base, physics, solution.by_data, method)
     except SolverError as error:
-        return None, (*notes, Finding(Severity.ERROR, "physical links", str(error)))
+        return None, (*notes, prose(Severity.ERROR, "physical links", str(error)))
     if solution.form is not None:
         physical = links_with_torque_fits(physical, solution.torques)
     return physical, (*notes, *findings_on_physical(physical, solution.estimate))

@@ -10,7 +10,7 @@ import numpy as np
 from dynid.arrays import frozen
 from dynid.errors import InvalidRequestError
 from dynid.experiment.experiment import Experiment
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, prose
 from dynid.logs.drive import Drive
 from dynid.logs.log import Recording
 from dynid.logs.processing.automatic import Choice, Prepared, prepared
@@ -131,9 +131,9 @@ def check_drives(experiment: Experiment, log: LogTable, robot: Robot) -> None:
 def _finding(choice: Choice) -> Finding:
     """A choice as a finding: a note, but for missing signals, which are worth a warning."""
     if choice.key == "unmeasured":
-        return Finding(Severity.WARNING, "drive.unmeasured", choice.text)
+        return prose(Severity.WARNING, "drive.unmeasured", choice.text)
     table = "drive" if choice.key == "delay" else "processing"
-    return Finding(Severity.NOTE, f"{table}.{choice.key}", choice.text)
+    return prose(Severity.NOTE, f"{table}.{choice.key}", choice.text)
 
 
 def that_still_hold(findings: Sequence[Finding], experiment: Experiment, processing: Processing) -> Iterator[Finding]:
@@ -145,7 +145,7 @@ def that_still_hold(findings: Sequence[Finding], experiment: Experiment, process
             continue  # periods are averaged at even times
         if finding.subject == "time" and processing.resample is not None:
             text = finding.text.partition(" Resample")[0].partition("; resample")[0]
-            yield Finding(Severity.NOTE, "time", f"{text.rstrip('.')}; resampled to {processing.resample:g} Hz")
+            yield prose(Severity.NOTE, "time", f"{text.rstrip('.')}; resampled to {processing.resample:g} Hz")
         else:
             yield finding
 

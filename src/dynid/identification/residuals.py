@@ -12,7 +12,7 @@ from dynid.arrays import Array
 from dynid.estimation.bootstrap import autocorrelation, correlation_samples
 from dynid.estimation.factors.decimation import kept_around
 from dynid.estimation.factors.row_passes import residuals
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, prose
 from dynid.logs.processing.automatic import Prepared
 from dynid.logs.processing.signals import decimated
 from dynid.model.dynamic_model import DynamicModel
@@ -213,10 +213,10 @@ def findings_on_residuals(
     if lasting:
         listed = ", ".join(f"'{one.joint}' ({1e3 * one.lasting * one.period:.3g} ms)" for one in lasting)
         text = f"they are not white: those of {listed} last; deviations that assume white errors are too small"
-        found.append(Finding(Severity.NOTE, "residuals", text))
+        found.append(prose(Severity.NOTE, "residuals", text))
     for one in diagnostics:
         best = one.clearest
         if best is not None and not (friction_is_missing and "velocity" in best.what):
             text = f"its residual follows {best.what} ({best.share:.0%} of its variance): {ADVICE[best.what]}"
-            found.append(Finding(Severity.NOTE, f"joint '{one.joint}'", text))
+            found.append(prose(Severity.NOTE, f"joint '{one.joint}'", text))
     return tuple(found)

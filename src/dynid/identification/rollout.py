@@ -12,7 +12,7 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.experiment.experiment import Experiment
 from dynid.experiment.reading import read_experiment
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, prose
 from dynid.identification.earlier import require_same_model
 from dynid.identification.preparation import drive_of
 from dynid.identification.result import Result
@@ -97,7 +97,7 @@ def _on_reference(match: PositionMatch, result: Result, path: Path) -> list[Find
         f"{', '.join(far)}: measured positions in {path.name} are as far from the reference as the motion is large; "
         "is it the trajectory that the robot followed, and does the log begin where it does?"
     )
-    return [Finding(Severity.WARNING, "reference", text)]
+    return [prose(Severity.WARNING, "reference", text)]
 
 
 def _start_of(log: LogTable, robot: Robot) -> float:

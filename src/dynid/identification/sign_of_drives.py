@@ -9,7 +9,7 @@ import numpy as np
 from dynid.estimation.drive_signs import CLEAR, DriveSigns, drive_signs
 from dynid.estimation.factors.accumulation import factorise
 from dynid.experiment.experiment import Experiment
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, prose
 from dynid.logs.drive import Drive
 from dynid.logs.log import Recording
 from dynid.logs.processing.automatic import Prepared
@@ -61,11 +61,11 @@ def findings_on_signs(found: DriveSigns, ready: Prepared, base: BaseParameters) 
     listed = ", ".join(f"{int(sign):+d}" for sign in found.signs)
     smallest = min((found.margins[k] for k, name in enumerate(names) if name not in unclear), default=0.0)
     text = f"the drives' signs are [{listed}]; turning any clear one over leaves {smallest:.0%} more unexplained"
-    notes = [Finding(Severity.NOTE, "drive.signs", text)]
+    notes = [prose(Severity.NOTE, "drive.signs", text)]
     if unclear:
         text = f"only their own friction, or nothing at all, tells the signs of {', '.join(unclear)}"
-        notes.append(Finding(Severity.WARNING, "drive.signs", f"{text}; state drive.signs if you know them"))
+        notes.append(prose(Severity.WARNING, "drive.signs", f"{text}; state drive.signs if you know them"))
     if not found.mirror_clear:
         text = "all signs turned over fit as well, and physics does not tell them apart; state drive.signs"
-        notes.append(Finding(Severity.WARNING, "drive.signs", text))
+        notes.append(prose(Severity.WARNING, "drive.signs", text))
     return tuple(notes)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dynid.arrays import Array, frozen
 from dynid.estimation.physical.physical_estimate import Physics
 from dynid.estimation.signs import Recovered, SegmentSign, Track, Word, recover_signs
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, prose
 from dynid.logs.drive import Drive
 from dynid.logs.log import Recording
 from dynid.logs.processing import signals
@@ -172,19 +172,19 @@ def _findings(
                 f"its torque is {abs(logged[0]):g} in all {len(logged)} samples: a dead sensor, or a wrong column; its "
                 "signs cannot be told, and its rows are left out"
             )
-            yield Finding(Severity.ERROR, subject, text)
+            yield prose(Severity.ERROR, subject, text)
         elif not practice and (logged < 0.0).any():
             text = (
                 f"{np.mean(logged < 0.0):.0%} of its torques are negative: they have signs already, which were not "
                 "used; leave torque = 'magnitude' out, or set discard_sign = true if this is practice"
             )
-            yield Finding(Severity.WARNING, subject, text)
+            yield prose(Severity.WARNING, subject, text)
         undecided = [s for s in recovered.segments if s.channel == column and s.word is Word.UNDECIDED]
         if undecided:
             shown = ", ".join(f"{s.start:.2f} to {s.stop:.2f} s" for s in undecided[:NAMED])
             more = f" and {len(undecided) - NAMED} more" if len(undecided) > NAMED else ""
             text = f"the signs of {len(undecided)} segment(s) are undecided, and they are left out: {shown}{more}"
-            yield Finding(Severity.NOTE, subject, text)
+            yield prose(Severity.NOTE, subject, text)
     known = [(s.word, right) for s, right in zip(recovered.segments, agrees, strict=True) if right is not None]
     if known:
         sure = [right for word, right in known if word is Word.SURE]
@@ -192,4 +192,4 @@ def _findings(
             f"{sum(right for _, right in known)} of {len(known)} segments have the sign of the log, and "
             f"{sum(sure)} of the {len(sure)} sure ones"
         )
-        yield Finding(Severity.NOTE if all(sure) else Severity.WARNING, "signs", text)
+        yield prose(Severity.NOTE if all(sure) else Severity.WARNING, "signs", text)

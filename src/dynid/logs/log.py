@@ -11,7 +11,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, prose
 from dynid.logs.readers.source import Progress, silent
 from dynid.logs.tables import Columns, RecordingError, Table, read_groups
 from dynid.logs.timing import check_time, findings, require_order
@@ -250,4 +250,4 @@ def _degrees(position: Quantity, names: tuple[str, ...], q: Array) -> tuple[Find
     text += (
         f"{swept[widest] / (2 * math.pi):.3g} turns; declare the unit 'deg', or ignore this if it is a geared motor's."
     )
-    return (Finding(Severity.WARNING, "positions", text),)
+    return (prose(Severity.WARNING, "positions", text),)

@@ -12,7 +12,7 @@ import numpy as np
 
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, prose
 from dynid.logs.tables import RecordingError
 
 if TYPE_CHECKING:
@@ -122,20 +122,20 @@ def findings(timing: Timing) -> tuple[Finding, ...]:
     found = [_unit_finding(timing)] if not PERIODS[0] <= timing.period < PERIODS[1] else []
     if timing.resets:
         rows = f"row {timing.first_row + timing.resets[0][0]}{_more(len(timing.resets))}"
-        found.append(Finding(Severity.ERROR, "time", f"Time goes backwards in {rows}; split the recording at resets."))
+        found.append(prose(Severity.ERROR, "time", f"Time goes backwards in {rows}; split the recording at resets."))
     if timing.repeats:
         rows = f"Row {timing.first_row + timing.repeats[0]} repeats the time of the row before"
         text = f"{rows}{_more(len(timing.repeats))}; remove repeated rows, or split the recording at resets."
-        found.append(Finding(Severity.ERROR, "time", text))
+        found.append(prose(Severity.ERROR, "time", text))
     if timing.gaps:
         index, _ = max(timing.gaps, key=lambda gap: gap[1])
         many = f"{len(timing.gaps)} steps are" if len(timing.gaps) > 1 else "One step is"
         text = f"{many} longer than {GAP} periods of {_ms(timing.period)}; the longest, {_ms(timing.largest_step)}, "
         text += f"follows row {timing.first_row + index}. Resample, or cut segments around long gaps."
-        found.append(Finding(Severity.WARNING, "time", text))
+        found.append(prose(Severity.WARNING, "time", text))
     if timing.jitter >= JITTER:
         text = f"Steps vary by {timing.jitter:.1%} (standard deviation) around {_ms(timing.period)}; "
-        found.append(Finding(Severity.WARNING, "time", text + "resample before filters that take them as even."))
+        found.append(prose(Severity.WARNING, "time", text + "resample before filters that take them as even."))
     return tuple(found)
 
 
@@ -157,7 +157,7 @@ def split_at_resets(recording: Recording) -> tuple[Recording, ...]:
         notes = [finding for finding in recording.findings if finding.subject not in ("time", "time unit")]
         if not new.all():
             text = f"{np.count_nonzero(~new)} samples repeat the stamp of the one before and were dropped."
-            notes.append(Finding(Severity.WARNING, "repeated samples", text))
+            notes.append(prose(Severity.WARNING, "repeated samples", text))
         kept = _picked(piece, new)
         notes += findings(check_time(kept.time)) if len(kept) > 1 else ()
         pieces.append(replace(kept, findings=tuple(notes)))
@@ -189,14 +189,14 @@ def resampled(
     parts = _parts(len(recording), np.flatnonzero(np.diff(recording.time) > longest_gap) + 1)
     notes = list(recording.findings)
     text = f"Samples every {_ms(timing.period)} (median) were interpolated to {rate:g} Hz."
-    notes.append(Finding(Severity.NOTE, "resampling", text))
+    notes.append(prose(Severity.NOTE, "resampling", text))
     if rate < 0.99 * timing.rate:
         text = f"{rate:g} Hz is less than the {timing.rate:.6g} Hz of the log; low-pass first, or noise is folded in."
-        notes.append(Finding(Severity.WARNING, "resampling", text))
+        notes.append(prose(Severity.WARNING, "resampling", text))
     alone = sum(part.stop - part.start == 1 for part in parts)
     if alone:
         text = f"{alone} single samples between gaps over {_ms(longest_gap)} were left out."
-        notes.append(Finding(Severity.WARNING, "resampling", text))
+        notes.append(prose(Severity.WARNING, "resampling", text))
     pieces = (recording[part] for part in parts if part.stop - part.start > 1)
     return tuple(replace(_even(piece, rate, positions), findings=tuple(notes)) for piece in pieces)
 
@@ -238,7 +238,7 @@ def _unit_finding(timing: Timing) -> Finding:
         text = f"{steps}is time in {unit}? Declare its unit."
     else:
         text = f"{steps}is time in a larger unit than declared, such as s instead of ms?"
-    return Finding(Severity.WARNING, "time unit", text)
+    return prose(Severity.WARNING, "time unit", text)
 
 
 def _more(count: int) -> str:

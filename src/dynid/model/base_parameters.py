@@ -16,7 +16,7 @@ import numpy as np
 
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, prose
 from dynid.model.column_selection import largest_by_unit, regroup, select_in_order, select_pivoted
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.parameters import matching
@@ -167,7 +167,7 @@ class BaseParameters:
             f"so little; rounded numbers in the file's frames or narrow joint ranges do this ({shown}). "
             f"With --tolerance {SURE_KEPT:g} there are about {len(self) - len(weak)}"
         )
-        return (Finding(Severity.WARNING, "base parameters", text),)
+        return (prose(Severity.WARNING, "base parameters", text),)
 
     @staticmethod
     def _checked(what: str, values: Array, size: int) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import DynidError
 from dynid.experiment.experiment import Experiment
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, prose
 from dynid.identification.diagnosis.cause_findings import diagnose
 from dynid.identification.prediction import experiment_at, training, validate_result, with_signs_of
 from dynid.identification.replay import Replay, replayed
@@ -74,7 +74,7 @@ def subject_of(folder: Path, validate: Sequence[Path] = (), progress: Progress =
     """
     progress(f"Loading {folder}")
     result = load_result(folder)
-    findings = [Finding(Severity(f["severity"]), f["subject"], f["text"]) for f in result.data["findings"]]
+    findings = [prose(Severity(f["severity"]), f["subject"], f["text"]) for f in result.data["findings"]]
     signals, missing = None, ""
     own = with_signs_of(result, result.experiment)
     logs = [(own, log) for log in own.log]
@@ -112,7 +112,7 @@ def _left_out(result: Result) -> Iterator[Finding]:
     earlier = result.data["logs"] - len(result.experiment.log)
     if earlier > 0:
         text = f"{earlier} of {result.data['logs']} were added from an earlier result; only the others can be drawn"
-        yield Finding(Severity.NOTE, "logs", text)
+        yield prose(Severity.NOTE, "logs", text)
 
 
 def _rank(finding: Finding) -> int:

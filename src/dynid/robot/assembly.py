@@ -9,7 +9,7 @@ import numpy as np
 
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError, RobotFileError, UnknownNameError
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, prose
 from dynid.robot.description import BodyDescription, Description, JointDescription, MimicDescription
 from dynid.robot.frames import pose
 from dynid.robot.joints import JointKind, motion, neutral
@@ -31,7 +31,7 @@ def resolve_mimics(description: Description) -> Description:
         if joint.mimic is not None and joint.mimic.leader not in joints:
             missing = UnknownNameError("joint", joint.mimic.leader, joints)
             text = f"it is taken as independent, for it should follow a joint, but {missing}"
-            findings.append(Finding(Severity.ERROR, f"joint '{joint.name}'", text))
+            findings.append(prose(Severity.ERROR, f"joint '{joint.name}'", text))
             joints[joint.name] = replace(joint, mimic=None)
     resolved = tuple(_resolved(joints[joint.name], joints, description.source) for joint in description.joints)
     return replace(description, joints=resolved, findings=(*description.findings, *findings))

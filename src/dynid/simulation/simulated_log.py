@@ -13,7 +13,7 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.experiment.experiment import Experiment
 from dynid.experiment.reading import checked_table, is_experiment, read_experiment
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, prose
 from dynid.identification.pipeline import model_of
 from dynid.identification.preparation import drive_of
 from dynid.logs.log import Recording
@@ -206,13 +206,13 @@ def _on_bodies(made_up: Sequence[str]) -> tuple[Finding, ...]:
     if not made_up:
         return ()
     text = f"the file gives no inertia to {', '.join(made_up)}; plain rods along the links stand in, for practice only"
-    return (Finding(Severity.NOTE, "links", text),)
+    return (prose(Severity.NOTE, "links", text),)
 
 
 def _on_limits(run: Run, limits: Array, model: DynamicModel) -> tuple[Finding, ...]:
     shares = np.mean(np.abs(run.torque) >= limits, axis=0)
     return tuple(
-        Finding(
+        prose(
             Severity.WARNING,
             f"joint '{joint.name}'",
             f"its torque is at the effort limit {limits[joint.v.start]:.4g} for {shares[joint.v.start]:.0%} of the "

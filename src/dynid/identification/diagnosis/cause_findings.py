@@ -8,7 +8,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.estimation.factors.factors import Factors
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, prose
 from dynid.identification.diagnosis.bench import Bench, Samples
 from dynid.identification.diagnosis.causes import Cause, causes
 from dynid.identification.diagnosis.noise import QUIET, Rest, rests
@@ -141,7 +141,7 @@ def _named(found: Sequence[Cause], enough: float) -> Iterator[Finding]:
         others = "; ".join(f"{_subject(cause)}: {_in_words(cause)} ({cause.share:.0%})" for cause in rivals)
         text += f". The data cannot tell this from other causes: {others}"
     severity = Severity.ERROR if best.share >= SURE and not rivals else Severity.WARNING
-    yield Finding(severity, _subject(best), text)
+    yield prose(severity, _subject(best), text)
 
 
 def _subject(cause: Cause) -> str:
@@ -177,7 +177,7 @@ def _saturated(replay: Replay, base: BaseParameters) -> Iterator[Finding]:
                 text = (
                     f"{share:.0%} of its logged torques are exactly {extreme:.4g}: saturated? Move slower, or cut these"
                 )
-                yield Finding(Severity.ERROR, f"joint '{joint}'", text)
+                yield prose(Severity.ERROR, f"joint '{joint}'", text)
 
 
 def _payload(base: BaseParameters, logs: Sequence[Factors]) -> Iterator[Finding]:
@@ -188,7 +188,7 @@ def _payload(base: BaseParameters, logs: Sequence[Factors]) -> Iterator[Finding]
             f"not told? It explains {extra.share:.0%} of how file and data differ. Add it to the file, or read the "
             "result as that of the robot with it"
         )
-        yield Finding(Severity.WARNING, f"link '{extra.link}'", text)
+        yield prose(Severity.WARNING, f"link '{extra.link}'", text)
 
 
 def _unexplained(left: Sequence[Rest], explained: bool) -> Iterator[Finding]:
@@ -200,7 +200,7 @@ def _unexplained(left: Sequence[Rest], explained: bool) -> Iterator[Finding]:
             f"what is left of the torques of {listed} is noise: it is as strong at frequencies where nothing moves. "
             "The model explains the rest; record for longer, repeat the motion, or filter torques more"
         )
-        yield Finding(Severity.WARNING, "noise", text)
+        yield prose(Severity.WARNING, "noise", text)
     slow = [rest for rest in left if rest.relative > LARGE and not rest.is_noise and rest.slow > REVERSALS]
     if slow:
         listed = ", ".join(f"'{rest.joint}' ({rest.slow:.0%})" for rest in slow)
@@ -208,11 +208,11 @@ def _unexplained(left: Sequence[Rest], explained: bool) -> Iterator[Finding]:
             f"most of the squared error of {listed} comes from the slowest tenth of the samples, where friction is not "
             "what the model says: set processing.velocity_threshold"
         )
-        yield Finding(Severity.WARNING, "reversals", text)
+        yield prose(Severity.WARNING, "reversals", text)
     wrong = [rest for rest in left if rest.relative > LARGE and rest.ratio >= QUIET and rest not in slow]
     if wrong and not explained:
         listed = ", ".join(f"'{rest.joint}' ({rest.relative:.0%}, {rest.ratio:.3g} times its noise)" for rest in wrong)
         text = (
             f"something is wrong on {listed}: what is left follows the motion, and no cause that was tried explains it"
         )
-        yield Finding(Severity.WARNING, "fit", text)
+        yield prose(Severity.WARNING, "fit", text)

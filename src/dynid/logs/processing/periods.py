@@ -14,7 +14,7 @@ import numpy as np
 
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, prose
 from dynid.logs.drive import Drive
 from dynid.logs.log import Recording
 from dynid.logs.processing.states import LONGEST_GAP, Processing, processed
@@ -58,15 +58,15 @@ class PeriodMean:
             f"the mean of {self.periods} periods was taken; noise of one period (torque at the {side}, position): "
             f"{listed}; the mean has {math.sqrt(self.periods):.1f} times less"
         )
-        notes = [Finding(Severity.NOTE, "periods", text)]
+        notes = [prose(Severity.NOTE, "periods", text)]
         if self.left_out:
             text = (
                 f"the first period was left out: it is {self.left_out:.3g} times farther from the others than noise "
                 "explains, as if the robot had not settled yet"
             )
-            notes.append(Finding(Severity.NOTE, "periods", text))
+            notes.append(prose(Severity.NOTE, "periods", text))
         if self.doubt:
-            notes.append(Finding(Severity.WARNING, "periods", self.doubt))
+            notes.append(prose(Severity.WARNING, "periods", self.doubt))
         return tuple(notes)
 
 

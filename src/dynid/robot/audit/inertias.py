@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, prose
 from dynid.robot import inertia
 from dynid.robot.audit.case import Case, line_of, names, states_inertia, subject, vector
 from dynid.robot.description import BodyDescription
@@ -27,7 +27,7 @@ def links_without_inertia(case: Case) -> Iterator[Finding]:
             "the file states no inertia of anything that moves: reference values are unknown, "
             "base parameters are found all the same"
         )
-        yield Finding(Severity.NOTE, f"robot '{robot.name}'", text)
+        yield prose(Severity.NOTE, f"robot '{robot.name}'", text)
         return
     reported: set[int] = set()
     for i, link in enumerate(robot.links):
@@ -43,7 +43,7 @@ def links_without_inertia(case: Case) -> Iterator[Finding]:
             f"{_place_of_massless_link(robot, beyond, empty)}, which simulators refuse or blow up on; "
             "add <inertial>, or fix the joint"
         )
-        yield Finding(Severity.WARNING, f"link '{link.name}'", text)
+        yield prose(Severity.WARNING, f"link '{link.name}'", text)
 
 
 def _carried(i: int, robot: Robot) -> list[int]:
@@ -79,7 +79,7 @@ def impossible_inertias(case: Case) -> Iterator[Finding]:
         link = case.owners[body.name]
         if sum(map(states_inertia, link.bodies)) > 1 and inertia.is_physical(link.parameters):
             text += f". With all that is welded together, link '{link.name}' is possible as a whole"
-        yield Finding(Severity.ERROR, f"body '{body.name}'", text)
+        yield prose(Severity.ERROR, f"body '{body.name}'", text)
 
 
 def _broken_law(violation: inertia.Violation, parameters: Array) -> str:
@@ -119,7 +119,7 @@ def centres_of_mass(case: Case) -> Iterator[Finding]:
                 f"its centre of mass {vector(solid.com)} m lies {outside:.3g} m outside of its geometry, "
                 f"whose diagonal is {diagonal:.3g} m{line_of(solid.body)}; check the origins of both, and their units"
             )
-            yield Finding(Severity.WARNING, f"body '{solid.body.name}'", text)
+            yield prose(Severity.WARNING, f"body '{solid.body.name}'", text)
 
 
 def point_masses(case: Case) -> Iterator[Finding]:
@@ -134,7 +134,7 @@ def point_masses(case: Case) -> Iterator[Finding]:
     ):
         if bodies:
             text = f"mass with zero inertia is a point mass: {names(bodies)}; {advice}"
-            yield Finding(severity, subject("body", bodies), text)
+            yield prose(severity, subject("body", bodies), text)
 
 
 def placeholders(case: Case) -> Iterator[Finding]:
@@ -148,4 +148,4 @@ def placeholders(case: Case) -> Iterator[Finding]:
         if len(bodies) >= FEWEST_PLACEHOLDERS:
             evidence = f"Ixx = Iyy = Izz = {value:g} kg m^2 for {names(bodies)}"
             text = f"{evidence} looks like a placeholder; do not take it as a reference"
-            yield Finding(Severity.NOTE, subject("body", bodies), text)
+            yield prose(Severity.NOTE, subject("body", bodies), text)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, prose
 from dynid.robot.audit.case import Case, line_of, names, subject, vector
 from dynid.robot.audit.inertias import SMALLEST_MASS
 from dynid.robot.joints import JointKind, Limits
@@ -27,7 +27,7 @@ def missing_limits(case: Case) -> Iterator[Finding]:
         if joints:
             listed = " and ".join(f"no {limit}" for limit in what)
             text = f"{listed} stated for {names(joints)}; to plan motions, add what is known"
-            yield Finding(Severity.NOTE, subject("joint", joints), text)
+            yield prose(Severity.NOTE, subject("joint", joints), text)
 
 
 def _lacks_range(joint: Joint) -> bool:
@@ -46,7 +46,7 @@ def limits_without_room(case: Case) -> Iterator[Finding]:
         joints = [joint for joint in case.one_dof_joints if fails(joint.limits)]
         if joints:
             text = f"{what} for {names(joints)}; write the real limit, or leave it out if there is none"
-            yield Finding(Severity.WARNING, subject("joint", joints), text)
+            yield prose(Severity.WARNING, subject("joint", joints), text)
 
 
 LARGEST_ANGLE = 25.0  # [rad], four turns: more is hardly meant as a limit in rad
@@ -76,7 +76,7 @@ def angles_in_degrees(case: Case) -> Iterator[Finding]:
         if joints:
             example = f"{joints[0].limits.lower:.5g} to {joints[0].limits.upper:.5g} rad"
             text = f"position limits beyond {low:g} rad for {names(joints)}, such as {example}; {advice}"
-            yield Finding(severity, subject("joint", joints), text)
+            yield prose(severity, subject("joint", joints), text)
 
 
 def lengths_in_millimetres(case: Case) -> Iterator[Finding]:
@@ -84,11 +84,11 @@ def lengths_in_millimetres(case: Case) -> Iterator[Finding]:
     for joint in case.robot.description.joints:
         if (distance := float(np.linalg.norm(joint.placement[:3, 3]))) > LARGEST_DISTANCE:
             text = f"it is {distance:.4g} m away from the frame of '{joint.parent or 'world'}'{line_of(joint)}"
-            yield Finding(Severity.WARNING, f"joint '{joint.name}'", f"{text}; is that in mm? Write it in m")
+            yield prose(Severity.WARNING, f"joint '{joint.name}'", f"{text}; is that in mm? Write it in m")
     for solid in case.solids:
         if (distance := float(np.linalg.norm(solid.com))) > LARGEST_DISTANCE:
             text = f"its centre of mass is {distance:.4g} m away from its frame{line_of(solid.body)}"
-            yield Finding(Severity.WARNING, f"body '{solid.body.name}'", f"{text}; is that in mm? Write it in m")
+            yield prose(Severity.WARNING, f"body '{solid.body.name}'", f"{text}; is that in mm? Write it in m")
 
 
 def geometry_in_millimetres(case: Case) -> Iterator[Finding]:
@@ -100,7 +100,7 @@ def geometry_in_millimetres(case: Case) -> Iterator[Finding]:
             f"the geometry of {len(large)} of {len(sizes)} bodies is larger than {LARGEST_GEOMETRY:g} m, "
             f"that of '{large[0]}' {sizes[large[0]]:.4g} m; is it in mm? Scale meshes by 0.001"
         )
-        yield Finding(Severity.WARNING, f"robot '{case.robot.name}'", text)
+        yield prose(Severity.WARNING, f"robot '{case.robot.name}'", text)
 
 
 def masses_in_grams(case: Case) -> Iterator[Finding]:
@@ -108,11 +108,11 @@ def masses_in_grams(case: Case) -> Iterator[Finding]:
     for solid in case.solids:
         if solid.mass > LARGEST_BODY_MASS:
             text = f"its mass is {solid.mass:.5g} kg{line_of(solid.body)}; is that in g? Write it in kg"
-            yield Finding(Severity.WARNING, f"body '{solid.body.name}'", text)
+            yield prose(Severity.WARNING, f"body '{solid.body.name}'", text)
     total = sum(solid.mass for solid in case.solids)
     if total > LARGEST_TOTAL_MASS:
         text = f"the masses add up to {total:.5g} kg; are they in g? Write them in kg"
-        yield Finding(Severity.WARNING, f"robot '{case.robot.name}'", text)
+        yield prose(Severity.WARNING, f"robot '{case.robot.name}'", text)
 
 
 def inertias_in_other_units(case: Case) -> Iterator[Finding]:
@@ -128,7 +128,7 @@ def inertias_in_other_units(case: Case) -> Iterator[Finding]:
         compared = f", while distances in the robot are up to {size:.3g} m" if size > 0.0 else ""
         evidence = f"its radius of gyration, sqrt(I/m), is {solid.gyration:.3g} m for {solid.mass:.3g} kg{compared}"
         text = f"{evidence}{line_of(solid.body)}; {verdict}"
-        yield Finding(Severity.WARNING, f"body '{solid.body.name}'", text)
+        yield prose(Severity.WARNING, f"body '{solid.body.name}'", text)
 
 
 def unusual_gravity(case: Case) -> Iterator[Finding]:
@@ -136,7 +136,7 @@ def unusual_gravity(case: Case) -> Iterator[Finding]:
     magnitude = float(np.linalg.norm(case.robot.gravity))
     if magnitude == 0.0:
         text = "it is zero, so that masses show in accelerations only; state it unless the robot is weightless"
-        yield Finding(Severity.NOTE, "gravity", text)
+        yield prose(Severity.NOTE, "gravity", text)
     elif not USUAL_GRAVITY[0] <= magnitude <= USUAL_GRAVITY[1]:
         text = f"it is {vector(case.robot.gravity)} m/s^2, {magnitude:.4g} in all; on Earth it is 9.81 m/s^2"
-        yield Finding(Severity.NOTE, "gravity", text)
+        yield prose(Severity.NOTE, "gravity", text)

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from dynid.arrays import Array, frozen
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, prose
 from dynid.robot import inertia
 from dynid.robot.description import BodyDescription, Description, Geometry, JointDescription, MimicDescription, unique
 from dynid.robot.formats.mujoco_compiler import MjModel, compile_mjcf, enum_name, mujoco_module
@@ -103,7 +103,7 @@ class _MjcfReader:
         )
         if m.body_gravcomp[i] != 0.0:
             text = f"its gravcomp of {m.body_gravcomp[i]:g} holds it up in MuJoCo; here its whole weight counts"
-            self.findings.append(Finding(Severity.NOTE, f"body '{name}'", text))
+            self.findings.append(prose(Severity.NOTE, f"body '{name}'", text))
         parent = None if above == 0 else self.body_names[above]
         at = _pose(m.body_pos[i], m.body_quat[i])
         joints = range(m.body_jntadr[i], m.body_jntadr[i] + m.body_jntnum[i])
@@ -194,7 +194,7 @@ class _MjcfReader:
         elif kind.nv > 1 and (stiffness != 0.0 or any(field[first : first + kind.nv].any() for field in fields)):
             text = "its spring, friction and motor inertia are ignored: terms need a joint of one degree of freedom"
         if text:
-            self.findings.append(Finding(Severity.NOTE, f"joint '{self.joint_names[j]}'", text))
+            self.findings.append(prose(Severity.NOTE, f"joint '{self.joint_names[j]}'", text))
 
     def note_ignored_forces(self) -> None:
         m = self.model
@@ -204,7 +204,7 @@ class _MjcfReader:
             "springs, friction and inertia of tendons": any(np.any(getattr(m, name, 0.0)) for name in of_tendons),
         }
         for what in (what for what, is_there in ignored.items() if is_there):
-            self.findings.append(Finding(Severity.NOTE, "file", f"{what}: ignored, as no term describes this"))
+            self.findings.append(prose(Severity.NOTE, "file", f"{what}: ignored, as no term describes this"))
 
     def _mimics(self) -> dict[int, MimicDescription]:
         """The joints that follow another by an equality constraint; findings on all other constraints."""
@@ -219,7 +219,7 @@ class _MjcfReader:
             if problem:
                 name = mujoco.mj_id2name(m, mujoco.mjtObj.mjOBJ_EQUALITY, k)
                 subject = f"equality '{name}'" if name else f"equality {k + 1}"
-                self.findings.append(Finding(Severity.WARNING, subject, problem))
+                self.findings.append(prose(Severity.WARNING, subject, problem))
         return mimics
 
     def _loop(self, k: int, kind: str) -> str:

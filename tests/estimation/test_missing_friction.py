@@ -1,0 +1,73 @@
+"""Friction that is missing from a model is found, and only then."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dynid import DynamicModel, find_base_parameters, load_robot
+from dynid.estimation.factors.accumulation import factorise
+from dynid.experiment.reading import read_experiment
+from dynid.identification.missing_friction import findings_on_friction, probed, without_probes
+from dynid.identification.pipeline import identify
+from dynid.model.chunks import Chunk
+from dynid.model.terms import AsymmetricCoulomb, Coulomb, Term, Viscous
+from tests.simulated import gentle
+
+ROOT = Path(__file__).parents[2]
+ROBOT = load_robot("builtin:ur5")
+
+
+def samples(friction: list[Term], values: float, noise: float = 0.05) -> Chunk:
+    q, v, a = gentle(ROBOT, seed=3, period=5.0).states(np.arange(2000) / 400)
+    truth = DynamicModel(ROBOT, friction)
+    p = np.nan_to_num(truth.reference)
+    p[60:] = values
+    torque = truth.inverse_dynamics(q, v, a, p)
+    return Chunk(q, v, a, torque + noise * np.random.default_rng(0).normal(size=torque.shape))
+
+
+def found(chunk: Chunk, terms: list[Term]) -> str:
+    model = DynamicModel(ROBOT, terms)
+    factors = factorise(probed(model), [chunk])
+    assert without_probes(factors, model).names == model.names
+    return "".join(finding.text for finding in findings_on_friction([factors], find_base_parameters(model)))
+
+
+def test_joints_without_friction_in_the_model_are_named() -> None:
+    text = found(samples([Viscous([2]), Coulomb([2, 5])], 4.0), [])
+    assert "'shoulder_lift_joint'" in text
+    assert "'wrist_2_joint'" in text
+    assert "'elbow_joint'" not in text
+    assert "add the terms viscous and coulomb" in text
+
+
+@pytest.mark.parametrize("terms", [[Viscous(), Coulomb()], [Viscous(), AsymmetricCoulomb()]], ids=["one", "two"])
+def test_nothing_is_found_where_friction_is_in_the_model(terms: list[Term]) -> None:
+    assert not found(samples([Viscous(), Coulomb()], 2.0), terms)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-6, 0.05, 5.0])
+def test_nothing_is_found_where_there_is_no_friction(noise: float) -> None:
+    assert not found(samples([], 0.0, noise), [])
+
+
+def test_what_drives_instead_of_braking_is_no_friction() -> None:
+    assert not found(samples([Viscous(), Coulomb()], -1.0), [])
+
+
+@pytest.mark.skipif("DYNID_DATASETS" not in os.environ, reason="DYNID_DATASETS does not name the folder of logs")
+@pytest.mark.parametrize(("example", "joints"), [("tx40", range(1, 7)), ("panda", (5, 6, 7))], ids=["tx40", "panda"])
+def test_real_logs_tell_that_friction_is_missing(tmp_path: Path, example: str, joints) -> None:
+    text = (ROOT / "examples" / f"{example}.toml").read_text()
+    for terms, expected in ((None, False), ("[]", True)):
+        path = tmp_path / "experiment.toml"
+        lines = [f"terms = {terms}" if terms and line.startswith("terms") else line for line in text.splitlines()]
+        path.write_text("\n".join(lines))
+        findings = [finding for finding in identify(read_experiment(path)).findings if finding.subject == "friction"]
+        assert bool(findings) == expected
+        for joint in joints if expected else ():
+            assert f"'joint_{joint}'" in findings[0].text

@@ -1,0 +1,104 @@
+"""A first experiment: what columns are is told by their names and numbers, said, and runs as it is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dynid.errors import DynidError
+from dynid.experiment.first.first_experiment import initial_experiment
+from dynid.experiment.reading import read_experiment
+from dynid.identification.pipeline import identify
+from tests.bag_files import joint_states, write_bag
+from tests.identification.test_pipeline import log, run
+
+STATE = "sensor_msgs/msg/JointState"
+
+
+def renamed(**names: str) -> dict[str, np.ndarray]:
+    return {names.get(key, key): values for key, values in log().items()}
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".npz"])
+def test_a_first_experiment_runs_as_it_is(ending: str, tmp_path: Path) -> None:
+    path, columns = tmp_path / f"log{ending}", log()
+    if ending == ".npz":
+        np.savez(path, **columns)  # pyright: ignore[reportArgumentType]
+    else:
+        frame = pl.DataFrame(columns)
+        frame.write_csv(path) if ending == ".csv" else frame.write_parquet(path)
+    out = tmp_path / "first.toml"
+    status, shown, error = run("init", "builtin:two_link", path, "--out", out)
+    assert status == 0, error
+    assert "4000 samples in 20 s, 200 Hz" in shown.replace("\n", " ")
+    found = identify(read_experiment(out))
+    assert found.estimate.relative_error < 0.01
+    assert run("init", "builtin:two_link", path, "--out", out)[0] == 2  # never over a file
+    status, shown, _ = run("init", "builtin:two_link", path, "--out", out, "--force", "--json")
+    assert status == 0
+    assert json.loads(shown)["joints"] == ["joint_1", "joint_2"]
+
+
+def test_units_are_guessed_and_said(tmp_path: Path) -> None:
+    columns = log()
+    columns["t"] = 1e6 * columns["t"]
+    for k in (1, 2):
+        columns[f"q_{k}"] = np.degrees(columns[f"q_{k}"])
+    pl.DataFrame(columns).write_csv(tmp_path / "log.csv")
+    made = initial_experiment("builtin:two_link", tmp_path / "log.csv", tmp_path)
+    assert 'unit = "us"' in made.text
+    assert 'unit = "deg"' in made.text
+    assert any("taken as degrees" in guess for guess in made.guesses)
+    (tmp_path / "first.toml").write_text(made.text)
+    assert identify(read_experiment(tmp_path / "first.toml")).estimate.relative_error < 0.01
+
+
+def test_joints_are_matched_by_name_before_order(tmp_path: Path) -> None:
+    columns = renamed(q_1="joint_1 position", q_2="joint_2 position", tau_1="joint_1 current", tau_2="joint_2 current")
+    pl.DataFrame(columns).select(sorted(columns, reverse=True)).write_csv(tmp_path / "log.csv")
+    made = initial_experiment("builtin:two_link", tmp_path / "log.csv", tmp_path)
+    assert 'columns = ["joint_1 position", "joint_2 position"]' in made.text
+    assert 'columns = ["joint_1 current", "joint_2 current"], unit = "A"' in made.text
+    (tmp_path / "first.toml").write_text(made.text)
+    found = identify(read_experiment(tmp_path / "first.toml"))
+    assert found.drive_signs == (1, 1)
+
+
+def test_joints_that_the_log_does_not_have_are_held(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    t = np.arange(0.0, 20.0, 0.01)
+    names = [f"joint_{k}" for k in (2, 3, 4)]
+    q = np.sin(np.multiply.outer(t, rng.uniform(1, 3, 3)))
+    path = write_bag(tmp_path / "run", "mcap", {"/joint_states": (STATE, joint_states("mcap", names, t, q, 5.0 * q))})
+    made = initial_experiment("builtin:panda", path, tmp_path)
+    assert made.joints == tuple(names)
+    assert made.locked == ("joint_1", "joint_5", "joint_6", "joint_7")
+    (tmp_path / "first.toml").write_text(made.text)
+    assert set(read_experiment(tmp_path / "first.toml").lock) == set(made.locked)
+
+
+def test_a_table_without_names_is_taken_by_its_width(tmp_path: Path) -> None:
+    np.savetxt(tmp_path / "log.txt", np.column_stack(list(log().values())))
+    made = initial_experiment("builtin:two_link", tmp_path / "log.txt", tmp_path)
+    assert "columns = [3, 4]" in made.text
+    assert "GUESS" in made.text
+    (tmp_path / "first.toml").write_text(made.text)
+    assert identify(read_experiment(tmp_path / "first.toml")).estimate.relative_error < 0.01
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"a": [1.0], "b": [2.0]}, "no column looks like positions"),
+        ({"t": [1.0], "q_1": [1.0], "q_2": [1.0]}, "no column looks like torques or currents"),
+        ({"q_1": [1.0], "tau_1": [1.0]}, "1 columns look like positions"),
+    ],
+)
+def test_columns_that_cannot_be_told_are_one_sentence(columns: dict, message: str, tmp_path: Path) -> None:
+    pl.DataFrame(columns).write_csv(tmp_path / "log.csv")
+    with pytest.raises(DynidError, match=message):
+        initial_experiment("builtin:two_link", tmp_path / "log.csv", tmp_path)

@@ -1,0 +1,184 @@
+"""A first experiment from one file for each quantity, and for robots of every kind."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dynid.errors import DynidError
+from dynid.experiment.first.first_experiment import InitialExperiment, initial_experiment
+from dynid.experiment.reading import read_experiment
+from dynid.identification.pipeline import identify
+from tests.identification.test_pipeline import RATE, log, run
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+DATASETS = Path(os.environ.get("DYNID_DATASETS", ""))
+needs_datasets = pytest.mark.skipif("DYNID_DATASETS" not in os.environ, reason="DYNID_DATASETS is not set")
+
+
+def written(folder: Path, made: InitialExperiment, *changes: tuple[str, str]) -> Path:
+    text = made.text
+    for old, new in changes:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    (folder / "first.toml").write_text(text)
+    return folder / "first.toml"
+
+
+def files(folder: Path, **tables: dict[str, np.ndarray]) -> list[Path]:
+    for name, columns in tables.items():
+        pl.DataFrame(columns).write_csv(folder / f"{name}.csv")
+    return [folder / f"{name}.csv" for name in tables]
+
+
+def parts(*roles: str) -> dict[str, np.ndarray]:
+    return {name: values for name, values in log().items() if name.split("_")[0] in roles}
+
+
+@needs_datasets
+def test_the_panda_log_runs_as_it_is(tmp_path: Path) -> None:
+    made = initial_experiment("builtin:panda", sorted((DATASETS / "panda").glob("*.txt")), tmp_path)
+    assert made.text.count("flat = true") == 3  # velocities are in a comment
+    assert not made.needed
+    found = identify(read_experiment(written(tmp_path, made))).estimate
+    assert len(found.names) == 64  # Gaz et al.: 43 of links and 21 of friction
+    assert found.relative_error < 0.02
+
+
+@needs_datasets
+def test_the_tiago_log_runs_as_it_is_and_its_efforts_are_doubted(tmp_path: Path) -> None:
+    folder = DATASETS / "tiago"
+    made = initial_experiment(str(folder / "tiago_48_schunk.urdf"), sorted(folder.glob("*.csv")), tmp_path)
+    assert made.joints == ("torso_lift_joint", *(f"arm_{k}_joint" for k in range(1, 8)))
+    assert "gripper_finger_joint" in made.locked
+    assert "gravity alone takes" in made.needed[0]
+    assert 'unmeasured = ["arm_5_joint", "arm_6_joint", "arm_7_joint"]' in made.text
+    assert identify(read_experiment(written(tmp_path, made))).estimate.relative_error < 0.2
+
+
+@needs_datasets
+def test_the_tx40_log_asks_for_its_rate_and_gear_ratios(tmp_path: Path) -> None:
+    logs = sorted((DATASETS / "tx40").glob("motor_*.csv"))
+    out = tmp_path / "first.toml"
+    status, _, error = run("init", "builtin:tx40", *logs, "--out", out)
+    assert status == 2
+    assert "--rate HZ" in error
+    assert not out.exists()
+    status, shown, _ = run("init", "builtin:tx40", *logs, "--out", out, "--rate", 5000)
+    assert status == 0
+    assert "NEEDED: drive.ratios" in shown
+    with pytest.raises(DynidError, match=r"drive\.ratios has 0 numbers"):
+        identify(read_experiment(out))
+    ratios = 'ratios = [32, 32, 45, -48, 45, 32]\ncouplings = [{ motor = "joint_6", joint = "joint_5", ratio = 32 }]'
+    text = out.read_text().replace("ratios = []", ratios).replace('"armature"]', '"armature", "coupling"]')
+    out.write_text(text)
+    by_hand = tmp_path / "by_hand.toml"  # the example, but processed automatically, too
+    by_hand.write_text((EXAMPLES / "tx40.toml").read_text().partition("[processing]")[0])
+    first, second = (identify(read_experiment(path)).estimate for path in (out, by_hand))
+    assert first.names == second.names
+    assert np.array_equal(first.values, second.values)
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_rate_that_is_none_is_refused(rate: float, tmp_path: Path) -> None:
+    logs = files(tmp_path, position=parts("q"), torque=parts("tau"))
+    with pytest.raises(DynidError, match="not positive"):
+        initial_experiment("builtin:two_link", logs, tmp_path, rate=rate)
+
+
+def test_files_tell_by_name_what_columns_do_not(tmp_path: Path) -> None:
+    same = {f"tau_{k}": f"q_{k}" for k in (1, 2)}
+    torques = {same[name]: values for name, values in parts("tau").items()}
+    logs = files(tmp_path, run_torque=torques, run_position=parts("q"), stamps=parts("t"))
+    path = written(tmp_path, initial_experiment("builtin:two_link", logs, tmp_path))
+    apart = identify(read_experiment(path)).estimate
+    files(tmp_path, whole=log())
+    path = written(tmp_path, initial_experiment("builtin:two_link", tmp_path / "whole.csv", tmp_path))
+    assert np.array_equal(apart.values, identify(read_experiment(path)).estimate.values)
+
+
+def test_a_given_rate_takes_the_place_of_stamps(tmp_path: Path) -> None:
+    logs = files(tmp_path, position=parts("q"), torque=parts("tau"))
+    made = initial_experiment("builtin:two_link", logs, tmp_path, rate=RATE)
+    assert identify(read_experiment(written(tmp_path, made))).estimate.relative_error < 0.01
+    (whole,) = files(tmp_path, whole=log())
+    assert "time =" not in initial_experiment("builtin:two_link", whole, tmp_path, rate=RATE).text
+
+
+def test_clocks_that_disagree_are_said(tmp_path: Path) -> None:
+    late = {**parts("tau"), "t": log()["t"] + 0.1}
+    logs = files(tmp_path, position=parts("t", "q"), torque=late)
+    made = initial_experiment("builtin:two_link", logs, tmp_path)
+    assert any("torque.csv differ by up to 0.1" in guess for guess in made.guesses)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("a", "torque"), "tell what it holds; call files by what they hold, such as position.csv"),
+        (("position", "position_2"), "positions are in position.csv and position_2.csv"),
+        (("position", "velocity"), "no file looks like torques or currents among position.csv, velocity.csv"),
+    ],
+)
+def test_files_that_cannot_be_told_are_one_sentence(names: tuple[str, str], message: str, tmp_path: Path) -> None:
+    numbers = {"one": np.arange(30.0), "two": np.arange(30.0)}
+    logs = files(tmp_path, **dict.fromkeys(names, numbers))
+    with pytest.raises(DynidError, match=message):
+        initial_experiment("builtin:two_link", logs, tmp_path, rate=100.0)
+
+
+def test_one_number_a_line_must_fit_the_joints(tmp_path: Path) -> None:
+    q = np.column_stack([log()["q_1"], log()["q_2"]])
+    for name, values in (("position", q), ("torque", q), ("time", log()["t"])):
+        np.savetxt(tmp_path / f"{name}.txt", values.ravel())
+    logs = [tmp_path / f"{name}.txt" for name in ("position", "torque", "time")]
+    assert "flat = true" in initial_experiment("builtin:two_link", logs, tmp_path).text
+    with pytest.raises(DynidError, match=r"2 for each of the 4000 samples of time\.txt, but the robot has 3 joints"):
+        initial_experiment("builtin:spatial_3r", logs, tmp_path)
+    with pytest.raises(DynidError, match="not a multiple of the robot's 3 joints"):
+        initial_experiment("builtin:spatial_3r", logs[:2], tmp_path, rate=100.0)
+
+
+INERTIA = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+LINK = f'<link name="{{0}}"><inertial><mass value="1"/>{INERTIA}</inertial></link>'
+JOINT = '<joint name="{0}" type="{1}"><parent link="{2}"/><child link="{3}"/><axis xyz="0 1 0"/>{4}</joint>'
+LIMIT = 'upper="0.05" effort="1" velocity="1"'
+GRIPPER = "".join(
+    [
+        '<robot name="r">',
+        *(LINK.format(name) for name in ("base", "arm", "hand", "left", "right")),
+        JOINT.format("joint_1", "continuous", "base", "arm", ""),
+        JOINT.format("joint_2", "continuous", "arm", "hand", '<origin xyz="0 0 1"/>'),
+        JOINT.format("finger", "prismatic", "hand", "left", f'<limit lower="0.01" {LIMIT}/>'),
+        JOINT.format("other", "prismatic", "hand", "right", f'<limit lower="0" {LIMIT}/><mimic joint="finger"/>'),
+        "</robot>",
+    ]
+)
+MJCF = """<mujoco model="r"><worldbody><body name="a"><joint name="joint_1" axis="0 1 0"/>
+<geom size="0.1" mass="1" pos="0.3 0 0"/><body name="b" pos="1 0 0"><joint name="joint_2" axis="0 1 0"/>
+<geom size="0.1" mass="1" pos="0.3 0 0"/></body></body></worldbody></mujoco>"""
+TABLE = """name = "r"
+convention = "modified"
+gravity = [0.0, -9.81, 0.0]
+joint = [{ name = "joint_1" }, { name = "joint_2", a = 1.0 }]"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "locked"),
+    [("r.urdf", GRIPPER, ("finger",)), ("r.xml", MJCF, ()), ("r.toml", TABLE, ()), ("", "", ())],
+    ids=["gripper that mimics", "MJCF", "table", "builtin"],
+)
+def test_robots_of_every_kind(name: str, text: str, locked: tuple[str, ...], tmp_path: Path) -> None:
+    (whole,) = files(tmp_path, whole={name.replace("_", "_joint_"): values for name, values in log().items()})
+    if text:
+        (tmp_path / name).write_text(text)
+    made = initial_experiment(str(tmp_path / name) if name else "builtin:two_link", whole, tmp_path)
+    assert made.joints == ("joint_1", "joint_2")
+    assert made.locked == locked
+    assert ('"finger" = 0.01' in made.text) == bool(locked)
+    experiment = read_experiment(written(tmp_path, made))
+    assert len(identify(experiment).estimate.names) > 4

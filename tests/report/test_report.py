@@ -1,0 +1,259 @@
+"""Reports: what is drawn loses no extreme, files are whole, names are shown and never run."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from dynid.cli import app
+from dynid.findings import Finding, Severity, prose
+from dynid.report import write_report
+from dynid.report.comparison import differences
+from dynid.report.downsampling import extreme_indices, peaks_by_decade, spread_indices
+from dynid.report.figure import packed, plain
+from dynid.report.skeleton import ellipse, ellipsoid
+from dynid.report.verdict import Answer, judge
+from tests.browser import draw_all, needs_chromium, opened
+from tests.reports import report_of, result_of, saved
+from tests.verdict_cases import EXPERIMENT, ROBOT, Case, columns
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=400), st.integers(1, 60))
+def test_thinned_lines_keep_every_extreme_of_every_bucket(values: list[float], buckets: int) -> None:
+    y = np.array(values)
+    chosen = extreme_indices(y, buckets)
+    assert (np.diff(chosen) > 0).all()
+    assert len(chosen) <= max(len(y), 2 * buckets)
+    if len(y) > 2 * buckets:
+        edges = np.linspace(0, len(y), buckets + 1).astype(int)
+        for first, last in pairwise(edges):
+            own = y[chosen[(chosen >= first) & (chosen < last)]]
+            assert own.min() == y[first:last].min()
+            assert own.max() == y[first:last].max()
+
+
+def test_thinned_spectra_keep_the_largest_peak_and_clouds_their_count() -> None:
+    f = np.linspace(0.01, 100, 5000)
+    a = np.random.default_rng(0).uniform(size=5000)
+    thin_f, thin_a = peaks_by_decade(f, a, 100)
+    assert len(thin_f) <= 101
+    assert thin_a.max() == a.max()
+    assert len(spread_indices(1000, 70, np.random.default_rng(0))) == 70
+
+
+def test_ellipsoids_have_the_inertia_that_they_stand_for() -> None:
+    """An even ellipsoid with half axes a, b, c has the principal moments m/5 (b^2 + c^2), ..."""
+    a, b, c = 0.1, 0.2, 0.3
+    inertia = 4.0 / 5.0 * np.diag([b * b + c * c, a * a + c * c, a * a + b * b])
+    assert np.allclose(ellipsoid(4.0, inertia), np.diag([a * a, b * b, c * c]))
+    line = ellipse(np.array([1.0, 2.0]), np.diag([0.04, 0.09])) - [1.0, 2.0]
+    assert np.allclose(line[:, 0] ** 2 / 0.04 + line[:, 1] ** 2 / 0.09, 1.0)
+
+
+def test_numbers_are_packed_as_plotly_reads_them() -> None:
+    import base64
+
+    data = packed(np.array([1.5, np.nan, -2.0]))
+    assert isinstance(data, dict)
+    assert np.array_equal(np.frombuffer(base64.b64decode(data["bdata"]), "<f4"), [1.5, np.nan, -2.0], equal_nan=True)
+
+
+def test_a_report_is_one_file_without_links_to_others() -> None:
+    report = report_of("good")
+    text = report.path.read_text()
+    own = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
+    assert not re.findall(r"""(?:src|href)=["'](?!#)""", own)
+    assert "http" not in re.sub(r"http-equiv", "", own)
+    assert report.size < 8e6
+    for title in (
+        "Verdict",
+        "Findings",
+        "torques",
+        "Validation",
+        "Parameters",
+        "identified",
+        "Excitation",
+        "Physical links",
+    ):
+        assert title in own
+    for title in ("Friction", "Spectra", "Reproduction", "velocity_threshold = 0.05", "numpy"):
+        assert title in own
+
+
+def test_the_command_writes_a_report_and_never_over_another(tmp_path: Path) -> None:
+    out = tmp_path / "mine.html"
+    unseen = tmp_path / "unseen.csv"
+    pl.DataFrame(columns(seed=5)).write_csv(unseen)
+    arguments = ["report", str(result_of("good")), "--out", str(out), "--validate", str(unseen)]
+    done = CliRunner().invoke(app, [*arguments, "--json"])
+    assert done.exit_code == 0, done.output
+    data = json.loads(done.stdout)
+    assert data["report"] == str(out)
+    assert data["results"][0]["verdict"]["answer"] == "yes"
+    assert "unseen samples" in data["results"][0]["verdict"]["uses"][1]["reason"]
+    before = out.read_bytes()
+    again = CliRunner().invoke(app, arguments)
+    assert again.exit_code == 2
+    assert "exists already" in again.stderr
+    assert out.read_bytes() == before
+
+
+def test_a_report_works_without_logs_and_says_what_is_missing(tmp_path: Path) -> None:
+    result = saved(Case("short", EXPERIMENT, columns(seconds=10.0), {}, ()), tmp_path / "case")
+    (tmp_path / "case" / "log.csv").unlink()
+    report = write_report([result], tmp_path / "report.html")
+    assert "log.csv" in report.subjects[0].missing
+    assert "Torques cannot be drawn" in report.path.read_text()
+
+
+def test_two_results_are_compared_parameter_by_parameter(tmp_path: Path) -> None:
+    report = write_report([result_of("good"), result_of("payload of 2.5 kg not told")], tmp_path / "both.html")
+    text = report.path.read_text()
+    assert "differ by more than chance" in text
+    one = {"value": 1.0, "std": 0.1, "expression": "m1"}
+    rows = [
+        {"name": "m1", "expression": "m1", "unit": "kg", "estimates": [one, one | {"value": 1.2}]},
+        {"name": "m2", "expression": "m1", "unit": "kg", "estimates": [one, one | {"value": 2.0}]},
+        {"name": "m3", "expression": "m1", "unit": "kg", "estimates": [one, None]},
+    ]
+    found = differences(rows, 0.95)
+    assert [(d.name, d.significant) for d in found] == [("m2", True), ("m1", False)]
+    assert found[0].change == pytest.approx(1.0)
+
+
+def test_results_of_other_joints_and_more_than_two_are_refused() -> None:
+    three = CliRunner().invoke(app, ["report", "a", "b", "c"])
+    assert (three.exit_code, "compares two" in three.stderr) == (2, True)
+
+
+def data_like(error: float, condition: float = 100.0) -> dict:
+    joint = {"name": "j", "rows": 100, "rmse": 1.0, "relative_error": error}
+    row = {"name": "m1", "value": 1.0, "std": 0.01, "bootstrap_std": None}
+    physical = {"relative_error": error}
+    return {
+        "joints": [joint],
+        "relative_error": error,
+        "condition_number": condition,
+        "parameters": [row],
+        "physical": physical,
+    }
+
+
+def test_verdicts_follow_findings_and_errors() -> None:
+    def finding(severity: Severity) -> list[Finding]:
+        return [prose(severity, "joint 'j'", "is odd")]
+
+    assert judge(data_like(0.02), [], None).answer is Answer.YES
+    assert judge(data_like(0.02), finding(Severity.NOTE), None).answer is Answer.YES
+    assert judge(data_like(0.02), finding(Severity.WARNING), None).answer is Answer.CARE
+    assert judge(data_like(0.02), finding(Severity.ERROR), None).answer is Answer.NO
+    assert judge(data_like(0.8), [], None).answer is Answer.NO
+    assert judge(data_like(0.02), [], None).uses[1].answer is Answer.UNPROVEN
+    assert judge(data_like(0.02), [], {"relative_error": 0.03, "samples": 5}).uses[1].answer is Answer.YES
+    assert judge(data_like(0.02), [], {"relative_error": 0.4, "samples": 5}).uses[1].answer is Answer.NO
+    assert judge(data_like(0.02, 1e6), [], None).uses[1].answer is Answer.NO
+
+
+HOSTILE = '<script>window.hacked=1</script>"\'&amp;<img src=x onerror="window.hacked=2">ÄßЖ関節</title>'
+
+
+def hostile_result(where: Path) -> Path:
+    """A result whose robot, joints, links, columns and file have names that would run in a careless page."""
+    from dataclasses import replace
+
+    names = {joint.name: f"{joint.name}{HOSTILE}" for joint in ROBOT.joints}
+    joints = tuple(replace(joint, name=names[joint.name]) for joint in ROBOT.joints)
+    links = tuple(replace(link, name=f"{link.name}{HOSTILE}") for link in ROBOT.links)
+    from dynid.robot.formats.urdf_writer import urdf_text
+
+    urdf = urdf_text(replace(ROBOT, name=f"arm{HOSTILE}", joints=joints, links=links))
+    log_name = "log <script>window.hacked=3<!-- ' ä.csv".replace("/", "")
+    text = EXPERIMENT.replace("builtin:ur5", "robot.urdf").replace("log.csv", log_name)
+    case = Case("hostile", f"# {HOSTILE}\n" + text, columns(seconds=10.0), {"robot.urdf": urdf}, ())
+    where.mkdir(parents=True)
+    result_folder = where / "x<script>window.hacked=4"
+    from dynid.experiment.reading import read_experiment
+    from dynid.identification.pipeline import identify
+    from dynid.identification.result import save_result
+    from tests.verdict_cases import written
+
+    path = written(case, where)
+    (where / "log.csv").rename(where / log_name)
+    save_result(identify(read_experiment(path)), path, result_folder)
+    return result_folder
+
+
+@needs_chromium
+def test_hostile_names_are_shown_and_never_run(tmp_path: Path) -> None:
+    report = write_report([hostile_result(tmp_path / "case")], tmp_path / "report.html")
+    with opened(report.path) as watched:
+        draw_all(watched.page)
+        assert watched.page.evaluate("window.hacked") is None
+        assert watched.page.inner_text("h1") == f"arm{HOSTILE}"
+        assert watched.page.locator("img").count() == 0
+        assert watched.page.locator("h3", has_text=HOSTILE).count() >= 6
+        legend = watched.page.locator("#plot-q0 .legendtext").first.text_content()
+        assert legend == f"shoulder_pan_joint{HOSTILE}"
+        assert watched.errors == []
+        assert watched.requests == []
+
+
+def test_text_for_plotly_is_escaped() -> None:
+    assert plain("<b>&$x") == "&lt;b&gt;&amp;&#36;x"
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", ["desktop", "phone"])
+def test_reports_open_sort_and_zoom_without_errors_or_network(width: str) -> None:
+    with opened(report_of("good").path, width) as watched:
+        page = watched.page
+        assert "can be trusted" in page.inner_text(".verdict")
+        draw_all(page)
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        heading = page.locator("#parameters table.sortable th", has_text="Value").first
+        for order in ("ascending", "descending"):
+            heading.locator("button").focus()
+            page.keyboard.press("Enter")
+            assert heading.get_attribute("aria-sort") == order
+            texts = page.locator("#parameters table.sortable tbody tr td:nth-child(4)").evaluate_all(
+                "cells => cells.map(cell => Number(cell.dataset.value))"
+            )
+            assert texts == sorted(texts, reverse=order == "descending")
+        plot = page.locator("#plot-torque0-0")
+        plot.scroll_into_view_if_needed()
+        if width == "phone":  # fingers scroll the page there; the button zooms
+            page.evaluate("Plotly.relayout('plot-torque0-0', {'xaxis.range[0]': 5, 'xaxis.range[1]': 10})")
+        else:
+            box = plot.locator(".nsewdrag").first.bounding_box()
+            page.mouse.move(box["x"] + box["width"] * 0.2, box["y"] + box["height"] * 0.5)
+            page.mouse.down()
+            page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] * 0.5, steps=5)
+            page.mouse.up()
+        wait = "(key) => { const r = document.getElementById(key)._fullLayout.xaxis.range; return r[1] - r[0] < 15; }"
+        page.wait_for_function(wait, arg="plot-torque0-0")
+        page.wait_for_function(wait, arg="plot-torque0-5")  # the others follow
+        if width == "desktop":
+            assert page.pdf().startswith(b"%PDF")
+        assert watched.errors == []
+        assert watched.requests == []
+
+
+def test_results_without_physical_links_are_shown_and_compared(tmp_path: Path) -> None:
+    text = EXPERIMENT + "[physical]\nfit = false\n"
+    without = saved(Case("short", text, columns(seconds=10.0), {}, ()), tmp_path / "case")
+    alone = write_report([without], tmp_path / "alone.html")
+    assert "No physical links were fitted" in alone.path.read_text()
+    both = write_report([without, result_of("good")], tmp_path / "both.html")
+    assert [subject.name for subject in both.subjects] == [
+        "A: case/result",
+        f"B: {result_of('good').parent.name}/result",
+    ]
