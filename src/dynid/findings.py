@@ -140,11 +140,12 @@ def _plain(value: Any) -> Any:
     """A value as JSON has it."""
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if isinstance(value, str | bool | None):
+        return value
+    if isinstance(value, Sequence):
         return [_plain(each) for each in value]
-    if hasattr(value, "item"):  # a number of NumPy
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    number = float(value)  # also numbers of NumPy
+    return None if not math.isfinite(number) else int(number) if isinstance(value, int) else number
 
 
 def prose(severity: Severity, subject: str, text: str) -> Finding:
