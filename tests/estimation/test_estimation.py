@@ -72,7 +72,7 @@ def draws() -> dict[str, list[Estimate]]:
     factors = [simulated(seed) for seed in range(DRAWS)]
     known = {"joint_1": 0.5, "joint_2": 0.05}
     return {
-        "weighted": [weighted_least_squares(f, BASE, deviations=known) for f in factors],
+        "weighted": [weighted_least_squares(f, BASE, stds=known) for f in factors],
         "by residuals": [weighted_least_squares(f, BASE) for f in factors],
     }
 
@@ -125,11 +125,11 @@ def test_on_random_robots_estimates_are_unbiased_and_intervals_hold() -> None:
         q, v, a = random_states(model, 60, rng)
         exact = model.inverse_dynamics(q, v, a)
         noise = rng.uniform(0.05, 1.0, model.row_count)
-        deviations = dict(zip(model.row_names, noise.tolist(), strict=True))
+        stds = dict(zip(model.row_names, noise.tolist(), strict=True))
         values = []
         for _ in range(150):
             chunk = Chunk(q, v, a, exact + noise * rng.normal(size=exact.shape))
-            estimate = weighted_least_squares(factorise(model, [chunk]), base, deviations=deviations)
+            estimate = weighted_least_squares(factorise(model, [chunk]), base, stds=stds)
             lower, upper = estimate.interval(0.95)
             inside.append(np.mean((lower <= truth) & (truth <= upper)))
             values.append(estimate.values)
@@ -187,7 +187,7 @@ def test_essential_parameters_drop_what_the_data_do_not_speak_of() -> None:
     full = weighted_least_squares(factors, BASE)
     essential = essential_parameters(factors, BASE, ratio=10.0)
     assert set(essential.names) < set(BASE.names)
-    relative = essential.relative_deviations
+    relative = essential.relative_stds
     assert relative.max() <= 10.0 * relative.min()
     assert essential.relative_error < 1.05 * full.relative_error
     assert essential_parameters(factors, BASE, ratio=1e9).names == BASE.names
@@ -270,14 +270,14 @@ def test_tx40_reproduces_the_published_table() -> None:
             if not row[way] or not row[f"{way}_std_percent"]:
                 continue
             value, percent = float(row[way]), float(row[f"{way}_std_percent"])
-            deviation = abs(value) * percent / 100
-            assert abs(estimate.values[k] - value) <= 0.02 * deviation, (way, row["name"])
+            std = abs(value) * percent / 100
+            assert abs(estimate.values[k] - value) <= 0.02 * std, (way, row["name"])
             if percent < 100:
-                assert estimate.relative_deviations[k] == pytest.approx(percent, rel=0.01, abs=0.0051), row["name"]
+                assert estimate.relative_stds[k] == pytest.approx(percent, rel=0.01, abs=0.0051), row["name"]
             compared += 1
         if row["gautier_wls"]:
             wls = estimates["wls"]
-            assert abs(wls.values[k] - float(row["gautier_wls"])) <= 1.0 * wls.deviations[k], row["name"]
+            assert abs(wls.values[k] - float(row["gautier_wls"])) <= 1.0 * wls.stds[k], row["name"]
     assert compared >= 115
 
 

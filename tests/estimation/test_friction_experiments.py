@@ -24,7 +24,7 @@ def write_log(path: Path, terms: list[str], *, seed: int = 0, one_way: bool = Fa
     """A log of smooth motions with exact velocities, as CSV, with a temperature that rises."""
     rng = np.random.default_rng(seed)
     model: DynamicModel = DynamicModel(robot, parse_terms(terms, robot))
-    model = model.shaped({s.name: VALUES[s.name.rstrip("12")] for s in model.shapes})
+    model = model.at_nonlinear({s.name: VALUES[s.name.rstrip("12")] for s in model.nonlinear})
     t = np.arange(0.0, 20.0, 0.01)[:, None]
     w, size = rng.uniform(1.0, 3.0, (4, 2)), rng.uniform(0.2, 0.4, (4, 2))
     q = np.sum(size * np.sin(w * t[:, None]), axis=1)
@@ -73,7 +73,7 @@ def test_shapes_go_through_files_results_and_predictions(tmp_path: Path, kind: s
         assert shape["value"] == pytest.approx(VALUES[shape["name"].rstrip("12")], rel=0.03)
         assert shape["lower"] < shape["value"] < shape["upper"]
     result = load_result(out)
-    assert {s.name: s.value for s in result.base.model.shapes} == {s["name"]: s["used"] for s in data["shapes"]}
+    assert {s.name: s.value for s in result.base.model.nonlinear} == {s["name"]: s["used"] for s in data["shapes"]}
     other = experiment(tmp_path, terms, "other.csv", temperature=heat)
     validation = run("validate", out, other)
     assert all(joint["rmse"] < 0.012 for joint in validation["joints"])

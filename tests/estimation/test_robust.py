@@ -10,7 +10,7 @@ import pytest
 
 from dynid.estimation.bootstrap import Bootstrap, autocorrelation, block_bootstrap, correlation_samples
 from dynid.estimation.factors.row_forms import TORQUES
-from dynid.estimation.least_squares import log_deviations, ordinary_least_squares, weighted_least_squares
+from dynid.estimation.least_squares import log_stds, ordinary_least_squares, weighted_least_squares
 from dynid.estimation.robust import robust_least_squares
 from dynid.findings import Severity
 from dynid.identification.estimate_findings import findings_on_bootstrap
@@ -56,7 +56,7 @@ def test_five_percent_of_gross_outliers_cost_less_than_half_of_the_error(loss: s
         errors["plain"].append(ordinary_least_squares(plain, BASE).values - TRUTH)
         errors["robust"].append(fit.estimate.values - TRUTH)
         assert all(0.03 < share < 0.08 for share in fit.light.values())
-        within.append(np.abs(errors["robust"][-1]) < 2.0 * fit.estimate.deviations)
+        within.append(np.abs(errors["robust"][-1]) < 2.0 * fit.estimate.stds)
     size_of = {key: np.sqrt(np.mean(np.square(values), axis=0)) / np.abs(TRUTH) for key, values in errors.items()}
     assert np.linalg.norm(size_of["robust"]) <= 1.5 * np.linalg.norm(size_of["clean"])
     assert np.mean(within) > 0.85
@@ -77,8 +77,8 @@ def test_intervals_by_blocks_cover_where_those_of_white_errors_do_not() -> None:
         rng = np.random.default_rng(seed)
         log = logged(0.3 * coloured(rng, len(motion()[0])))
         factors = TORQUES.factors(MODEL, log.segments, log.processing, log.sampling)
-        scales = log_deviations([factors], BASE, BASE.names)
-        estimate = weighted_least_squares([factors], BASE, deviations=scales)
+        scales = log_stds([factors], BASE, BASE.names)
+        estimate = weighted_least_squares([factors], BASE, stds=scales)
         whole = factors.weighted({joint: 1.0 / size for joint, size in scales[0].items()}).stacked(BASE.names)
         found = block_bootstrap([log], [list(scales[0].values())], whole, BASE, estimate.values, rng)
         assert found is not None
@@ -96,7 +96,7 @@ def test_by_blocks_white_errors_have_the_deviations_of_white_errors() -> None:
         whole = factors.stacked(BASE.names)
         found = block_bootstrap([log], [[1.0, 1.0]], whole, BASE, estimate.values, np.random.default_rng(1))
         assert found is not None
-        assert np.median(found.deviations / estimate.deviations) == pytest.approx(1.0, abs=0.25)
+        assert np.median(found.stds / estimate.stds) == pytest.approx(1.0, abs=0.25)
 
 
 def test_autocorrelation_is_that_of_the_process() -> None:
@@ -111,7 +111,7 @@ def test_lasting_errors_are_a_note_unless_most_parameters_are_known_no_more() ->
     estimate = ordinary_least_squares(factors, BASE)
     estimate = replace(estimate, covariance=np.diag((0.03 * estimate.values) ** 2))
     for factor, severity in ((2.0, Severity.NOTE), (10.0, Severity.WARNING)):
-        (finding,) = findings_on_bootstrap(estimate, Bootstrap(factor * estimate.deviations, 20, 1.0, 0.3))
+        (finding,) = findings_on_bootstrap(estimate, Bootstrap(factor * estimate.stds, 20, 1.0, 0.3))
         assert finding.severity is severity
         assert "errors last 300 ms" in finding.text
-    assert findings_on_bootstrap(estimate, Bootstrap(1.2 * estimate.deviations, 20, 1.0, 0.3)) == ()
+    assert findings_on_bootstrap(estimate, Bootstrap(1.2 * estimate.stds, 20, 1.0, 0.3)) == ()

@@ -193,8 +193,8 @@ def test_what_the_data_tell_has_a_deviation_and_the_rest_comes_from_the_prior() 
     assert not told & {"m1", "m3", "Ia1", "Izz1"}
     for name in told:
         k, b = UR5.names.index(name), estimate.names.index(name)
-        assert found.deviations[k] == pytest.approx(estimate.deviations[b])
-        assert abs(found.parameters[k] - truth(UR5)[k]) < 5.0 * found.deviations[k] + 1e-9
+        assert found.stds[k] == pytest.approx(estimate.stds[b])
+        assert abs(found.parameters[k] - truth(UR5)[k]) < 5.0 * found.stds[k] + 1e-9
 
 
 def test_a_value_that_physics_moves_away_from_the_data_is_not_called_theirs() -> None:

@@ -45,7 +45,7 @@ def test_magnitudes_give_the_parameters_that_signed_torques_give(write) -> None:
     assert unsigned.signs is not None
     assert unsigned.signs.agrees == (None,) * len(unsigned.signs.recovered.segments)
     gap = np.abs(unsigned.estimate.values - signed.estimate.values)
-    assert (gap < 0.5 * signed.estimate.deviations).all()
+    assert (gap < 0.5 * signed.estimate.stds).all()
 
 
 @pytest.mark.parametrize("method", ["ols", "wls"])
@@ -142,5 +142,5 @@ def test_signs_of_real_logs_come_back(both, tmp_path: Path) -> None:
     predicted = validate_result(load_result(tmp_path / "result"), [ROOT / f"examples/{name}.toml"])
     assert predicted["relative_error"] <= 1.02 * signed.estimate.relative_error
     # Coefficients beside the signed ones, in deviations of the latter.
-    gap = np.abs(unsigned.estimate.values - signed.estimate.values) / signed.estimate.deviations
+    gap = np.abs(unsigned.estimate.values - signed.estimate.values) / signed.estimate.stds
     assert np.median(gap) < 1.0

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks import friction_shapes
+from benchmarks import friction_nonlinear
 from scipy.optimize import least_squares
 
 from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.estimation.factors.accumulation import factorise
 from dynid.estimation.least_squares import ordinary_least_squares
-from dynid.estimation.nonlinear.variable_projection import fit_shapes
-from dynid.identification.nonlinear_terms import doubtful_shapes
+from dynid.estimation.nonlinear.variable_projection import fit_nonlinear
+from dynid.identification.nonlinear_terms import doubtful_nonlinear
 from dynid.model.chunks import Chunk
-from dynid.model.linearisation import linearised, with_shape_columns
+from dynid.model.linearisation import linearised, with_nonlinear_columns
 from dynid.model.terms import Coulomb, LoadCoulomb, Offset, Sigmoid, Stribeck, Term, Viscous, ViscousTemperature
 
 
@@ -43,16 +43,16 @@ CASES: list[tuple[list[Term], dict[str, float]]] = [
 def test_shapes_and_parameters_are_found_within_three_percent(terms: list[Term], truth: dict[str, float]) -> None:
     robot = load_robot("builtin:spatial_3r")
     model = DynamicModel(robot, terms)
-    values = {name: truth.get(name.rstrip("123"), 0.0) for name in (*model.names, *(s.name for s in model.shapes))}
+    values = {name: truth.get(name.rstrip("123"), 0.0) for name in (*model.names, *(s.name for s in model.nonlinear))}
     p = np.concatenate([robot.parameters, [values[name] for name in model.names[len(robot.parameters) :]]])
-    true = model.shaped({s.name: values[s.name] for s in model.shapes}).with_links(robot.parameters)
-    fit = fit_shapes(find_base_parameters(model), lambda trial: [factorise(trial, [log_of(true, p)])])
+    true = model.at_nonlinear({s.name: values[s.name] for s in model.nonlinear}).with_links(robot.parameters)
+    fit = fit_nonlinear(find_base_parameters(model), lambda trial: [factorise(trial, [log_of(true, p)])])
     assert fit.converged
     assert fit.passes < 20
-    for name, value in (*fit.shapes.items(), *fit.parameters.items()):
+    for name, value in (*fit.nonlinear.items(), *fit.parameters.items()):
         if name.rstrip("123") in truth:
             assert value == pytest.approx(values[name], rel=0.03)
-    assert doubtful_shapes(fit) == ()
+    assert doubtful_nonlinear(fit) == ()
 
 
 def test_the_optimum_and_its_covariance_are_those_of_least_squares_over_all_parameters() -> None:
@@ -60,46 +60,48 @@ def test_the_optimum_and_its_covariance_are_those_of_least_squares_over_all_para
     model = DynamicModel(robot, [Viscous(), Sigmoid(), Offset()])
     base = find_base_parameters(model)
     p = np.concatenate([robot.parameters, [0.3, 2.0, 0.2]])
-    log = log_of(model.shaped({"ksig1": 9.0, "vsig1": 0.1}), p, noise=0.05, samples=500)
-    fit = fit_shapes(base, lambda trial: [factorise(trial, [log])], method="ols")
+    log = log_of(model.at_nonlinear({"ksig1": 9.0, "vsig1": 0.1}), p, noise=0.05, samples=500)
+    fit = fit_nonlinear(base, lambda trial: [factorise(trial, [log])], method="ols")
 
     def errors(x: np.ndarray) -> np.ndarray:
-        trial = model.shaped({"ksig1": x[0], "vsig1": x[1]})
+        trial = model.at_nonlinear({"ksig1": x[0], "vsig1": x[1]})
         return (trial.inverse_dynamics(log.q, log.v, log.a, base.to_standard(x[2:])) - log.torque).ravel()
 
     start = [fit.parameters[name] for name in base.names]
     whole = least_squares(errors, [5.0, 0.0, *start], xtol=1e-14, ftol=1e-14, gtol=1e-14, x_scale="jac")
-    found = np.array([*fit.shapes.values(), *(fit.parameters[name] for name in base.names)])
+    found = np.array([*fit.nonlinear.values(), *(fit.parameters[name] for name in base.names)])
     assert np.sum(errors(found) ** 2) == pytest.approx(2.0 * whole.cost, rel=1e-8)
     variance = 2.0 * whole.cost / (500 - len(found))
-    deviations = np.sqrt(variance * np.diag(np.linalg.inv(whole.jac.T @ whole.jac)))
-    assert np.all(np.abs(found - whole.x) < 1e-2 * deviations)
+    stds = np.sqrt(variance * np.diag(np.linalg.inv(whole.jac.T @ whole.jac)))
+    assert np.all(np.abs(found - whole.x) < 1e-2 * stds)
     linear = linearised(fit.model, fit.free, fit.parameters)
-    estimate = ordinary_least_squares(factorise(linear, [log]), with_shape_columns(base, linear))
-    np.testing.assert_allclose(estimate.deviations, [*deviations[2:], *deviations[:2]], rtol=1e-3)
-    np.testing.assert_allclose(list(fit.deviations.values()), deviations[:2], rtol=1e-3)
+    estimate = ordinary_least_squares(factorise(linear, [log]), with_nonlinear_columns(base, linear))
+    np.testing.assert_allclose(estimate.stds, [*stds[2:], *stds[:2]], rtol=1e-3)
+    np.testing.assert_allclose(list(fit.stds.values()), stds[:2], rtol=1e-3)
 
 
 def test_a_stribeck_velocity_below_all_speeds_is_doubtful() -> None:
     robot = load_robot("builtin:pendulum")
     model = DynamicModel(robot, [Viscous(), Stribeck()])
-    log = log_of(model.shaped({"vs1": 0.01}), np.concatenate([robot.parameters, [0.3, 1.0, 0.5]]))
+    log = log_of(model.at_nonlinear({"vs1": 0.01}), np.concatenate([robot.parameters, [0.3, 1.0, 0.5]]))
     fast = Chunk(log.q, log.v, log.a, log.torque, np.abs(log.v) > 0.2)
-    fit = fit_shapes(find_base_parameters(model), lambda trial: [factorise(trial, [fast])])
-    assert doubtful_shapes(fit) == ("vs1",)
+    fit = fit_nonlinear(find_base_parameters(model), lambda trial: [factorise(trial, [fast])])
+    assert doubtful_nonlinear(fit) == ("vs1",)
 
 
 def test_held_shapes_stay() -> None:
     robot = load_robot("builtin:spatial_3r")
-    model = DynamicModel(robot, [Viscous(), Stribeck()]).shaped({"vs2": 0.3})
+    model = DynamicModel(robot, [Viscous(), Stribeck()]).at_nonlinear({"vs2": 0.3})
     p = np.concatenate([robot.parameters, [0.3] * 3, [1.0, 0.5] * 3])
-    fit = fit_shapes(find_base_parameters(model), lambda trial: [factorise(trial, [log_of(model, p)])], held=("vs2",))
+    fit = fit_nonlinear(
+        find_base_parameters(model), lambda trial: [factorise(trial, [log_of(model, p)])], held=("vs2",)
+    )
     assert fit.free == ("vs1", "vs3")
-    assert next(s.value for s in fit.model.shapes if s.name == "vs2") == 0.3
+    assert next(s.value for s in fit.model.nonlinear if s.name == "vs2") == 0.3
 
 
-@pytest.mark.parametrize("case", [friction_shapes.stribeck, friction_shapes.sigmoid], ids=["stribeck", "sigmoid"])
+@pytest.mark.parametrize("case", [friction_nonlinear.stribeck, friction_nonlinear.sigmoid], ids=["stribeck", "sigmoid"])
 def test_shapes_of_a_simulated_ur5_are_found_within_three_percent_at_the_noise_of_seed_002(case) -> None:
-    recovery = friction_shapes.recover(*case())
+    recovery = friction_nonlinear.recover(*case())
     symbols = {name.rstrip("0123456789") for name in recovery.truth}
     assert max(recovery.error(symbol) for symbol in symbols) < 0.03

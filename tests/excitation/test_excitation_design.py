@@ -223,7 +223,7 @@ def test_every_criterion_is_made_smaller(criterion: str) -> None:
 
 
 def test_scaled_columns_are_those_of_equation_1_13() -> None:
-    experiment = two_link(deviations={"m*": 10.0, "Iyy2": 0.1})
+    experiment = two_link(stds={"m*": 10.0, "Iyy2": 0.1})
     problem, _ = problem_of(experiment)
     base = problem.information.base
     trajectory = problem.trajectory(random_start(problem, np.random.default_rng(0)))
@@ -286,7 +286,7 @@ def test_expected_deviations_are_those_of_repeated_experiments() -> None:
     W = base.regressor(*states).reshape(-1, len(base))
     rng = np.random.default_rng(0)
     estimates = np.linalg.lstsq(W, 0.7 * rng.normal(size=(len(W), 4000)), rcond=None)[0]
-    expected = [expectation.deviation for expectation in found.expectations]
+    expected = [expectation.std for expectation in found.expectations]
     assert np.allclose(estimates.std(axis=1), expected, rtol=0.05)
 
 
@@ -301,7 +301,7 @@ def test_parameters_of_joints_that_rest_are_not_expected_to_be_known() -> None:
     assert [not one.is_excited for one in found.expectations] == unknown.tolist()
     assert all(one.relative_percent is None for one in found.expectations if not one.is_excited)
     known = np.sqrt(np.diag(np.linalg.pinv(W.T @ W)))[~unknown] * 0.7
-    assert np.allclose([one.deviation for one in found.expectations if one.is_excited], known, rtol=1e-6)
+    assert np.allclose([one.std for one in found.expectations if one.is_excited], known, rtol=1e-6)
 
 
 def test_noise_of_each_joint_weighs_its_rows() -> None:
@@ -312,7 +312,7 @@ def test_noise_of_each_joint_weighs_its_rows() -> None:
         / np.array([0.2, 2.0])[:, None, None]
     )
     covariance = np.linalg.inv(W.reshape(-1, len(base)).T @ W.reshape(-1, len(base)))
-    assert np.allclose([one.deviation for one in found.expectations], np.sqrt(np.diag(covariance)), rtol=1e-6)
+    assert np.allclose([one.std for one in found.expectations], np.sqrt(np.diag(covariance)), rtol=1e-6)
 
 
 def test_the_genetic_algorithm_keeps_limits_and_improves() -> None:

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dynid import DynamicModel, Robot, find_base_parameters, load_robot
-from dynid.excitation.criteria import CRITERIA, Condition, LargestDeviation, parse_criterion
+from dynid.excitation.criteria import CRITERIA, Condition, LargestStd, parse_criterion
 from dynid.excitation.free_coefficients import free_coefficients
 from dynid.excitation.information import Information
 from dynid.excitation.interior_point import barrier, barrier_curvatures, barrier_slopes
@@ -32,7 +32,7 @@ FAMILY = Fourier(frequency=1.3, harmonics=2)
 WIDE = Limits(-5.0, 6.0, 4.0, 9.0, 50.0, 100.0)
 CASES = dict(CRITERIA) | {
     "smooth condition": Condition(3.0),
-    "smooth smallest": LargestDeviation(5.0),
+    "smooth smallest": LargestStd(5.0),
     "sum": parse_criterion("condition + 0.5*trace + 2*determinant"),
 }
 

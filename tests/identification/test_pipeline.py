@@ -153,8 +153,8 @@ def test_a_prior_holds_what_the_data_do_not_tell(write) -> None:
     free = identify(read_experiment(write(noisy)))
     held = identify(read_experiment(write(noisy, EXPERIMENT + "[estimation]\nprior = 0.05\n")))
     truth = np.array([TRUTH[name] for name in free.estimate.names])
-    assert (held.estimate.deviations < free.estimate.deviations).all()
-    assert (held.estimate.deviations <= 0.05 * np.abs(truth) * 1.001).all()
+    assert (held.estimate.stds < free.estimate.stds).all()
+    assert (held.estimate.stds <= 0.05 * np.abs(truth) * 1.001).all()
     assert np.abs(held.estimate.values / truth - 1).max() < 0.2
 
 

@@ -168,7 +168,7 @@ def test_the_tx40_without_a_processing_section_agrees_with_gautier(tmp_path: Pat
                 continue
             assert k is not None, name
             value = float(row["gautier_wls"])
-            deviation = min(found.estimate.deviations[k], abs(value) * float(row["gautier_std_percent"]) / 100)
-            assert abs(found.estimate.values[k] - value) <= 2.0 * deviation, name
+            std = min(found.estimate.stds[k], abs(value) * float(row["gautier_std_percent"]) / 100)
+            assert abs(found.estimate.values[k] - value) <= 2.0 * std, name
             compared += 1
     assert compared == 24

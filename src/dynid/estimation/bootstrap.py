@@ -44,13 +44,13 @@ class Bootstrap:
     """What drawing blocks of time anew tells.
 
     Attributes:
-        deviations: Standard deviations of the parameters, shape (parameters,).
+        stds: Standard deviations of the parameters, shape (parameters,).
         blocks: Number of blocks; intervals have Student's t with one degree of freedom less.
         seconds: Length of a block [s].
         correlation_time: How long errors last [s]: the integral of their autocorrelation, of the worst joint.
     """
 
-    deviations: Array
+    stds: Array
     blocks: int
     seconds: float
     correlation_time: float
@@ -59,13 +59,13 @@ class Bootstrap:
         """Lower and upper ends of confidence intervals around values, each of shape (parameters,)."""
         from scipy.stats import t
 
-        half = t.ppf(0.5 + confidence / 2, self.blocks - 1) * self.deviations
+        half = t.ppf(0.5 + confidence / 2, self.blocks - 1) * self.stds
         return values - half, values + half
 
 
 def block_bootstrap(
     logs: Sequence[Prepared],
-    deviations: Sequence[Sequence[float]],
+    stds: Sequence[Sequence[float]],
     whole: Factor,
     base: BaseParameters,
     values: Array,
@@ -77,7 +77,7 @@ def block_bootstrap(
 
     Args:
         logs: The samples of each log.
-        deviations: Standard deviation of the errors of each joint (or other row) in each log; rows are divided by them.
+        stds: Standard deviation of the errors of each joint (or other row) in each log; rows are divided by them.
         whole: The factor of all rows so weighed, with the prior if there is one, over the base parameters.
         base: The base parameters.
         values: Their estimate, shape (parameters,).
@@ -92,7 +92,7 @@ def block_bootstrap(
     rows = [sum(map(len, log.segments)) // width for log, width in zip(logs, widths, strict=True)]
     size = max(1, -(-sum(rows) // FINE))
     with single_threaded_blas():
-        G, m, lasting = _moments(logs, deviations, whole, base, values, size, loss, form)
+        G, m, lasting = _moments(logs, stds, whole, base, values, size, loss, form)
         joined = max(1, int(np.ceil(LENGTH * lasting / size)))
         if len(G) // joined < FEWEST:
             return None
@@ -124,7 +124,7 @@ def _draws(G: Array, m: Array, rng: np.random.Generator) -> Array:
 
 def _moments(
     logs: Sequence[Prepared],
-    deviations: Sequence[Sequence[float]],
+    stds: Sequence[Sequence[float]],
     whole: Factor,
     base: BaseParameters,
     values: Array,
@@ -142,7 +142,7 @@ def _moments(
     maps = [np.column_stack([one[j] - zero[j] for one in each]) for j in range(len(zero))]
     scaled = [solve_triangular(whole.R, P.T, trans=1).T for P in maps]  # P R^-1
     grams, moments, lasting = [], [], [1.0]
-    for log, sizes in zip(logs, deviations, strict=True):
+    for log, sizes in zip(logs, stds, strict=True):
         errors: list[list[Array]] = [[] for _ in zero]
         for matrices, left in RowPasses(base, log, size, form).errors(values):
             G, m = np.zeros((n, n)), np.zeros(n)

@@ -51,15 +51,15 @@ class Estimate:
     condition_number: float
 
     @cached_property
-    def deviations(self) -> Array:
+    def stds(self) -> Array:
         """Standard deviations, shape (parameters,)."""
         return np.sqrt(np.diag(self.covariance))
 
     @cached_property
-    def relative_deviations(self) -> Array:
+    def relative_stds(self) -> Array:
         """Standard deviations in percent of the values, shape (parameters,); infinite for a value of zero."""
         sizes = np.abs(self.values)
-        return 100.0 * np.divide(self.deviations, sizes, out=np.full(len(sizes), math.inf), where=sizes > 0.0)
+        return 100.0 * np.divide(self.stds, sizes, out=np.full(len(sizes), math.inf), where=sizes > 0.0)
 
     def interval(self, confidence: float = 0.95) -> tuple[Array, Array]:
         """Lower and upper ends of confidence intervals, each of shape (parameters,).
@@ -72,5 +72,5 @@ class Estimate:
 
         if not 0.0 < confidence < 1.0:
             raise InvalidRequestError(f"a confidence lies between 0 and 1, such as 0.95, not {confidence}")
-        half = t.ppf(0.5 + confidence / 2, self.freedom) * self.deviations
+        half = t.ppf(0.5 + confidence / 2, self.freedom) * self.stds
         return self.values - half, self.values + half

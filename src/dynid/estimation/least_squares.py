@@ -62,7 +62,7 @@ def weighted_least_squares(
     factors: Factors | Sequence[Factors],
     base: BaseParameters,
     names: tuple[str, ...] | None = None,
-    deviations: Sequence[Mapping[str, float]] | Mapping[str, float] | None = None,
+    stds: Sequence[Mapping[str, float]] | Mapping[str, float] | None = None,
     prior: Prior | None = None,
 ) -> Estimate:
     """Estimate base parameters with the rows of each joint, and of each log, weighed by the size of their errors.
@@ -71,7 +71,7 @@ def weighted_least_squares(
         factors: The factors of the data, or those of several logs that are weighed each for itself.
         base: The base parameters; known ones are taken off first.
         names: Which of them to estimate, the others being zero; all when None.
-        deviations: Standard deviation of each joint's errors [N m or N], or one such mapping a log; those that
+        stds: Standard deviation of each joint's errors [N m or N], or one such mapping a log; those that
             ordinary least squares of everything leaves when None.
         prior: What is known of the parameters beforehand, as independent normal distributions.
 
@@ -80,15 +80,13 @@ def weighted_least_squares(
     """
     logs = [factors] if isinstance(factors, Factors) else list(factors)
     names = base.names if names is None else names
-    if deviations is None:
-        deviations = log_deviations(logs, base, names)
-    each = [deviations] * len(logs) if isinstance(deviations, Mapping) else list(deviations)
+    if stds is None:
+        stds = log_stds(logs, base, names)
+    each = [stds] * len(logs) if isinstance(stds, Mapping) else list(stds)
     weighted = [log.weighted(joint_weights(of_log)) for log, of_log in zip(logs, each, strict=True)]
     stacked = merge_logs(weighted).stacked(names, known=base.known)
     if prior is not None:
-        stacked = stacked.with_prior(
-            prior.means, {name: prior.deviations[name] for name in names if name in prior.deviations}
-        )
+        stacked = stacked.with_prior(prior.means, {name: prior.stds[name] for name in names if name in prior.stds})
     values = _solution(stacked)
     whole = merge_logs(logs)
     return _estimate(whole, base, whole.stacked(names, known=base.known), values, _inverse_gram(stacked))
@@ -100,11 +98,11 @@ class Prior:
 
     Attributes:
         means: Expected values by name; zero where there is none.
-        deviations: Standard deviations by name; parameters without one are free.
+        stds: Standard deviations by name; parameters without one are free.
     """
 
     means: Mapping[str, float]
-    deviations: Mapping[str, float]
+    stds: Mapping[str, float]
 
     @staticmethod
     def near_reference(base: BaseParameters, relative: float) -> Prior:
@@ -120,7 +118,7 @@ class Prior:
         return Prior(known, {name: relative * abs(value) for name, value in known.items()})
 
 
-def log_deviations(logs: Sequence[Factors], base: BaseParameters, names: tuple[str, ...]) -> list[dict[str, float]]:
+def log_stds(logs: Sequence[Factors], base: BaseParameters, names: tuple[str, ...]) -> list[dict[str, float]]:
     """For each log the standard deviation of each joint's errors [N m or N] that ordinary least squares leaves."""
     fitted = ordinary_least_squares(merge_logs(logs), base, names)
     found = dict(zip(fitted.names, fitted.values.tolist(), strict=True)) | dict(base.known)
@@ -132,10 +130,10 @@ def merge_logs(logs: Sequence[Factors]) -> Factors:
     return logs[0].merged(*logs[1:])
 
 
-def joint_weights(deviations: Mapping[str, float]) -> dict[str, float]:
+def joint_weights(stds: Mapping[str, float]) -> dict[str, float]:
     """One over each deviation, but none below a trillionth of the largest: exact torques would weigh infinitely."""
-    floor = 1e-12 * max(deviations.values())
-    return {joint: 1.0 / max(deviation, floor or 1.0) for joint, deviation in deviations.items()}
+    floor = 1e-12 * max(stds.values())
+    return {joint: 1.0 / max(std, floor or 1.0) for joint, std in stds.items()}
 
 
 def _solution(factor: Factor) -> Array:
@@ -201,7 +199,7 @@ def essential_parameters(
     factors: Factors | Sequence[Factors],
     base: BaseParameters,
     ratio: float = 25.0,
-    deviations: Sequence[Mapping[str, float]] | Mapping[str, float] | None = None,
+    stds: Sequence[Mapping[str, float]] | Mapping[str, float] | None = None,
     names: tuple[str, ...] | None = None,
 ) -> Estimate:
     """Estimate the essential ones of the base parameters by weighted least squares.
@@ -210,7 +208,7 @@ def essential_parameters(
         factors: The factors of the data, or those of several logs that are weighed each for itself.
         base: The base parameters.
         ratio: How many times the smallest relative deviation the largest may be.
-        deviations: Standard deviation of each joint's errors [N m or N]; those of ordinary least squares with all
+        stds: Standard deviation of each joint's errors [N m or N]; those of ordinary least squares with all
             base parameters when None. They stay the same in all steps.
         names: Which of the base parameters to begin with, the others being zero; all when None.
 
@@ -220,14 +218,14 @@ def essential_parameters(
     if not ratio > 1.0:
         raise InvalidRequestError(f"the ratio of relative deviations must be above 1, such as 25, not {ratio}")
     names = base.names if names is None else names
-    if deviations is None:
-        deviations = log_deviations([factors] if isinstance(factors, Factors) else factors, base, names)
-    estimate = weighted_least_squares(factors, base, names, deviations)
+    if stds is None:
+        stds = log_stds([factors] if isinstance(factors, Factors) else factors, base, names)
+    estimate = weighted_least_squares(factors, base, names, stds)
     while len(estimate.names) > 1:
-        relative = estimate.relative_deviations
+        relative = estimate.relative_stds
         worst = int(np.argmax(relative))
         if relative[worst] <= ratio * relative.min():
             break
         left = tuple(name for k, name in enumerate(estimate.names) if k != worst)
-        estimate = weighted_least_squares(factors, base, left, deviations)
+        estimate = weighted_least_squares(factors, base, left, stds)
     return estimate

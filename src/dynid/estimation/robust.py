@@ -102,7 +102,7 @@ def robust_least_squares(
             before = estimate
             fit = _step(passes, weights, plain, base, LOSSES[stage], estimate, prior, k + 1)
             estimate = fit.estimate
-            if np.all(np.abs(estimate.values - before.values) <= 1e-3 * estimate.deviations):
+            if np.all(np.abs(estimate.values - before.values) <= 1e-3 * estimate.stds):
                 break
     assert fit is not None
     return fit
@@ -122,10 +122,10 @@ def _step(
     joints = tuple(estimate.joints)
     errors = [[np.concatenate(e) for e in _errors(log, estimate.values)] for log in logs]
     scales = [[_scale(e) for e in of_log] for of_log in errors]
-    factors, deviations, light = [], [], np.zeros((2, len(joints)))
+    factors, stds, light = [], [], np.zeros((2, len(joints)))
     for log, weight, scale, of_log in zip(logs, weights, scales, errors, strict=True):
         factors.append(_weighed(log, estimate.values, scale, loss).weighted(weight))
-        deviations.append({j: weight * _spread(e, s, loss) for j, e, s in zip(joints, of_log, scale, strict=True)})
+        stds.append({j: weight * _spread(e, s, loss) for j, e, s in zip(joints, of_log, scale, strict=True)})
         for row, (e, s) in enumerate(zip(of_log, scale, strict=True)):
             light[:, row] += np.array([np.sum(loss(e / s) < 0.5), len(e)], dtype=float)
     sizes = [
@@ -134,8 +134,8 @@ def _step(
     ]
     earlier = list(plain[: len(plain) - len(logs)])  # logs that were read before keep their plain factors
     known = [{joint: fit.rmse for joint, fit in estimate.joints.items()}] * len(earlier)
-    new = weighted_least_squares([*earlier, *factors], base, deviations=[*known, *sizes], prior=prior)
-    spread = weighted_least_squares(plain, base, deviations=[*known, *deviations], prior=prior)
+    new = weighted_least_squares([*earlier, *factors], base, stds=[*known, *sizes], prior=prior)
+    spread = weighted_least_squares(plain, base, stds=[*known, *stds], prior=prior)
     share = {joint: float(low / max(all_rows, 1.0)) for joint, low, all_rows in zip(joints, *light, strict=True)}
     new = replace(new, covariance=spread.covariance)
     return RobustFit(new, (*earlier, *factors), (*known, *sizes), share, iteration)

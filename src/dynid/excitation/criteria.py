@@ -53,7 +53,7 @@ class Condition(Criterion):
 
 
 @dataclass(frozen=True)
-class LargestDeviation(Criterion):
+class LargestStd(Criterion):
     """E: logarithm of the inverse of the smallest singular value of W, the deviation along the worst direction."""
 
     power: float = np.inf
@@ -63,9 +63,9 @@ class LargestDeviation(Criterion):
         smallest, slopes = _log_norm(eigenvalues, -self.power)
         return -0.5 * smallest, -0.5 * slopes
 
-    def smoothed(self, power: float) -> LargestDeviation:
+    def smoothed(self, power: float) -> LargestStd:
         """With a norm instead of the extreme."""
-        return LargestDeviation(power)
+        return LargestStd(power)
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ CRITERIA: dict[str, Criterion] = {
     "condition": Condition(),
     "determinant": Determinant(),
     "trace": CovarianceTrace(),
-    "smallest": LargestDeviation(),
+    "smallest": LargestStd(),
 }
 """Criteria by the names that users write."""
 

@@ -28,24 +28,24 @@ class Expectation:
         expression: What it stands for.
         unit: Its unit.
         value: The robot file's value; None where the file does not say.
-        deviation: Expected standard deviation; infinite where nothing excites it.
+        std: Expected standard deviation; infinite where nothing excites it.
     """
 
     name: str
     expression: str
     unit: str
     value: float | None
-    deviation: float
+    std: float
 
     @property
     def is_excited(self) -> bool:
         """Whether the experiment tells it at all."""
-        return math.isfinite(self.deviation)
+        return math.isfinite(self.std)
 
     @property
     def relative_percent(self) -> float | None:
         """Deviation relative to the value [%]; None where there is no value, it is zero, or nothing excites it."""
-        return 100.0 * self.deviation / abs(self.value) if self.value and self.is_excited else None
+        return 100.0 * self.std / abs(self.value) if self.value and self.is_excited else None
 
     def to_dict(self) -> dict[str, object]:
         """Give it as plain data for JSON."""
@@ -54,12 +54,12 @@ class Expectation:
             "expression": self.expression,
             "unit": self.unit,
             "value": self.value,
-            "std": self.deviation if self.is_excited else None,
+            "std": self.std if self.is_excited else None,
             "relative_std_percent": self.relative_percent,
         }
 
 
-def expected_deviations(base: BaseParameters, information: Array) -> tuple[Expectation, ...]:
+def expected_stds(base: BaseParameters, information: Array) -> tuple[Expectation, ...]:
     """The deviations of least squares whose information is `W^T W`, with rows in units of their noise.
 
     The noise of all samples is taken as independent (equations 1.14 and 1.15 of the Figaro thesis, with sigma squared).

@@ -17,7 +17,7 @@ from dynid.errors import DynidError, InvalidRequestError
 from dynid.estimation.factors.factors import Factors
 from dynid.excitation.approach import PointToPoint
 from dynid.excitation.design import Design, Progress, design, require_time, time_to_finish, warm_up
-from dynid.excitation.expectation import Expectation, expected_deviations
+from dynid.excitation.expectation import Expectation, expected_stds
 from dynid.excitation.information import condition_number
 from dynid.excitation.limits.limit import Check
 from dynid.excitation.limits.stated import joint_limits, per_joint, posture_of
@@ -158,7 +158,7 @@ def excite(
     M = _unscaled(designs[-1])
     condition = condition_number(M)
     noise = min(per_joint("noise", experiment.excitation.noise, robot))
-    expectations = expected_deviations(problem.information.base, M / noise**2)
+    expectations = expected_stds(problem.information.base, M / noise**2)
     return Excitation(
         experiment,
         designs,

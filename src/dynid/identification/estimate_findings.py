@@ -18,7 +18,7 @@ from dynid.robot.robot import Joint, Robot
 FEWEST_ROWS = 10
 """Rows for each parameter below which an estimate is not to be trusted."""
 
-LARGEST_DEVIATION = 10.0
+LARGEST_STD = 10.0
 """Relative deviation [%] above which a parameter counts as badly known."""
 
 SATURATED = 0.02
@@ -108,12 +108,12 @@ def findings_on_estimate(
             f"apart; {advice}"
         )
         found.append(prose(Severity.WARNING, "excitation", text))
-    bad = [k for k, percent in enumerate(estimate.relative_deviations) if percent > LARGEST_DEVIATION]
+    bad = [k for k, percent in enumerate(estimate.relative_stds) if percent > LARGEST_STD]
     if bad:
-        worst = sorted(bad, key=lambda k: -estimate.relative_deviations[k])
-        names = ", ".join(f"{estimate.names[k]} ({estimate.relative_deviations[k]:.0f} %)" for k in worst[:8])
+        worst = sorted(bad, key=lambda k: -estimate.relative_stds[k])
+        names = ", ".join(f"{estimate.names[k]} ({estimate.relative_stds[k]:.0f} %)" for k in worst[:8])
         more = f" and {len(bad) - 8} more" if len(bad) > 8 else ""
-        text = f"{len(bad)} of {n} have a relative deviation over {LARGEST_DEVIATION:g} %: {names}{more}"
+        text = f"{len(bad)} of {n} have a relative deviation over {LARGEST_STD:g} %: {names}{more}"
         found.append(prose(Severity.NOTE, "parameters", text + "; do not rely on their single values"))
     poor = {joint: fit.relative_error for joint, fit in estimate.joints.items() if fit.relative_error > POOR_FIT}
     if poor:
@@ -133,14 +133,14 @@ def findings_on_bootstrap(estimate: Estimate, bootstrap: Bootstrap | None) -> tu
     """
     if bootstrap is None:
         return ()
-    ratio = bootstrap.deviations / np.where(estimate.deviations > 0.0, estimate.deviations, np.inf)
+    ratio = bootstrap.stds / np.where(estimate.stds > 0.0, estimate.stds, np.inf)
     typical = float(np.median(ratio))
     if 1.0 / DIFFERS < typical < DIFFERS:
         return ()
     worst = np.argsort(-ratio)[:5]
     listed = ", ".join(f"{estimate.names[k]} ({ratio[k]:.1f})" for k in worst)
-    limit = 0.01 * LARGEST_DEVIATION * np.abs(estimate.values)
-    white, honest = int(np.sum(estimate.deviations <= limit)), int(np.sum(bootstrap.deviations <= limit))
+    limit = 0.01 * LARGEST_STD * np.abs(estimate.values)
+    white, honest = int(np.sum(estimate.stds <= limit)), int(np.sum(bootstrap.stds <= limit))
     if typical < 1.0:
         text = f"those by blocks of time are {typical:.1f} times those that assume independent errors (median)"
     else:
@@ -148,7 +148,7 @@ def findings_on_bootstrap(estimate: Estimate, bootstrap: Bootstrap | None) -> tu
             f"errors last {1e3 * bootstrap.correlation_time:.3g} ms, so that samples tell less than their number "
             f"suggests: honest deviations, from {bootstrap.blocks} blocks of {bootstrap.seconds:.2g} s drawn anew, are "
             f"{typical:.1f} times those that assume independent errors (median), most for {listed}. By them {honest} "
-            f"parameters are known to {LARGEST_DEVIATION:g} %, not {white}: read 'by blocks' ('bootstrap_std')"
+            f"parameters are known to {LARGEST_STD:g} %, not {white}: read 'by blocks' ('bootstrap_std')"
         )
     severity = Severity.WARNING if honest < 0.5 * white else Severity.NOTE
     return (prose(severity, "deviations", text),)
@@ -163,8 +163,8 @@ def findings_on_robust(fit: RobustFit) -> tuple[Finding, ...]:
 
 def _weakest(estimate: Estimate) -> str:
     """Names of the parameters in the combination that is known least, as correlations tell."""
-    deviations = np.where(estimate.deviations > 0.0, estimate.deviations, 1.0)
-    _, directions = np.linalg.eigh(estimate.covariance / np.outer(deviations, deviations))
+    stds = np.where(estimate.stds > 0.0, estimate.stds, 1.0)
+    _, directions = np.linalg.eigh(estimate.covariance / np.outer(stds, stds))
     share = np.abs(directions[:, -1])
     order = np.argsort(-share)
     return ", ".join(estimate.names[k] for k in order[:6] if share[k] > 0.2 * share[order[0]])
@@ -178,9 +178,9 @@ def _impossible_values(estimate: Estimate, robot: Robot) -> Iterator[Finding]:
     """
     negative: dict[str, list[str]] = {}
     positive: dict[str, list[str]] = {}
-    for name, value, deviation in zip(estimate.names, estimate.values, estimate.deviations, strict=True):
+    for name, value, std in zip(estimate.names, estimate.values, estimate.stds, strict=True):
         symbol = name.rstrip("0123456789")
-        if symbol in NEVER_NEGATIVE and abs(value) > 3.0 * deviation:
+        if symbol in NEVER_NEGATIVE and abs(value) > 3.0 * std:
             (negative if value < 0.0 else positive).setdefault(name[len(symbol) :], []).append(f"{name} = {value:.3g}")
     for number, values in negative.items():
         joint, impossible = robot.joint(int(number)).name, f"{' and '.join(values)} cannot be negative"

@@ -12,7 +12,7 @@ from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.row_forms import RowForm
 from dynid.estimation.least_squares import (
     Prior,
-    log_deviations,
+    log_stds,
     merge_logs,
     ordinary_least_squares,
     weighted_least_squares,
@@ -52,8 +52,8 @@ def estimated(
         )
     prior = None if settings.prior is None else Prior.near_reference(base, settings.prior)
     if settings.robust is None:
-        scales = log_deviations(logs, base, base.names)
-        return weighted_least_squares(logs, base, deviations=scales, prior=prior), logs, scales, ()
+        scales = log_stds(logs, base, base.names)
+        return weighted_least_squares(logs, base, stds=scales, prior=prior), logs, scales, ()
     progress("Weighing rows by their errors")
     weights = [log.weight for log in experiment.log]
     fit = robust_least_squares(ready, weights, logs, base, settings.robust, prior, form_of(experiment))
@@ -81,7 +81,7 @@ def bootstrapped(
     whole = merge_logs(weighed).stacked(base.names, known=base.known)
     if settings.prior is not None:
         prior = Prior.near_reference(base, settings.prior)
-        whole = whole.with_prior(prior.means, prior.deviations)
+        whole = whole.with_prior(prior.means, prior.stds)
     plain = [[size / log.weight for size in of_log] for log, of_log in zip(experiment.log, sizes, strict=True)]
     loss = None if settings.robust is None else LOSSES[settings.robust]
     return block_bootstrap(

@@ -10,7 +10,7 @@ from dynid.estimation.factors.row_forms import TORQUES
 from dynid.identification.estimators import form_of
 from dynid.identification.log_reading import ReadLogs
 from dynid.identification.missing_friction import probed, without_probes
-from dynid.identification.nonlinear_terms import Shapes
+from dynid.identification.nonlinear_terms import NonlinearFit
 from dynid.identification.outcome import EarlierLogs
 from dynid.model.chunks import split
 
@@ -36,10 +36,10 @@ class ReducedLogs:
 
 
 def reduced_logs(
-    read: ReadLogs, shapes: Shapes, earlier: EarlierLogs | None, progress: Callable[[str], None]
+    read: ReadLogs, nonlinear: NonlinearFit, earlier: EarlierLogs | None, progress: Callable[[str], None]
 ) -> ReducedLogs:
     """Reduce logs that were read."""
-    experiment, form, model = read.experiment, form_of(read.experiment), shapes.linear.model
+    experiment, form, model = read.experiment, form_of(read.experiment), nonlinear.linear.model
     torques, rows = ([], []) if earlier is None else (list(earlier.torques), list(earlier.rows))
     folds, probes = list(rows), list[Factors]()
     with_probes = probed(model)
@@ -54,6 +54,6 @@ def reduced_logs(
             rows.append(form.factors(model, segments, processing, log.sampling).weighted(weight))
         if experiment.physical.weight == "cross-validation":
             for part in split(segments, FOLDS):
-                factors = form.factors(shapes.base.model, part, processing, log.sampling)
+                factors = form.factors(nonlinear.base.model, part, processing, log.sampling)
                 folds.append(factors.weighted(weight))
     return ReducedLogs(tuple(torques), tuple(rows), tuple(folds), tuple(probes))

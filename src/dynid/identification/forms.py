@@ -93,11 +93,11 @@ def findings_on_form(
         by_torques = weighted_least_squares(torques, base)
     except NotIdentifiableError:
         return ()
-    lost = (estimate.deviations > WORSE * by_torques.deviations) & (estimate.relative_deviations > UNKNOWN)
+    lost = (estimate.stds > WORSE * by_torques.stds) & (estimate.relative_stds > UNKNOWN)
     if not lost.any():
         return ()
-    worst = sorted(np.flatnonzero(lost), key=lambda k: -estimate.relative_deviations[k])
-    names = ", ".join(f"{estimate.names[k]} ({estimate.relative_deviations[k]:.0f} %)" for k in worst[:8])
+    worst = sorted(np.flatnonzero(lost), key=lambda k: -estimate.relative_stds[k])
+    names = ", ".join(f"{estimate.names[k]} ({estimate.relative_stds[k]:.0f} %)" for k in worst[:8])
     more = f" and {len(worst) - 8} more" if len(worst) > 8 else ""
     text = (
         f"one equation of {form.name} for all joints hardly tells {names}{more}: light links disappear beside the "

@@ -10,11 +10,11 @@ from dynid.arrays import Array
 from dynid.estimation.estimate import Estimate
 from dynid.estimation.factors.row_forms import RowForm
 from dynid.findings import Finding, Severity, prose
-from dynid.identification.nonlinear_terms import Shapes
+from dynid.identification.nonlinear_terms import NonlinearFit
 from dynid.identification.row_speeds import speeds, threshold_of
 from dynid.logs.processing.automatic import Prepared
 from dynid.model.dynamic_model import DynamicModel, Observed
-from dynid.model.terms import Shape
+from dynid.model.terms import NonlinearParameter
 from dynid.robot.robot import Joint, Robot
 
 SIGNS = ("fs", "fsp", "fsn", "fst", "fl", "off")
@@ -46,15 +46,17 @@ def _directions(model: DynamicModel, logs: Sequence[Prepared], form: RowForm) ->
             yield prose(Severity.WARNING, f"joint '{joint.name}'", text)
 
 
-def findings_on_shapes(shapes: Shapes, logs: Sequence[Prepared], form: RowForm) -> tuple[Finding, ...]:
+def findings_on_nonlinear(nonlinear: NonlinearFit, logs: Sequence[Prepared], form: RowForm) -> tuple[Finding, ...]:
     """Warnings on shapes that the logs do not tell, and on a search that did not end."""
     found: list[Finding] = []
-    model = shapes.base.model
-    for shape in model.shapes:
-        if shape.name in shapes.doubtful:
-            found.append(_doubtful(shape, shapes, model.robot.joint(shape.owner), logs, form))
-    if shapes.fit is not None and not shapes.fit.converged:
-        text = f"the search for shapes did not end within {shapes.fit.passes} passes over the logs; take simpler terms"
+    model = nonlinear.base.model
+    for shape in model.nonlinear:
+        if shape.name in nonlinear.doubtful:
+            found.append(_doubtful(shape, nonlinear, model.robot.joint(shape.owner), logs, form))
+    if nonlinear.fit is not None and not nonlinear.fit.converged:
+        text = (
+            f"the search for shapes did not end within {nonlinear.fit.passes} passes over the logs; take simpler terms"
+        )
         found.append(prose(Severity.WARNING, "shapes", text))
     return tuple(found)
 
@@ -67,27 +69,29 @@ def findings_on_breakaway(estimate: Estimate, robot: Robot) -> tuple[Finding, ..
         if not all(name in estimate.names for name in names):
             continue
         own = [estimate.names.index(name) for name in names]
-        level, deviation = (
+        level, std = (
             float(estimate.values[own].sum()),
             float(np.sqrt(estimate.covariance[np.ix_(own, own)].sum())),
         )
-        if level < -3.0 * deviation:
+        if level < -3.0 * std:
             text = f"{' + '.join(names)} = {level:.3g}: friction would drive it near rest, so these and "
             text += f"vs{joint.number} stand for something else, such as sticking; raise velocity_threshold, "
             found.append(prose(Severity.WARNING, f"joint '{joint.name}'", text + "or use coulomb there"))
     return tuple(found)
 
 
-def _doubtful(shape: Shape, shapes: Shapes, joint: Joint, logs: Sequence[Prepared], form: RowForm) -> Finding:
-    assert shapes.fit is not None
-    deviation = shapes.fit.deviations[shape.name]
+def _doubtful(
+    shape: NonlinearParameter, nonlinear: NonlinearFit, joint: Joint, logs: Sequence[Prepared], form: RowForm
+) -> Finding:
+    assert nonlinear.fit is not None
+    std = nonlinear.fit.stds[shape.name]
     if shape.is_at_bound:
         why = f"the best fit has it at {shape.value:.3g} {shape.unit}, the end of what is looked for"
-    elif np.isinf(deviation):
+    elif np.isinf(std):
         why = "no row shows it"
     else:
-        why = f"the best fit has it at {shape.value:.3g} +- {deviation:.2g} {shape.unit}, and its parameter "
-        why += f"{shapes.fit.significance[shape.name]:.1f} deviations from zero"
+        why = f"the best fit has it at {shape.value:.3g} +- {std:.2g} {shape.unit}, and its parameter "
+        why += f"{nonlinear.fit.significance[shape.name]:.1f} deviations from zero"
     if shape.unit == "1/K":
         temperature = _temperatures(logs, joint)
         seen = f"rows were logged at {temperature.min():.3g} to {temperature.max():.3g} degrees Celsius"

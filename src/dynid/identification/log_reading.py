@@ -78,7 +78,7 @@ def _with_found_signs(experiment: Experiment, base: BaseParameters) -> tuple[Exp
 def _with_signs(experiment: Experiment, base: BaseParameters, progress: Callable[[str], None]) -> SignedLogs:
     """The logs of an experiment whose torques have no signs, with signs, and all that was noticed."""
     robot, settings = base.model.robot, experiment.processing
-    if base.model.shapes or any(term.needs_links for term in base.model.terms):
+    if base.model.nonlinear or any(term.needs_links for term in base.model.terms):
         raise InvalidRequestError(
             "torques without signs cannot tell the shapes of friction; use the terms viscous and coulomb for them"
         )

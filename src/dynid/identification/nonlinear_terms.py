@@ -13,7 +13,7 @@ from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.row_forms import TORQUES, RowForm
 from dynid.estimation.least_squares import NotIdentifiableError, merge_logs
 from dynid.estimation.nonlinear.projection_point import FURTHEST, significance
-from dynid.estimation.nonlinear.variable_projection import ShapeFit, fit_shapes
+from dynid.estimation.nonlinear.variable_projection import NonlinearSearch, fit_nonlinear
 from dynid.estimation.robust import robust_least_squares
 from dynid.experiment.experiment import Experiment
 from dynid.identification.estimators import form_of
@@ -23,8 +23,8 @@ from dynid.logs.processing.automatic import Prepared
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.known_values import split_known
-from dynid.model.linearisation import linearised, with_shape_columns
-from dynid.model.terms import Shape
+from dynid.model.linearisation import linearised, with_nonlinear_columns
+from dynid.model.terms import NonlinearParameter
 
 UNSURE = 0.5
 """Deviation, in parts of a shape's size, from which the logs do not tell it."""
@@ -37,7 +37,7 @@ ROUNDS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Shapes:
+class NonlinearFit:
     """The shapes of a model, found or held.
 
     Attributes:
@@ -49,7 +49,7 @@ class Shapes:
 
     base: BaseParameters
     linear: BaseParameters
-    fit: ShapeFit | None
+    fit: NonlinearSearch | None
     doubtful: tuple[str, ...] = ()
 
     @property
@@ -77,53 +77,53 @@ class Shapes:
 
     def own_bootstrap(self, bootstrap: Bootstrap | None) -> Bootstrap | None:
         """The bootstrap of linear parameters."""
-        return None if bootstrap is None else replace(bootstrap, deviations=bootstrap.deviations[: len(self.base)])
+        return None if bootstrap is None else replace(bootstrap, stds=bootstrap.stds[: len(self.base)])
 
-    def told(self, estimate: Estimate, bootstrap: Bootstrap | None, confidence: float) -> tuple[FoundShape, ...]:
+    def told(self, estimate: Estimate, bootstrap: Bootstrap | None, confidence: float) -> tuple[FoundNonlinear, ...]:
         """What is told of each shape; estimate and bootstrap with the changes of shapes."""
         lower, upper = estimate.interval(confidence)
         told = []
-        for shape in self.base.model.shapes:
+        for shape in self.base.model.nonlinear:
             k = estimate.names.index(shape.name) if shape.name in self.found else None
             told.append(
-                FoundShape(
+                FoundNonlinear(
                     shape,
                     "data" if k is not None else "undetermined" if shape.name in self.doubtful else "known",
-                    None if k is None else float(estimate.deviations[k]),
+                    None if k is None else float(estimate.stds[k]),
                     None if k is None else (shape.value + float(lower[k]), shape.value + float(upper[k])),
-                    None if k is None or bootstrap is None else float(bootstrap.deviations[k]),
+                    None if k is None or bootstrap is None else float(bootstrap.stds[k]),
                 )
             )
         return tuple(told)
 
 
 @dataclass(frozen=True)
-class FoundShape:
+class FoundNonlinear:
     """What is told of a shape.
 
     Attributes:
         shape: The shape, with the value that the model has.
         source: "data", "known", or "undetermined" where the logs do not tell it.
-        deviation: Its standard deviation for white errors; None where it was not found.
+        std: Its standard deviation for white errors; None where it was not found.
         interval: Its confidence interval.
         bootstrap: Its deviation that does not assume white errors.
     """
 
-    shape: Shape
+    shape: NonlinearParameter
     source: str
-    deviation: float | None
+    std: float | None
     interval: tuple[float, float] | None
     bootstrap: float | None
 
 
-def find_shapes(
+def find_nonlinear(
     experiment: Experiment,
     base: BaseParameters,
     logs: Sequence[Prepared],
     progress: Callable[[str], None],
     *,
     hold: bool = False,
-) -> Shapes:
+) -> NonlinearFit:
     """Find the shapes that are not known, and the loads that terms depend on.
 
     Args:
@@ -134,8 +134,8 @@ def find_shapes(
         hold: Whether all are held, as earlier logs were reduced with them.
     """
     model = base.model
-    if hold or not (model.shapes or any(term.needs_links for term in model.terms)):
-        return Shapes(base, base, None)
+    if hold or not (model.nonlinear or any(term.needs_links for term in model.terms)):
+        return NonlinearFit(base, base, None)
 
     def factors(trial: DynamicModel, of: RowForm) -> list[Factors]:
         return [
@@ -150,34 +150,34 @@ def find_shapes(
     method = experiment.estimation.method
     lowest = {name: v for name, v in slowest_speeds(model, logs, form).items() if name not in held}
     base = replace(base, model=model.searched_from(lowest))
-    fit = fit_shapes(base, reduce, held, method, progress, lambda trial: factors(trial, TORQUES))
+    fit = fit_nonlinear(base, reduce, held, method, progress, lambda trial: factors(trial, TORQUES))
     if experiment.estimation.robust is not None and fit.free:
         fit = _robust(experiment, base, fit, logs, reduce, progress)
-    doubtful = doubtful_shapes(fit)
-    at_shapes = replace(base, model=fit.model)
+    doubtful = doubtful_nonlinear(fit)
+    at_nonlinear = replace(base, model=fit.model)
     free = [name for name in fit.free if name not in doubtful]
-    linear = with_shape_columns(at_shapes, linearised(fit.model, free, fit.parameters)) if free else at_shapes
-    return Shapes(at_shapes, linear, fit, doubtful)
+    linear = with_nonlinear_columns(at_nonlinear, linearised(fit.model, free, fit.parameters)) if free else at_nonlinear
+    return NonlinearFit(at_nonlinear, linear, fit, doubtful)
 
 
-def doubtful_shapes(fit: ShapeFit) -> tuple[str, ...]:
+def doubtful_nonlinear(fit: NonlinearSearch) -> tuple[str, ...]:
     """Names of shapes that the logs do not tell.
 
     Their deviation is large, they ran into a bound, or the parameter whose column they change may as well be zero.
     """
     return tuple(
         shape.name
-        for shape in fit.model.shapes
+        for shape in fit.model.nonlinear
         if shape.name in fit.free
         and (
-            fit.deviations[shape.name] > UNSURE * _size(shape)
+            fit.stds[shape.name] > UNSURE * _size(shape)
             or fit.significance[shape.name] < SIGNIFICANT
             or shape.is_at_bound
         )
     )
 
 
-def _size(shape: Shape) -> float:
+def _size(shape: NonlinearParameter) -> float:
     """What a deviation is compared with: the value, or a part of all that is looked for if it has either sign."""
     return shape.value if shape.lower > 0.0 else max(abs(shape.value), 0.02 * (shape.upper - shape.lower))
 
@@ -185,17 +185,17 @@ def _size(shape: Shape) -> float:
 def _robust(
     experiment: Experiment,
     base: BaseParameters,
-    fit: ShapeFit,
+    fit: NonlinearSearch,
     logs: Sequence[Prepared],
     reduce: Callable[[DynamicModel], list[Factors]],
     progress: Callable[[str], None],
-) -> ShapeFit:
+) -> NonlinearSearch:
     """Shapes that outliers do not spoil: those of robust estimates of the linear model, round by round."""
     weights, loss = [table.weight for table in experiment.log], str(experiment.estimation.robust)
     for k in range(ROUNDS):
         progress(f"Looking for shapes that outliers do not spoil (round {k + 1})")
         model = linearised(fit.model, fit.free, fit.parameters)
-        linear = with_shape_columns(replace(base, model=fit.model), model)
+        linear = with_nonlinear_columns(replace(base, model=fit.model), model)
         try:
             estimate = robust_least_squares(
                 logs, weights, reduce(model), linear, loss, form=form_of(experiment)
@@ -203,18 +203,18 @@ def _robust(
         except NotIdentifiableError:  # some shape does not show: what was found before says which
             return fit
         p = dict(zip(model.names, linear.to_standard(estimate.values).tolist(), strict=True))
-        deviations = dict(zip(estimate.names, estimate.deviations.tolist(), strict=True))
-        changing = significance(fit.model, p, deviations)
+        stds = dict(zip(estimate.names, estimate.stds.tolist(), strict=True))
+        changing = significance(fit.model, p, stds)
         moved = {
             shape.name: float(np.clip(shape.value + p[shape.name], *shape.reach(FURTHEST)))
-            for shape in fit.model.shapes
+            for shape in fit.model.nonlinear
             if shape.name in fit.free
         }
-        settled = all(abs(p[name]) <= 0.02 * deviations[name] for name in fit.free)
+        settled = all(abs(p[name]) <= 0.02 * stds[name] for name in fit.free)
         fit = replace(
             fit,
-            model=fit.model.shaped(moved),
-            deviations={name: deviations[name] for name in fit.free},
+            model=fit.model.at_nonlinear(moved),
+            stds={name: stds[name] for name in fit.free},
             significance={name: changing[name] for name in fit.free},
             parameters=p,
             passes=fit.passes + 1,

@@ -10,7 +10,7 @@ from dynid.estimation.factors.factors import Factors
 from dynid.estimation.physical.physical_estimate import PhysicalEstimate
 from dynid.findings import Finding
 from dynid.identification.forms import FormFit
-from dynid.identification.nonlinear_terms import FoundShape
+from dynid.identification.nonlinear_terms import FoundNonlinear
 from dynid.identification.residuals import JointDiagnostics
 from dynid.identification.unsigned import SignedLogs
 from dynid.logs.processing.states import Processing
@@ -54,7 +54,7 @@ class Identification:
         seconds: How long it took [s].
         signs: The signs of torques that were logged without; None where they had them.
         form: How well rows of power, energy or momentum are fitted; None where torques were.
-        shapes: What is told of the shapes of terms.
+        nonlinear: What is told of the shapes of terms.
         passes: Passes over the logs that it took to find them.
     """
 
@@ -74,5 +74,5 @@ class Identification:
     seconds: float
     signs: SignedLogs | None = None
     form: FormFit | None = None
-    shapes: tuple[FoundShape, ...] = ()
+    nonlinear: tuple[FoundNonlinear, ...] = ()
     passes: int = 0

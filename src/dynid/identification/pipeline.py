@@ -11,9 +11,9 @@ from dynid.findings import Finding
 from dynid.identification.estimators import diagnosed, form_of
 from dynid.identification.factorisation import reduced_logs
 from dynid.identification.forms import without_consequences
-from dynid.identification.friction_findings import findings_on_breakaway, findings_on_directions, findings_on_shapes
+from dynid.identification.friction_findings import findings_on_breakaway, findings_on_directions, findings_on_nonlinear
 from dynid.identification.log_reading import read_logs
-from dynid.identification.nonlinear_terms import find_shapes
+from dynid.identification.nonlinear_terms import find_nonlinear
 from dynid.identification.outcome import EarlierLogs, Identification
 from dynid.identification.physical_links import possible_links
 from dynid.identification.residuals import findings_on_residuals
@@ -46,13 +46,13 @@ def identify(
     read = read_logs(experiment, base, progress)
     findings: list[Finding] = [*base.findings(), *read.findings, *findings_on_directions(model, read.logs, form)]
     with single_threaded_blas():
-        shapes = find_shapes(read.experiment, base, read.logs, progress, hold=earlier is not None)
-    base = shapes.base
-    findings += findings_on_shapes(shapes, read.logs, form)
-    reduced = reduced_logs(read, shapes, earlier, progress)
+        nonlinear = find_nonlinear(read.experiment, base, read.logs, progress, hold=earlier is not None)
+    base = nonlinear.base
+    findings += findings_on_nonlinear(nonlinear, read.logs, form)
+    reduced = reduced_logs(read, nonlinear, earlier, progress)
     progress("Estimating")
     with single_threaded_blas():
-        solution = solved(read, reduced, shapes, findings, progress)
+        solution = solved(read, reduced, nonlinear, findings, progress)
     progress("Looking at what is left")
     diagnostics = diagnosed(read.experiment, read.logs, base, solution.estimate)
     findings += (*solution.findings, *findings_on_breakaway(solution.estimate, model.robot))
@@ -82,8 +82,8 @@ def identify(
         seconds=time.perf_counter() - start,
         signs=read.signs,
         form=solution.form,
-        shapes=solution.shapes,
-        passes=0 if shapes.fit is None else shapes.fit.passes,
+        nonlinear=solution.nonlinear,
+        passes=0 if nonlinear.fit is None else nonlinear.fit.passes,
     )
 
 
@@ -91,4 +91,4 @@ def model_of(experiment: Experiment) -> DynamicModel:
     """The model that an experiment is about."""
     robot = load_robot(experiment.robot, lock=experiment.lock, gravity=experiment.gravity)
     model = DynamicModel(robot, parse_terms(experiment.terms, robot))
-    return model.shaped(split_known(model, experiment.known)[0])
+    return model.at_nonlinear(split_known(model, experiment.known)[0])

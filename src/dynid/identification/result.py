@@ -147,24 +147,26 @@ def load_result(folder: Path) -> Result:
     rows = logs
     if estimator != "torque":
         rows = tuple(Factors.load(folder / f"log_{k + 1}.{estimator}.factors") for k in range(count))
-    result = Result(experiment, data, logs, rows, _at_shapes(folder, base, data, values))
+    result = Result(experiment, data, logs, rows, _at_nonlinear(folder, base, data, values))
     _check_links(folder, result)
     return result
 
 
-def _at_shapes(
+def _at_nonlinear(
     folder: Path, base: BaseParameters, data: Mapping[str, Any], values: Mapping[str, float]
 ) -> BaseParameters:
     """The base parameters with the model at the shapes, and on the links, that a result found."""
     try:
-        shapes = {row["name"]: float(row["used"]) for row in data.get("shapes", ())}
+        nonlinear = {row["name"]: float(row["used"]) for row in data.get("shapes", ())}
     except (KeyError, TypeError, ValueError) as error:
         raise ResultError(folder, "its shapes are no numbers; identify again") from error
-    if set(shapes) != {shape.name for shape in base.model.shapes} or not all(map(math.isfinite, shapes.values())):
+    if set(nonlinear) != {shape.name for shape in base.model.nonlinear} or not all(
+        map(math.isfinite, nonlinear.values())
+    ):
         raise ResultError(folder, "its shapes are not those of its experiment; identify again")
     p = base.to_standard(np.array([values[name] for name in base.names]))
     links = p[: len(base.model.robot.parameters)]
-    return replace(base, model=base.model.shaped(shapes).with_links(links))
+    return replace(base, model=base.model.at_nonlinear(nonlinear).with_links(links))
 
 
 def _same_kinematics(before: Any, now: list[dict[str, Any]]) -> bool:

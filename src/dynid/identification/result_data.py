@@ -11,7 +11,7 @@ from dynid import __version__
 from dynid.estimation.estimate import Estimate
 from dynid.estimation.physical.physical_estimate import PhysicalEstimate
 from dynid.estimation.signs import LIKELY, SURE, Word
-from dynid.identification.nonlinear_terms import FoundShape
+from dynid.identification.nonlinear_terms import FoundNonlinear
 from dynid.identification.outcome import Identification
 from dynid.identification.unsigned import SignedLogs
 from dynid.model.base_parameters import BaseParameters
@@ -30,7 +30,7 @@ def identification_data(found: Identification, confidence: float = 0.95) -> dict
         "robot": found.base.model.robot.name,
         "kinematics": kinematics(found.base.model.robot),
         "parameters": _with_bootstrap(_parameters(found.base, found.estimate, confidence), found, confidence),
-        "shapes": [_shape(found_shape) for found_shape in found.shapes],
+        "shapes": [_shape(found) for found in found.nonlinear],
         "shape_passes": found.passes,
         "essential": _parameters(found.base, found.essential, confidence),
         "essential_relative_error": found.essential.relative_error,
@@ -88,8 +88,8 @@ def _parameters(base: BaseParameters, estimate: Estimate, confidence: float) -> 
             "expression": expressions[name],
             "unit": units[name],
             "value": float(estimate.values[k]),
-            "std": float(estimate.deviations[k]),
-            "relative_std_percent": _finite(float(estimate.relative_deviations[k])),
+            "std": float(estimate.stds[k]),
+            "relative_std_percent": _finite(float(estimate.relative_stds[k])),
             "lower": float(lower[k]),
             "upper": float(upper[k]),
         }
@@ -97,17 +97,17 @@ def _parameters(base: BaseParameters, estimate: Estimate, confidence: float) -> 
     ]
 
 
-def _shape(found: FoundShape) -> dict[str, Any]:
+def _shape(found: FoundNonlinear) -> dict[str, Any]:
     """A number that torques are not linear in; without a value where the logs do not tell it."""
     shape, told = found.shape, found.source != "undetermined"
-    relative = None if found.deviation is None or not shape.value else 100.0 * found.deviation / abs(shape.value)
+    relative = None if found.std is None or not shape.value else 100.0 * found.std / abs(shape.value)
     lower, upper = found.interval or (None, None)
     return {
         "name": shape.name,
         "unit": shape.unit,
         "owner": shape.owner,
         "value": shape.value if told else None,
-        "std": found.deviation,
+        "std": found.std,
         "relative_std_percent": relative,
         "lower": lower,
         "upper": upper,
@@ -123,7 +123,7 @@ def _with_bootstrap(rows: list[dict[str, Any]], found: Identification, confidenc
     if bootstrap is None:
         return [{**row, "bootstrap_std": None, "bootstrap_lower": None, "bootstrap_upper": None} for row in rows]
     ends = bootstrap.interval(found.estimate.values, confidence)
-    columns = zip(rows, bootstrap.deviations.tolist(), *(end.tolist() for end in ends), strict=True)
+    columns = zip(rows, bootstrap.stds.tolist(), *(end.tolist() for end in ends), strict=True)
     return [
         {**row, "bootstrap_std": std, "bootstrap_lower": lower, "bootstrap_upper": upper}
         for row, std, lower, upper in columns
@@ -137,14 +137,14 @@ def _physical(physical: PhysicalEstimate) -> dict[str, Any]:
         {
             "name": parameter.name,
             "value": float(value),
-            "std": _finite(float(deviation)),
+            "std": _finite(float(std)),
             "data_value": _finite(float(data_value)),
             "source": physical.source(parameter.name).value,
             "unit": parameter.unit,
             "owner": parameter.owner,
         }
-        for parameter, value, data_value, deviation in zip(
-            model.parameters, physical.parameters, physical.data_values, physical.deviations, strict=True
+        for parameter, value, data_value, std in zip(
+            model.parameters, physical.parameters, physical.data_values, physical.stds, strict=True
         )
     ]
     links = []

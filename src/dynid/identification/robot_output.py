@@ -81,7 +81,7 @@ def export_result(result: Result, format: Format, path: Path, *, overwrite: bool
         write_text(path, json.dumps(_everything(result), indent=2, allow_nan=False) + "\n", overwrite=overwrite)
         return Exported(path, format, edited=False)
     robot = result.base.model.robot
-    rest = [*_not_held(result, format), *_shapes(result)]
+    rest = [*_not_held(result, format), *_nonlinear(result)]
     beside = path.with_name(f"{path.name}.yaml") if rest else None
     written = _both(
         lambda: write_back(
@@ -171,7 +171,7 @@ def _not_held(result: Result, format: Format) -> list[dict[str, Any]]:  # noqa: 
     return [row for row in result.data["physical"]["terms"] if row["name"] not in names]
 
 
-def _shapes(result: Result) -> list[dict[str, Any]]:
+def _nonlinear(result: Result) -> list[dict[str, Any]]:
     """Shapes of terms, as the identified model has them."""
     rows = result.data.get("shapes", ())
     keys = ("name", "std", "unit", "owner", "source")
@@ -202,5 +202,5 @@ def _everything(result: Result) -> dict[str, Any]:
         "robot": result.data["robot"],
         "gravity": result.base.model.robot.gravity.tolist(),
         **{key: physical[key] for key in ("relative_error", "prior", "weight", "total_mass", "links", "terms")},
-        "shapes": _shapes(result),
+        "shapes": _nonlinear(result),
     }

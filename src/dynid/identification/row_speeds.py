@@ -37,7 +37,7 @@ def slowest_speeds(model: DynamicModel, logs: Sequence[Prepared], form: RowForm)
     What happens at slower speeds acts in no row: only what filters smear, or rounding, would tell such a shape.
     """
     found = {}
-    for shape in model.shapes:
+    for shape in model.nonlinear:
         if shape.unit in ("rad/s", "m/s") and shape.lower > 0.0:
             speed = np.abs(speeds(logs, model.robot.joint(shape.owner), form))
             if len(speed):

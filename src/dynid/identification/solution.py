@@ -23,7 +23,7 @@ from dynid.identification.forms import (
 )
 from dynid.identification.log_reading import ReadLogs
 from dynid.identification.missing_friction import findings_on_friction
-from dynid.identification.nonlinear_terms import FoundShape, Shapes
+from dynid.identification.nonlinear_terms import FoundNonlinear, NonlinearFit
 from dynid.model.base_parameters import BaseParameters
 
 
@@ -36,7 +36,7 @@ class Solution:
         essential: The same for the essential ones of the parameters only.
         by_data: What the data say by themselves, without a prior.
         bootstrap: Deviations that do not assume white errors; None where there are too few blocks of time.
-        shapes: What is told of the shapes of terms.
+        nonlinear: What is told of the shapes of terms.
         form: How well rows of power, energy or momentum are fitted; None where torques were.
         torques: The factors of each log's torques, with the weights of a robust estimate.
         rows: The factors of each log that were estimated from.
@@ -48,7 +48,7 @@ class Solution:
     essential: Estimate
     by_data: Estimate
     bootstrap: Bootstrap | None
-    shapes: tuple[FoundShape, ...]
+    nonlinear: tuple[FoundNonlinear, ...]
     form: FormFit | None
     torques: tuple[Factors, ...]
     rows: tuple[Factors, ...]
@@ -59,7 +59,7 @@ class Solution:
 def solved(
     read: ReadLogs,
     reduced: ReducedLogs,
-    shapes: Shapes,
+    nonlinear: NonlinearFit,
     noticed: Sequence[Finding],
     progress: Callable[[str], None],
 ) -> Solution:
@@ -68,38 +68,38 @@ def solved(
     Args:
         read: The logs that were read.
         reduced: The factors of all logs.
-        shapes: The shapes of the model.
+        nonlinear: The shapes of the model.
         noticed: Findings so far, one of which may be the cause of what cannot be told.
         progress: Is told each step in a few words.
 
     Raises:
         NotIdentifiableError: If the data do not determine all parameters.
     """
-    experiment, form, base = read.experiment, form_of(read.experiment), shapes.base
+    experiment, form, base = read.experiment, form_of(read.experiment), nonlinear.base
     try:
         whole, with_changes, scales, notes = estimated(
-            experiment, read.logs, list(reduced.rows), shapes.linear, progress
+            experiment, read.logs, list(reduced.rows), nonlinear.linear, progress
         )
-        rows = shapes.own_logs(with_changes)
-        estimate = shapes.own(whole, rows)
+        rows = nonlinear.own_logs(with_changes)
+        estimate = nonlinear.own(whole, rows)
         essential = essential_parameters(rows, base, experiment.estimation.essential_ratio)
     except NotIdentifiableError as error:
         raise NotIdentifiableError(error.names, error.rows, error.problem, _cause(noticed, error)) from error
     fit, torques = form_fit(form, estimate, read.logs), rows
     if fit is not None:
-        torques = shapes.own_logs(reduced.torques)
+        torques = nonlinear.own_logs(reduced.torques)
         estimate, essential = (with_torque_fits(found, torques, base) for found in (estimate, essential))
     has_earlier = len(reduced.rows) > len(read.logs)
-    blocks = None if has_earlier else bootstrapped(experiment, read.logs, with_changes, shapes.linear, whole, scales)
-    bootstrap = shapes.own_bootstrap(blocks)
+    blocks = None if has_earlier else bootstrapped(experiment, read.logs, with_changes, nonlinear.linear, whole, scales)
+    bootstrap = nonlinear.own_bootstrap(blocks)
     lost = findings_on_form(form, estimate, torques, base, read.logs)
     of_estimate = findings_on_estimate(estimate, base.model.robot, advice_on_motion(form))
     return Solution(
         estimate=estimate,
         essential=essential,
-        by_data=shapes.own(_without_prior(with_changes, shapes.linear, whole), rows),
+        by_data=nonlinear.own(_without_prior(with_changes, nonlinear.linear, whole), rows),
         bootstrap=bootstrap,
-        shapes=shapes.told(whole, blocks, experiment.estimation.confidence),
+        nonlinear=nonlinear.told(whole, blocks, experiment.estimation.confidence),
         form=fit,
         torques=tuple(torques),
         rows=tuple(rows),

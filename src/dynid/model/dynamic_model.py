@@ -14,7 +14,7 @@ from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.model.kernels.kernel import stacked_rows
 from dynid.model.kernels.row_layout import RowLayout
 from dynid.model.parameters import Parameter, link_parameters
-from dynid.model.terms import Shape, Term
+from dynid.model.terms import NonlinearParameter, Term
 from dynid.robot.robot import Robot
 
 
@@ -58,7 +58,7 @@ class DynamicModel:
             raise InvalidRequestError(
                 "the wrench on the base is a row of floating-base robots only; load the robot with floating_base=True"
             )
-        for names in (self.names, [shape.name for shape in self.shapes]):
+        for names in (self.names, [shape.name for shape in self.nonlinear]):
             twice = next((name for name in names if names.count(name) > 1), None)
             if twice is not None:
                 raise InvalidRequestError(f"two terms have the parameter '{twice}'; name each term once a joint")
@@ -82,21 +82,21 @@ class DynamicModel:
         )
 
     @cached_property
-    def shapes(self) -> tuple[Shape, ...]:
+    def nonlinear(self) -> tuple[NonlinearParameter, ...]:
         """The shapes of all terms: numbers that torques are not linear in."""
-        return tuple(shape for term in self.terms for shape in term.shapes(self.robot))
+        return tuple(shape for term in self.terms for shape in term.nonlinear(self.robot))
 
-    def shaped(self, values: Mapping[str, float]) -> DynamicModel:
+    def at_nonlinear(self, values: Mapping[str, float]) -> DynamicModel:
         """The model with other values of shapes, by name.
 
         Raises:
             UnknownNameError: If there is no such shape.
         """
-        names = [shape.name for shape in self.shapes]
+        names = [shape.name for shape in self.nonlinear]
         unknown = next((name for name in values if name not in names), None)
         if unknown is not None:
             raise UnknownNameError("shape", unknown, names)
-        return self._with_terms([term.shaped(values) for term in self.terms])
+        return self._with_terms([term.at_nonlinear(values) for term in self.terms])
 
     def searched_from(self, lowest: Mapping[str, float]) -> DynamicModel:
         """The model with higher lower bounds of shapes, by name."""

@@ -16,25 +16,25 @@ def split_known(model: DynamicModel, known: Mapping[str, float]) -> tuple[dict[s
         UnknownNameError: If a name is that of no parameter and of no shape.
         InvalidRequestError: If a shape that is positive by its nature is not.
     """
-    shapes = [shape.name for shape in model.shapes]
-    of_shapes: dict[str, float] = {}
+    nonlinear = [shape.name for shape in model.nonlinear]
+    of_nonlinear: dict[str, float] = {}
     rest: dict[str, float] = {}
     for pattern, value in known.items():
         if _matches(pattern, model.names):
             rest[pattern] = value
-        elif _matches(pattern, shapes):
-            of_shapes |= dict.fromkeys(matching([pattern], shapes), value)
-            _check(model, pattern, of_shapes)
+        elif _matches(pattern, nonlinear):
+            of_nonlinear |= dict.fromkeys(matching([pattern], nonlinear), value)
+            _check(model, pattern, of_nonlinear)
         else:
-            raise UnknownNameError("parameter", pattern, (*model.names, *shapes))
-    return of_shapes, rest
+            raise UnknownNameError("parameter", pattern, (*model.names, *nonlinear))
+    return of_nonlinear, rest
 
 
-def _check(model: DynamicModel, pattern: str, of_shapes: Mapping[str, float]) -> None:
-    for shape in model.shapes:
-        if shape.name in of_shapes and shape.lower > 0.0 >= of_shapes[shape.name]:
+def _check(model: DynamicModel, pattern: str, of_nonlinear: Mapping[str, float]) -> None:
+    for shape in model.nonlinear:
+        if shape.name in of_nonlinear and shape.lower > 0.0 >= of_nonlinear[shape.name]:
             raise InvalidRequestError(
-                f"known has {pattern} = {of_shapes[shape.name]:g}, but {shape.name} [{shape.unit}] must be positive; "
+                f"known has {pattern} = {of_nonlinear[shape.name]:g}, and {shape.name} [{shape.unit}] must be positive; "
                 f"typical values are {shape.grid[0]:.3g} to {shape.grid[-1]:.3g}"
             )
 

@@ -22,7 +22,7 @@ from dynid.model.terms import Term
 from dynid.robot.robot import Robot
 
 
-class ShapeSlopes(Term):
+class NonlinearSlopes(Term):
     """Torque per change of each shape of a term.
 
     Args:
@@ -40,7 +40,7 @@ class ShapeSlopes(Term):
         """The changes, named as the shapes are."""
         return tuple(
             Parameter(shape.name, shape.unit, shape.owner, None)
-            for shape in self.term.shapes(robot)
+            for shape in self.term.nonlinear(robot)
             if shape.name in self.names
         )
 
@@ -48,18 +48,18 @@ class ShapeSlopes(Term):
         """The slopes of the term's entries, times its parameters."""
         x = [self.values[parameter.name] for parameter in self.term.parameters(robot)]
         counted = {parameter.name: k for k, parameter in enumerate(self.parameters(robot))}
-        shapes = [shape.name for shape in self.term.shapes(robot)]
-        for row, parameter, shape, slopes in self.term.shape_slopes(robot, q, v, a):
-            if shapes[shape] in counted:
-                yield row, counted[shapes[shape]], x[parameter] * slopes
+        nonlinear = [shape.name for shape in self.term.nonlinear(robot)]
+        for row, parameter, shape, slopes in self.term.nonlinear_slopes(robot, q, v, a):
+            if nonlinear[shape] in counted:
+                yield row, counted[nonlinear[shape]], x[parameter] * slopes
 
     def typical(self) -> Term:
         """Columns that no others can stand for."""
         return _Independent(self)
 
-    def with_temperature(self, temperature: Array) -> ShapeSlopes:
+    def with_temperature(self, temperature: Array) -> NonlinearSlopes:
         """The same for samples of known temperatures."""
-        return ShapeSlopes(self.term.with_temperature(temperature), self.names, self.values)
+        return NonlinearSlopes(self.term.with_temperature(temperature), self.names, self.values)
 
 
 class Candidates(Term):
@@ -91,7 +91,7 @@ class Candidates(Term):
         """The columns of every candidate."""
         count = len(self.term.parameters(robot))
         for k, values in enumerate(self.sets):
-            for row, column, entries in self.term.shaped(values).entries(robot, q, v, a):
+            for row, column, entries in self.term.at_nonlinear(values).entries(robot, q, v, a):
                 yield row, k * count + column, entries
 
     def typical(self) -> Term:
@@ -120,19 +120,21 @@ class _Independent(Term):
             yield row, column, np.random.default_rng(zlib.crc32(f"{names[column]} {row}".encode())).normal(size=len(q))
 
 
-def shaping(model: DynamicModel) -> dict[str, tuple[str, ...]]:
+def nonlinear_columns(model: DynamicModel) -> dict[str, tuple[str, ...]]:
     """For each shape the parameters of its joint whose columns it changes."""
     rng = np.random.default_rng(0)
     states = [rng.uniform(-1.0, 1.0, (20, n)) for n in (model.robot.nq, model.robot.nv, model.robot.nv)]
     temperature = rng.uniform(0.0, 40.0, (20, model.robot.nv))
-    found: dict[str, set[str]] = {shape.name: set() for shape in model.shapes}
+    found: dict[str, set[str]] = {shape.name: set() for shape in model.nonlinear}
     for term in model.terms:
-        shapes = [shape.name for shape in term.shapes(model.robot)]
+        nonlinear = [shape.name for shape in term.nonlinear(model.robot)]
         names = [parameter.name for parameter in term.parameters(model.robot)]
-        slopes = term.typical().with_temperature(temperature).shape_slopes(model.robot, *states) if shapes else ()
+        slopes = (
+            term.typical().with_temperature(temperature).nonlinear_slopes(model.robot, *states) if nonlinear else ()
+        )
         for _, parameter, shape, values in slopes:
             if np.any(values):
-                found[shapes[shape]].add(names[parameter])
+                found[nonlinear[shape]].add(names[parameter])
     return {shape: tuple(sorted(names)) for shape, names in found.items()}
 
 
@@ -144,8 +146,8 @@ def linearised(model: DynamicModel, names: Sequence[str], values: Mapping[str, f
         names: The shapes that may change.
         values: Present values of the terms' parameters, by name.
     """
-    own = [[s.name for s in term.shapes(model.robot) if s.name in names] for term in model.terms]
-    slopes = [ShapeSlopes(term, some, values) for term, some in zip(model.terms, own, strict=True) if some]
+    own = [[s.name for s in term.nonlinear(model.robot) if s.name in names] for term in model.terms]
+    slopes = [NonlinearSlopes(term, some, values) for term, some in zip(model.terms, own, strict=True) if some]
     linear = DynamicModel(model.robot, (*model.terms, *slopes), model.observed)
     return linear.told_by(_typical(model.typical, tuple(names)))
 
@@ -153,13 +155,15 @@ def linearised(model: DynamicModel, names: Sequence[str], values: Mapping[str, f
 @cache
 def _typical(model: DynamicModel, names: tuple[str, ...]) -> DynamicModel:
     """What base parameters of such models are found with, whatever their shapes."""
-    own = [[s.name for s in term.shapes(model.robot) if s.name in names] for term in model.terms]
+    own = [[s.name for s in term.nonlinear(model.robot) if s.name in names] for term in model.terms]
     values = dict.fromkeys(model.names, 1.0)
-    slopes = [ShapeSlopes(term, some, values).typical() for term, some in zip(model.terms, own, strict=True) if some]
+    slopes = [
+        NonlinearSlopes(term, some, values).typical() for term, some in zip(model.terms, own, strict=True) if some
+    ]
     return DynamicModel(model.robot, (*model.terms, *slopes), model.observed)
 
 
-def with_shape_columns(base: BaseParameters, linear: DynamicModel) -> BaseParameters:
+def with_nonlinear_columns(base: BaseParameters, linear: DynamicModel) -> BaseParameters:
     """The base parameters of a model made linear: those of the model itself, then the changes of shapes."""
     own, more = len(base.model.names), len(linear.names) - len(base.model.names)
     K = np.zeros((len(base) + more, own + more))

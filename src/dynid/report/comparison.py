@@ -23,7 +23,7 @@ class Difference:
         first: Value in the first result.
         second: Value in the second.
         change: The difference relative to the first value; None where that is hardly more than its deviation.
-        deviations: The difference in standard deviations of the difference.
+        stds: The difference in standard deviations of the difference.
         significant: Whether it is more than chance, with all parameters looked at.
     """
 
@@ -33,7 +33,7 @@ class Difference:
     first: float
     second: float
     change: float | None
-    deviations: float
+    stds: float
     significant: bool
 
 
@@ -53,7 +53,7 @@ def differences(rows: Sequence[Mapping[str, Any]], confidence: float) -> list[Di
         first, second = row["estimates"]
         spread = math.hypot(first["std"], second["std"])
         gap = second["value"] - first["value"]
-        deviations = gap / spread if spread else math.copysign(math.inf, gap) if gap else 0.0
+        stds = gap / spread if spread else math.copysign(math.inf, gap) if gap else 0.0
         found.append(
             Difference(
                 row["name"],
@@ -62,11 +62,11 @@ def differences(rows: Sequence[Mapping[str, Any]], confidence: float) -> list[Di
                 first["value"],
                 second["value"],
                 gap / abs(first["value"]) if abs(first["value"]) > 3.0 * first["std"] else None,
-                deviations,
-                abs(deviations) > limit,
+                stds,
+                abs(stds) > limit,
             )
         )
-    return sorted(found, key=lambda difference: -abs(difference.deviations))
+    return sorted(found, key=lambda difference: -abs(difference.stds))
 
 
 def compared(subjects: Sequence[Subject]) -> Iterator[Section]:

@@ -18,14 +18,14 @@ class Excitation:
         condition_number: Of the observation matrix.
         singular_values: Of the observation matrix a row, largest first.
         names: The parameters.
-        relative_deviations: Of each, in percent of its value; never above 1000.
+        relative_stds: Of each, in percent of its value; never above 1000.
         weakest: The combination that is seen least: names with their shares, largest first.
     """
 
     condition_number: float
     singular_values: tuple[float, ...]
     names: tuple[str, ...]
-    relative_deviations: tuple[float, ...]
+    relative_stds: tuple[float, ...]
     weakest: tuple[tuple[str, float], ...]
 
 
@@ -36,11 +36,11 @@ def excitation_of(result: Result) -> Excitation:
     _, values, directions = np.linalg.svd(factor.R)
     weakest = directions[-1]
     order = [k for k in np.argsort(-np.abs(weakest)) if abs(weakest[k]) > 0.1][:6]
-    deviations = [row["relative_std_percent"] for row in result.data["parameters"]]
+    stds = [row["relative_std_percent"] for row in result.data["parameters"]]
     return Excitation(
         condition_number=result.data["condition_number"],
         singular_values=tuple((values / np.sqrt(max(factor.rows, 1))).tolist()),
         names=tuple(row["name"] for row in result.data["parameters"]),
-        relative_deviations=tuple(1000.0 if x is None else min(x, 1000.0) for x in deviations),
+        relative_stds=tuple(1000.0 if x is None else min(x, 1000.0) for x in stds),
         weakest=tuple((base.names[k], float(weakest[k])) for k in order),
     )

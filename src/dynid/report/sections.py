@@ -151,15 +151,15 @@ def _excitation(subjects: Sequence[Subject]) -> Iterator[Section]:
             "Singular values of the observation matrix",
             0.0,
         )
-        deviations = bars_figure(
+        stds = bars_figure(
             f"deviations{i}",
             found.names,
-            found.relative_deviations,
+            found.relative_stds,
             "deviation [% of value]",
             "Relative standard deviation of each parameter",
             10.0,
         )
-        data.append({"subject": subject, "found": found, "singular": singular, "deviations": deviations})
+        data.append({"subject": subject, "found": found, "singular": singular, "deviations": stds})
     yield Section("excitation", "Excitation", "excitation.html", {"results": data})
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from dynid.findings import Finding, Severity
-from dynid.identification.estimate_findings import CONDITION, LARGEST_DEVIATION
+from dynid.identification.estimate_findings import CONDITION, LARGEST_STD
 from dynid.identification.physical_links import COSTLY
 
 CLOSE = 0.06
@@ -146,9 +146,9 @@ def _dynamics(data: Mapping[str, Any], wrong: Sequence[Finding], doubts: Sequenc
 
 def _single(data: Mapping[str, Any], wrong: Sequence[Finding]) -> Use:
     rows = data["parameters"]
-    known = [r for r in rows if _deviation(r) <= 0.01 * LARGEST_DEVIATION * abs(r["value"])]
+    known = [r for r in rows if _std(r) <= 0.01 * LARGEST_STD * abs(r["value"])]
     share = len(known) / max(len(rows), 1)
-    reason = f"{len(known)} of {len(rows)} base parameters are known to {LARGEST_DEVIATION:g} % or better"
+    reason = f"{len(known)} of {len(rows)} base parameters are known to {LARGEST_STD:g} % or better"
     if wrong:
         return Use("Single parameters", Answer.NO, f"{reason}, if the model were right, and it is not")
     return Use(
@@ -156,7 +156,7 @@ def _single(data: Mapping[str, Any], wrong: Sequence[Finding]) -> Use:
     )
 
 
-def _deviation(row: Mapping[str, Any]) -> float:
+def _std(row: Mapping[str, Any]) -> float:
     """The standard deviation of a parameter, by blocks of time where errors last."""
     return max(row["std"], row.get("bootstrap_std") or 0.0)
 

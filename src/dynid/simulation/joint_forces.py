@@ -166,14 +166,14 @@ def _with_stribeck(forces: JointForces, term: Stribeck, robot: Robot, levels: Ar
         raise InvalidRequestError("Stribeck friction fst cannot be simulated where fs is zero; give fs a value")
     breakaway, stribeck = forces.breakaway.copy(), forces.stribeck.copy()
     breakaway[before:] += levels[acting, 1:]
-    stribeck[before:] = np.array([shape.value for shape in term.shapes(robot)])[acting]
+    stribeck[before:] = np.array([shape.value for shape in term.nonlinear(robot)])[acting]
     return forces._replace(breakaway=breakaway, stribeck=stribeck)
 
 
 def _with_sigmoid(forces: JointForces, term: Sigmoid, robot: Robot, p: Sequence[float]) -> JointForces:
     sigmoid = forces.sigmoid.copy()
     sigmoid[_rows(term, robot), 0] = p
-    sigmoid[_rows(term, robot), 1:] = np.reshape([shape.value for shape in term.shapes(robot)], (-1, 2))
+    sigmoid[_rows(term, robot), 1:] = np.reshape([shape.value for shape in term.nonlinear(robot)], (-1, 2))
     return forces._replace(sigmoid=sigmoid)
 
 

@@ -142,8 +142,8 @@ def simulated_robot(model: DynamicModel, parameters: Array, settings: Simulation
         settings: What differs from them.
     """
     p = np.array(parameters)
-    shapes, values = split_known(model, settings.parameters)
-    model = model.shaped(shapes)
+    nonlinear, values = split_known(model, settings.parameters)
+    model = model.at_nonlinear(nonlinear)
     for pattern, value in values.items():
         p[[model.names.index(name) for name in matching([pattern], model.names)]] = value
     payload = settings.payload

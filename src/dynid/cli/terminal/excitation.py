@@ -33,8 +33,8 @@ def show_excitation(data: dict[str, Any], source: str, out: Path | None) -> None
     table = plain_table(("parameter",), ("file's value", "expected deviation", "%"), ("unit",))
     for row in data["parameters"]:
         value = "-" if row["value"] is None else f"{row['value']:.6g}"
-        deviation = "not excited" if row["std"] is None else f"{row['std']:.2g}"
-        table.add_row(row["expression"], value, deviation, _percent(row["relative_std_percent"]), row["unit"])
+        std = "not excited" if row["std"] is None else f"{row['std']:.2g}"
+        table.add_row(row["expression"], value, std, _percent(row["relative_std_percent"]), row["unit"])
     output.print(table)
     show_findings(output, data["findings"])
     following = (

@@ -44,7 +44,7 @@ def show_identification(data: dict[str, Any], out: Path | None, experiment: Path
             "believe these. %: the larger of both, relative to the value."
         )
     if data["shapes"]:
-        _show_shapes(output, data["shapes"], data["shape_passes"])
+        _show_nonlinear(output, data["shapes"], data["shape_passes"])
     joints = plain_table(("joint",), ("rows", "RMSE", "relative error"))
     for joint in data["joints"]:
         joints.add_row(joint["name"], str(joint["rows"]), f"{joint['rmse']:.4g}", f"{joint['relative_error']:.4f}")
@@ -73,16 +73,16 @@ def _show_form(output: Console, form: dict[str, Any], torques: float) -> None:
     )
 
 
-def _show_shapes(output: Console, rows: list[dict[str, Any]], passes: int) -> None:
+def _show_nonlinear(output: Console, rows: list[dict[str, Any]], passes: int) -> None:
     """Show numbers that torques are not linear in."""
     took = f", found in {passes} passes over the logs" if passes else ""
     output.print(f"Shapes of friction{took}:")
     table = plain_table(("shape",), ("value", "deviation", "%"), ("unit", "from"))
     for row in rows:
         value = "-" if row["value"] is None else f"{row['value']:.6g}"
-        deviation = "-" if row["std"] is None else f"{row['std']:.2g}"
+        std = "-" if row["std"] is None else f"{row['std']:.2g}"
         percent = "-" if row["relative_std_percent"] is None else f"{row['relative_std_percent']:.1f}"
-        table.add_row(row["name"], value, deviation, percent, row["unit"], row["source"])
+        table.add_row(row["name"], value, std, percent, row["unit"], row["source"])
     output.print(table)
 
 

@@ -76,10 +76,10 @@ class Factor:
             raise InvalidRequestError(f"a weight must be a finite number that is not negative, not {weight}")
         return replace(self, R=weight * self.R, z=weight * self.z, squares=weight**2 * self.squares)
 
-    def with_prior(self, mean: Mapping[str, float], deviation: Mapping[str, float]) -> Factor:
+    def with_prior(self, mean: Mapping[str, float], std: Mapping[str, float]) -> Factor:
         """The factor with a row `(x - mean) / deviation` more for each parameter that has a deviation."""
-        own = [name for name in self.names if name in deviation]
-        values = np.array([[deviation[name], mean.get(name, 0.0)] for name in own], dtype=float).reshape(-1, 2)
+        own = [name for name in self.names if name in std]
+        values = np.array([[std[name], mean.get(name, 0.0)] for name in own], dtype=float).reshape(-1, 2)
         if not (np.isfinite(values).all() and (values[:, 0] > 0).all()):
             raise InvalidRequestError("a prior needs finite means and positive standard deviations")
         W = np.zeros((len(own), len(self.names)))

@@ -54,7 +54,7 @@ def scanned(
 def _grids(model: DynamicModel, term: Term, free: Sequence[str]) -> dict[str, list[dict[str, float]]]:
     """For each joint all combinations of its shapes' values; those that are not free have one."""
     owners: dict[str, list[list[tuple[str, float]]]] = {}
-    for shape in term.shapes(model.robot):
+    for shape in term.nonlinear(model.robot):
         values = shape.grid if shape.name in free else (shape.value,)
         owners.setdefault(shape.owner, []).append([(shape.name, value) for value in values])
     return {owner: [dict(chosen) for chosen in itertools.product(*axes)] for owner, axes in owners.items()}

@@ -14,7 +14,7 @@ from dynid.estimation.least_squares import joint_fits, joint_weights, merge_logs
 from dynid.estimation.nonlinear.grid_scan import column_space
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
-from dynid.model.linearisation import shaping
+from dynid.model.linearisation import nonlinear_columns
 
 FURTHEST = 4.0
 """Largest factor by which one step changes a shape that is positive."""
@@ -24,7 +24,7 @@ Weights = Sequence[Mapping[str, float]]
 
 
 @dataclass(frozen=True, eq=False)
-class ShapePoint:
+class ProjectionPoint:
     """Shapes with the factors of all logs there.
 
     Attributes:
@@ -40,9 +40,9 @@ class ShapePoint:
     logs: Sequence[Factors]
 
     @cached_property
-    def shapes(self) -> dict[str, float]:
+    def nonlinear(self) -> dict[str, float]:
         """Values of all shapes by name."""
-        return {shape.name: shape.value for shape in self.model.shapes}
+        return {shape.name: shape.value for shape in self.model.nonlinear}
 
     def weights(self, method: str) -> Weights:
         """Weights of rows: one over the size of their errors, or one for all with "ols"."""
@@ -88,7 +88,7 @@ class ShapePoint:
         step[seen] = np.clip(found.x / lengths[seen], lower[seen], upper[seen])
         return step, float(left @ left - np.sum((J @ step - left) ** 2))
 
-    def deviations(self, weights: Weights) -> Array:
+    def stds(self, weights: Weights) -> Array:
         """Standard deviations of the free shapes for white errors, shape (free,); infinite where nothing shows them."""
         J, left, squares, rows = self._projected(weights)
         found = np.full(len(self.free), np.inf)
@@ -109,8 +109,8 @@ class ShapePoint:
         inverse = np.linalg.pinv(whole.R / lengths, rcond=1e-12)
         variance = self.cost(weights) / max(whole.rows - len(whole.names), 1)
         spread = np.sqrt(variance * np.sum(inverse**2, axis=1)) / lengths
-        deviations = dict(zip(whole.names, spread.tolist(), strict=True))
-        found = significance(self.model, self.values(weights), deviations)
+        stds = dict(zip(whole.names, spread.tolist(), strict=True))
+        found = significance(self.model, self.values(weights), stds)
         return {name: found[name] for name in self.free}
 
     def _weighed(self, weights: Weights) -> Factor:
@@ -129,19 +129,19 @@ class ShapePoint:
 
     def _reach(self) -> tuple[Array, Array]:
         """Smallest and largest step of each free shape."""
-        shapes = {shape.name: shape for shape in self.model.shapes}
+        nonlinear = {shape.name: shape for shape in self.model.nonlinear}
         steps = []
         for name in self.free:
-            shape = shapes[name]
+            shape = nonlinear[name]
             lower, upper = shape.reach(FURTHEST)
             steps.append((min(lower - shape.value, 0.0), max(upper - shape.value, 0.0)))
         reach = np.array(steps).reshape(-1, 2)
         return reach[:, 0], np.maximum(reach[:, 1], reach[:, 0] + 1e-12)
 
 
-def significance(model: DynamicModel, values: Mapping[str, float], deviations: Mapping[str, float]) -> dict[str, float]:
+def significance(model: DynamicModel, values: Mapping[str, float], stds: Mapping[str, float]) -> dict[str, float]:
     """For each shape how many deviations the parameter whose column it changes is from zero."""
     return {
-        shape: max((abs(values[x]) / max(deviations[x], 1e-300) for x in names if x in deviations), default=np.inf)
-        for shape, names in shaping(model).items()
+        shape: max((abs(values[x]) / max(stds[x], 1e-300) for x in names if x in stds), default=np.inf)
+        for shape, names in nonlinear_columns(model).items()
     }

@@ -16,7 +16,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.estimation.nonlinear.grid_scan import Reduce, scanned
-from dynid.estimation.nonlinear.projection_point import ShapePoint, Weights
+from dynid.estimation.nonlinear.projection_point import ProjectionPoint, Weights
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.linearisation import linearised
@@ -44,13 +44,13 @@ SAME_LOAD = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
-class ShapeFit:
+class NonlinearSearch:
     """Shapes that were found.
 
     Attributes:
         model: The model with them.
         free: Names of the shapes that were looked for.
-        deviations: Their standard deviations by name, if errors are white; infinite where the data say nothing.
+        stds: Their standard deviations by name, if errors are white; infinite where the data say nothing.
         significance: How many deviations the parameter whose column a shape changes is from zero, by the shape's name.
         parameters: Values of all standard parameters by name, at these shapes; base parameters stand for their groups.
         passes: How many passes over the logs it took.
@@ -59,26 +59,26 @@ class ShapeFit:
 
     model: DynamicModel
     free: tuple[str, ...]
-    deviations: Mapping[str, float]
+    stds: Mapping[str, float]
     significance: Mapping[str, float]
     parameters: Mapping[str, float]
     passes: int
     converged: bool
 
     @property
-    def shapes(self) -> dict[str, float]:
+    def nonlinear(self) -> dict[str, float]:
         """Values of the shapes that were looked for, by name."""
-        return {shape.name: shape.value for shape in self.model.shapes if shape.name in self.free}
+        return {shape.name: shape.value for shape in self.model.nonlinear if shape.name in self.free}
 
 
-def fit_shapes(
+def fit_nonlinear(
     base: BaseParameters,
     reduce: Reduce,
     held: Sequence[str] = (),
     method: str = "wls",
     progress: Callable[[str], None] = lambda _: None,
     scan: Reduce | None = None,
-) -> ShapeFit:
+) -> NonlinearSearch:
     """Find the shapes of a model, and the loads of terms that depend on them.
 
     Args:
@@ -89,14 +89,14 @@ def fit_shapes(
         progress: Is told each pass in a few words.
         scan: A pass over the rows of torques, one for each joint, where `reduce` gives others.
     """
-    free = tuple(shape.name for shape in base.model.shapes if shape.name not in held)
+    free = tuple(shape.name for shape in base.model.nonlinear if shape.name not in held)
     search = _Search(base, reduce, free, method, progress)
     model = base.model
     for k, term in enumerate(base.model.terms):
-        own = [shape.name for shape in term.shapes(model.robot) if shape.name in free]
+        own = [shape.name for shape in term.nonlinear(model.robot) if shape.name in free]
         if own:
             progress(f"Trying values of {', '.join(own[:3])}{', ...' if len(own) > 3 else ''}")
-            model = model.shaped(scanned(model, model.terms[k], own, base.known, scan or reduce))
+            model = model.at_nonlinear(scanned(model, model.terms[k], own, base.known, scan or reduce))
             search.passes += 1
     return search.run(model)
 
@@ -112,12 +112,12 @@ class _Search:
     progress: Callable[[str], None]
     passes: int = 0
 
-    def at(self, model: DynamicModel, values: Mapping[str, float]) -> ShapePoint:
+    def at(self, model: DynamicModel, values: Mapping[str, float]) -> ProjectionPoint:
         self.passes += 1
         self.progress(f"Looking for shapes (pass {self.passes})")
-        return ShapePoint(model, self.base, self.free, self.reduce(linearised(model, self.free, values)))
+        return ProjectionPoint(model, self.base, self.free, self.reduce(linearised(model, self.free, values)))
 
-    def run(self, model: DynamicModel) -> ShapeFit:
+    def run(self, model: DynamicModel) -> NonlinearSearch:
         point = self.at(model, dict.fromkeys(model.names, 1.0))
         point = self.at(point.model, point.values(point.weights(self.method)))  # now slopes are of the right size
         point, converged = self._restarted(*self._descended(point))
@@ -134,21 +134,21 @@ class _Search:
             converged = converged and not loaded
         return self._found(point, converged)
 
-    def _restarted(self, point: ShapePoint, converged: bool) -> tuple[ShapePoint, bool]:
+    def _restarted(self, point: ProjectionPoint, converged: bool) -> tuple[ProjectionPoint, bool]:
         """The same, or a better point from the middles of grids for joints of which a shape ran into its bound."""
-        stuck = {shape.owner for shape in point.model.shapes if shape.name in self.free and shape.is_at_bound}
+        stuck = {shape.owner for shape in point.model.nonlinear if shape.name in self.free and shape.is_at_bound}
         middles = {
             shape.name: shape.grid[len(shape.grid) // 2]
-            for shape in point.model.shapes
+            for shape in point.model.nonlinear
             if shape.owner in stuck and shape.name in self.free
         }
         if not middles:
             return point, converged
         weights = point.weights(self.method)
-        other, ended = self._descended(self.at(point.model.shaped(middles), point.values(weights)))
+        other, ended = self._descended(self.at(point.model.at_nonlinear(middles), point.values(weights)))
         return (other, ended) if other.cost(weights) < point.cost(weights) else (point, converged)
 
-    def _descended(self, point: ShapePoint) -> tuple[ShapePoint, bool]:
+    def _descended(self, point: ProjectionPoint) -> tuple[ProjectionPoint, bool]:
         """The point of least error, and whether it is one.
 
         Damping follows how much of the expected gain there was, as in trust regions: little where the problem is more
@@ -160,8 +160,8 @@ class _Search:
             step, expected = point.step(weights, damping)
             if self._is_done(point, weights, step, expected):
                 return point, True
-            moved = {name: point.shapes[name] + d for name, d in zip(self.free, step.tolist(), strict=True)}
-            new = self.at(point.model.shaped(moved), point.values(weights, step))
+            moved = {name: point.nonlinear[name] + d for name, d in zip(self.free, step.tolist(), strict=True)}
+            new = self.at(point.model.at_nonlinear(moved), point.values(weights, step))
             share = (point.cost(weights) - new.cost(weights)) / expected
             if share > 0.0:
                 point, growth = new, 4.0
@@ -171,17 +171,17 @@ class _Search:
                 damping, growth = max(damping, 1e-3) * growth, 2.0 * growth
         return point, False
 
-    def _is_done(self, point: ShapePoint, weights: Weights, step: Array, expected: float) -> bool:
-        sizes = np.array([abs(point.shapes[name]) for name in self.free])
-        small = np.abs(step) <= np.maximum(DONE * point.deviations(weights), EXACT * sizes)
+    def _is_done(self, point: ProjectionPoint, weights: Weights, step: Array, expected: float) -> bool:
+        sizes = np.array([abs(point.nonlinear[name]) for name in self.free])
+        small = np.abs(step) <= np.maximum(DONE * point.stds(weights), EXACT * sizes)
         return bool(np.all(small)) or expected <= GAIN * point.cost(weights)
 
-    def _found(self, point: ShapePoint, converged: bool) -> ShapeFit:
+    def _found(self, point: ProjectionPoint, converged: bool) -> NonlinearSearch:
         weights = point.weights(self.method)
-        return ShapeFit(
+        return NonlinearSearch(
             model=point.model,
             free=self.free,
-            deviations=dict(zip(self.free, point.deviations(weights).tolist(), strict=True)),
+            stds=dict(zip(self.free, point.stds(weights).tolist(), strict=True)),
             significance=point.significance(weights),
             parameters=point.values(weights),
             passes=self.passes,

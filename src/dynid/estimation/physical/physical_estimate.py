@@ -15,7 +15,7 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.estimation.estimate import Estimate, JointFit
 from dynid.estimation.factors.factors import Factor, Factors
-from dynid.estimation.least_squares import joint_fits, log_deviations, merge_logs
+from dynid.estimation.least_squares import joint_fits, log_stds, merge_logs
 from dynid.estimation.physical import constraints as conditions
 from dynid.estimation.physical.constraints import Constraint
 from dynid.estimation.physical.link_problem import LinkPrior, Problem
@@ -56,7 +56,7 @@ class PhysicalEstimate:
         base: The base parameters of the model.
         parameters: Standard parameters p, shape (parameters,).
         data_values: What the data alone say of each, shape (parameters,); NaN where they say nothing.
-        deviations: Standard deviations of these, shape (parameters,).
+        stds: Standard deviations of these, shape (parameters,).
         references: What links were expected to be like.
         prior: How much.
         joints: How well each row of the dynamics is fitted.
@@ -67,7 +67,7 @@ class PhysicalEstimate:
     base: BaseParameters
     parameters: Array
     data_values: Array
-    deviations: Array
+    stds: Array
     references: tuple[Reference, ...]
     prior: LinkPrior
     joints: Mapping[str, JointFit]
@@ -84,10 +84,10 @@ class PhysicalEstimate:
         k = self.base.model.names.index(name)
         if name in self.base.known:
             return Source.KNOWN
-        if not np.isfinite(self.deviations[k]):
+        if not np.isfinite(self.stds[k]):
             return Source.PRIOR
         moved = abs(self.parameters[k] - self.data_values[k])
-        return Source.DATA if moved <= MOVED * self.deviations[k] else Source.PHYSICS
+        return Source.DATA if moved <= MOVED * self.stds[k] else Source.PHYSICS
 
 
 @dataclass(frozen=True)
@@ -129,12 +129,12 @@ def physical_estimate(
     problem = _problem(weighed(logs, base, method), base, physics)
     p = fit(problem)
     joints, relative_error = joint_fits(merge_logs(logs), dict(zip(base.model.names, p.tolist(), strict=True)))
-    data_values, deviations = _told_by_data(base, estimate, physics.references)
+    data_values, stds = _told_by_data(base, estimate, physics.references)
     return PhysicalEstimate(
         base=base,
         parameters=p,
         data_values=data_values,
-        deviations=deviations,
+        stds=stds,
         references=physics.references,
         prior=physics.prior,
         joints=joints,
@@ -145,16 +145,16 @@ def physical_estimate(
 
 def weighed(logs: Sequence[Factors], base: BaseParameters, method: str = "wls") -> Factor:
     """The factor of all logs for the base parameters, scaled so that errors have about unit variance."""
-    deviations = log_deviations(logs, base, base.names)
+    stds = log_stds(logs, base, base.names)
     if method == "ols":
         rows = [factor.rows for log in logs for factor in log.joints.values()]
-        squares = [deviation**2 for of_log in deviations for deviation in of_log.values()]
+        squares = [std**2 for of_log in stds for std in of_log.values()]
         common = float(np.sqrt(np.average(squares, weights=rows)))
-        deviations = [dict.fromkeys(of_log, common) for of_log in deviations]
+        stds = [dict.fromkeys(of_log, common) for of_log in stds]
     sizes_of_torques = [_root_mean_squares(log) for log in logs]
     largest = max((size for of_log in sizes_of_torques for size in of_log.values()), default=0.0) or 1.0
     parts = []
-    for log, found, torques in zip(logs, deviations, sizes_of_torques, strict=True):
+    for log, found, torques in zip(logs, stds, sizes_of_torques, strict=True):
         floors = {joint: EXACT * (torques[joint] or largest) for joint in found}
         parts.append(log.weighted({joint: 1.0 / max(value, floors[joint]) for joint, value in found.items()}))
     return merge_logs(parts).stacked(base.names, known=base.known)
@@ -178,7 +178,7 @@ def cross_validated(
     if len(folds) < 2:
         raise InvalidRequestError("cross-validation needs at least two logs or parts of one; set physical.weight")
     errors: dict[float, float] = dict.fromkeys(WEIGHTS, 0.0)
-    sizes_of_errors = _joint_deviations(folds, base, method)
+    sizes_of_errors = _joint_stds(folds, base, method)
     total = 0.0
     for k, held_out in enumerate(folds):
         rest = weighed([fold for i, fold in enumerate(folds) if i != k], base, method)
@@ -193,9 +193,9 @@ def cross_validated(
     return replace(physics, prior=replace(physics.prior, weight=best)), relative
 
 
-def _joint_deviations(folds: Sequence[Factors], base: BaseParameters, method: str) -> dict[str, float]:
+def _joint_stds(folds: Sequence[Factors], base: BaseParameters, method: str) -> dict[str, float]:
     """Weights of joints: one over the size of their errors in a fit of everything."""
-    (found,) = log_deviations([merge_logs(folds)], base, base.names)
+    (found,) = log_stds([merge_logs(folds)], base, base.names)
     common = max(found.values()) or 1.0
     return {joint: 1.0 / (common if method == "ols" else max(value, 1e-9 * common)) for joint, value in found.items()}
 
@@ -223,10 +223,10 @@ def _told_by_data(base: BaseParameters, estimate: Estimate, references: Sequence
     combinations = np.linalg.pinv(K)
     told = np.abs(combinations @ K - np.eye(K.shape[1])).max(axis=1) < 1e-6
     variances = np.einsum("ki,ij,kj->k", combinations, estimate.covariance, combinations)
-    deviations = np.where(told, np.sqrt(np.maximum(variances, 0.0)), np.nan)
+    stds = np.where(told, np.sqrt(np.maximum(variances, 0.0)), np.nan)
     for k, reference in enumerate(references):
         own = slice(inertia.SIZE * k, inertia.SIZE * (k + 1))
         is_massless = reference.origin is Origin.MASSLESS
         limit = np.zeros(inertia.SIZE) if is_massless else inertia.sizes(reference.parameters)
-        deviations[own] = np.where(deviations[own] <= limit, deviations[own], np.nan)
-    return np.where(np.isfinite(deviations), combinations @ estimate.values, np.nan), deviations
+        stds[own] = np.where(stds[own] <= limit, stds[own], np.nan)
+    return np.where(np.isfinite(stds), combinations @ estimate.values, np.nan), stds

@@ -59,10 +59,10 @@ def _with_shapes(table: PhysicalTable, model: DynamicModel) -> tuple[str, ...]:
     if not table.in_geometry:
         return ()
     robot = model.robot
-    shaped = [robot.links[i].name for i in robot.solid_links if constraints.has_outline(robot.links[i])]
-    if not shaped:
+    at_nonlinear = [robot.links[i].name for i in robot.solid_links if constraints.has_outline(robot.links[i])]
+    if not at_nonlinear:
         raise InvalidRequestError(
             f"physical.in_geometry: the file of '{robot.name}' has no shape of known size; state boxes in "
             "physical.centres_of_mass instead"
         )
-    return tuple(shaped)
+    return tuple(at_nonlinear)

@@ -33,16 +33,16 @@ def adapted(
         predicted: What the fit predicts for each track, shape (samples, channels).
         noise: What it leaves.
     """
-    splits: list[list[list[int]]] = [[[] for _ in noise.deviations] for _ in tracks]
+    splits: list[list[list[int]]] = [[[] for _ in noise.stds] for _ in tracks]
     for k, (t, channel, first, last) in enumerate(segments.pieces):
-        scale = noise.deviations[channel] ** 2 * noise.memory[channel]
+        scale = noise.stds[channel] ** 2 * noise.memory[channel]
         m, mu = tracks[t].magnitudes[first:last, channel], signs[k] * predicted[t][first:last, channel]
         splits[t][channel] += [first + cut for cut in _contradictions(m, mu, scale, SHORTEST * tracks[t].rate)]
     for before, (one, two) in enumerate(itertools.pairwise(segments.pieces)):
         if one[:2] == two[:2] and signs[before] != signs[before + 1]:
             splits[two[0]][two[1]].append(two[2])  # stays apart, whatever becomes of the dip between them
-    merges = [_far_from_zero(mu, noise.deviations) for mu in predicted]
-    return find_segments(tracks, noise.deviations, splits, merges)
+    merges = [_far_from_zero(mu, noise.stds) for mu in predicted]
+    return find_segments(tracks, noise.stds, splits, merges)
 
 
 def _contradictions(m: Array, mu: Array, scale: float, shortest: float) -> list[int]:
@@ -57,9 +57,9 @@ def _contradictions(m: Array, mu: Array, scale: float, shortest: float) -> list[
     return cuts
 
 
-def _far_from_zero(predicted: Array, deviations: Array) -> NDArray[np.bool_]:
+def _far_from_zero(predicted: Array, stds: Array) -> NDArray[np.bool_]:
     """Samples that the fit, and its neighbours, put clearly on one side of zero; shape as predicted."""
-    clear = np.abs(predicted) > 2.0 * NEAR_ZERO * deviations
+    clear = np.abs(predicted) > 2.0 * NEAR_ZERO * stds
     same = np.sign(predicted[1:]) == np.sign(predicted[:-1])
     clear[1:] &= same
     clear[:-1] &= same

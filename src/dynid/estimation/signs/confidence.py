@@ -50,19 +50,19 @@ class Noise:
     """The noise of each channel, as far as a fit tells it.
 
     Attributes:
-        deviations: Of single samples, shape (channels,).
+        stds: Of single samples, shape (channels,).
         memory: T, over how many samples errors are alike, shape (channels,).
         information: Independent samples less what the fit has used up; not positive where nothing can be told.
     """
 
-    deviations: Array
+    stds: Array
     memory: Array
     information: float
 
     @property
     def weights(self) -> Array:
         """Factors that make errors of unit variance and as good as independent, shape (channels,)."""
-        return 1.0 / (self.deviations * np.sqrt(self.memory))
+        return 1.0 / (self.stds * np.sqrt(self.memory))
 
 
 def noise_of(tracks: Sequence[Track], segments: Segments, residuals: Sequence[Array], used: int) -> Noise:
@@ -76,19 +76,19 @@ def noise_of(tracks: Sequence[Track], segments: Segments, residuals: Sequence[Ar
     """
     sizes = root_mean_squares(tracks)
     channels = len(sizes)
-    deviations, memory, information = np.ones(channels), np.ones(channels), 0.0
+    stds, memory, information = np.ones(channels), np.ones(channels), 0.0
     for c in range(channels):
         inside = [counted(track, labels)[:, c] >= 0 for track, labels in zip(tracks, segments.labels, strict=True)]
         errors = [np.where(own, left[:, c], 0.0) for own, left in zip(inside, residuals, strict=True)]
         count = sum(int(own.sum()) for own in inside)
         squares = sum(float(e @ e) for e in errors)
         floor = EXACT * (sizes[c] or sizes.max() or 1.0)
-        deviations[c] = max(np.sqrt(squares / max(count, 1)), floor)
-        if deviations[c] > 2.0 * floor and count:
+        stds[c] = max(np.sqrt(squares / max(count, 1)), floor)
+        if stds[c] > 2.0 * floor and count:
             memory[c] = _memory(errors, inside, max(track.rate for track in tracks))
         information += count / memory[c]
     left = information - used
-    return Noise(deviations * np.sqrt(information / left) if left > 0.0 else deviations, memory, left)
+    return Noise(stds * np.sqrt(information / left) if left > 0.0 else stds, memory, left)
 
 
 def root_mean_squares(tracks: Sequence[Track]) -> Array:

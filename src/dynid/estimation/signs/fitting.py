@@ -59,7 +59,7 @@ def fitted(rows: ChannelRows, tracks: Sequence[Track], turns: list[list[list[int
             break
         carried = _carried(fit.segments, after, fit.signs)
         next_fit = _fitted_once(rows, tracks, after, fit.noise.weights, [carried], rng)
-        if (next_fit.noise.deviations > WORSE * fit.noise.deviations).any():
+        if (next_fit.noise.stds > WORSE * fit.noise.stds).any():
             break
         fit = next_fit
     return fit

@@ -74,7 +74,7 @@ def recover_signs(
         doubtful=tuple(mask | _dead(tracks) for _, mask in signed),
         values=values,
         curves=tuple(_curves(thin, fit, found, trusted, predicted)),
-        thresholds=NEAR_ZERO * fit.noise.deviations,
+        thresholds=NEAR_ZERO * fit.noise.stds,
         mirror=found.mirror,
         proven=found.proven,
         seconds=time.perf_counter() - start,
@@ -93,7 +93,7 @@ def _refined(
     for _ in range(2):
         torques = [
             refinement.completed(
-                track, labels, found.signs[1:], trusted, rows.predicted(track.samples, values), fit.noise.deviations
+                track, labels, found.signs[1:], trusted, rows.predicted(track.samples, values), fit.noise.stds
             )
             for track, labels in zip(usable, fit.segments.labels, strict=True)
         ]
@@ -105,7 +105,7 @@ def _curves(
     tracks: Sequence[Track], fit: Fit, found: Decision, trusted: NDArray[np.bool_], predicted: Sequence[Array]
 ) -> Iterator[Curves]:
     for track, labels, mu in zip(tracks, fit.segments.labels, predicted, strict=True):
-        torques = refinement.completed(track, labels, found.signs[1:], trusted, mu, fit.noise.deviations)
+        torques = refinement.completed(track, labels, found.signs[1:], trusted, mu, fit.noise.stds)
         time_of = track.start + np.arange(len(track)) / track.rate
         yield Curves(track.log, time_of, track.magnitudes, torques, mu)
 

@@ -19,9 +19,9 @@ from dynid.estimation.signs.tracks import ChannelRows, Track
 from dynid.threads import single_threaded_blas
 
 
-def expected(magnitudes: Array, predicted: Array, deviations: Array) -> Array:
+def expected(magnitudes: Array, predicted: Array, stds: Array) -> Array:
     """What is expected of torques of given magnitude, near their prediction, of the shape of all three."""
-    return magnitudes * np.tanh(magnitudes * predicted / deviations**2)
+    return magnitudes * np.tanh(magnitudes * predicted / stds**2)
 
 
 def completed(
@@ -118,5 +118,5 @@ def signed(
     own = np.where(inside & ~doubtful, (signs[whole] if len(signs) else 0.0) * smooth, mu)
     rough = np.column_stack([local_noise(m) for m in track.magnitudes.T])
     averaged = 1.0 - 1.0 / track.step  # part of the roughness that the thinned track does not have
-    deviations = np.sqrt(noise.deviations**2 + averaged * rough**2)
-    return expected(track.magnitudes, own, deviations), doubtful
+    stds = np.sqrt(noise.stds**2 + averaged * rough**2)
+    return expected(track.magnitudes, own, stds), doubtful

@@ -63,13 +63,13 @@ class Bench:
         base: The base parameters.
         parameters: Standard parameters of the fit, shape (parameters,).
         samples: The samples.
-        deviations: By which each row's errors are divided [N m or N], shape (rows,).
+        stds: By which each row's errors are divided [N m or N], shape (rows,).
     """
 
     base: BaseParameters
     parameters: Array
     samples: Samples
-    deviations: Array
+    stds: Array
 
     @staticmethod
     def of(base: BaseParameters, parameters: Array, samples: Samples) -> Bench:
@@ -78,8 +78,8 @@ class Bench:
         error = np.where(samples.keep, samples.torque - predicted, 0.0)
         counts = np.maximum(samples.keep.sum(axis=0), 1)
         sizes = np.sqrt((samples.torque**2).mean(axis=0)) + 1e-12
-        deviations = np.maximum(np.sqrt((error**2).sum(axis=0) / counts), 1e-6 * sizes)
-        return Bench(base, parameters, samples, deviations)
+        stds = np.maximum(np.sqrt((error**2).sum(axis=0) / counts), 1e-6 * sizes)
+        return Bench(base, parameters, samples, stds)
 
     @property
     def model(self) -> DynamicModel:
@@ -94,12 +94,12 @@ class Bench:
 
     def flat(self, values: Array) -> Array:
         """Values of shape (samples, rows) as a column: weighed, without rows that do not count."""
-        return (np.where(self.samples.keep, values, 0.0) / self.deviations).T.ravel()
+        return (np.where(self.samples.keep, values, 0.0) / self.stds).T.ravel()
 
     def whole(self) -> Array:
         """The weighed base observation matrix, shape (rows * samples, base)."""
         s = self.samples
-        W = self.base.regressor(s.q, s.v, s.a) / self.deviations[:, None, None]
+        W = self.base.regressor(s.q, s.v, s.a) / self.stds[:, None, None]
         W *= s.keep.T[:, :, None]
         return W.reshape(-1, W.shape[-1])
 

@@ -168,7 +168,7 @@ def _delay(
     """The delay [s] to take off: none where it is not sure, or not worth it."""
     alike = replace(processing, torque_lowpass=processing.lowpass, decimate=(), rate=None)
     found = estimated_delay(model, processed(recording, drive, alike), rate, processing.lowpass)
-    shown = f"{1e3 * found.seconds:.3g} ms (deviation {1e3 * found.deviation:.1g} ms)"
+    shown = f"{1e3 * found.seconds:.3g} ms (deviation {1e3 * found.std:.1g} ms)"
     if _is_worth_it(found):
         text = f"torques were logged {shown} later than positions, as the model tells; taken off"
         choices.append(Choice("delay", f"{text}, for it explains {found.gain:.0%} of the squared residual"))
@@ -179,4 +179,4 @@ def _delay(
 
 
 def _is_worth_it(found: Delay) -> bool:
-    return abs(found.seconds) > SURE * found.deviation and found.gain > WORTH
+    return abs(found.seconds) > SURE * found.std and found.gain > WORTH

@@ -35,12 +35,12 @@ class Delay:
 
     Attributes:
         seconds: By how much torques were logged later than positions [s].
-        deviation: Its standard deviation [s], from the scatter between parts of the log.
+        std: Its standard deviation [s], from the scatter between parts of the log.
         gain: Share of the squared residual that it explains.
     """
 
     seconds: float
-    deviation: float
+    std: float
     gain: float
 
 
@@ -59,7 +59,7 @@ def estimated_delay(
     rows = TorqueRows(model)
     step = 1 if cutoff is None else max(1, int(rate / (FINE * cutoff)))
     segments = [_middle(segment, step * SAMPLES) for segment in segments]
-    seconds, deviation, gain = 0.0, np.inf, 0.0
+    seconds, std, gain = 0.0, np.inf, 0.0
     with single_threaded_blas():
         bases = [
             [_basis(_alike(W, rate / step, cutoff)) for W in rows.matrices(segment[::step])] for segment in segments
@@ -67,10 +67,10 @@ def estimated_delay(
         for k in range(steps):
             shifted = [delayed(segment.torque, rate, -seconds) for segment in segments]
             left = [_left(Q, segment, y, rate, step) for Q, segment, y in zip(bases, segments, shifted, strict=True)]
-            correction, deviation, share = _solved(left)
+            correction, std, share = _solved(left)
             gain = share if k == 0 else gain
             seconds += correction
-    return Delay(float(seconds), float(deviation), float(gain))
+    return Delay(float(seconds), float(std), float(gain))
 
 
 def _middle(segment: Chunk, samples: int) -> Chunk:

@@ -23,10 +23,10 @@ from dynid.model.terms.coupling import Coupling
 from dynid.model.terms.joint_term import JointTerm, TermOfJoints
 from dynid.model.terms.linear_friction import AsymmetricCoulomb, Coulomb, Viscous
 from dynid.model.terms.load import LoadCoulomb
+from dynid.model.terms.nonlinear_parameter import NonlinearParameter
+from dynid.model.terms.nonlinear_term import NonlinearTerm
 from dynid.model.terms.parsing import TERMS, parse_terms
 from dynid.model.terms.plain import Armature, Offset, Spring
-from dynid.model.terms.shape import Shape
-from dynid.model.terms.shaped_term import ShapedTerm
 from dynid.model.terms.sigmoid import Sigmoid
 from dynid.model.terms.stribeck import Stribeck
 from dynid.model.terms.temperature import ViscousTemperature
@@ -40,9 +40,9 @@ __all__ = [
     "Coupling",
     "JointTerm",
     "LoadCoulomb",
+    "NonlinearParameter",
+    "NonlinearTerm",
     "Offset",
-    "Shape",
-    "ShapedTerm",
     "Sigmoid",
     "Spring",
     "Stribeck",

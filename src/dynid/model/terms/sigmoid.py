@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.model.terms.shaped_term import ShapedTerm
+from dynid.model.terms.nonlinear_term import NonlinearTerm
 
 
-class Sigmoid(ShapedTerm):
+class Sigmoid(NonlinearTerm):
     """Friction fsig (s(v) - s(0)) with the sigmoid s(v) = 1 / (1 + exp(-ksig (v + vsig))).
 
     It rises by fsig in all, within a few 1/ksig of the velocity -vsig. Lightweight arms with torque sensors have it.
@@ -19,8 +19,8 @@ class Sigmoid(ShapedTerm):
     units = ("N m",)
     forms = ("sigmoid",)
     needs = frozenset("v")
-    shape_symbols = ("ksig", "vsig")
-    shape_units = ("s/rad", "rad/s")
+    nonlinear_symbols = ("ksig", "vsig")
+    nonlinear_units = ("s/rad", "rad/s")
     grids = (tuple(np.geomspace(1.0, 300.0, 9).tolist()), (-0.3, -0.05, 0.0, 0.05, 0.3))
     bounds = ((0.05, 5000.0), (-3.0, 3.0))
     typical_values = (3.0, 0.2)
@@ -34,7 +34,7 @@ class Sigmoid(ShapedTerm):
         """Largest at v = -shift."""
         return ((shape[0] * _slope(shape[0] * (v + shape[1])),),)
 
-    def feature_shape_slopes(self, q: Array, v: Array, a: Array, shape: Array) -> tuple[tuple[Array, ...], ...]:
+    def feature_nonlinear_slopes(self, q: Array, v: Array, a: Array, shape: Array) -> tuple[tuple[Array, ...], ...]:
         """Over steepness and over shift; both are zero at rest."""
         steepness, shift = shape
         moving, resting = _slope(steepness * (v + shift)), _slope(steepness * shift)

@@ -8,11 +8,11 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.model.terms.linear_friction import sign, sign_slope
-from dynid.model.terms.shaped_term import ShapedTerm
+from dynid.model.terms.nonlinear_term import NonlinearTerm
 from dynid.robot.robot import Joint, Robot
 
 
-class Stribeck(ShapedTerm):
+class Stribeck(NonlinearTerm):
     """Coulomb friction that is higher near rest: (fs + fst exp(-(v / vs)^2)) sign(v).
 
     It breaks away at fs + fst and comes down to fs over the Stribeck velocity vs; where friction is lower near rest, as
@@ -23,8 +23,8 @@ class Stribeck(ShapedTerm):
     units = ("N m", "N m")
     forms = ("coulomb",)
     needs = frozenset("v")
-    shape_symbols = ("vs",)
-    shape_units = ("rad/s",)
+    nonlinear_symbols = ("vs",)
+    nonlinear_units = ("rad/s",)
     grids = (tuple(np.geomspace(2e-3, 1.0, 15).tolist()),)
     bounds = ((1e-4, 3.0),)
     typical_values = (1.0,)
@@ -40,7 +40,7 @@ class Stribeck(ShapedTerm):
         fading = np.exp(-((v / shape[0]) ** 2))
         return (bend,), (fading * (bend - 2.0 * v / shape[0] ** 2 * direction),)
 
-    def feature_shape_slopes(self, q: Array, v: Array, a: Array, shape: Array) -> tuple[tuple[Array, ...], ...]:
+    def feature_nonlinear_slopes(self, q: Array, v: Array, a: Array, shape: Array) -> tuple[tuple[Array, ...], ...]:
         """None of the sign."""
         vs = shape[0]
         return (np.zeros_like(v),), (sign(v, self.width) * np.exp(-((v / vs) ** 2)) * 2.0 * v**2 / vs**3,)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.model.terms.shaped_term import ShapedTerm
+from dynid.model.terms.nonlinear_term import NonlinearTerm
 from dynid.robot.robot import Joint
 
 REFERENCE = 20.0
 """Temperature [degrees Celsius] at which friction is fv."""
 
 
-class ViscousTemperature(ShapedTerm):
+class ViscousTemperature(NonlinearTerm):
     """Viscous friction fv exp(-kT (T - 20)) v, with the temperature T in degrees Celsius.
 
     It takes the place of `Viscous`. Where temperatures of samples are not known, it is that at 20 degrees.
@@ -23,8 +23,8 @@ class ViscousTemperature(ShapedTerm):
     forms = ("viscous",)
     needs = frozenset("v")
     needs_temperature = True
-    shape_symbols = ("kT",)
-    shape_units = ("1/K",)
+    nonlinear_symbols = ("kT",)
+    nonlinear_units = ("1/K",)
     grids = ((-0.02, 0.0, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16),)
     bounds = ((-0.2, 0.5),)
     typical_values = (0.02,)
@@ -42,7 +42,7 @@ class ViscousTemperature(ShapedTerm):
         """The exponential."""
         return ((np.exp(-shape[0] * self._above()),),)
 
-    def feature_shape_slopes(self, q: Array, v: Array, a: Array, shape: Array) -> tuple[tuple[Array, ...], ...]:
+    def feature_nonlinear_slopes(self, q: Array, v: Array, a: Array, shape: Array) -> tuple[tuple[Array, ...], ...]:
         """None at the reference."""
         above = self._above()
         return ((-above * v * np.exp(-shape[0] * above),),)

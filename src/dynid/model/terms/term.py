@@ -10,7 +10,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.model.parameters import Parameter
-from dynid.model.terms.shape import Shape
+from dynid.model.terms.nonlinear_parameter import NonlinearParameter
 from dynid.robot.robot import Robot
 
 STEP = 1e-6
@@ -93,11 +93,11 @@ class Term(ABC):
             W[row, :, column] += values
         return W
 
-    def shapes(self, robot: Robot) -> tuple[Shape, ...]:
+    def nonlinear(self, robot: Robot) -> tuple[NonlinearParameter, ...]:
         """The term's shapes for this robot; none for most terms."""
         return ()
 
-    def shaped(self, values: Mapping[str, float]) -> Term:
+    def at_nonlinear(self, values: Mapping[str, float]) -> Term:
         """The term with other values of its shapes, by name; names of other terms' shapes are left alone."""
         return self
 
@@ -105,7 +105,7 @@ class Term(ABC):
         """The term with higher lower bounds of its shapes, by name; names of other terms' shapes are left alone."""
         return self
 
-    def shape_slopes(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, int, Array]]:
+    def nonlinear_slopes(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, int, Array]]:
         """Slopes of the entries over the shapes; arguments as `entries`.
 
         Yields:

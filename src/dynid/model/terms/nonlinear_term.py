@@ -14,12 +14,12 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.model.terms.joint_term import TermOfJoints, difference_slopes, unit_at
-from dynid.model.terms.shape import Shape
+from dynid.model.terms.nonlinear_parameter import NonlinearParameter
 from dynid.model.terms.term import STEP
 from dynid.robot.robot import Joint, Robot
 
 
-class ShapedTerm(TermOfJoints):
+class NonlinearTerm(TermOfJoints):
     """A term of each single joint, a function of that joint's own motion and of shapes.
 
     Subclasses give `symbols`, `units` and `features` as those of `JointTerm` do, and the shapes.
@@ -33,22 +33,25 @@ class ShapedTerm(TermOfJoints):
 
     Args:
         joints: As `TermOfJoints`.
-        shapes: Values of shapes by name; the middle of the grid for others.
+        nonlinear: Values of shapes by name; the middle of the grid for others.
         width: As `Coulomb`, for terms with signs.
     """
 
-    shape_symbols: ClassVar[tuple[str, ...]]
-    shape_units: ClassVar[tuple[str, ...]]
+    nonlinear_symbols: ClassVar[tuple[str, ...]]
+    nonlinear_units: ClassVar[tuple[str, ...]]
     grids: ClassVar[tuple[tuple[float, ...], ...]]
     bounds: ClassVar[tuple[tuple[float, float], ...]]
     typical_values: ClassVar[tuple[float, ...]]
 
     def __init__(
-        self, joints: Sequence[str | int] | None = None, shapes: Mapping[str, float] | None = None, width: float = 0.0
+        self,
+        joints: Sequence[str | int] | None = None,
+        nonlinear: Mapping[str, float] | None = None,
+        width: float = 0.0,
     ) -> None:
         super().__init__(joints)
         self.width = width
-        self._shapes = self._own(shapes or {})
+        self._nonlinear = self._own(nonlinear or {})
         self._lowest: dict[str, float] = {}
         self._otherwise = tuple(grid[len(grid) // 2] for grid in self.grids)
 
@@ -60,7 +63,7 @@ class ShapedTerm(TermOfJoints):
         """For each symbol the slopes of its feature over what the term `needs`; by central differences."""
         return difference_slopes(partial(self.features, shape=shape), self.needs, q, v, a)
 
-    def feature_shape_slopes(self, q: Array, v: Array, a: Array, shape: Array) -> tuple[tuple[Array, ...], ...]:
+    def feature_nonlinear_slopes(self, q: Array, v: Array, a: Array, shape: Array) -> tuple[tuple[Array, ...], ...]:
         """For each symbol the slopes of its feature over the shapes; by central differences."""
         slopes = []
         for k, value in enumerate(shape.tolist()):
@@ -86,42 +89,44 @@ class ShapedTerm(TermOfJoints):
                 for over, values in zip(sorted(self.needs), of_symbol, strict=True):
                     yield row, column * len(self.symbols) + k, over, row, np.broadcast_to(values, len(q))
 
-    def shapes(self, robot: Robot) -> tuple[Shape, ...]:
+    def nonlinear(self, robot: Robot) -> tuple[NonlinearParameter, ...]:
         """One shape a symbol, joint by joint."""
         return tuple(
             self._narrowed(
-                Shape(f"{symbol}{joint.number}", unit_at(joint, unit), joint.name, float(value), *bounds, grid)
+                NonlinearParameter(
+                    f"{symbol}{joint.number}", unit_at(joint, unit), joint.name, float(value), *bounds, grid
+                )
             )
             for joint in self.joints_of(robot)
             for symbol, unit, value, bounds, grid in zip(
-                self.shape_symbols, self.shape_units, self._values(joint), self.bounds, self.grids, strict=True
+                self.nonlinear_symbols, self.nonlinear_units, self._values(joint), self.bounds, self.grids, strict=True
             )
         )
 
-    def shaped(self, values: Mapping[str, float]) -> Self:
+    def at_nonlinear(self, values: Mapping[str, float]) -> Self:
         """The same with other values of shapes."""
-        return self._with(_shapes=self._shapes | self._own(values))
+        return self._with(_nonlinear=self._nonlinear | self._own(values))
 
     def searched_from(self, lowest: Mapping[str, float]) -> Self:
         """The same with higher lower bounds of shapes."""
         return self._with(_lowest=self._lowest | self._own(lowest))
 
-    def shape_slopes(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, int, Array]]:
+    def nonlinear_slopes(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, int, Array]]:
         """The slopes of every joint's features over its own shapes."""
         for column, joint in enumerate(self.joints_of(robot)):
-            slopes = self._bound(joint).feature_shape_slopes(*_own_motion(joint, q, v, a), self._values(joint))
+            slopes = self._bound(joint).feature_nonlinear_slopes(*_own_motion(joint, q, v, a), self._values(joint))
             for k, of_symbol in enumerate(slopes):
                 for i, values in enumerate(of_symbol):
                     yield (
                         joint.v.start,
                         column * len(self.symbols) + k,
-                        column * len(self.shape_symbols) + i,
+                        column * len(self.nonlinear_symbols) + i,
                         np.broadcast_to(values, len(q)),
                     )
 
     def typical(self) -> Self:
         """The same with shapes that speeds of up to 3 rad/s show."""
-        return self._with(_shapes={}, _otherwise=self.typical_values)
+        return self._with(_nonlinear={}, _otherwise=self.typical_values)
 
     def smoothed(self, speed: float) -> Self:
         """The same with smooth signs."""
@@ -131,7 +136,7 @@ class ShapedTerm(TermOfJoints):
         """The term for one joint; subclasses that know more of samples than their motion say what."""
         return self
 
-    def _narrowed(self, shape: Shape) -> Shape:
+    def _narrowed(self, shape: NonlinearParameter) -> NonlinearParameter:
         """The shape with the lower bound that was asked for, if any, and the part of its grid above it."""
         if self._lowest.get(shape.name, -np.inf) <= shape.lower:
             return shape
@@ -139,12 +144,12 @@ class ShapedTerm(TermOfJoints):
         return replace(shape, lower=lower, grid=tuple(x for x in shape.grid if x > lower) or (lower,))
 
     def _own(self, values: Mapping[str, float]) -> dict[str, float]:
-        return {name: float(x) for name, x in values.items() if re.sub(r"\d+$", "", name) in self.shape_symbols}
+        return {name: float(x) for name, x in values.items() if re.sub(r"\d+$", "", name) in self.nonlinear_symbols}
 
     def _values(self, joint: Joint) -> Array:
         """Values of a joint's shapes, shape (shapes,)."""
-        named = zip(self.shape_symbols, self._otherwise, strict=True)
-        return np.array([self._shapes.get(f"{symbol}{joint.number}", value) for symbol, value in named])
+        named = zip(self.nonlinear_symbols, self._otherwise, strict=True)
+        return np.array([self._nonlinear.get(f"{symbol}{joint.number}", value) for symbol, value in named])
 
     def _with(self, **changes: object) -> Self:
         new = copy.copy(self)

@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.seed_002 import CONTROLLER, PROCESSING, RATE, SENSORS, VISCOUS, training
 from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.estimation.factors.accumulation import factorise
-from dynid.estimation.nonlinear.variable_projection import ShapeFit, fit_shapes
+from dynid.estimation.nonlinear.variable_projection import NonlinearSearch, fit_nonlinear
 from dynid.logs.drive import Drive
 from dynid.logs.processing.states import processed
 from dynid.model.chunks import Chunk
@@ -49,7 +49,7 @@ class Recovery:
 
     truth: dict[str, float]
     found: dict[str, float]
-    fit: ShapeFit
+    fit: NonlinearSearch
 
     def error(self, symbol: str) -> float:
         """The largest relative error of the values of a symbol."""
@@ -72,18 +72,18 @@ def sigmoid() -> tuple[list[Term], dict[str, float]]:
 def recover(terms: list[Term], truth: dict[str, float], *, noisy: bool = True, periods: int = 3) -> Recovery:
     """Simulate a robot in closed loop, and find its friction in the log."""
     model = DynamicModel(load_robot("builtin:ur5"), terms)
-    shapes = {shape.name: truth[shape.name] for shape in model.shapes}
+    nonlinear = {shape.name: truth[shape.name] for shape in model.nonlinear}
     p = np.nan_to_num(model.reference)
     for k, name in enumerate(model.names):
         p[k] = truth.get(name, p[k])
-    robot = SimulatedRobot.of(model.shaped(shapes), p)
+    robot = SimulatedRobot.of(model.at_nonlinear(nonlinear), p)
     run = simulate(robot, training(periods), CONTROLLER, nominal=robot, log_rate=RATE, lead_in=3.0)
     log = measure(run, SENSORS if noisy else Sensors(), seed=1)
     drive = Drive.of([1.0] * 6, positions_at_motor=False)
     segments = processed(log, drive, PROCESSING, -0.5 / CONTROLLER.rate)
     moving = [Chunk(s.q, s.v, s.a, s.torque, np.abs(s.v) > SLOW) for s in segments]
-    fit = fit_shapes(find_base_parameters(model), lambda trial: [factorise(trial, moving)])
-    return Recovery(truth, {**fit.parameters, **fit.shapes}, fit)
+    fit = fit_nonlinear(find_base_parameters(model), lambda trial: [factorise(trial, moving)])
+    return Recovery(truth, {**fit.parameters, **fit.nonlinear}, fit)
 
 
 def _numbered(symbol: str, values: np.ndarray) -> dict[str, float]:
@@ -99,10 +99,10 @@ def main() -> None:
             errors = ", ".join(f"{symbol} {recovery.error(symbol):.2%}" for symbol in symbols)
             print(f"{make.__name__}{' with noise' if noisy else ''}: {errors}; {recovery.fit.passes} passes")
             if noisy:
-                for name in recovery.fit.shapes:
+                for name in recovery.fit.nonlinear:
                     print(
                         f"  {name}: true {recovery.truth[name]:.4g}, found {recovery.found[name]:.4g} "
-                        f"+- {recovery.fit.deviations[name]:.1g}"
+                        f"+- {recovery.fit.stds[name]:.1g}"
                     )
 
 

@@ -15,8 +15,8 @@ from dynid.model.linearisation import linearised
 from dynid.model.terms import (
     Coulomb,
     LoadCoulomb,
+    NonlinearTerm,
     Offset,
-    ShapedTerm,
     Sigmoid,
     Stribeck,
     Term,
@@ -36,14 +36,14 @@ q, v, a = rng.normal(size=(3, 50, ROBOT.nv))
 TERMS = [Stribeck(), Sigmoid(), ViscousTemperature().with_temperature(rng.uniform(10, 60, (50, ROBOT.nv)))]
 
 
-class Cubic(ShapedTerm):
+class Cubic(NonlinearTerm):
     """A user's own: friction that grows with a power of speed."""
 
     symbols = ("fp",)
     units = ("N m",)
     needs = frozenset("v")
-    shape_symbols = ("power",)
-    shape_units = ("1",)
+    nonlinear_symbols = ("power",)
+    nonlinear_units = ("1",)
     grids = ((0.5, 1.0, 2.0, 3.0),)
     bounds = ((0.1, 5.0),)
     typical_values = (2.5,)
@@ -54,19 +54,21 @@ class Cubic(ShapedTerm):
 
 @pytest.mark.parametrize("term", [*TERMS, Cubic()], ids=lambda term: type(term).__name__)
 def test_slopes_over_shapes_equal_finite_differences(term: Term) -> None:
-    term, step = term.shaped(SHAPES), 1e-6
-    columns = {s.name: np.zeros((ROBOT.nv, 50, len(term.parameters(ROBOT)))) for s in term.shapes(ROBOT)}
+    term, step = term.at_nonlinear(SHAPES), 1e-6
+    columns = {s.name: np.zeros((ROBOT.nv, 50, len(term.parameters(ROBOT)))) for s in term.nonlinear(ROBOT)}
     names = list(columns)
-    for row, parameter, shape, values in term.shape_slopes(ROBOT, q, v, a):
+    for row, parameter, shape, values in term.nonlinear_slopes(ROBOT, q, v, a):
         columns[names[shape]][row, :, parameter] += values
-    for shape in term.shapes(ROBOT):
-        high, low = (term.shaped({shape.name: shape.value + way * step}).columns(ROBOT, q, v, a) for way in (1, -1))
+    for shape in term.nonlinear(ROBOT):
+        high, low = (
+            term.at_nonlinear({shape.name: shape.value + way * step}).columns(ROBOT, q, v, a) for way in (1, -1)
+        )
         np.testing.assert_allclose(columns[shape.name], (high - low) / (2 * step), rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("term", [*TERMS, LoadCoulomb(width=0.1)], ids=lambda term: type(term).__name__)
 def test_slopes_over_states_equal_finite_differences(term: Term) -> None:
-    term, step = term.smoothed(0.1).shaped(SHAPES), 1e-6
+    term, step = term.smoothed(0.1).at_nonlinear(SHAPES), 1e-6
     found = np.zeros((ROBOT.nv, 50, len(term.parameters(ROBOT)), ROBOT.nv))
     for row, parameter, over, coordinate, values in term.slopes(ROBOT, q, v, a):
         if over == "v":
@@ -79,11 +81,13 @@ def test_slopes_over_states_equal_finite_differences(term: Term) -> None:
 def test_the_sigmoid_is_that_of_seed_003() -> None:
     f2, f3 = 8.0, 0.1
     expected = 1 / (1 + np.exp(-f2 * (v[:, 0] + f3))) - 1 / (1 + np.exp(-f2 * f3))
-    np.testing.assert_allclose(Sigmoid(["1"]).shaped(SHAPES).columns(ROBOT, q, v, a)[0, :, 0], expected, atol=1e-14)
+    np.testing.assert_allclose(
+        Sigmoid(["1"]).at_nonlinear(SHAPES).columns(ROBOT, q, v, a)[0, :, 0], expected, atol=1e-14
+    )
 
 
 def test_the_simulation_means_the_same_by_stribeck_and_sigmoid() -> None:
-    model = DynamicModel(ROBOT, [Stribeck().shaped(SHAPES), Sigmoid().shaped(SHAPES)])
+    model = DynamicModel(ROBOT, [Stribeck().at_nonlinear(SHAPES), Sigmoid().at_nonlinear(SHAPES)])
     p = np.concatenate([ROBOT.parameters, [1.0, 0.5, 2.0, 1.5, 0.3, 0.2], [4.0, 5.0, 6.0]])
     forces = JointForces.of(model, p)
     speeds = np.array([0.01, 0.05, 0.3])
@@ -100,7 +104,7 @@ def test_the_simulation_means_the_same_by_stribeck_and_sigmoid() -> None:
 
 def test_base_parameters_do_not_depend_on_shapes() -> None:
     model = DynamicModel(ROBOT, [Viscous(), Stribeck(), Sigmoid(), Offset(), LoadCoulomb()])
-    names = [find_base_parameters(model.shaped({"vs1": vs, "ksig2": 1 / vs})).names for vs in (1e-4, 0.1, 3.0)]
+    names = [find_base_parameters(model.at_nonlinear({"vs1": vs, "ksig2": 1 / vs})).names for vs in (1e-4, 0.1, 3.0)]
     assert all(x == y for x, y in pairwise(names))
     assert {"fs1", "fst1", "fsig1", "off1", "fl1"} <= set(names[0])
 
@@ -108,7 +112,7 @@ def test_base_parameters_do_not_depend_on_shapes() -> None:
 @given(robot=robots())
 def test_prismatic_joints_have_metres_and_mimic_joints_no_shapes(robot: Robot) -> None:
     owners = {joint.name: joint for joint in robot.independent_joints}
-    for shape in (*Stribeck().shapes(robot), *Sigmoid().shapes(robot)):
+    for shape in (*Stribeck().nonlinear(robot), *Sigmoid().nonlinear(robot)):
         assert ("rad" in shape.unit) == owners[shape.owner].kind.is_angular
 
 
@@ -118,7 +122,7 @@ def test_known_values_are_those_of_shapes_or_of_parameters() -> None:
     with pytest.raises(UnknownNameError, match="vs2"):
         split_known(model, {"vs2": 0.02})
     with pytest.raises(UnknownNameError, match="shape"):
-        model.shaped({"vs9": 1.0})
+        model.at_nonlinear({"vs9": 1.0})
 
 
 def test_two_terms_with_one_parameter_are_refused() -> None:
@@ -127,13 +131,13 @@ def test_two_terms_with_one_parameter_are_refused() -> None:
 
 
 def test_a_linear_model_is_the_tangent_of_a_shaped_one() -> None:
-    model = DynamicModel(ROBOT, [Viscous(), Sigmoid().shaped(SHAPES)])
+    model = DynamicModel(ROBOT, [Viscous(), Sigmoid().at_nonlinear(SHAPES)])
     p = np.concatenate([ROBOT.parameters, rng.uniform(1, 2, 6)])
     values = dict(zip(model.names, p, strict=True))
-    names = [shape.name for shape in model.shapes]
+    names = [shape.name for shape in model.nonlinear]
     change = 1e-5 * rng.normal(size=len(names))
     linear = linearised(model, names, values)
-    moved = model.shaped({s.name: s.value + d for s, d in zip(model.shapes, change, strict=True)})
+    moved = model.at_nonlinear({s.name: s.value + d for s, d in zip(model.nonlinear, change, strict=True)})
     expected = moved.inverse_dynamics(q, v, a, p)
     np.testing.assert_allclose(linear.inverse_dynamics(q, v, a, np.concatenate([p, change])), expected, atol=1e-7)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Shape:
+class NonlinearParameter:
     """A number of a term that its columns depend on.
 
     Attributes:
