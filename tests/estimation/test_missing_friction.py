@@ -10,8 +10,8 @@ import pytest
 
 from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.estimation.factors.accumulation import factorise
+from dynid.estimation.friction_probes import findings_on_friction, probed, without_probes
 from dynid.experiment.reading import read_experiment
-from dynid.identification.missing_friction import findings_on_friction, probed, without_probes
 from dynid.identification.pipeline import identify
 from dynid.model.chunks import Chunk
 from dynid.model.terms import AsymmetricCoulomb, Coulomb, Term, Viscous

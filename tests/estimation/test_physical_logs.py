@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dynid.estimation.physical.physical_links import definite_share
 from dynid.experiment.reading import read_experiment
-from dynid.identification.physical_links import definite_share
 from dynid.identification.pipeline import Identification, identify
 from tests.estimation.test_semidefinite import is_possible
 

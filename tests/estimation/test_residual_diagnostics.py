@@ -9,7 +9,7 @@ from scipy.signal import lfilter
 from dynid import DynamicModel, find_base_parameters
 from dynid.estimation.factors.row_forms import TORQUES
 from dynid.estimation.least_squares import ordinary_least_squares
-from dynid.identification.residuals import diagnose, findings_on_residuals
+from dynid.estimation.residuals import diagnose, findings_on_residuals
 from dynid.logs.drive import Drive
 from dynid.logs.log import Recording
 from dynid.logs.processing.automatic import prepared

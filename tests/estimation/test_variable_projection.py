@@ -10,8 +10,8 @@ from scipy.optimize import least_squares
 from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.estimation.factors.accumulation import factorise
 from dynid.estimation.least_squares import ordinary_least_squares
+from dynid.estimation.nonlinear.nonlinear_fit import doubtful_nonlinear
 from dynid.estimation.nonlinear.variable_projection import fit_nonlinear
-from dynid.identification.nonlinear_terms import doubtful_nonlinear
 from dynid.model.chunks import Chunk
 from dynid.model.linearisation import linearised, with_nonlinear_columns
 from dynid.model.terms import Coulomb, LoadCoulomb, Offset, Sigmoid, Stribeck, Term, Viscous, ViscousTemperature

@@ -13,11 +13,11 @@ import pytest
 from dynid import DynamicModel, load_robot
 from dynid.experiment.reading import read_experiment
 from dynid.findings import Severity
-from dynid.identification.filter_findings import finding_on_filters
 from dynid.identification.pipeline import identify
+from dynid.identification.validation import finding_on_filters
 from dynid.logs.drive import Drive
 from dynid.logs.log import Recording
-from dynid.logs.processing.automatic import KEYS, Prepared, prepared
+from dynid.logs.processing.automatic import KEYS, PreparedLog, prepared
 from dynid.logs.processing.outliers import outliers_in, repaired
 from dynid.logs.processing.signals import delayed
 from dynid.logs.processing.spectra import spectra_of
@@ -48,11 +48,11 @@ def recording(noise: float = 1e-5, idle: float = 0.0, delay: float = 0.0, seed: 
     return Recording(np.arange(len(q)) / RATE, q, None, torque)
 
 
-def ready(log: Recording, free: frozenset[str] = KEYS, **stated: object) -> Prepared:
+def ready(log: Recording, free: frozenset[str] = KEYS, **stated: object) -> PreparedLog:
     return prepared(log, DRIVE, Processing(**stated), MODEL, free=free)  # pyright: ignore[reportArgumentType]
 
 
-def said(log: Prepared, key: str) -> str:
+def said(log: PreparedLog, key: str) -> str:
     return next((choice.text for choice in log.choices if choice.key == key), "")
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from dynid import load_robot
 from dynid.estimation.estimate import Estimate
+from dynid.estimation.estimate_findings import findings_on_estimate
 from dynid.findings import Severity
-from dynid.identification.estimate_findings import findings_on_estimate
 
 ROBOT = load_robot("builtin:two_link")
 

@@ -1,23 +1,30 @@
-"""Drives whose sign nobody wrote down.
+"""Signs of drives that are not stated.
 
 A current of the wrong sign spoils the fit of every joint that shares parameters with its own. With the torque of drive
 m alone as right-hand side, `y = sum of s_m y_m`, what the best fit explains of y is a quadratic form `s' C s` in the
 signs s; the best ones are found by trying them all, or by flips from several beginnings where there are many. All signs
-turned over at once fit as well: of these two, the one with friction that brakes and masses that weigh is taken.
+flipped at once fit as well: of these two, the one with friction that brakes and masses that weigh is taken.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.estimation.factors.accumulation import factorise
 from dynid.estimation.factors.factors import Factor, Factors
 from dynid.estimation.physical.constraints import quadratic_forms
+from dynid.findings import Finding
+from dynid.logs.drive import Drive
+from dynid.logs.log import Recording
+from dynid.logs.processing.automatic import PreparedLog
+from dynid.logs.processing.states import processed
 from dynid.model.base_parameters import BaseParameters
+from dynid.model.chunks import Chunk
 from dynid.model.sampling import random_states
 
 ALL = 14
@@ -27,7 +34,7 @@ BEGINNINGS = 200
 """Random beginnings of flips where there are more."""
 
 CLEAR = 0.02
-"""Share by which the unexplained part must grow when a sign is turned over, for the sign to be clear."""
+"""Share by which the unexplained part must grow when a sign is flipped, for the sign to be clear."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +43,8 @@ class DriveSigns:
 
     Attributes:
         signs: +1 or -1 for each drive, shape (drives,).
-        margins: By what share the unexplained squares grow when this sign alone is turned over, shape (drives,).
-        mirror_clear: Whether physics tells these signs from all of them turned over.
+        margins: By what share the unexplained squares grow when this sign alone is flipped, shape (drives,).
+        mirror_clear: Whether physics distinguishes these signs from all of them flipped.
     """
 
     signs: Array
@@ -149,3 +156,49 @@ def _physical_score(columns: Array, y: Array, base: BaseParameters) -> float:
     inertia = float(np.sum(np.sign(diagonal) * weights) / np.sum(weights))
     friction = float(np.sum(votes) / np.sum(np.abs(votes))) if votes and np.any(votes) else 0.0
     return 0.5 * (inertia + friction)
+
+
+SAMPLES = 3000
+"""Samples that suffice to find signs."""
+
+
+def signs_in(recording: Recording, drive: Drive, ready: PreparedLog, base: BaseParameters) -> DriveSigns:
+    """Find the signs of drives in a recording.
+
+    Args:
+        recording: What was logged.
+        drive: The drives, with signs that need not be right.
+        ready: The same recording, made ready for the model: how its signals are processed.
+        base: The base parameters.
+    """
+    plain = replace(ready.processing, decimate=(), torque_lowpass=ready.processing.lowpass)
+    factors = []
+    for k in range(recording.torque.shape[1]):
+        alone = np.zeros_like(recording.torque)
+        alone[:, k] = recording.torque[:, k]
+        segments = processed(replace(recording, torque=alone), drive, plain, ready.delay)
+        step = max(1, sum(map(len, segments)) // SAMPLES)
+        factors.append(factorise(base.model, [_counted(segment[::step], ready, base) for segment in segments]))
+    return drive_signs(factors, base)
+
+
+def _counted(segment: Chunk, ready: PreparedLog, base: BaseParameters) -> Chunk:
+    """A segment without the rows of unmeasured joints."""
+    measured = np.array([name not in ready.processing.unmeasured for name in base.model.row_names])
+    keep = np.broadcast_to(measured, segment.torque.shape)
+    return replace(segment, keep=keep if segment.keep is None else keep & segment.keep)
+
+
+def findings_on_signs(found: DriveSigns, ready: PreparedLog, base: BaseParameters) -> tuple[Finding, ...]:
+    """Which signs were found, and which of them are not clear."""
+    names = base.model.row_names
+    silent = [name in ready.processing.unmeasured for name in names]
+    unclear = [name for k, name in enumerate(names) if found.margins[k] < CLEAR or silent[k]]
+    smallest = min((found.margins[k] for k, name in enumerate(names) if name not in unclear), default=0.0)
+    signs = [int(sign) for sign in found.signs]
+    notes = [Finding.of("drive-signs-found", "drive.signs", signs=signs, smallest=float(smallest))]
+    if unclear:
+        notes.append(Finding.of("drive-signs-unclear", "drive.signs", joints=unclear))
+    if not found.mirror_clear:
+        notes.append(Finding.of("drive-signs-mirrored", "drive.signs"))
+    return tuple(notes)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from dynid.estimation.settings import EstimationTable, PhysicalTable
+from dynid.estimation.settings import EstimationSettings, PhysicalSettings
 from dynid.excitation.settings import BoxTable, ExcitationTable, SpeedTable
 from dynid.logs.settings import Coupling, DriveTable, LogTable, ProcessingTable, QuantityTable
 from dynid.settings import Name, Number, Table
@@ -27,8 +27,8 @@ class Experiment(Table):
     drive: DriveTable = DriveTable()
     log: tuple[LogTable, ...] = ()
     processing: ProcessingTable = ProcessingTable()
-    estimation: EstimationTable = EstimationTable()
-    physical: PhysicalTable = PhysicalTable()
+    estimation: EstimationSettings = EstimationSettings()
+    physical: PhysicalSettings = PhysicalSettings()
     simulation: SimulationTable = SimulationTable()
 
     @model_validator(mode="after")
@@ -71,8 +71,8 @@ TABLES: dict[str, type[Table]] = {
     "time": QuantityTable,
     "temperature": QuantityTable,
     "processing": ProcessingTable,
-    "estimation": EstimationTable,
-    "physical": PhysicalTable,
+    "estimation": EstimationSettings,
+    "physical": PhysicalSettings,
     "simulation": SimulationTable,
     "sensors": SensorTable,
     "payload": PayloadTable,

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from dynid.errors import InvalidRequestError
+from dynid.estimation.drive_signs import findings_on_signs, signs_in, with_drive_signs
+from dynid.estimation.estimate_findings import findings_on_rest, findings_on_samples
 from dynid.estimation.physical.physics import physics_of
+from dynid.estimation.signs.unsigned_logs import SignedLogs, with_signs
 from dynid.experiment.experiment import Experiment
 from dynid.findings import Finding
-from dynid.identification.estimate_findings import findings_on_rest, findings_on_samples
 from dynid.identification.preparation import (
     check_drives,
     drive_of,
@@ -18,9 +20,7 @@ from dynid.identification.preparation import (
     processing_of,
     that_still_hold,
 )
-from dynid.identification.sign_of_drives import findings_on_signs, signs_in, with_drive_signs
-from dynid.identification.unsigned import SignedLogs, with_signs
-from dynid.logs.processing.automatic import Prepared
+from dynid.logs.processing.automatic import PreparedLog
 from dynid.logs.quantities import recording_of
 from dynid.model.base_parameters import BaseParameters
 
@@ -37,7 +37,7 @@ class ReadLogs:
     """
 
     experiment: Experiment
-    logs: tuple[Prepared, ...]
+    logs: tuple[PreparedLog, ...]
     signs: SignedLogs | None
     findings: tuple[Finding, ...]
 
@@ -55,7 +55,7 @@ def read_logs(experiment: Experiment, base: BaseParameters, progress: Callable[[
         progress("Looking for the signs of drives")
         experiment, notes = _with_found_signs(experiment, base)
         findings += notes
-    logs: list[Prepared] = []
+    logs: list[PreparedLog] = []
     for k, log in enumerate(experiment.log, start=1):
         progress(f"Reading log {k} of {len(experiment.log)}")
         ready, notes = prepared_log(experiment, log, base.model, progress) if signs is None else (signs.logs[k - 1], ())

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from dynid.estimation.bootstrap import Bootstrap
 from dynid.estimation.estimate import Estimate
 from dynid.estimation.factors.factors import Factors
+from dynid.estimation.form_fits import FormFit
+from dynid.estimation.nonlinear.nonlinear_fit import FoundNonlinear
 from dynid.estimation.physical.physical_estimate import PhysicalEstimate
+from dynid.estimation.residuals import JointDiagnostics
+from dynid.estimation.signs.unsigned_logs import SignedLogs
 from dynid.findings import Finding
-from dynid.identification.forms import FormFit
-from dynid.identification.nonlinear_terms import FoundNonlinear
-from dynid.identification.residuals import JointDiagnostics
-from dynid.identification.unsigned import SignedLogs
 from dynid.logs.processing.states import Processing
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel

@@ -5,19 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from dynid.estimation.factors.reduced_logs import reduced_logs
+from dynid.estimation.form_fits import without_consequences
+from dynid.estimation.friction_findings import findings_on_breakaway, findings_on_directions, findings_on_nonlinear
+from dynid.estimation.nonlinear.nonlinear_fit import find_nonlinear
+from dynid.estimation.physical.physical_links import possible_links
 from dynid.estimation.physical.physics import physics_of
+from dynid.estimation.residuals import findings_on_residuals
+from dynid.estimation.solution import diagnosed, form_of, solved
 from dynid.experiment.experiment import Experiment
 from dynid.findings import Finding
-from dynid.identification.estimators import diagnosed, form_of
-from dynid.identification.factorisation import reduced_logs
-from dynid.identification.forms import without_consequences
-from dynid.identification.friction_findings import findings_on_breakaway, findings_on_directions, findings_on_nonlinear
 from dynid.identification.log_reading import read_logs
-from dynid.identification.nonlinear_terms import find_nonlinear
 from dynid.identification.outcome import EarlierLogs, Identification
-from dynid.identification.physical_links import possible_links
-from dynid.identification.residuals import findings_on_residuals
-from dynid.identification.solution import solved
 from dynid.model.base_parameters import find_base_parameters
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.known_values import split_known

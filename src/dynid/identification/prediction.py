@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from dynid.estimation.drive_signs import with_drive_signs
+from dynid.estimation.estimate_findings import findings_on_samples
 from dynid.experiment.experiment import Experiment
 from dynid.experiment.reading import read_experiment
 from dynid.findings import Finding
 from dynid.identification.earlier import require_same_model
-from dynid.identification.estimate_findings import findings_on_samples
-from dynid.identification.filter_findings import finding_on_filters
 from dynid.identification.preparation import prepared_log
 from dynid.identification.result import Result, ResultError
-from dynid.identification.sign_of_drives import with_drive_signs
-from dynid.identification.validation import Validation, validate
+from dynid.identification.validation import Validation, finding_on_filters, validate
 from dynid.logs.processing.states import Processing
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.chunks import Chunk

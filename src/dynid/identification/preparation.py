@@ -13,7 +13,7 @@ from dynid.experiment.experiment import Experiment
 from dynid.findings import Finding, Severity, prose
 from dynid.logs.drive import Drive
 from dynid.logs.log import Recording
-from dynid.logs.processing.automatic import Choice, Prepared, prepared
+from dynid.logs.processing.automatic import Choice, PreparedLog, prepared
 from dynid.logs.processing.periods import PeriodMean, averaged, processed_period
 from dynid.logs.processing.states import Processing, step_of
 from dynid.logs.quantities import recording_of, temperature_of
@@ -32,7 +32,7 @@ def prepared_log(
     model: DynamicModel,
     progress: Progress = silent,
     like: Processing | None = None,
-) -> tuple[Prepared, tuple[Finding, ...]]:
+) -> tuple[PreparedLog, tuple[Finding, ...]]:
     """A log made ready for the model, and what was noticed and chosen on the way.
 
     Periods are averaged first where the experiment states one; then, and where torques have no signs, nothing is chosen
@@ -63,7 +63,7 @@ def prepared_log(
     return ready, (*that_still_hold(recording.findings, experiment, ready.processing), *notes)
 
 
-def _with_temperature(ready: Prepared, experiment: Experiment, log: LogTable, robot: Robot) -> Prepared:
+def _with_temperature(ready: PreparedLog, experiment: Experiment, log: LogTable, robot: Robot) -> PreparedLog:
     """The log with temperatures of the joints at its samples."""
     logged = temperature_of(log, robot)
     if logged is None:
@@ -103,7 +103,7 @@ def _free(experiment: Experiment) -> frozenset[str]:
 
 def _of_periods(
     experiment: Experiment, log: LogTable, recording: Recording, robot: Robot
-) -> tuple[Prepared, tuple[Finding, ...]]:
+) -> tuple[PreparedLog, tuple[Finding, ...]]:
     """The mean period of a log, which has no ends to be trimmed and is even."""
     mean: PeriodMean = averaged(recording, experiment.processing.period or 0.0)
     processing = replace(processing_of(experiment, robot), trim=0, resample=None)
@@ -113,7 +113,7 @@ def _of_periods(
     stamps = frozen(recording.time[0] + time[:: step_of(rate, processing.rate)][: len(segments[0])])
     names = [joint.name for joint in robot.independent_joints]
     notes = mean.findings(names, experiment.drive.torques, log.torque.unit or "N m")
-    return Prepared(tuple(segments), (stamps,), processing, rate, experiment.drive.delay, ()), notes
+    return PreparedLog(tuple(segments), (stamps,), processing, rate, experiment.drive.delay, ()), notes
 
 
 def check_drives(experiment: Experiment, log: LogTable, robot: Robot) -> None:

@@ -13,13 +13,13 @@ import numpy as np
 
 from dynid.errors import FileProblemError
 from dynid.estimation.factors.factors import Factors
+from dynid.estimation.signs.unsigned_logs import SignedLogs
 from dynid.experiment.experiment import Experiment
 from dynid.experiment.reading import read_experiment
 from dynid.files import replace_folder
 from dynid.identification.outcome import Identification
 from dynid.identification.pipeline import model_of
 from dynid.identification.result_data import SCHEMA, identification_data, kinematics
-from dynid.identification.unsigned import SignedLogs
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
 from dynid.model.known_values import split_known
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from dynid import __version__
 from dynid.estimation.estimate import Estimate
+from dynid.estimation.nonlinear.nonlinear_fit import FoundNonlinear
 from dynid.estimation.physical.physical_estimate import PhysicalEstimate
 from dynid.estimation.signs import LIKELY, SURE, Word
-from dynid.identification.nonlinear_terms import FoundNonlinear
+from dynid.estimation.signs.unsigned_logs import SignedLogs
 from dynid.identification.outcome import Identification
-from dynid.identification.unsigned import SignedLogs
 from dynid.model.base_parameters import BaseParameters
 from dynid.robot import inertia
 from dynid.robot.robot import Robot

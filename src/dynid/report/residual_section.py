@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dynid.identification.residuals import ADVICE, SHARE
+from dynid.estimation.residuals import ADVICE, SHARE
 from dynid.report.figure import DASHES, PALETTE, RESIDUAL, Figure, axis, packed, plain
 from dynid.report.section import Section, units_of
 from dynid.report.subject import Subject

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from dynid.estimation.estimate_findings import CONDITION, LARGEST_STD
+from dynid.estimation.physical.physical_links import COSTLY
 from dynid.findings import Finding, Severity
-from dynid.identification.estimate_findings import CONDITION, LARGEST_STD
-from dynid.identification.physical_links import COSTLY
 
 CLOSE = 0.06
 """Relative error of torques up to which predictions are good."""

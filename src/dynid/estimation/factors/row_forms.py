@@ -15,6 +15,7 @@ from dynid.estimation.factors.decimation import processed_rows
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.power_rows import PowerRows
 from dynid.estimation.factors.window_rows import EnergyRows, MomentumRows, WindowRows
+from dynid.estimation.settings import EstimationSettings
 from dynid.logs.processing.states import Processing
 from dynid.model.chunks import Chunk
 from dynid.model.dynamic_model import DynamicModel
@@ -42,6 +43,11 @@ class RowForm:
 
     name: FormName = "torque"
     window: float | None = None
+
+    @staticmethod
+    def of(settings: EstimationSettings) -> RowForm:
+        """The form of rows that settings ask for."""
+        return RowForm(settings.estimator, settings.window)
 
     def equations(self, model: DynamicModel) -> Rows:
         """The equations of a model in this form.

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.estimation.estimate_findings import CONDITION, SATURATED
 from dynid.estimation.factors.factors import Factors
 from dynid.findings import Finding, Severity, prose
 from dynid.identification.diagnosis.bench import Bench, Samples
 from dynid.identification.diagnosis.causes import Cause, causes
 from dynid.identification.diagnosis.noise import QUIET, Rest, rests
 from dynid.identification.diagnosis.payload import extra_body
-from dynid.identification.estimate_findings import CONDITION, SATURATED
 from dynid.identification.replay import Replay, Segment
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import Observed

@@ -52,7 +52,7 @@ WORTH = 0.25
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class PreparedLog:
     """A log that is ready for the model.
 
     Attributes:
@@ -62,6 +62,8 @@ class Prepared:
         sampling: Samples a second [Hz] before rows are thinned out.
         delay: Time [s] by which torques were logged later than positions, taken off.
         choices: What was chosen automatically.
+        weight: Rows of the log are multiplied with it.
+        temperature: Stamps [s], shape (samples,), and temperatures [degrees Celsius], shape (samples,), where logged.
     """
 
     segments: tuple[Chunk, ...]
@@ -70,6 +72,8 @@ class Prepared:
     sampling: float
     delay: float
     choices: tuple[Choice, ...]
+    weight: float = 1.0
+    temperature: tuple[Array, Array] | None = None
 
 
 def prepared(
@@ -79,7 +83,7 @@ def prepared(
     model: DynamicModel,
     delay: float = 0.0,
     free: frozenset[str] = KEYS,
-) -> Prepared:
+) -> PreparedLog:
     """Process a recording, with what is free chosen by what the log itself shows.
 
     Args:
@@ -116,7 +120,7 @@ def prepared(
     stamps = [signals.trimmed(piece.time, processing.trim) for piece in _pieces(recording, processing)]
     step = step_of(rate, processing.rate)
     times = [stamp[::step] for stamp in stamps]
-    return Prepared(tuple(segments), tuple(times), processing, rate, delay, tuple(choices))
+    return PreparedLog(tuple(segments), tuple(times), processing, rate, delay, tuple(choices))
 
 
 def _without_signal(recording: Recording, drive: Drive, model: DynamicModel, choices: list[Choice]) -> tuple[str, ...]:

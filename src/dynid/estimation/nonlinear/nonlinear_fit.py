@@ -1,4 +1,4 @@
-"""Shapes of an experiment's terms: found in its logs, carried through its estimator, and told with the result."""
+"""Nonlinear parameters of a model: found in logs, carried through the estimator, reported with the result."""
 
 from __future__ import annotations
 
@@ -7,44 +7,44 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dynid.arrays import Array
 from dynid.estimation.bootstrap import Bootstrap
 from dynid.estimation.estimate import Estimate
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.row_forms import TORQUES, RowForm
+from dynid.estimation.friction_probes import without_probes
 from dynid.estimation.least_squares import NotIdentifiableError, merge_logs
 from dynid.estimation.nonlinear.projection_point import FURTHEST, significance
 from dynid.estimation.nonlinear.variable_projection import NonlinearSearch, fit_nonlinear
 from dynid.estimation.robust import robust_least_squares
-from dynid.experiment.experiment import Experiment
-from dynid.identification.estimators import form_of
-from dynid.identification.missing_friction import without_probes
-from dynid.identification.row_speeds import slowest_speeds
-from dynid.logs.processing.automatic import Prepared
+from dynid.estimation.settings import EstimationSettings
+from dynid.logs.processing.automatic import PreparedLog
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
-from dynid.model.known_values import split_known
 from dynid.model.linearisation import linearised, with_nonlinear_columns
 from dynid.model.terms import NonlinearParameter
+from dynid.robot.robot import Joint
+from dynid.threads import single_threaded_blas
 
 UNSURE = 0.5
-"""Deviation, in parts of a shape's size, from which the logs do not tell it."""
+"""Standard deviation, relative to a nonlinear parameter's size, from which the logs do not determine it."""
 
 SIGNIFICANT = 4.0
-"""Deviations that a parameter must be away from zero for its shapes to mean anything."""
+"""Standard deviations that a parameter must be away from zero for its nonlinear parameters to mean anything."""
 
 ROUNDS = 20
-"""Rounds of robust estimates and of shapes that follow them."""
+"""Rounds of robust estimates and of nonlinear parameters that follow them."""
 
 
 @dataclass(frozen=True, eq=False)
 class NonlinearFit:
-    """The shapes of a model, found or held.
+    """The nonlinear parameters of a model, found or held.
 
     Attributes:
-        base: The base parameters, with the model at these shapes.
-        linear: The same with the changes of the shapes that were found; `base` itself where there are none.
+        base: The base parameters, with the model at these values.
+        linear: The same with the derivatives over those that were found; `base` itself where there are none.
         fit: How they were found; None where all were held.
-        doubtful: Names of shapes that the logs do not tell: they are held where the search left them.
+        doubtful: Names of those that the logs do not determine: they are held where the search left them.
     """
 
     base: BaseParameters
@@ -54,15 +54,15 @@ class NonlinearFit:
 
     @property
     def found(self) -> tuple[str, ...]:
-        """Names of the shapes that were found."""
+        """Names of the nonlinear parameters that were found."""
         return self.linear.names[len(self.base) :]
 
     def own_logs(self, logs: Iterable[Factors]) -> list[Factors]:
-        """Factors without the changes of shapes."""
+        """Factors without the derivatives over nonlinear parameters."""
         return [without_probes(log, self.base.model) for log in logs]
 
     def own(self, estimate: Estimate, logs: Sequence[Factors]) -> Estimate:
-        """The estimate of linear parameters, whose covariance knows that shapes are uncertain, too."""
+        """The estimate of linear parameters, whose covariance accounts for that of nonlinear parameters."""
         n = len(self.base)
         if not self.found:
             return estimate
@@ -79,13 +79,15 @@ class NonlinearFit:
         """The bootstrap of linear parameters."""
         return None if bootstrap is None else replace(bootstrap, stds=bootstrap.stds[: len(self.base)])
 
-    def told(self, estimate: Estimate, bootstrap: Bootstrap | None, confidence: float) -> tuple[FoundNonlinear, ...]:
-        """What is told of each shape; estimate and bootstrap with the changes of shapes."""
+    def found_values(
+        self, estimate: Estimate, bootstrap: Bootstrap | None, confidence: float
+    ) -> tuple[FoundNonlinear, ...]:
+        """Each nonlinear parameter with its uncertainty; estimate and bootstrap of the linearised model."""
         lower, upper = estimate.interval(confidence)
-        told = []
+        values = []
         for shape in self.base.model.nonlinear:
             k = estimate.names.index(shape.name) if shape.name in self.found else None
-            told.append(
+            values.append(
                 FoundNonlinear(
                     shape,
                     "data" if k is not None else "undetermined" if shape.name in self.doubtful else "known",
@@ -94,19 +96,19 @@ class NonlinearFit:
                     None if k is None or bootstrap is None else float(bootstrap.stds[k]),
                 )
             )
-        return tuple(told)
+        return tuple(values)
 
 
 @dataclass(frozen=True)
 class FoundNonlinear:
-    """What is told of a shape.
+    """A nonlinear parameter with its uncertainty.
 
     Attributes:
-        shape: The shape, with the value that the model has.
-        source: "data", "known", or "undetermined" where the logs do not tell it.
+        shape: The parameter, with the value that the model has.
+        source: "data", "known", or "undetermined" where the logs do not determine it.
         std: Its standard deviation for white errors; None where it was not found.
         interval: Its confidence interval.
-        bootstrap: Its deviation that does not assume white errors.
+        bootstrap: Its standard deviation that does not assume white errors.
     """
 
     shape: NonlinearParameter
@@ -117,42 +119,41 @@ class FoundNonlinear:
 
 
 def find_nonlinear(
-    experiment: Experiment,
     base: BaseParameters,
-    logs: Sequence[Prepared],
-    progress: Callable[[str], None],
+    logs: Sequence[PreparedLog],
+    settings: EstimationSettings,
+    held: Sequence[str] = (),
     *,
     hold: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> NonlinearFit:
-    """Find the shapes that are not known, and the loads that terms depend on.
+    """Find the nonlinear parameters that are not known, and the loads that terms depend on.
 
     Args:
-        experiment: The experiment.
-        base: The base parameters of its model.
-        logs: Its logs.
-        progress: Is told each pass in a few words.
+        base: The base parameters of the model.
+        logs: The logs.
+        settings: How to estimate.
+        held: Names of nonlinear parameters that are known.
         hold: Whether all are held, as earlier logs were reduced with them.
+        progress: Callback; receives a short description of each pass.
     """
     model = base.model
     if hold or not (model.nonlinear or any(term.needs_links for term in model.terms)):
         return NonlinearFit(base, base, None)
 
     def factors(trial: DynamicModel, of: RowForm) -> list[Factors]:
-        return [
-            of.factors(trial, log.segments, log.processing, log.sampling).weighted(table.weight)
-            for log, table in zip(logs, experiment.log, strict=True)
-        ]
+        return [of.factors(trial, log.segments, log.processing, log.sampling).weighted(log.weight) for log in logs]
 
     def reduce(trial: DynamicModel) -> list[Factors]:
         return factors(trial, form)
 
-    form, held = form_of(experiment), tuple(split_known(model, experiment.known)[0])
-    method = experiment.estimation.method
+    form = RowForm.of(settings)
     lowest = {name: v for name, v in slowest_speeds(model, logs, form).items() if name not in held}
     base = replace(base, model=model.searched_from(lowest))
-    fit = fit_nonlinear(base, reduce, held, method, progress, lambda trial: factors(trial, TORQUES))
-    if experiment.estimation.robust is not None and fit.free:
-        fit = _robust(experiment, base, fit, logs, reduce, progress)
+    with single_threaded_blas():
+        fit = fit_nonlinear(base, reduce, tuple(held), settings.method, progress, lambda trial: factors(trial, TORQUES))
+        if settings.robust is not None and fit.free:
+            fit = _robust(settings, base, fit, logs, reduce, progress)
     doubtful = doubtful_nonlinear(fit)
     at_nonlinear = replace(base, model=fit.model)
     free = [name for name in fit.free if name not in doubtful]
@@ -161,9 +162,9 @@ def find_nonlinear(
 
 
 def doubtful_nonlinear(fit: NonlinearSearch) -> tuple[str, ...]:
-    """Names of shapes that the logs do not tell.
+    """Names of nonlinear parameters that the logs do not determine.
 
-    Their deviation is large, they ran into a bound, or the parameter whose column they change may as well be zero.
+    Their standard deviation is large, they ran into a bound, or the parameter whose column they change may be zero.
     """
     return tuple(
         shape.name
@@ -178,29 +179,29 @@ def doubtful_nonlinear(fit: NonlinearSearch) -> tuple[str, ...]:
 
 
 def _size(shape: NonlinearParameter) -> float:
-    """What a deviation is compared with: the value, or a part of all that is looked for if it has either sign."""
+    """What a standard deviation is compared with: the value, or a part of the range if it has either sign."""
     return shape.value if shape.lower > 0.0 else max(abs(shape.value), 0.02 * (shape.upper - shape.lower))
 
 
 def _robust(
-    experiment: Experiment,
+    settings: EstimationSettings,
     base: BaseParameters,
     fit: NonlinearSearch,
-    logs: Sequence[Prepared],
+    logs: Sequence[PreparedLog],
     reduce: Callable[[DynamicModel], list[Factors]],
     progress: Callable[[str], None],
 ) -> NonlinearSearch:
-    """Shapes that outliers do not spoil: those of robust estimates of the linear model, round by round."""
-    weights, loss = [table.weight for table in experiment.log], str(experiment.estimation.robust)
+    """Nonlinear parameters of robust estimates of the linearised model, round by round."""
+    weights, loss = [log.weight for log in logs], str(settings.robust)
     for k in range(ROUNDS):
-        progress(f"Looking for shapes that outliers do not spoil (round {k + 1})")
+        progress(f"Nonlinear parameters, robust (round {k + 1})")
         model = linearised(fit.model, fit.free, fit.parameters)
         linear = with_nonlinear_columns(replace(base, model=fit.model), model)
         try:
             estimate = robust_least_squares(
-                logs, weights, reduce(model), linear, loss, form=form_of(experiment)
+                logs, weights, reduce(model), linear, loss, form=RowForm.of(settings)
             ).estimate
-        except NotIdentifiableError:  # some shape does not show: what was found before says which
+        except NotIdentifiableError:  # one has no effect: what was found before says which
             return fit
         p = dict(zip(model.names, linear.to_standard(estimate.values).tolist(), strict=True))
         stds = dict(zip(estimate.names, estimate.stds.tolist(), strict=True))
@@ -223,3 +224,35 @@ def _robust(
         if settled:
             break
     return fit
+
+
+def threshold_of(log: PreparedLog, joint: Joint, form: RowForm) -> float:
+    """Speed [rad/s or m/s] below which rows of a joint are dropped; rows of power and energy never are."""
+    thresholds = log.processing.velocity_threshold
+    return thresholds[joint.v.start] if thresholds and form.name in ("torque", "momentum") else 0.0
+
+
+def speeds(logs: Sequence[PreparedLog], joint: Joint, form: RowForm) -> Array:
+    """Velocities of a joint in all rows that count, shape (rows,)."""
+    column, found = joint.v.start, [np.zeros(0)]
+    for log in logs:
+        threshold = threshold_of(log, joint, form)
+        for segment in log.segments:
+            v = segment.v[:, column]
+            kept = np.abs(v) >= threshold
+            found.append(v[kept if segment.keep is None else kept & segment.keep[:, column]])
+    return np.concatenate(found)
+
+
+def slowest_speeds(model: DynamicModel, logs: Sequence[PreparedLog], form: RowForm) -> dict[str, float]:
+    """For each nonlinear parameter that is a positive speed, the slowest speed of its joint in all rows that count.
+
+    What happens at slower speeds acts in no row: only smearing by filters, or rounding, would determine it.
+    """
+    found = {}
+    for shape in model.nonlinear:
+        if shape.unit in ("rad/s", "m/s") and shape.lower > 0.0:
+            speed = np.abs(speeds(logs, model.robot.joint(shape.owner), form))
+            if len(speed):
+                found[shape.name] = float(speed.min())
+    return found

@@ -15,17 +15,14 @@ from numpy.typing import NDArray
 from dynid.arrays import Array, frozen
 from dynid.estimation.physical.physical_estimate import Physics
 from dynid.estimation.signs import Recovered, SegmentSign, Track, Word, recover_signs
-from dynid.findings import Finding, Severity, prose
+from dynid.findings import Finding
 from dynid.logs.drive import Drive
 from dynid.logs.log import Recording
 from dynid.logs.processing import signals
-from dynid.logs.processing.automatic import Prepared
+from dynid.logs.processing.automatic import PreparedLog
 from dynid.logs.processing.states import Processing, even_segments, segment_of, step_of
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.chunks import Chunk
-
-NAMED = 6
-"""Undecided segments that a finding names before it counts the rest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +36,7 @@ class SignedLogs:
         findings: What users should know about the signs.
     """
 
-    logs: tuple[Prepared, ...]
+    logs: tuple[PreparedLog, ...]
     recovered: Recovered
     agrees: tuple[bool | None, ...]
     findings: tuple[Finding, ...]
@@ -135,12 +132,12 @@ def _processed(
     return replace(chunk, keep=clean if chunk.keep is None else clean & chunk.keep)
 
 
-def _ready(chunks: Sequence[Chunk], pieces: Sequence[_Piece], processing: Processing, delay: float) -> Prepared:
+def _ready(chunks: Sequence[Chunk], pieces: Sequence[_Piece], processing: Processing, delay: float) -> PreparedLog:
     """A log of some pieces, with the stamps of its samples."""
     rate = pieces[0].rate
     step = step_of(rate, processing.rate)
     stamps = [signals.trimmed(piece.recording.time, processing.trim)[::step] for piece in pieces]
-    return Prepared(tuple(chunks), tuple(stamps), processing, rate, delay, ())
+    return PreparedLog(tuple(chunks), tuple(stamps), processing, rate, delay, ())
 
 
 def _agrees(segment: SegmentSign, pieces: Sequence[_Piece]) -> bool | None:
@@ -168,28 +165,21 @@ def _findings(
         logged = np.concatenate([piece.signed[:, column] for piece in pieces])
         subject = f"joint '{name}'"
         if np.ptp(np.abs(logged)) == 0.0:
-            text = (
-                f"its torque is {abs(logged[0]):g} in all {len(logged)} samples: a dead sensor, or a wrong column; its "
-                "signs cannot be told, and its rows are left out"
-            )
-            yield prose(Severity.ERROR, subject, text)
+            yield Finding.of("torque-constant", subject, torque=float(abs(logged[0])), samples=len(logged))
         elif not practice and (logged < 0.0).any():
-            text = (
-                f"{np.mean(logged < 0.0):.0%} of its torques are negative: they have signs already, which were not "
-                "used; leave torque = 'magnitude' out, or set discard_sign = true if this is practice"
-            )
-            yield prose(Severity.WARNING, subject, text)
+            yield Finding.of("torque-has-signs", subject, share=float(np.mean(logged < 0.0)))
         undecided = [s for s in recovered.segments if s.channel == column and s.word is Word.UNDECIDED]
         if undecided:
-            shown = ", ".join(f"{s.start:.2f} to {s.stop:.2f} s" for s in undecided[:NAMED])
-            more = f" and {len(undecided) - NAMED} more" if len(undecided) > NAMED else ""
-            text = f"the signs of {len(undecided)} segment(s) are undecided, and they are left out: {shown}{more}"
-            yield prose(Severity.NOTE, subject, text)
+            spans = [f"{s.start:.2f} to {s.stop:.2f} s" for s in undecided]
+            yield Finding.of("signs-undecided", subject, count=len(undecided), segments=spans)
     known = [(s.word, right) for s, right in zip(recovered.segments, agrees, strict=True) if right is not None]
     if known:
         sure = [right for word, right in known if word is Word.SURE]
-        text = (
-            f"{sum(right for _, right in known)} of {len(known)} segments have the sign of the log, and "
-            f"{sum(sure)} of the {len(sure)} sure ones"
+        yield Finding.of(
+            "signs-agree" if all(sure) else "signs-contradict",
+            "signs",
+            right=sum(right for _, right in known),
+            segments=len(known),
+            sure_right=sum(sure),
+            sure=len(sure),
         )
-        yield prose(Severity.NOTE if all(sure) else Severity.WARNING, "signs", text)

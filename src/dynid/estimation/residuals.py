@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.estimation.bootstrap import autocorrelation, correlation_samples
+from dynid.estimation.estimate import Estimate
 from dynid.estimation.factors.decimation import kept_around
 from dynid.estimation.factors.row_passes import residuals
-from dynid.findings import Finding, Severity, prose
-from dynid.logs.processing.automatic import Prepared
+from dynid.findings import Finding, has
+from dynid.logs.processing.automatic import PreparedLog
 from dynid.logs.processing.signals import decimated
+from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
 
 BINS = 24
@@ -34,16 +36,6 @@ LASTING = 3.0
 
 PIECE = 10_000
 """Samples that are looked at at once, so that memory does not grow with the log."""
-
-ADVICE: Mapping[str, str] = {
-    "velocity sign": "friction differs by direction: add the term asymmetric_coulomb",
-    "velocity": "friction is not what the terms say: raise velocity_threshold, or try the terms stribeck or sigmoid",
-    "position": "something depends on the position alone: a spring, a cable, gear ripple, or wrong kinematics",
-    "time": "something drifts: friction of a robot that warms up, or an offset; let it run warm, or use shorter logs",
-    "temperature": "something changes with temperature: record at one temperature, or identify each by itself",
-    "friction over time": "friction drifts, as of a robot that warms up; let it run warm, or use shorter logs",
-    "friction over temperature": "friction changes with temperature: try viscous_temperature, or record at one",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,17 +102,35 @@ class JointDiagnostics:
         }
 
 
-def diagnose(
-    model: DynamicModel, log: Prepared, parameters: Array, temperature: tuple[Array, Array] | None = None
-) -> tuple[JointDiagnostics, ...]:
-    """Look at what a model leaves of a log's torques.
+def analyse_residuals(
+    logs: Sequence[PreparedLog], base: BaseParameters, estimate: Estimate, noticed: Sequence[Finding], lost: bool = False
+) -> tuple[tuple[JointDiagnostics, ...], tuple[Finding, ...]]:
+    """Analyse the residuals of the longest log.
+
+    Args:
+        logs: The logs.
+        base: The base parameters.
+        estimate: Their estimate.
+        noticed: Findings so far.
+        lost: Whether the form of rows has lost parameters: then residuals of single joints mean nothing.
+    """
+    if not logs:
+        return (), ()
+    longest = max(logs, key=lambda log: sum(map(len, log.segments)))
+    diagnostics = residual_diagnostics(base.model, longest, base.to_standard(estimate.values))
+    found = findings_on_residuals(diagnostics, has(noticed, "friction-missing"))
+    return diagnostics, tuple(one for one in found if not lost or one.code == "residuals-autocorrelated")
+
+
+def residual_diagnostics(model: DynamicModel, log: PreparedLog, parameters: Array) -> tuple[JointDiagnostics, ...]:
+    """What the residual of each joint of a log is like.
 
     Args:
         model: The model.
-        log: The log.
+        log: The log; with its temperature, where that was logged.
         parameters: Standard parameters, shape (parameters,).
-        temperature: Stamps [s] and temperatures, where they were logged.
     """
+    temperature = log.temperature
     parts = list(_thinned(model, log, parameters))
     left, v, q, time = (np.concatenate([part[0][k] for part in parts]) for k in range(4))
     counts = np.concatenate([keep for _, keep in parts])
@@ -151,7 +161,7 @@ def diagnose(
 
 
 def _thinned(
-    model: DynamicModel, log: Prepared, parameters: Array
+    model: DynamicModel, log: PreparedLog, parameters: Array
 ) -> Iterator[tuple[tuple[Array, Array, Array, Array], NDArray[np.bool_]]]:
     """Residuals, velocities, positions and times of each segment, decimated as rows are; and which rows count."""
     factors = log.processing.decimate
@@ -209,14 +219,12 @@ def findings_on_residuals(
         friction_is_missing: Whether that was said: then they follow velocity, and nothing more is said of it.
     """
     found: list[Finding] = []
-    lasting = [one for one in diagnostics if one.lasting > LASTING]
+    lasting = {one.joint: 1e3 * one.lasting * one.period for one in diagnostics if one.lasting > LASTING}
     if lasting:
-        listed = ", ".join(f"'{one.joint}' ({1e3 * one.lasting * one.period:.3g} ms)" for one in lasting)
-        text = f"they are not white: those of {listed} last; deviations that assume white errors are too small"
-        found.append(prose(Severity.NOTE, "residuals", text))
+        found.append(Finding.of("residuals-autocorrelated", "residuals", joints=lasting))
     for one in diagnostics:
         best = one.clearest
         if best is not None and not (friction_is_missing and "velocity" in best.what):
-            text = f"its residual follows {best.what} ({best.share:.0%} of its variance): {ADVICE[best.what]}"
-            found.append(prose(Severity.NOTE, f"joint '{one.joint}'", text))
+            code = f"residual-follows-{best.what.replace(' ', '-')}"
+            found.append(Finding.of(code, f"joint '{one.joint}'", share=best.share))
     return tuple(found)

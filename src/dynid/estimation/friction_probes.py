@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dynid.estimation.factors.factors import Factor, Factors
-from dynid.findings import Finding, Severity, prose
+from dynid.findings import Finding
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel, Observed
 from dynid.model.terms import Coulomb, JointTerm, Viscous
@@ -79,12 +79,15 @@ def findings_on_friction(logs: Sequence[Factors], base: BaseParameters) -> tuple
     found = [probe for probe in _probes(logs, base) if probe.share >= SHARE]
     if not found:
         return ()
-    listed = ", ".join(
-        f"'{probe.joint}' ({probe.share:.0%} of what is left, {probe.torque:.3g} {probe.unit})" for probe in found
+    return (
+        Finding.of(
+            "friction-missing",
+            "friction",
+            joints={probe.joint: probe.share for probe in found},
+            torques={probe.joint: f"{probe.torque:.3g} {probe.unit}" for probe in found},
+            terms=sorted({term for probe in found for term in probe.terms}, reverse=True),
+        ),
     )
-    terms = sorted({term for probe in found for term in probe.terms}, reverse=True)
-    text = f"friction is missing from the model on {listed}; add the terms {' and '.join(terms)}"
-    return (prose(Severity.WARNING, "friction", text),)
 
 
 def _probes(logs: Sequence[Factors], base: BaseParameters) -> Iterator[Probe]:

@@ -1,4 +1,4 @@
-"""Estimates from rows of power, energy or momentum: how well they fit, and what they cannot tell."""
+"""Estimates from rows of power, energy or momentum: how well they fit, and what they cannot determine."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.row_forms import UNITS, RowForm
 from dynid.estimation.least_squares import NotIdentifiableError, joint_fits, merge_logs, weighted_least_squares
 from dynid.estimation.physical.physical_estimate import PhysicalEstimate
-from dynid.findings import Finding, Severity, prose
-from dynid.logs.processing.automatic import Prepared
+from dynid.findings import Finding
+from dynid.logs.processing.automatic import PreparedLog
 from dynid.model.base_parameters import BaseParameters
 
 WORSE = 5.0
-"""How many times larger than by rows of torques a deviation must be to count as lost by the form of rows."""
+"""How many times larger than by rows of torques a standard deviation must be to count as lost by the form of rows."""
 
 UNKNOWN = 20.0
-"""Relative deviation [%] from which such a parameter is named."""
+"""Relative standard deviation [%] from which such a parameter is named."""
 
 MOVES = 0.01
 """Part of a joint's highest speed in all logs that it must reach in a log to count as moving there."""
@@ -53,7 +53,7 @@ class FormFit:
         }
 
 
-def form_fit(form: RowForm, estimate: Estimate, logs: Sequence[Prepared]) -> FormFit | None:
+def form_fit(form: RowForm, estimate: Estimate, logs: Sequence[PreparedLog]) -> FormFit | None:
     """How well the rows of an estimate are fitted; None for rows of torques, whose fit the estimate itself has."""
     if form.name == "torque":
         return None
@@ -71,22 +71,15 @@ def with_torque_fits(found: Estimate, torques: Sequence[Factors], base: BasePara
 
 
 def links_with_torque_fits(found: PhysicalEstimate, torques: Sequence[Factors]) -> PhysicalEstimate:
-    """The same for links that can exist."""
+    """The same for physically consistent links."""
     joints, relative_error = joint_fits(merge_logs(torques), found.values)
     return replace(found, joints=joints, relative_error=relative_error)
 
 
-def advice_on_motion(form: RowForm) -> str:
-    """Which motion to make when one hardly tells some parameters apart."""
-    if form.name in ("power", "energy"):
-        return "use several, in which the first joints rest and the others move (dynid excite --block-triangular)"
-    return "use one that moves more joints at once, faster and further"
-
-
 def findings_on_form(
-    form: RowForm, estimate: Estimate, torques: Sequence[Factors], base: BaseParameters, logs: Sequence[Prepared]
+    form: RowForm, estimate: Estimate, torques: Sequence[Factors], base: BaseParameters, logs: Sequence[PreparedLog]
 ) -> tuple[Finding, ...]:
-    """Parameters that one equation for all joints hardly tells, where rows of torques of the same logs do."""
+    """Parameters that one equation for all joints hardly determines, where torques of the same logs do."""
     if form.name not in ("power", "energy"):
         return ()
     try:
@@ -97,29 +90,26 @@ def findings_on_form(
     if not lost.any():
         return ()
     worst = sorted(np.flatnonzero(lost), key=lambda k: -estimate.relative_stds[k])
-    names = ", ".join(f"{estimate.names[k]} ({estimate.relative_stds[k]:.0f} %)" for k in worst[:8])
-    more = f" and {len(worst) - 8} more" if len(worst) > 8 else ""
-    text = (
-        f"one equation of {form.name} for all joints hardly tells {names}{more}: light links disappear beside the "
-        f"heavy ones. Torques are reconstructed with a relative error of {estimate.relative_error:.0%}, where rows of "
-        f"torques leave {by_torques.relative_error:.0%}; "
-    )
-    if _have_resting_joints(logs):
-        text += "record more, or use estimator = 'momentum' or 'torque'"
-    else:
-        text += (
-            "add logs of the block-triangular set, in which the first joints rest and the others move (dynid excite "
-            "--block-triangular), or use estimator = 'momentum' or 'torque'"
-        )
-    return (prose(Severity.WARNING, "estimation.estimator", text),)
+    values = {
+        "form": form.name,
+        "parameters": {estimate.names[k]: estimate.relative_stds[k] / 100 for k in worst},
+        "relative_error": estimate.relative_error,
+        "by_torques": by_torques.relative_error,
+    }
+    code = "parameters-lost-by-form" if _have_resting_joints(logs) else "parameters-lost-by-form-and-motion"
+    return (Finding.of(code, "estimation.estimator", **values),)
+
+
+CONSEQUENCES = ("fit-poor", "parameter-negative", "parameter-negative-beside-positive")
+"""Codes of findings that only follow where a form of rows has lost parameters."""
 
 
 def without_consequences(findings: Iterable[Finding], lost: Sequence[Finding]) -> tuple[Finding, ...]:
     """Findings without those on fits and residuals of single joints, where they only follow from lost parameters."""
-    return tuple(finding for finding in findings if not lost or not finding.subject.startswith(("fit", "joint")))
+    return tuple(finding for finding in findings if not lost or finding.code not in CONSEQUENCES)
 
 
-def _have_resting_joints(logs: Sequence[Prepared]) -> bool:
+def _have_resting_joints(logs: Sequence[PreparedLog]) -> bool:
     """Whether the first joint rests in one of the logs."""
     speeds = np.array([max(float(np.abs(segment.v[:, 0]).max()) for segment in log.segments) for log in logs])
     return bool(len(speeds)) and bool((speeds < MOVES * speeds.max()).any())

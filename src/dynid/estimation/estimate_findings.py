@@ -1,0 +1,136 @@
+"""What users should know about an estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from dynid.estimation.bootstrap import Bootstrap
+from dynid.estimation.estimate import Estimate
+from dynid.estimation.factors.row_forms import RowForm
+from dynid.estimation.robust import RobustFit
+from dynid.findings import Finding, Severity
+from dynid.model.dynamic_model import DynamicModel
+from dynid.robot.robot import Robot
+
+FEWEST_ROWS = 10
+"""Rows for each parameter below which an estimate is not to be trusted."""
+
+LARGEST_STD = 10.0
+"""Relative standard deviation [%] above which a parameter counts as poorly determined."""
+
+POOR_FIT = 0.3
+"""Relative error of a joint above which its data and the model do not agree."""
+
+DIFFERS = 1.5
+"""Ratio of bootstrap standard deviations to those of white errors from which both are shown."""
+
+CONDITION = 1e4
+"""Condition number above which some combinations are hardly excited."""
+
+NEVER_NEGATIVE = ("fv", "fs", "fsp", "fsn", "fsig", "fl", "Ia")
+"""Symbols of friction and motor inertia."""
+
+
+def findings_on_estimate(estimate: Estimate, model: DynamicModel, form: RowForm) -> tuple[Finding, ...]:
+    """Findings on an estimate: too few rows, poorly determined parameters, poor excitation, impossible values.
+
+    Args:
+        estimate: The estimate.
+        model: The model.
+        form: The rows that it was estimated from.
+    """
+    found: list[Finding] = []
+    n = len(estimate.names)
+    rows = estimate.freedom + n
+    if rows < FEWEST_ROWS * n:
+        found.append(Finding.of("rows-too-few", "data", rows=rows, parameters=n, fewest=FEWEST_ROWS))
+    if estimate.condition_number > CONDITION:
+        code = "excitation-poor-of-all-joints" if form.name in ("power", "energy") else "excitation-poor"
+        weakest = _weakest(estimate)
+        found.append(Finding.of(code, "excitation", condition_number=estimate.condition_number, parameters=weakest))
+    bad = [k for k, percent in enumerate(estimate.relative_stds) if percent > LARGEST_STD]
+    if bad:
+        worst = {estimate.names[k]: estimate.relative_stds[k] / 100 for k in _most(bad, estimate)}
+        values = {"count": len(bad), "total": n, "limit": LARGEST_STD, "parameters": worst}
+        found.append(Finding.of("parameters-poorly-determined", "parameters", **values))
+    poor = {joint: fit.relative_error for joint, fit in estimate.joints.items() if fit.relative_error > POOR_FIT}
+    if poor:
+        found.append(Finding.of("fit-poor", "fit", joints=poor))
+    return (*found, *_impossible_values(estimate, model.robot))
+
+
+def _most(indices: list[int], estimate: Estimate) -> list[int]:
+    """Indices of parameters, the least determined first."""
+    return sorted(indices, key=lambda k: -estimate.relative_stds[k])
+
+
+def findings_on_bootstrap(estimate: Estimate, bootstrap: Bootstrap | None) -> tuple[Finding, ...]:
+    """A finding where standard deviations that assume white errors differ much from those of a block bootstrap.
+
+    Residuals of real logs are always autocorrelated, so this is a note; a warning where most parameters that look well
+    determined are not.
+    """
+    if bootstrap is None:
+        return ()
+    ratio = bootstrap.stds / np.where(estimate.stds > 0.0, estimate.stds, np.inf)
+    typical = float(np.median(ratio))
+    if 1.0 / DIFFERS < typical < DIFFERS:
+        return ()
+    limit = 0.01 * LARGEST_STD * np.abs(estimate.values)
+    white, honest = int(np.sum(estimate.stds <= limit)), int(np.sum(bootstrap.stds <= limit))
+    severity = Severity.WARNING if honest < 0.5 * white else Severity.NOTE
+    if typical < 1.0:
+        return (Finding.of("std-smaller-by-bootstrap", "standard deviations", severity, ratio=typical),)
+    return (
+        Finding.of(
+            "std-larger-by-bootstrap",
+            "standard deviations",
+            severity,
+            correlation_time=1e3 * bootstrap.correlation_time,
+            blocks=bootstrap.blocks,
+            seconds=bootstrap.seconds,
+            ratio=typical,
+            parameters={estimate.names[k]: ratio[k] for k in np.argsort(-ratio)[:5]},
+            limit=LARGEST_STD,
+            well_determined=honest,
+            well_determined_if_white=white,
+        ),
+    )
+
+
+def findings_on_robust(fit: RobustFit) -> tuple[Finding, ...]:
+    """How many rows have little weight in a robust estimate."""
+    return (Finding.of("rows-downweighted", "estimation.robust", joints=dict(fit.light)),)
+
+
+def _weakest(estimate: Estimate) -> list[str]:
+    """Names of the parameters in the combination that is determined least, by their correlations."""
+    stds = np.where(estimate.stds > 0.0, estimate.stds, 1.0)
+    _, directions = np.linalg.eigh(estimate.covariance / np.outer(stds, stds))
+    share = np.abs(directions[:, -1])
+    order = np.argsort(-share)
+    return [estimate.names[k] for k in order[:6] if share[k] > 0.2 * share[order[0]]]
+
+
+def _impossible_values(estimate: Estimate, robot: Robot) -> Iterator[Finding]:
+    """Friction and motor inertia that are clearly negative.
+
+    Where all of a joint's are, or it is fitted badly, its torque or its velocity has the wrong sign; where others are
+    clearly positive, terms stand in for each other.
+    """
+    negative: dict[str, list[str]] = {}
+    positive: dict[str, list[str]] = {}
+    for name, value, std in zip(estimate.names, estimate.values, estimate.stds, strict=True):
+        symbol = name.rstrip("0123456789")
+        if symbol in NEVER_NEGATIVE and abs(value) > 3.0 * std:
+            (negative if value < 0.0 else positive).setdefault(name[len(symbol) :], []).append(f"{name} = {value:.3g}")
+    for number, values in negative.items():
+        joint = robot.joint(int(number)).name
+        fit = estimate.joints.get(joint)
+        if number in positive and (fit is None or fit.relative_error < POOR_FIT):
+            others = positive[number]
+            yield Finding.of("parameter-negative-beside-positive", f"joint '{joint}'", negative=values, positive=others)
+        else:
+            yield Finding.of("parameter-negative", f"joint '{joint}'", negative=values)

@@ -1,0 +1,126 @@
+"""Physically consistent links and joints from factors, and what users should know about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.estimation.estimate import Estimate
+from dynid.estimation.factors.factors import Factors
+from dynid.estimation.form_fits import links_with_torque_fits
+from dynid.estimation.physical.cone_program import SolverError
+from dynid.estimation.physical.physical_estimate import (
+    MOVED,
+    PhysicalEstimate,
+    Physics,
+    Source,
+    cross_validated,
+    physical_estimate,
+)
+from dynid.estimation.physical.references import Origin
+from dynid.estimation.solution import Solution
+from dynid.findings import Finding
+from dynid.model.base_parameters import BaseParameters
+from dynid.model.dynamic_model import DynamicModel
+from dynid.model.sampling import random_states
+from dynid.threads import single_threaded_blas
+
+COSTLY = 1.05
+"""Error of physical links over the unconstrained one above which model and data do not agree."""
+
+POSTURES = 200
+"""Random postures in which mass matrices are looked at."""
+
+
+def findings_on_references(physics: Physics, model: DynamicModel) -> tuple[Finding, ...]:
+    """What users should know of the bodies that links are compared with."""
+    codes = {
+        Origin.MENDED: "link-impossible-in-file",
+        Origin.MASSLESS: "link-without-inertia",
+        Origin.PLAIN: "links-without-reference",
+    }
+    found = []
+    for origin, code in codes.items():
+        links = [model.robot.links[r.link].name for r in physics.references if r.origin is origin]
+        if links:
+            found.append(Finding.of(code, "physical links", links=links))
+    return tuple(found)
+
+
+def findings_on_weight(weight: float, errors: Mapping[float, float]) -> tuple[Finding, ...]:
+    """Which weight of the prior cross-validation chose, and whether it would have gone further."""
+    values = {"weight": weight, "errors": {f"{w:g}": error for w, error in errors.items()}}
+    if weight == min(errors):
+        return (Finding.of("prior-weight-smallest", "prior", **values),)
+    return (Finding.of("prior-weight-largest" if weight == max(errors) else "prior-weight", "prior", **values),)
+
+
+def findings_on_physical(physical: PhysicalEstimate, estimate: Estimate) -> tuple[Finding, ...]:
+    """Findings on physical links: what they cost, and whether the unconstrained estimate could do without them."""
+    found: list[Finding] = []
+    ratio = physical.relative_error / estimate.relative_error if estimate.relative_error else 1.0
+    if ratio > COSTLY:
+        before = {joint: fit.rmse for joint, fit in estimate.joints.items() if fit.rmse > 0.0}  # 0: no torque measured
+        rise = {joint: physical.joints[joint].rmse / rmse for joint, rmse in before.items()}
+        worst = {joint: rise[joint] for joint in sorted(rise, key=lambda joint: -rise[joint])[:3]}
+        found.append(Finding.of("physical-fit-worse", "physical links", ratio=ratio, joints=worst))
+    held = [name for name in physical.base.model.names if physical.source(name) is Source.PHYSICS]
+    if held:
+        values = {"count": len(held), "limit": MOVED, "parameters": held}
+        found.append(Finding.of("parameters-held-by-physics", "physical links", **values))
+    share = definite_share(physical.base, physical.base.to_standard(estimate.values))
+    if share < 1.0:
+        found.append(Finding.of("mass-matrix-indefinite", "base parameters", share=share, postures=POSTURES))
+    return tuple(found)
+
+
+def definite_share(
+    base: BaseParameters, parameters: Array, postures: int = POSTURES, rng: np.random.Generator | None = None
+) -> float:
+    """Share of random postures in which a model's mass matrix is positive definite.
+
+    Args:
+        base: The base parameters, with their model.
+        parameters: Standard parameters, shape (parameters,).
+        postures: How many.
+        rng: The random generator; a fixed one when None.
+    """
+    q, _, _ = random_states(base.model, postures, rng or np.random.default_rng(0))
+    definite = 0
+    for first in range(0, postures, POSTURES):
+        M = base.model.mass_matrices(q[first : first + POSTURES], parameters)
+        definite += int(np.sum(np.linalg.eigvalsh(0.5 * (M + M.swapaxes(1, 2)))[:, 0] > 0.0))
+    return definite / postures
+
+
+def fit_physical(
+    solution: Solution,
+    base: BaseParameters,
+    physics: Physics,
+    folds: Sequence[Factors] | None,
+    method: Literal["ols", "wls"],
+) -> tuple[PhysicalEstimate | None, tuple[Finding, ...]]:
+    """Physically consistent links and joints, or a finding on why there are none.
+
+    Args:
+        solution: The estimate of the base parameters.
+        base: The base parameters.
+        physics: What is known of the links.
+        folds: The factors of parts of the logs, for cross-validation of the prior's weight; None where it is stated.
+        method: "ols" or "wls".
+    """
+    notes = findings_on_references(physics, base.model)
+    try:
+        with single_threaded_blas():
+            if folds is not None:
+                physics, errors = cross_validated(folds, base, physics, method)
+                notes += findings_on_weight(physics.prior.weight, errors)
+            physical = physical_estimate(solution.rows, base, physics, solution.by_data, method)
+    except SolverError as error:
+        return None, (*notes, Finding.of("physical-fit-failed", "physical links", problem=str(error)))
+    if solution.form is not None:
+        physical = links_with_torque_fits(physical, solution.torques)
+    return physical, (*notes, *findings_on_physical(physical, solution.estimate))

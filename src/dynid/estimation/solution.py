@@ -1,0 +1,218 @@
+"""From factors to an estimate with uncertainties: the linear solution of an identification."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dynid.estimation.bootstrap import Bootstrap, block_bootstrap
+from dynid.estimation.estimate import Estimate
+from dynid.estimation.estimate_findings import findings_on_bootstrap, findings_on_estimate, findings_on_robust
+from dynid.estimation.factors.factors import Factors
+from dynid.estimation.factors.reduced_logs import ReducedLogs
+from dynid.estimation.factors.row_forms import RowForm
+from dynid.estimation.form_fits import FormFit, findings_on_form, form_fit, with_torque_fits, without_consequences
+from dynid.estimation.friction_findings import findings_on_breakaway, findings_on_directions, findings_on_nonlinear
+from dynid.estimation.friction_probes import findings_on_friction
+from dynid.estimation.least_squares import (
+    NotIdentifiableError,
+    Prior,
+    essential_parameters,
+    log_stds,
+    merge_logs,
+    ordinary_least_squares,
+    weighted_least_squares,
+)
+from dynid.estimation.nonlinear.nonlinear_fit import FoundNonlinear, NonlinearFit
+from dynid.estimation.robust import LOSSES, robust_least_squares
+from dynid.estimation.settings import EstimationSettings
+from dynid.findings import Finding, Severity
+from dynid.logs.processing.automatic import PreparedLog
+from dynid.model.base_parameters import BaseParameters
+from dynid.threads import single_threaded_blas
+
+Scales = Sequence[Mapping[str, float]]
+"""For each log and each of its rows, the standard deviation that rows are divided by."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """An estimate, with all that comes from the same factors.
+
+    Attributes:
+        estimate: Values with uncertainties; its fits are those of torques.
+        essential: The same for the essential parameters only.
+        by_data: The estimate from the data alone, without a prior.
+        bootstrap: Standard deviations that do not assume white errors; None where there are too few blocks of time.
+        nonlinear: Nonlinear parameters with their uncertainties.
+        form: Fit of the rows of power, energy or momentum; None where rows are torques.
+        torques: The factors of each log's torques, with the weights of a robust estimate.
+        rows: The factors of each log that were estimated from.
+        lost: Findings on what the form of rows cannot determine.
+        findings: All findings on the estimate.
+    """
+
+    estimate: Estimate
+    essential: Estimate
+    by_data: Estimate
+    bootstrap: Bootstrap | None
+    nonlinear: tuple[FoundNonlinear, ...]
+    form: FormFit | None
+    torques: tuple[Factors, ...]
+    rows: tuple[Factors, ...]
+    lost: tuple[Finding, ...]
+    findings: tuple[Finding, ...]
+
+
+def solve(
+    logs: Sequence[PreparedLog],
+    reduced: ReducedLogs,
+    nonlinear: NonlinearFit,
+    settings: EstimationSettings,
+    noticed: Sequence[Finding] = (),
+    progress: Callable[[str], None] = lambda _: None,
+) -> Solution:
+    """Estimate base parameters.
+
+    Args:
+        logs: The logs that were read.
+        reduced: The factors of all logs.
+        nonlinear: The nonlinear parameters of the model, found or held.
+        settings: How to estimate.
+        noticed: Findings so far, one of which may be the cause of parameters that are not identifiable.
+        progress: Callback; receives a short description of each step.
+
+    Raises:
+        NotIdentifiableError: If the data do not determine all parameters.
+    """
+    with single_threaded_blas():
+        return _solve(logs, reduced, nonlinear, settings, noticed, progress)
+
+
+def _solve(
+    logs: Sequence[PreparedLog],
+    reduced: ReducedLogs,
+    nonlinear: NonlinearFit,
+    settings: EstimationSettings,
+    noticed: Sequence[Finding],
+    progress: Callable[[str], None],
+) -> Solution:
+    form, base = RowForm.of(settings), nonlinear.base
+    early = (*findings_on_directions(base.model, logs, form), *findings_on_nonlinear(nonlinear, logs, form))
+    try:
+        whole, with_changes, scales, notes = _estimated(settings, logs, list(reduced.rows), nonlinear.linear, progress)
+        rows = nonlinear.own_logs(with_changes)
+        estimate = nonlinear.own(whole, rows)
+        essential = essential_parameters(rows, base, settings.essential_ratio)
+    except NotIdentifiableError as error:
+        raise NotIdentifiableError(error.names, error.rows, error.problem, _cause((*noticed, *early), error)) from error
+    fit, torques = form_fit(form, estimate, logs), rows
+    if fit is not None:
+        torques = nonlinear.own_logs(reduced.torques)
+        estimate, essential = (with_torque_fits(found, torques, base) for found in (estimate, essential))
+    has_earlier = len(reduced.rows) > len(logs)
+    blocks = None if has_earlier else _bootstrapped(settings, logs, with_changes, nonlinear.linear, whole, scales)
+    bootstrap = nonlinear.own_bootstrap(blocks)
+    lost = findings_on_form(form, estimate, torques, base, logs)
+    of_estimate = findings_on_estimate(estimate, base.model, form)
+    return Solution(
+        estimate=estimate,
+        essential=essential,
+        by_data=nonlinear.own(_without_prior(with_changes, nonlinear.linear, whole), rows),
+        bootstrap=bootstrap,
+        nonlinear=nonlinear.values(whole, blocks, settings.confidence),
+        form=fit,
+        torques=tuple(torques),
+        rows=tuple(rows),
+        lost=lost,
+        findings=(
+            *early,
+            *notes,
+            *without_consequences(of_estimate, lost),
+            *lost,
+            *findings_on_friction(reduced.probes, base),
+            *findings_on_bootstrap(estimate, bootstrap),
+            *findings_on_breakaway(estimate, base.model),
+        ),
+    )
+
+
+def _cause(findings: Sequence[Finding], error: NotIdentifiableError) -> str:
+    """The finding that best explains why parameters are not identifiable.
+
+    That is one on a joint that never moves, else the one that names most of them, else a warning, else a note.
+    """
+
+    def rank(finding: Finding) -> tuple[bool, int, bool]:
+        named = sum(name in error.names for name in _named(finding))
+        return finding.code == "joint-never-moves", named, finding.severity is not Severity.NOTE
+
+    best = max(findings, key=rank, default=None)
+    return "" if best is None else f"{best.subject}: {best.text}"
+
+
+def _named(finding: Finding) -> Iterator[str]:
+    """All names among the values of a finding."""
+    for value in finding.values.values():
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, Mapping | Sequence):
+            yield from (each for each in value if isinstance(each, str))
+
+
+def _without_prior(logs: Sequence[Factors], base: BaseParameters, estimate: Estimate) -> Estimate:
+    """The estimate from the data alone; the one with its prior where they do not determine all parameters."""
+    try:
+        return weighted_least_squares(logs, base)
+    except NotIdentifiableError:
+        return estimate
+
+
+def _estimated(
+    settings: EstimationSettings,
+    logs: Sequence[PreparedLog],
+    factors: list[Factors],
+    base: BaseParameters,
+    progress: Callable[[str], None],
+) -> tuple[Estimate, list[Factors], Scales, tuple[Finding, ...]]:
+    """The estimate, the factors that it comes from, and the scales that divide each joint's rows in each log."""
+    if settings.method == "ols":
+        scales = [dict.fromkeys(factors[0].joints, 1.0)] * len(factors)
+        return ordinary_least_squares(merge_logs(factors), base), factors, scales, ()
+    prior = None if settings.prior is None else Prior.near_reference(base, settings.prior)
+    if settings.robust is None:
+        scales = log_stds(factors, base, base.names)
+        return weighted_least_squares(factors, base, stds=scales, prior=prior), factors, scales, ()
+    progress("Weighting rows by their residuals")
+    weights = [log.weight for log in logs]
+    fit = robust_least_squares(logs, weights, factors, base, settings.robust, prior, RowForm.of(settings))
+    return fit.estimate, list(fit.logs), fit.scales, findings_on_robust(fit)
+
+
+def _bootstrapped(
+    settings: EstimationSettings,
+    logs: Sequence[PreparedLog],
+    factors: Sequence[Factors],
+    base: BaseParameters,
+    estimate: Estimate,
+    scales: Scales,
+) -> Bootstrap | None:
+    """Standard deviations by a block bootstrap, where that is asked for."""
+    if not settings.bootstrap:
+        return None
+    floors = [1e-12 * max(scale.values()) or 1.0 for scale in scales]
+    sizes = [[max(size, floor) for size in scale.values()] for scale, floor in zip(scales, floors, strict=True)]
+    weighted = [
+        log.weighted({joint: 1.0 / size for joint, size in zip(log.joints, of_log, strict=True)})
+        for log, of_log in zip(factors, sizes, strict=True)
+    ]
+    whole = merge_logs(weighted).stacked(base.names, known=base.known)
+    if settings.prior is not None:
+        prior = Prior.near_reference(base, settings.prior)
+        whole = whole.with_prior(prior.means, prior.stds)
+    plain = [[size / log.weight for size in of_log] for log, of_log in zip(logs, sizes, strict=True)]
+    loss = None if settings.robust is None else LOSSES[settings.robust]
+    rng = np.random.default_rng(0)
+    return block_bootstrap(logs, plain, whole, base, estimate.values, rng, loss, RowForm.of(settings))

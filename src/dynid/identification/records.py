@@ -1,0 +1,321 @@
+"""What an identification found, as typed records: the contents of `result.json`.
+
+A record is what a `Result` keeps and what its file holds, key by key, so that a result that was saved and loaded is the
+same as one in memory. Units are SI; joint frames are those of the robot's description.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from dynid.arrays import Array
+from dynid.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+SCHEMA = "dynid-result-2"
+"""What a result says of itself."""
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Estimator = Literal["torque", "power", "energy", "momentum"]
+
+
+class Entry(BaseModel):
+    """A part of a record: frozen; keys of later versions are ignored."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True)
+
+
+class ParameterEstimate(Entry):
+    """A base parameter with its uncertainty.
+
+    Attributes:
+        name: The standard parameter that it is named by.
+        expression: The linear combination of standard parameters that it is.
+        unit: Its unit.
+        value: Its value.
+        std: Its standard deviation, for white errors.
+        relative_std_percent: The same in percent of the value; None for a value of zero.
+        lower: Lower end of its confidence interval.
+        upper: Upper end.
+        bootstrap_std: Standard deviation by block bootstrap, which does not assume white errors; None without.
+        bootstrap_lower: Lower end of the confidence interval by block bootstrap.
+        bootstrap_upper: Upper end.
+    """
+
+    name: str
+    expression: str
+    unit: str
+    value: Finite
+    std: Finite
+    relative_std_percent: float | None
+    lower: float
+    upper: float
+    bootstrap_std: float | None = None
+    bootstrap_lower: float | None = None
+    bootstrap_upper: float | None = None
+
+    @property
+    def honest_std(self) -> float:
+        """The larger of both standard deviations."""
+        return max(self.std, self.bootstrap_std or 0.0)
+
+
+class Parameters(Sequence[ParameterEstimate]):
+    """Estimated base parameters, by index or by name."""
+
+    def __init__(self, rows: Sequence[ParameterEstimate]) -> None:
+        self._rows = tuple(rows)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names."""
+        return tuple(row.name for row in self._rows)
+
+    @property
+    def values(self) -> Array:
+        """Values, shape (parameters,)."""
+        return np.array([row.value for row in self._rows])
+
+    @property
+    def stds(self) -> Array:
+        """Standard deviations for white errors, shape (parameters,)."""
+        return np.array([row.std for row in self._rows])
+
+    def to_frame(self) -> polars.DataFrame:
+        """A Polars table with one row per parameter and one column per attribute of `ParameterEstimate`."""
+        import polars
+
+        return polars.DataFrame(self._columns(), strict=False)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The same as a pandas table, where pandas is installed."""
+        import pandas
+
+        return pandas.DataFrame(self._columns())
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {key: [getattr(row, key) for row in self._rows] for key in ParameterEstimate.model_fields}
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            if key not in self.names:
+                raise UnknownNameError("parameter", key, self.names)
+            return self._rows[self.names.index(key)]
+        return Parameters(self._rows[key]) if isinstance(key, slice) else self._rows[key]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[ParameterEstimate]:
+        return iter(self._rows)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Parameters) and self._rows == other._rows
+
+    def __hash__(self) -> int:
+        return hash(self._rows)
+
+    def __repr__(self) -> str:
+        return f"Parameters({len(self)}: {', '.join(self.names[:6])}{', ...' if len(self) > 6 else ''})"
+
+    def __str__(self) -> str:
+        width = max([10, *(len(row.expression) for row in self)])
+        lines = [f"{row.expression:<{width}} {row.value:12.5g} +- {row.honest_std:<9.2g} {row.unit}" for row in self]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = "".join(
+            f"<tr><td>{escape(row.expression)}</td><td>{row.value:.5g}</td><td>{row.honest_std:.2g}</td>"
+            f"<td>{escape(row.unit)}</td></tr>"
+            for row in self
+        )
+        head = "<tr><th>parameter</th><th>value</th><th>standard deviation</th><th>unit</th></tr>"
+        return f"<table>{head}{rows}</table>"
+
+
+class NonlinearEstimate(Entry):
+    """A nonlinear parameter, such as a Stribeck velocity; `value` is None where the logs do not determine it."""
+
+    name: str
+    unit: str
+    owner: str
+    value: float | None
+    std: float | None
+    relative_std_percent: float | None
+    lower: float | None
+    upper: float | None
+    bootstrap_std: float | None
+    source: Literal["data", "known", "undetermined"]
+    used: Finite
+
+
+class RowFit(Entry):
+    """Fit of one joint, or of one row of another formulation: number of rows, RMSE, relative error."""
+
+    name: str
+    rows: int
+    rmse: float
+    relative_error: float
+
+
+class FormFitRecord(Entry):
+    """Fit of the rows that were estimated from, where they are not torques."""
+
+    name: Estimator
+    window: float | None
+    unit: str
+    relative_error: float
+    rows: tuple[RowFit, ...]
+
+
+class StandardParameter(Entry):
+    """A standard parameter of the physically consistent model, and what determines it."""
+
+    name: str
+    value: Finite
+    std: float | None
+    data_value: float | None
+    source: str
+    unit: str
+    owner: str
+
+
+class LinkEstimate(Entry):
+    """A physically consistent link: mass [kg], centre of mass [m] and inertia about it [kg m^2], in its joint frame."""
+
+    name: str
+    joint: str
+    mass: Finite
+    centre_of_mass: tuple[Finite, Finite, Finite]
+    inertia: tuple[tuple[Finite, ...], ...]
+    principal_moments: tuple[float, ...]
+    reference: str
+    parameters: tuple[StandardParameter, ...]
+
+
+class PhysicalModel(Entry):
+    """Physically consistent links and joints."""
+
+    relative_error: float
+    prior: str
+    weight: float
+    total_mass: float
+    links: tuple[LinkEstimate, ...]
+    terms: tuple[StandardParameter, ...]
+    joints: tuple[RowFit, ...]
+    seconds: float
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Values of all standard parameters by name."""
+        rows = (*(row for link in self.links for row in link.parameters), *self.terms)
+        return {row.name: row.value for row in rows}
+
+
+class SignRecord(Entry):
+    """The sign of one segment of a torque that was logged without sign; times are those of the log [s]."""
+
+    log: int
+    joint: str
+    start: float
+    stop: float
+    sign: int
+    margin: float
+    word: str
+    agrees: bool | None
+
+
+class SignRecovery(Entry):
+    """How surely signs were recovered: shares of words, and how clearly physics rejects the mirror image."""
+
+    sure: float
+    likely: float
+    undecided: float
+    thresholds: Mapping[str, float]
+    mirror_margin: float | None
+    proven: bool
+    near_zero: tuple[float, ...]
+    seconds: float
+
+
+class BootstrapRecord(Entry):
+    """Blocks of the bootstrap: their number, length [s], and the correlation time of the residuals [s]."""
+
+    blocks: int
+    seconds: float
+    correlation_time: float
+
+
+class FollowRecord(Entry):
+    """How a residual follows a quantity: share of its variance, and means of bins."""
+
+    what: str
+    share: float
+    clear: bool
+    centres: tuple[float, ...]
+    means: tuple[float, ...]
+
+
+class ResidualRecord(Entry):
+    """Residual analysis of one joint."""
+
+    name: str
+    period: float
+    autocorrelation: tuple[float, ...]
+    correlation_samples: float
+    follows: tuple[FollowRecord, ...]
+
+
+class JointPlacement(Entry):
+    """Where a joint is and where it points: what a result holds for."""
+
+    joint: str
+    parent: int
+    placement: tuple[tuple[float, ...], ...]
+    axis: tuple[float, ...]
+
+
+class Record(Entry):
+    """Everything that an identification found; see the classes above for its parts."""
+
+    schema_: str = Field(SCHEMA, alias="schema")
+    version: str = ""
+    robot: str
+    kinematics: tuple[JointPlacement, ...]
+    parameters: tuple[ParameterEstimate, ...]
+    nonlinear: tuple[NonlinearEstimate, ...] = Field((), alias="shapes")
+    nonlinear_passes: int = Field(0, alias="shape_passes")
+    essential: tuple[ParameterEstimate, ...]
+    essential_relative_error: float
+    confidence: float
+    condition_number: float
+    relative_error: float
+    estimator: Estimator = "torque"
+    form: FormFitRecord | None = None
+    joints: tuple[RowFit, ...]
+    physical: PhysicalModel | None
+    signs: tuple[SignRecord, ...] = ()
+    sign_recovery: SignRecovery | None = None
+    known: Mapping[str, float] = {}  # noqa: RUF012
+    unidentifiable: tuple[str, ...] = ()
+    logs: int
+    bootstrap: BootstrapRecord | None = None
+    residuals: tuple[ResidualRecord, ...] = ()
+    drive_signs: tuple[int, ...] | None = None
+    processing: tuple[Mapping[str, Any], ...] = ()
+    samples: int
+    seconds: float
+    findings: tuple[Mapping[str, Any], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data for JSON."""
+        return self.model_dump(mode="json", by_alias=True)
