@@ -18,6 +18,7 @@ from dynid.arrays import Array
 from dynid.estimation.factors.factors import Factor, Factors
 from dynid.estimation.physical.constraints import quadratic_forms
 from dynid.model.base_parameters import BaseParameters
+from dynid.model.parameters import Role
 from dynid.model.sampling import random_states
 
 ALL = 14
@@ -77,7 +78,7 @@ def _braking(columns: Array, y: Array, base: BaseParameters, drive: int) -> floa
     """How much the friction of a drive's own joint brakes; negative where it would drive."""
     joint = next(joint for joint in base.model.robot.independent_joints if joint.v.start <= drive < joint.v.stop)
     votes = _votes(columns, y, base)
-    return sum(vote for (form, number), vote in votes.items() if number == joint.number and form != "motor inertia")
+    return sum(vote for (form, number), vote in votes.items() if number == joint.number and form != Role.ARMATURE)
 
 
 def _votes(columns: Array, y: Array, base: BaseParameters) -> dict[tuple[str, int], float]:

@@ -13,7 +13,8 @@ from dynid.estimation.robust import RobustFit
 from dynid.findings import Finding, Severity, prose
 from dynid.model.chunks import Chunk
 from dynid.model.dynamic_model import DynamicModel
-from dynid.robot.robot import Joint, Robot
+from dynid.model.parameters import Sign
+from dynid.robot.robot import Joint
 
 FEWEST_ROWS = 10
 """Rows for each parameter below which an estimate is not to be trusted."""
@@ -32,9 +33,6 @@ DIFFERS = 1.5
 
 CONDITION = 1e4
 """Condition number above which some combinations are hardly excited."""
-
-NEVER_NEGATIVE = ("fv", "fs", "fsp", "fsn", "fsig", "fl", "Ia")
-"""Symbols of friction and motor inertia."""
 
 
 def findings_on_samples(model: DynamicModel, segments: Sequence[Chunk]) -> tuple[Finding, ...]:
@@ -87,13 +85,13 @@ def _of_row(subject: str, torque: Array) -> Iterator[Finding]:
 
 
 def findings_on_estimate(
-    estimate: Estimate, robot: Robot, advice: str = "use one that moves more joints at once, faster and further"
+    estimate: Estimate, model: DynamicModel, advice: str = "use one that moves more joints at once, faster and further"
 ) -> tuple[Finding, ...]:
     """Findings on an estimate: too few rows, badly known parameters, poor excitation, negative friction or inertia.
 
     Args:
         estimate: The estimate.
-        robot: The robot.
+        model: The model.
         advice: Which motion to make where this one hardly tells some parameters apart.
     """
     found: list[Finding] = []
@@ -122,7 +120,7 @@ def findings_on_estimate(
             f"the model leaves much of the torque of {listed}; check columns, units, gear ratios and signs, add terms"
         )
         found.append(prose(Severity.WARNING, "fit", text))
-    found += _impossible_values(estimate, robot)
+    found += _impossible_values(estimate, model)
     return tuple(found)
 
 
@@ -170,7 +168,7 @@ def _weakest(estimate: Estimate) -> str:
     return ", ".join(estimate.names[k] for k in order[:6] if share[k] > 0.2 * share[order[0]])
 
 
-def _impossible_values(estimate: Estimate, robot: Robot) -> Iterator[Finding]:
+def _impossible_values(estimate: Estimate, model: DynamicModel) -> Iterator[Finding]:
     """Friction and motor inertia that are surely negative.
 
     Where all of a joint's are, or it is fitted badly, its torque or its velocity has the wrong sign; where others are
@@ -178,16 +176,16 @@ def _impossible_values(estimate: Estimate, robot: Robot) -> Iterator[Finding]:
     """
     negative: dict[str, list[str]] = {}
     positive: dict[str, list[str]] = {}
+    signed = {p.name: p.joint or p.owner for p in model.parameters if p.link is None and p.sign is Sign.NONNEGATIVE}
     for name, value, std in zip(estimate.names, estimate.values, estimate.stds, strict=True):
-        symbol = name.rstrip("0123456789")
-        if symbol in NEVER_NEGATIVE and abs(value) > 3.0 * std:
-            (negative if value < 0.0 else positive).setdefault(name[len(symbol) :], []).append(f"{name} = {value:.3g}")
-    for number, values in negative.items():
-        joint, impossible = robot.joint(int(number)).name, f"{' and '.join(values)} cannot be negative"
+        if name in signed and abs(value) > 3.0 * std:
+            (negative if value < 0.0 else positive).setdefault(signed[name], []).append(f"{name} = {value:.3g}")
+    for joint, values in negative.items():
+        impossible = f"{' and '.join(values)} cannot be negative"
         fit = estimate.joints.get(joint)
-        if number in positive and (fit is None or fit.relative_error < POOR_FIT):
+        if joint in positive and (fit is None or fit.relative_error < POOR_FIT):
             text = (
-                f"{impossible}, while {' and '.join(positive[number])}: these terms stand in for each other, or for "
+                f"{impossible}, while {' and '.join(positive[joint])}: these terms stand in for each other, or for "
                 "something that the model lacks; leave one out, or record more speeds"
             )
             yield prose(Severity.WARNING, f"joint '{joint}'", text)

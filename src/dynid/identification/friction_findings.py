@@ -14,11 +14,19 @@ from dynid.identification.nonlinear_terms import NonlinearFit
 from dynid.identification.row_speeds import speeds, threshold_of
 from dynid.logs.processing.automatic import Prepared
 from dynid.model.dynamic_model import DynamicModel, Observed
+from dynid.model.parameters import Role, of_joint
 from dynid.model.terms import NonlinearParameter
-from dynid.robot.robot import Joint, Robot
+from dynid.robot.robot import Joint
 
-SIGNS = ("fs", "fsp", "fsn", "fst", "fl", "off")
-"""Symbols whose columns are one and the same, or none, while a joint moves one way at speed."""
+ONE_WAY = (
+    Role.COULOMB,
+    Role.COULOMB_FORWARD,
+    Role.COULOMB_BACKWARD,
+    Role.STRIBECK,
+    Role.LOAD,
+    Role.OFFSET,
+)
+"""Parameters whose columns are one and the same, or none, while a joint moves one way at speed."""
 
 
 def findings_on_directions(model: DynamicModel, logs: Sequence[Prepared], form: RowForm) -> tuple[Finding, ...]:
@@ -29,14 +37,14 @@ def findings_on_directions(model: DynamicModel, logs: Sequence[Prepared], form: 
 def _directions(model: DynamicModel, logs: Sequence[Prepared], form: RowForm) -> Iterator[Finding]:
     for joint in model.robot.independent_joints:
         velocity = speeds(logs, joint, form)
-        told = [f"{symbol}{joint.number}" for symbol in SIGNS if f"{symbol}{joint.number}" in model.names]
+        own = of_joint(model.parameters, joint.name, *ONE_WAY)
         ways = {np.sign(v) for v in (velocity.min(initial=0.0), velocity.max(initial=0.0)) if v != 0.0}
-        if joint.kind.nv != 1 or len(ways) != 1 or not told:
+        if joint.kind.nv != 1 or len(ways) != 1 or not own:
             continue
         way = "forwards" if ways == {1.0} else "backwards"
-        silent = {f"fsn{joint.number}"} if way == "forwards" else {f"fsp{joint.number}"}
-        unknown = [name for name in told if name in silent]
-        alike = [name for name in told if name not in silent]
+        silent = Role.COULOMB_BACKWARD if way == "forwards" else Role.COULOMB_FORWARD
+        unknown = [parameter.name for parameter in own if parameter.role is silent]
+        alike = [parameter.name for parameter in own if parameter.role is not silent]
         whats = [f"{' and '.join(alike)} look alike"] if len(alike) > 1 else []
         whats += [f"{name} never acts" for name in unknown]
         if whats:
@@ -61,12 +69,13 @@ def findings_on_nonlinear(nonlinear: NonlinearFit, logs: Sequence[Prepared], for
     return tuple(found)
 
 
-def findings_on_breakaway(estimate: Estimate, robot: Robot) -> tuple[Finding, ...]:
+def findings_on_breakaway(estimate: Estimate, model: DynamicModel) -> tuple[Finding, ...]:
     """Warnings on Stribeck friction that would drive its joint near rest: fs + fst is clearly negative."""
     found = []
-    for joint in robot.independent_joints:
-        names = [f"fs{joint.number}", f"fst{joint.number}"]
-        if not all(name in estimate.names for name in names):
+    for joint in model.robot.independent_joints:
+        both = of_joint(model.parameters, joint.name, Role.COULOMB, Role.STRIBECK)
+        names = [parameter.name for parameter in both if parameter.name in estimate.names]
+        if [parameter.role for parameter in both if parameter.name in names] != [Role.COULOMB, Role.STRIBECK]:
             continue
         own = [estimate.names.index(name) for name in names]
         level, std = (
@@ -75,7 +84,10 @@ def findings_on_breakaway(estimate: Estimate, robot: Robot) -> tuple[Finding, ..
         )
         if level < -3.0 * std:
             text = f"{' + '.join(names)} = {level:.3g}: friction would drive it near rest, so these and "
-            text += f"vs{joint.number} stand for something else, such as sticking; raise velocity_threshold, "
+            velocities = [
+                shape.name for shape in model.nonlinear if shape.role is Role.STRIBECK and shape.owner == joint.name
+            ]
+            text += f"{' and '.join(velocities)} stand for something else, such as sticking; raise velocity_threshold, "
             found.append(prose(Severity.WARNING, f"joint '{joint.name}'", text + "or use coulomb there"))
     return tuple(found)
 
@@ -92,7 +104,7 @@ def _doubtful(
     else:
         why = f"the best fit has it at {shape.value:.3g} +- {std:.2g} {shape.unit}, and its parameter "
         why += f"{nonlinear.fit.significance[shape.name]:.1f} deviations from zero"
-    if shape.unit == "1/K":
+    if shape.needs_temperature:
         temperature = _temperatures(logs, joint)
         seen = f"rows were logged at {temperature.min():.3g} to {temperature.max():.3g} degrees Celsius"
         advice = "record while it warms up, or use viscous there"

@@ -93,7 +93,7 @@ def solved(
     blocks = None if has_earlier else bootstrapped(experiment, read.logs, with_changes, nonlinear.linear, whole, scales)
     bootstrap = nonlinear.own_bootstrap(blocks)
     lost = findings_on_form(form, estimate, torques, base, read.logs)
-    of_estimate = findings_on_estimate(estimate, base.model.robot, advice_on_motion(form))
+    of_estimate = findings_on_estimate(estimate, base.model, advice_on_motion(form))
     return Solution(
         estimate=estimate,
         essential=essential,
