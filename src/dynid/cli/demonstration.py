@@ -218,9 +218,9 @@ def _truth(model: DynamicModel) -> dict[str, float]:
     )
     postures = np.array([rng.uniform(*_range(joint.limits), 50) for joint in robot.independent_joints]).T
     torques = np.sqrt((model.inverse_dynamics(postures, parameters=p) ** 2).mean(axis=0))
-    for k, name in enumerate(model.names[links:], start=links):
-        joint = robot.joint(int(name.lstrip("Iafvs")))
-        if p[k] == 0.0:
+    for k, parameter in enumerate(model.parameters):
+        if parameter.link is None and parameter.joint is not None and p[k] == 0.0:
+            joint = robot.joint(parameter.joint)
             p[k] = FRICTION * max(torques[joint.v.start], FRICTION * torques.max(), 1e-3)
     return dict(zip(model.names, p.tolist(), strict=True))
 

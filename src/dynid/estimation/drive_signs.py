@@ -25,6 +25,7 @@ from dynid.logs.processing.automatic import PreparedLog
 from dynid.logs.processing.states import processed
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.chunks import Chunk
+from dynid.model.parameters import Role
 from dynid.model.sampling import random_states
 
 ALL = 14
@@ -84,7 +85,7 @@ def _braking(columns: Array, y: Array, base: BaseParameters, drive: int) -> floa
     """How much the friction of a drive's own joint brakes; negative where it would drive."""
     joint = next(joint for joint in base.model.robot.independent_joints if joint.v.start <= drive < joint.v.stop)
     votes = _votes(columns, y, base)
-    return sum(vote for (form, number), vote in votes.items() if number == joint.number and form != "motor inertia")
+    return sum(vote for (form, number), vote in votes.items() if number == joint.number and form != Role.ARMATURE)
 
 
 def _votes(columns: Array, y: Array, base: BaseParameters) -> dict[tuple[str, int], float]:

@@ -12,7 +12,7 @@ from dynid.estimation.factors.row_forms import RowForm
 from dynid.estimation.robust import RobustFit
 from dynid.findings import Finding, Severity
 from dynid.model.dynamic_model import DynamicModel
-from dynid.robot.robot import Robot
+from dynid.model.parameters import Sign
 
 FEWEST_ROWS = 10
 """Rows for each parameter below which an estimate is not to be trusted."""
@@ -28,9 +28,6 @@ DIFFERS = 1.5
 
 CONDITION = 1e4
 """Condition number above which some combinations are hardly excited."""
-
-NEVER_NEGATIVE = ("fv", "fs", "fsp", "fsn", "fsig", "fl", "Ia")
-"""Symbols of friction and motor inertia."""
 
 
 def findings_on_estimate(estimate: Estimate, model: DynamicModel, form: RowForm) -> tuple[Finding, ...]:
@@ -58,7 +55,7 @@ def findings_on_estimate(estimate: Estimate, model: DynamicModel, form: RowForm)
     poor = {joint: fit.relative_error for joint, fit in estimate.joints.items() if fit.relative_error > POOR_FIT}
     if poor:
         found.append(Finding.of("fit-poor", "fit", joints=poor))
-    return (*found, *_impossible_values(estimate, model.robot))
+    return (*found, *_impossible_values(estimate, model))
 
 
 def _most(indices: list[int], estimate: Estimate) -> list[int]:
@@ -114,23 +111,23 @@ def _weakest(estimate: Estimate) -> list[str]:
     return [estimate.names[k] for k in order[:6] if share[k] > 0.2 * share[order[0]]]
 
 
-def _impossible_values(estimate: Estimate, robot: Robot) -> Iterator[Finding]:
+def _impossible_values(estimate: Estimate, model: DynamicModel) -> Iterator[Finding]:
     """Friction and motor inertia that are clearly negative.
 
-    Where all of a joint's are, or it is fitted badly, its torque or its velocity has the wrong sign; where others are
+    Where all of a joint's are, or its fit is poor, its torque or its velocity has the wrong sign; where others are
     clearly positive, terms stand in for each other.
     """
     negative: dict[str, list[str]] = {}
     positive: dict[str, list[str]] = {}
+    signed = {p.name: p.joint or p.owner for p in model.parameters if p.link is None and p.sign is Sign.NONNEGATIVE}
     for name, value, std in zip(estimate.names, estimate.values, estimate.stds, strict=True):
-        symbol = name.rstrip("0123456789")
-        if symbol in NEVER_NEGATIVE and abs(value) > 3.0 * std:
-            (negative if value < 0.0 else positive).setdefault(name[len(symbol) :], []).append(f"{name} = {value:.3g}")
-    for number, values in negative.items():
-        joint = robot.joint(int(number)).name
+        if name in signed and abs(value) > 3.0 * std:
+            (negative if value < 0.0 else positive).setdefault(signed[name], []).append(f"{name} = {value:.3g}")
+    for joint, values in negative.items():
         fit = estimate.joints.get(joint)
-        if number in positive and (fit is None or fit.relative_error < POOR_FIT):
-            others = positive[number]
-            yield Finding.of("parameter-negative-beside-positive", f"joint '{joint}'", negative=values, positive=others)
+        subject = f"joint '{joint}'"
+        if joint in positive and (fit is None or fit.relative_error < POOR_FIT):
+            others = positive[joint]
+            yield Finding.of("parameter-negative-beside-positive", subject, negative=values, positive=others)
         else:
-            yield Finding.of("parameter-negative", f"joint '{joint}'", negative=values)
+            yield Finding.of("parameter-negative", subject, negative=values)

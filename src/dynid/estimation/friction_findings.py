@@ -14,11 +14,19 @@ from dynid.estimation.nonlinear.nonlinear_fit import NonlinearFit, speeds, thres
 from dynid.findings import Finding
 from dynid.logs.processing.automatic import PreparedLog
 from dynid.model.dynamic_model import DynamicModel, Observed
+from dynid.model.parameters import Role, of_joint
 from dynid.model.terms import NonlinearParameter
 from dynid.robot.robot import Joint
 
-SIGNS = ("fs", "fsp", "fsn", "fst", "fl", "off")
-"""Symbols whose columns are one and the same, or none, while a joint moves one way at speed."""
+ONE_WAY = (
+    Role.COULOMB,
+    Role.COULOMB_FORWARD,
+    Role.COULOMB_BACKWARD,
+    Role.STRIBECK,
+    Role.LOAD,
+    Role.OFFSET,
+)
+"""Parameters whose columns are the same, or zero, while a joint moves in one direction at speed."""
 
 
 def findings_on_directions(model: DynamicModel, logs: Sequence[PreparedLog], form: RowForm) -> tuple[Finding, ...]:
@@ -29,14 +37,14 @@ def findings_on_directions(model: DynamicModel, logs: Sequence[PreparedLog], for
 def _directions(model: DynamicModel, logs: Sequence[PreparedLog], form: RowForm) -> Iterator[Finding]:
     for joint in model.robot.independent_joints:
         velocity = speeds(logs, joint, form)
-        acting = [f"{symbol}{joint.number}" for symbol in SIGNS if f"{symbol}{joint.number}" in model.names]
+        own = of_joint(model.parameters, joint.name, *ONE_WAY)
         ways = {np.sign(v) for v in (velocity.min(initial=0.0), velocity.max(initial=0.0)) if v != 0.0}
-        if joint.kind.nv != 1 or len(ways) != 1 or not acting:
+        if joint.kind.nv != 1 or len(ways) != 1 or not own:
             continue
         way = "forwards" if ways == {1.0} else "backwards"
-        silent = {f"fsn{joint.number}"} if way == "forwards" else {f"fsp{joint.number}"}
-        unknown = [name for name in acting if name in silent]
-        alike = [name for name in acting if name not in silent]
+        silent = Role.COULOMB_BACKWARD if way == "forwards" else Role.COULOMB_FORWARD
+        unknown = [parameter.name for parameter in own if parameter.role is silent]
+        alike = [parameter.name for parameter in own if parameter.role is not silent]
         if len(alike) > 1 or unknown:
             values = {
                 "direction": way,
@@ -64,8 +72,9 @@ def findings_on_breakaway(estimate: Estimate, model: DynamicModel) -> tuple[Find
     """Warnings on Stribeck friction that would drive its joint near rest: fs + fst is clearly negative."""
     found = []
     for joint in model.robot.independent_joints:
-        names = [f"fs{joint.number}", f"fst{joint.number}"]
-        if not all(name in estimate.names for name in names):
+        both = of_joint(model.parameters, joint.name, Role.COULOMB, Role.STRIBECK)
+        names = [parameter.name for parameter in both if parameter.name in estimate.names]
+        if [parameter.role for parameter in both if parameter.name in names] != [Role.COULOMB, Role.STRIBECK]:
             continue
         own = [estimate.names.index(name) for name in names]
         level, std = (
@@ -73,7 +82,8 @@ def findings_on_breakaway(estimate: Estimate, model: DynamicModel) -> tuple[Find
             float(np.sqrt(estimate.covariance[np.ix_(own, own)].sum())),
         )
         if level < -3.0 * std:
-            values = {"sum": " + ".join(names), "level": level, "velocity": f"vs{joint.number}"}
+            velocities = [s.name for s in model.nonlinear if s.role is Role.STRIBECK and s.owner == joint.name]
+            values = {"sum": " + ".join(names), "level": level, "velocity": velocities}
             found.append(Finding.of("friction-drives-near-rest", f"joint '{joint.name}'", **values))
     return tuple(found)
 
@@ -92,7 +102,7 @@ def _doubtful(
     else:
         distance = nonlinear.fit.significance[shape.name]
         why = f"+- {std:.2g}, and its parameter {distance:.1f} standard deviations from zero"
-    if shape.unit == "1/K":
+    if shape.needs_temperature:
         temperature = _temperatures(logs, joint)
         range_ = {"lowest": float(temperature.min()), "highest": float(temperature.max())}
         return Finding.of("nonlinear-undetermined-temperature", subject, why=why, **values, **range_)

@@ -16,6 +16,7 @@ from dynid.estimation.factors.factors import Factor, Factors
 from dynid.findings import Finding
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel, Observed
+from dynid.model.parameters import Role, of_joint
 from dynid.model.terms import Coulomb, JointTerm, Viscous
 from dynid.robot.joints import JointKind
 
@@ -51,8 +52,8 @@ def probed(model: DynamicModel) -> DynamicModel:
         return model
     joints = [joint for joint in model.robot.independent_joints if joint.kind.nv == 1]
     extra: list[JointTerm] = []
-    for term, symbols in ((Viscous, ("fv",)), (Coulomb, ("fs", "fsp"))):
-        lacking = [j.name for j in joints if not any(f"{symbol}{j.number}" in model.names for symbol in symbols)]
+    for term, roles in ((Viscous, (Role.VISCOUS,)), (Coulomb, (Role.COULOMB, Role.COULOMB_FORWARD))):
+        lacking = [joint.name for joint in joints if not of_joint(model.parameters, joint.name, *roles)]
         if lacking:
             extra.append(term(lacking))
     return DynamicModel(model.robot, (*model.terms, *extra)) if extra else model
@@ -96,6 +97,7 @@ def _probes(logs: Sequence[Factors], base: BaseParameters) -> Iterator[Probe]:
         return
     whole = logs[0].merged(*logs[1:])
     own = set(base.model.names)
+    roles = {parameter.name: parameter.role for parameter in probed(base.model).parameters}
     for joint, factor in whole.joints.items():
         free = factor.without(base.known) if base.known else factor
         extra = [name for name in free.names if name not in own]
@@ -107,7 +109,7 @@ def _probes(logs: Sequence[Factors], base: BaseParameters) -> Iterator[Probe]:
         total = free.residual_squares(np.zeros(len(free.names)))
         if more - errors < SIZE**2 * total or not _brakes(free, extra, x):
             continue
-        terms = tuple("viscous" if name.startswith("fv") else "coulomb" for name in extra)
+        terms = tuple(roles[name].value for name in extra)
         unit = "N" if base.model.robot.joint(joint).kind is JointKind.PRISMATIC else "N m"
         yield Probe(joint, terms, 1.0 - errors / more, float(np.sqrt((more - errors) / free.rows)), unit)
 

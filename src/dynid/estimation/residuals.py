@@ -103,7 +103,11 @@ class JointDiagnostics:
 
 
 def analyse_residuals(
-    logs: Sequence[PreparedLog], base: BaseParameters, estimate: Estimate, noticed: Sequence[Finding], lost: bool = False
+    logs: Sequence[PreparedLog],
+    base: BaseParameters,
+    estimate: Estimate,
+    noticed: Sequence[Finding],
+    lost: bool = False,
 ) -> tuple[tuple[JointDiagnostics, ...], tuple[Finding, ...]]:
     """Analyse the residuals of the longest log.
 

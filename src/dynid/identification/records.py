@@ -305,7 +305,7 @@ class Record(Entry):
     physical: PhysicalModel | None
     signs: tuple[SignRecord, ...] = ()
     sign_recovery: SignRecovery | None = None
-    known: Mapping[str, float] = {}  # noqa: RUF012
+    known: Mapping[str, float] = {}
     unidentifiable: tuple[str, ...] = ()
     logs: int
     bootstrap: BootstrapRecord | None = None

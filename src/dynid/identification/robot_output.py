@@ -14,10 +14,11 @@ from dynid.errors import InvalidRequestError, OutputExistsError
 from dynid.files import is_file, write_bytes, write_text
 from dynid.identification.formats import Format
 from dynid.identification.result import Result
-from dynid.model.terms import Armature, AsymmetricCoulomb, Coulomb, Viscous
+from dynid.model.dynamic_model import DynamicModel
+from dynid.model.parameters import Role, of_joint
 from dynid.robot.formats.write_back import Written, write_back
 from dynid.robot.joints import JointDynamics
-from dynid.robot.robot import Joint, Robot
+from dynid.robot.robot import Joint
 
 SCHEMA = "dynid-robot-1"
 """What an exported JSON file says of itself."""
@@ -87,7 +88,7 @@ def export_result(result: Result, format: Format, path: Path, *, overwrite: bool
         lambda: write_back(
             robot,
             np.array([values[name] for name in result.base.model.names[: len(robot.parameters)]]),
-            {joint.name: _dynamics(values, joint, robot) for joint in robot.joints},
+            {joint.name: _dynamics(result.base.model, values, joint) for joint in robot.joints},
             path,
             format=format.value,
             overwrite=overwrite,
@@ -134,15 +135,19 @@ def _both(write_robot: Any, beside: Path | None, text: str, overwrite: bool) -> 
         raise
 
 
-def _dynamics(values: Mapping[str, float], joint: Joint, robot: Robot) -> JointDynamics:
+def _dynamics(model: DynamicModel, values: Mapping[str, float], joint: Joint) -> JointDynamics:
     """What files can say of a joint, as far as the model has it; a mimic joint's part is in its leader's numbers."""
-    number = joint.number if joint.leader is None else robot.joints[joint.leader].number
-    both = [values[name] for name in (f"fsp{number}", f"fsn{number}") if name in values]
-    found = JointDynamics(
-        damping=values.get(f"fv{number}"),
-        friction=values.get(f"fs{number}", sum(both) / 2 if both else None),
-        armature=values.get(f"Ia{number}"),
-    )
+    owner = joint.name if joint.leader is None else model.robot.joints[joint.leader].name
+
+    def total(*roles: Role) -> float | None:
+        """The sum of a joint's parameters of some roles; None where there is none."""
+        found = [values[p.name] for p in of_joint(model.parameters, owner, *roles)]
+        return sum(found) if found else None
+
+    friction, both = total(Role.COULOMB), total(Role.COULOMB_FORWARD, Role.COULOMB_BACKWARD)
+    if both is not None:
+        friction = both / 2 + (friction or 0.0)
+    found = JointDynamics(total(Role.VISCOUS), friction, total(Role.ARMATURE))
     if joint.leader is None:
         return found
     stated, new = vars(joint.dynamics), vars(found)
@@ -151,13 +156,12 @@ def _dynamics(values: Mapping[str, float], joint: Joint, robot: Robot) -> JointD
 
 def _kept(result: Result, values: Mapping[str, float]) -> list[str]:
     """What the user's file says of joints that the model has no term for."""
-    words = {"damping": ("fv",), "friction": ("fs", "fsp"), "armature": ("Ia",)}
-    kept = []
-    for key, symbols in words.items():
+    model, kept = result.base.model, []
+    for key in ("damping", "friction", "armature"):
         joints = [
             joint.name
-            for joint in result.base.model.robot.independent_joints
-            if getattr(joint.dynamics, key) and not any(f"{symbol}{joint.number}" in values for symbol in symbols)
+            for joint in model.robot.independent_joints
+            if getattr(joint.dynamics, key) and getattr(_dynamics(model, values, joint), key) is None
         ]
         kept += [f"{key} of {', '.join(joints)}"] if joints else []
     return kept
@@ -165,9 +169,8 @@ def _kept(result: Result, values: Mapping[str, float]) -> list[str]:
 
 def _not_held(result: Result, format: Format) -> list[dict[str, Any]]:  # noqa: A002
     """The terms' parameters that a format has no place for."""
-    held = [Viscous, Coulomb, *([Armature] if format is Format.MJCF else [])]
-    symbols = {symbol for term in held for symbol in term.symbols}
-    names = {f"{symbol}{joint.number}" for symbol in symbols for joint in result.base.model.robot.joints}
+    held = {Role.VISCOUS, Role.COULOMB, *([Role.ARMATURE] if format is Format.MJCF else [])}
+    names = {parameter.name for parameter in result.base.model.parameters if parameter.role in held}
     return [row for row in result.data["physical"]["terms"] if row["name"] not in names]
 
 
@@ -182,7 +185,7 @@ def _as_yaml(result: Result, path: Path, rest: list[dict[str, Any]]) -> str:
     import yaml
 
     about = "Parameters of the identified model that the robot's file has no place for; see dynid's terms."
-    if any(row["name"].startswith(AsymmetricCoulomb.symbols) for row in rest):
+    if any(parameter.role is Role.COULOMB_FORWARD for parameter in result.base.model.parameters):
         about += " The friction in the robot's file is the mean of fsp and fsn; these two replace it."
     content = {
         "schema": TERMS_SCHEMA,

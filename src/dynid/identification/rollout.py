@@ -38,7 +38,7 @@ def standard_parameters(base: BaseParameters, values: Sequence[float], near: Arr
             is zero.
     """
     p = base.to_standard(np.asarray(values, dtype=float), near=near)
-    dry = np.array([name.startswith("fs") for name in base.model.names])
+    dry = np.array([parameter.role.is_dry for parameter in base.model.parameters])
     return np.where(dry, np.maximum(p, 0.0), p)
 
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
-from dynid.errors import InvalidRequestError
 from dynid.estimation.settings import EstimationSettings, PhysicalSettings
-from dynid.experiment.experiment import Experiment
 from dynid.logs.log import Log
 from dynid.logs.settings import Drive, LogSource, Processing
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.known_values import split_known
-from dynid.model.terms import Term, parse_terms
-from dynid.robot.loading import load_robot
+from dynid.model.terms import Term
 from dynid.robot.robot import Robot
-from dynid.settings import Table, checked
+from dynid.settings import Table
 
 S = TypeVar("S", bound=Table)
 TermLike = str | Term

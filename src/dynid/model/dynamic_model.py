@@ -14,7 +14,7 @@ from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.model.kernels.kernel import stacked_rows
 from dynid.model.kernels.row_layout import RowLayout
 from dynid.model.parameters import Parameter, link_parameters
-from dynid.model.terms import NonlinearParameter, Term
+from dynid.model.terms import NonlinearParameter, Term, parse_terms
 from dynid.robot.robot import Robot
 
 
@@ -36,7 +36,7 @@ class Observed(Enum):
         return self in (Observed.WRENCH_STATIONARY, Observed.WRENCH_MOVING)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class DynamicModel:
     """A robot with terms: `tau = W(q, v, a) p`.
 
@@ -44,16 +44,19 @@ class DynamicModel:
 
     Attributes:
         robot: The robot.
-        terms: What its joints add.
+        terms: Its friction and actuator terms: `Term` objects, or their names as `parse_terms` takes them.
         observed: Which rows are measured. Friction and motors act between links, so the terms do not appear in the
             wrench on the base, and their columns are zero there.
     """
 
     robot: Robot
-    terms: Sequence[Term] = ()
-    observed: Observed = Observed.TORQUES
+    terms: tuple[Term, ...]
+    observed: Observed
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self, robot: Robot, terms: str | Sequence[Term | str] = (), observed: Observed = Observed.TORQUES
+    ) -> None:
+        vars(self).update(robot=robot, terms=parse_terms(terms, robot), observed=Observed(observed))
         if self.observed.is_wrench and not self.robot.has_floating_base:
             raise InvalidRequestError(
                 "the wrench on the base is a row of floating-base robots only; load the robot with floating_base=True"
@@ -62,6 +65,10 @@ class DynamicModel:
             twice = next((name for name in names if names.count(name) > 1), None)
             if twice is not None:
                 raise InvalidRequestError(f"two terms have the parameter '{twice}'; name each term once a joint")
+
+    def __repr__(self) -> str:
+        terms = "".join(f", {type(term).__name__}" for term in self.terms)
+        return f"DynamicModel({self.robot.name!r}{terms}: {len(self.names)} parameters)"
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:

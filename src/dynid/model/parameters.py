@@ -1,4 +1,4 @@
-"""Names of what is to be known."""
+"""Standard parameters: their names, and what each says of itself."""
 
 from __future__ import annotations
 
@@ -6,41 +6,144 @@ import fnmatch
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from dynid.errors import UnknownNameError
 from dynid.robot import inertia
 from dynid.robot.robot import Robot
 
 
+class Sign(StrEnum):
+    """Which signs a parameter can physically have."""
+
+    NONNEGATIVE = "nonnegative"
+    FREE = "free"
+
+
+class Role(StrEnum):
+    """What a parameter stands for. Exports, findings and simulations ask for it; no code reads names."""
+
+    MASS = "mass"
+    FIRST_MOMENT = "first_moment"
+    INERTIA = "inertia"
+    VISCOUS = "viscous"
+    """Torque per velocity: what robot files call damping."""
+    COULOMB = "coulomb"
+    """Dry friction, the same in both directions: what robot files call friction."""
+    COULOMB_FORWARD = "coulomb_forward"
+    """Dry friction while the velocity is positive."""
+    COULOMB_BACKWARD = "coulomb_backward"
+    """Dry friction while the velocity is negative."""
+    STRIBECK = "stribeck"
+    """Dry friction that is added near rest."""
+    SIGMOID = "sigmoid"
+    """Rise of sigmoid friction."""
+    LOAD = "load"
+    """Dry friction per torque of the load."""
+    OFFSET = "offset"
+    """A constant torque."""
+    ARMATURE = "armature"
+    """Motor inertia, seen at the joint."""
+    SPRING = "spring"
+    """Stiffness."""
+    COUPLING_INERTIA = "coupling_inertia"
+    COUPLING_VISCOUS = "coupling_viscous"
+    COUPLING_COULOMB = "coupling_coulomb"
+    OTHER = "other"
+
+    @property
+    def sign(self) -> Sign:
+        """The sign of such parameters, where their term does not state another."""
+        return Sign.NONNEGATIVE if self in _NONNEGATIVE else Sign.FREE
+
+    @property
+    def is_dry(self) -> bool:
+        """Whether it is friction that has a level at rest."""
+        return self in _DRY
+
+
+_NONNEGATIVE = frozenset(
+    {
+        Role.MASS,
+        Role.VISCOUS,
+        Role.COULOMB,
+        Role.COULOMB_FORWARD,
+        Role.COULOMB_BACKWARD,
+        Role.SIGMOID,
+        Role.LOAD,
+        Role.ARMATURE,
+        Role.COUPLING_COULOMB,
+    }
+)
+
+_DRY = frozenset(
+    {
+        Role.COULOMB,
+        Role.COULOMB_FORWARD,
+        Role.COULOMB_BACKWARD,
+        Role.STRIBECK,
+        Role.SIGMOID,
+        Role.COUPLING_COULOMB,
+    }
+)
+
+_LINK_ROLES = (Role.MASS, *[Role.FIRST_MOMENT] * 3, *[Role.INERTIA] * 6)
+"""Roles of a link's parameters, in the order of the 10-vector."""
+
+
 @dataclass(frozen=True)
 class Parameter:
-    """A standard parameter: a number that torques are linear in.
+    """A standard parameter: torques are linear in it.
 
     Attributes:
         name: Symbol and number, such as "mx1".
         unit: Its unit.
         owner: The link's or joint's own name in the robot file.
-        reference: The robot file's value; None where the file says nothing.
+        reference: The robot file's value; None where the file states none.
+        joint: Name of the joint that it acts at, or that moves its link; None where it belongs to no single joint.
+        link: Name of the link; None for parameters of terms.
+        role: What it stands for.
+        sign: Which signs it can physically have. Of a link's parameters only the mass is constrained by itself: all ten
+            together are, through the pseudo-inertia.
     """
 
     name: str
     unit: str
     owner: str
-    reference: float | None
+    reference: float | None = None
+    joint: str | None = None
+    link: str | None = None
+    role: Role = Role.OTHER
+    sign: Sign = Sign.FREE
+
+    def __repr__(self) -> str:
+        value = "" if self.reference is None else f" = {self.reference:g}"
+        return f"Parameter({self.name}{value} [{self.unit}], {self.role.value} of '{self.owner}')"
 
 
 def link_parameters(robot: Robot) -> tuple[Parameter, ...]:
-    """The inertial parameters of all solid links about their joint frames, ten a link."""
+    """The inertial parameters of all solid links about their joint frames, `inertia.SIZE` for each link."""
+    columns = tuple(zip(inertia.PARAMETER_SYMBOLS, inertia.PARAMETER_UNITS, _LINK_ROLES, strict=True))
     return tuple(
         Parameter(
             name=f"{symbol}{robot.joints[i].number}",
             unit=unit,
             owner=robot.links[i].name,
             reference=float(robot.links[i].parameters[k]) if robot.links[i].has_inertia else None,
+            joint=robot.joints[i].name,
+            link=robot.links[i].name,
+            role=role,
+            sign=role.sign,
         )
         for i in robot.solid_links
-        for k, (symbol, unit) in enumerate(zip(inertia.PARAMETER_SYMBOLS, inertia.PARAMETER_UNITS, strict=True))
+        for k, (symbol, unit, role) in enumerate(columns)
     )
+
+
+def of_joint(parameters: Iterable[Parameter], joint: str, *roles: Role) -> list[Parameter]:
+    """The parameters of terms at a joint that have one of some roles, in the order of the roles."""
+    own = [parameter for parameter in parameters if parameter.joint == joint and parameter.link is None]
+    return [parameter for role in roles for parameter in own if parameter.role is role]
 
 
 def matching(patterns: Iterable[str], names: Sequence[str]) -> list[str]:

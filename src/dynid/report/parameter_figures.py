@@ -215,10 +215,10 @@ def identifiability(base: BaseParameters) -> dict[str, Any]:
     state |= dict.fromkeys(alone, "alone") | dict.fromkeys(base.no_effect, "none") | dict.fromkeys(base.known, "known")
     robot = base.model.robot
     links = []
-    for k, index in enumerate(robot.solid_links):
-        names = base.model.names[10 * k : 10 * k + 10]
-        cells = [{"name": name, "state": state[name]} for name in names]
-        links.append({"name": robot.links[index].name, "cells": cells})
-    terms = [{"name": name, "state": state[name]} for name in base.model.names[10 * len(links) :]]
+    for index in robot.solid_links:
+        link = robot.links[index].name
+        cells = [{"name": p.name, "state": state[p.name]} for p in base.model.parameters if p.link == link]
+        links.append({"name": link, "cells": cells})
+    terms = [{"name": p.name, "state": state[p.name]} for p in base.model.parameters if p.link is None]
     counts = {kind: sum(value == kind for value in state.values()) for kind in ("alone", "sum", "none", "known")}
     return {"links": links, "terms": terms, "counts": counts}

@@ -139,7 +139,7 @@ def _add(forces, state, damp):
     q, v, added, M = state.q, state.v, state.added, state.M
     n = len(q)
     for i in range(n):
-        f, slope = smooth_friction(forces, i, v[i])
+        f, slope = smooth_torque(forces, i, q[i], v[i])
         added[i] = forces.offset[i] + f
         M[i, i] += damp * slope
         for j in range(n):
@@ -167,11 +167,34 @@ def _add(forces, state, damp):
 
 
 @inner
-def smooth_friction(forces, i, v):
-    """Sigmoid friction of a joint at the velocity v, and how steeply it grows."""
+def smooth_torque(forces, i, q, v):
+    """Sigmoid friction and curves of a joint at the position q and the velocity v, and how steeply both grow with v."""
     rise, steepness, shift = forces.sigmoid[i, 0], forces.sigmoid[i, 1], forces.sigmoid[i, 2]
     moving, resting = math.tanh(0.5 * steepness * (v + shift)), math.tanh(0.5 * steepness * shift)
-    return 0.5 * rise * (moving - resting), 0.25 * rise * steepness * (1.0 - moving * moving)
+    f, slope = 0.5 * rise * (moving - resting), 0.25 * rise * steepness * (1.0 - moving * moving)
+    if forces.curves.shape[2] > 0:
+        of_velocity, steep = _on_curve(forces.curves[0, i], forces.reach[0, i], v)
+        of_position, _ = _on_curve(forces.curves[1, i], forces.reach[1, i], q)
+        f, slope = f + of_velocity + of_position, slope + steep
+    return f, slope
+
+
+@inner
+def _on_curve(curve, reach, x):
+    """Value and slope of a curve at x: a cubic polynomial between two points, a straight line beyond the ends."""
+    last = len(curve) - 1
+    step = 2.0 * reach / last
+    place = (x + reach) / step
+    if not place > 0.0:
+        return curve[0, 0] + curve[0, 1] * (x + reach), curve[0, 1]
+    if not place < last:
+        return curve[last, 0] + curve[last, 1] * (x - reach), curve[last, 1]
+    k = int(place)
+    t = place - k
+    low, high = curve[k, 1] * step, curve[k + 1, 1] * step
+    rise = curve[k + 1, 0] - curve[k, 0]
+    bend, turn = 3.0 * rise - 2.0 * low - high, low + high - 2.0 * rise
+    return curve[k, 0] + t * (low + t * (bend + t * turn)), (low + t * (2.0 * bend + 3.0 * t * turn)) / step
 
 
 @inner

@@ -1,4 +1,4 @@
-"""What joints add to the rigid bodies of a simulated robot: motor inertia, friction, springs, offsets.
+"""Friction and actuator terms of a simulated robot: motor inertia, friction, springs, offsets.
 
 The terms of a model and their parameters become matrices and *dry elements*. A dry element is Coulomb friction along
 one direction of the velocities, w = d . v: a joint's own, or a coupling's. Its torque is
@@ -8,6 +8,10 @@ one direction of the velocities, w = d . v: a joint's own, or a coupling's. Its 
 * level(w) tanh(w / smoothing), a smooth form that never sticks.
 
 Stribeck's effect is in the level: kinetic + (breakaway - kinetic) exp(-(w / stribeck)^2).
+
+Any other term, such as a user's own, is simulated where its torque at each joint is a sum of a function of that joint's
+velocity, one of its position and a constant inertia times its acceleration: the two functions become *curves*, tables
+that are interpolated by cubic polynomials. Signs of velocities in them do not stick: they are steep, not discontinuous.
 """
 
 from __future__ import annotations
@@ -44,9 +48,20 @@ MATRICES: Mapping[type[Term], str] = {
 }
 """Terms that are diagonals of matrices, and of which."""
 
+POINTS = 20001
+"""Points of a curve: a step of about 1e-3 rad or rad/s."""
+
+SLOWEST_REACH = 10.0
+"""Curves over velocities reach to twice the joint's limit, and to this [rad/s or m/s] at least; straight lines follow."""
+
+TURNS = 10.0 * np.pi
+"""Curves over positions reach half a radian (or metre) beyond the joint's limits, and this far where it has none."""
+
 
 class JointForces(NamedTuple):
-    """Torques `inertia a + viscous v + stiffness q + offset + D' friction(D v)`, with a row of D for each dry element.
+    """Torques `inertia a + viscous v + stiffness q + offset + D' friction(D v) + curves(q, v)`.
+
+    D has a row for each dry element.
 
     A named tuple of contiguous arrays, so that compiled code takes it as it is.
 
@@ -61,6 +76,8 @@ class JointForces(NamedTuple):
         stribeck: Velocity over which breakaway becomes kinetic [rad/s], shape (elements,); infinite for none.
         smoothing: Velocity of the smooth form [rad/s], shape (elements,); zero for the discontinuous one.
         sigmoid: Rise [N m], steepness [s/rad] and shift [rad/s] of each joint's sigmoid friction, shape (nv, 3).
+        curves: Torque and slope at evenly spaced velocities (first) and positions (second), shape (2, nv, points, 2).
+        reach: Where each curve ends, on both sides of zero [rad/s, then rad], shape (2, nv).
     """
 
     inertia: Array
@@ -73,6 +90,8 @@ class JointForces(NamedTuple):
     stribeck: Array
     smoothing: Array
     sigmoid: Array
+    curves: Array
+    reach: Array
 
     @staticmethod
     def of(model: DynamicModel, parameters: Array) -> JointForces:
@@ -101,6 +120,8 @@ class JointForces(NamedTuple):
             none,
             none,
             np.zeros((n, 3)),
+            np.zeros((2, n, 0, 2)),
+            np.ones((2, n)),
         )
         for term in model.terms:
             forces = _with_term(forces, term, model.robot, values)
@@ -126,12 +147,14 @@ class JointForces(NamedTuple):
         slope[~smooth] = np.abs(self.breakaway - self.kinetic)[~smooth].max(axis=1) / self.stribeck[~smooth]
         D = self.viscous + self.direction.T @ (slope[:, None] * self.direction)
         D = D + np.diag(0.25 * np.abs(self.sigmoid[:, 0] * self.sigmoid[:, 1]))
-        decays, squares = np.linalg.eigvals(np.linalg.solve(M + self.inertia, np.stack([D, self.stiffness])))
+        damping, stiffness = np.abs(self.curves[..., 1]).max(axis=2, initial=0.0)
+        both = np.stack([D + np.diag(damping), self.stiffness + np.diag(stiffness)])
+        decays, squares = np.linalg.eigvals(np.linalg.solve(M + self.inertia, both))
         return float(np.abs(decays).max()), float(np.sqrt(np.abs(squares).max()))
 
 
 def _with_term(forces: JointForces, term: Term, robot: Robot, values: Mapping[str, float]) -> JointForces:
-    """The forces with one more term; every kind of term that can be simulated stands here."""
+    """The forces with one more term."""
     p = [values[parameter.name] for parameter in term.parameters(robot)]
     if type(term) is Coupling:
         return _with_coupling(forces, term, robot, p)
@@ -148,7 +171,7 @@ def _with_term(forces: JointForces, term: Term, robot: Robot, values: Mapping[st
         return _with_dry(forces, np.eye(robot.nv)[_rows(term, robot)], np.column_stack([p, p]))
     if type(term) is AsymmetricCoulomb:
         return _with_dry(forces, np.eye(robot.nv)[_rows(term, robot)], np.reshape(p, (-1, 2)))
-    raise InvalidRequestError(f"the term {type(term).__name__} cannot be simulated; leave it out")
+    return _with_curves(forces, term, robot, np.array(p))
 
 
 def _rows(term: TermOfJoints, robot: Robot) -> list[int]:
@@ -200,6 +223,62 @@ def _with_dry(forces: JointForces, direction: Array, levels: Array) -> JointForc
         stribeck=np.concatenate([forces.stribeck, np.full(count, np.inf)]),
         smoothing=np.concatenate([forces.smoothing, np.zeros(count)]),
     )
+
+
+def _with_curves(forces: JointForces, term: Term, robot: Robot, p: Array) -> JointForces:
+    """The forces with a term of any other kind, if its torques are sums of functions of the joints' own motion."""
+    name, n = type(term).__name__, robot.nv
+    if robot.nq != n:
+        raise InvalidRequestError(f"the term {name} cannot be simulated on joints of several degrees of freedom")
+
+    def torque(q: Array, v: Array, a: Array) -> Array:
+        return (term.columns(robot, q, v, a) @ p).T
+
+    rng, still = np.random.default_rng(0), np.zeros((200, n))
+    q, v, a = rng.uniform(-3.0, 3.0, (3, 200, n))
+    at_rest = torque(still, still, still)
+    inertia = (torque(still, still, still + 1.0) - at_rest)[0]
+    parts = inertia * a - at_rest
+    for i in range(n):
+        own = np.arange(n) == i  # only the joint itself moves
+        parts[:, i] += (torque(q * own, still, still) + torque(still, v * own, still))[:, i]
+    whole = torque(q, v, a)
+    if not np.allclose(whole, parts, rtol=1e-9, atol=1e-9 * float(np.abs(whole).max(initial=0.0))):
+        raise InvalidRequestError(
+            f"the term {name} cannot be simulated: its torque at a joint is not a function of that joint's velocity, "
+            "plus one of its position, plus an inertia times its acceleration; leave it out"
+        )
+    reach, grid = _reach(robot), np.linspace(-1.0, 1.0, POINTS)[:, None]
+    none = np.zeros((POINTS, n))
+    values = np.stack([torque(none, grid * reach[0], none), torque(grid * reach[1], none, none)]) - at_rest[0]
+    curves = np.stack([values, _slopes(values) / (reach[:, None] * (2.0 / (POINTS - 1)))], axis=-1).transpose(
+        0, 2, 1, 3
+    )
+    before = forces.curves if forces.curves.shape[2] else np.zeros_like(curves)
+    return forces._replace(
+        inertia=forces.inertia + np.diag(inertia),
+        offset=forces.offset + at_rest[0],
+        curves=np.ascontiguousarray(before + curves),
+        reach=reach,
+    )
+
+
+def _reach(robot: Robot) -> Array:
+    """How far curves go over velocities [rad/s or m/s] and positions [rad or m], shape (2, nv)."""
+    reach = np.empty((2, robot.nv))
+    for joint in robot.independent_joints:
+        limits, row = joint.limits, joint.v.start
+        speed, position = limits.velocity, max(abs(limits.lower), abs(limits.upper)) + 0.5
+        reach[0, row] = max(SLOWEST_REACH, 2.0 * speed) if np.isfinite(speed) else SLOWEST_REACH
+        reach[1, row] = position if np.isfinite(position) else TURNS
+    return reach
+
+
+def _slopes(values: Array) -> Array:
+    """Slopes per step over the second axis, by differences of fourth order; of first order at the ends."""
+    slopes = np.gradient(values, axis=1)
+    slopes[:, 2:-2] = (8.0 * (values[:, 3:-1] - values[:, 1:-3]) - (values[:, 4:] - values[:, :-4])) / 12.0
+    return slopes
 
 
 def _diagonal(size: int, rows: Sequence[int], values: Sequence[float]) -> Array:

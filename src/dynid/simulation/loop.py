@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.simulation.acceleration import along, settle, smooth_friction
+from dynid.simulation.acceleration import along, settle, smooth_torque
 from dynid.simulation.compilation import compiled, inner
 from dynid.simulation.engine import mass_and_bias
 from dynid.simulation.integrator import advance
@@ -175,7 +175,7 @@ def _linearise(forces, wanted, M, c, u):
     """From corrections of accelerations u to the torques that they take, as the controller knows the robot."""
     n = len(u)
     for i in range(n):
-        f, _ = smooth_friction(forces, i, wanted[1, i])
+        f, _ = smooth_torque(forces, i, wanted[0, i], wanted[1, i])
         c[i] += forces.offset[i] + f
         for j in range(n):
             c[i] += (M[i, j] + forces.inertia[i, j]) * (u[j] + wanted[2, j])

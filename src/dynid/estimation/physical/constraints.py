@@ -57,7 +57,8 @@ def quadratic_forms(model: DynamicModel) -> dict[str, dict[tuple[int, int], list
         for form, i, j, name in term.quadratic_forms(model.robot):
             sums.setdefault((form, i, j), []).append(name)
         for (form, i, j), names in sums.items():
-            forms.setdefault(form, {})[i, j] = names
+            taken = (i, j) in forms.get(form, {})  # by another term: each is then constrained by itself
+            forms.setdefault(names[0] if taken else form, {})[i, j] = names
     return forms
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.physical.physical_estimate import weighed
 from dynid.model.base_parameters import BaseParameters
+from dynid.robot import inertia
 from dynid.robot.robot import Robot
 
 SHARE = 0.9
@@ -44,7 +45,7 @@ def extra_body(base: BaseParameters, logs: Sequence[Factors]) -> Extra | None:
         logs: Factors of the logs.
     """
     model = base.model
-    links = 10 * len(model.robot.solid_links)
+    links = inertia.SIZE * len(model.robot.solid_links)
     if not any(model.robot.links[i].has_inertia for i in model.robot.solid_links):
         return None
     factor = weighed(logs, base)
@@ -61,7 +62,7 @@ def extra_body(base: BaseParameters, logs: Sequence[Factors]) -> Extra | None:
     for position, link in enumerate(model.robot.solid_links):
         if not _is_last(model.robot, link):
             continue
-        own = factor.R @ base.regrouping[:, 10 * position : 10 * position + 10]
+        own = factor.R @ base.regrouping[:, inertia.SIZE * position : inertia.SIZE * (position + 1)]
         squares, body = _squares(np.concatenate([own, terms], axis=1), z)
         found = Extra(model.robot.links[link].name, float(body[0]), 1.0 - squares / without)
         if found.mass > 0.0 and (best is None or found.share > best.share):

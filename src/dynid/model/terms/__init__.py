@@ -1,31 +1,36 @@
-"""What joints add to the rigid bodies: friction, offsets, motor inertia, couplings, springs.
+"""Friction and actuator terms: friction, offsets, motor inertia, couplings, springs.
 
 A term is an object that gives columns of the observation matrix, with a parameter for each. Torques are linear in the
 parameters: `tau = W_links p_links + columns(q, v, a) p_terms`.
 
 Most terms are a function of one joint's own motion. To add one, name the symbols and their units and say what one unit
-of each parameter does:
+of each parameter does; where a parameter cannot be negative, or stands for something that robot files have a place for,
+state its sign or role, too:
 
 >>> class CubicFriction(JointTerm):
 ...     '''A torque that grows with the cube of velocity.'''
 ...     symbols = ("fcub",)
 ...     units = ("N m s^3/rad^3",)
+...     signs = (Sign.NONNEGATIVE,)
 ...     needs = frozenset("v")
 ...     def features(self, q, v, a):
 ...         return (v**3,)
 >>> from dynid import DynamicModel, load_robot
->>> model = DynamicModel(load_robot("builtin:two_link"), [CubicFriction()])
+>>> model = DynamicModel(load_robot("builtin:two_link"), ["viscous", CubicFriction()])
 >>> [parameter.name for parameter in model.parameters][-2:]
 ['fcub1', 'fcub2']
+
+`register_term("cubic", CubicFriction)` lets experiment files use it by a name.
 """
 
+from dynid.model.parameters import Role, Sign
 from dynid.model.terms.coupling import Coupling
 from dynid.model.terms.joint_term import JointTerm, TermOfJoints
 from dynid.model.terms.linear_friction import AsymmetricCoulomb, Coulomb, Viscous
 from dynid.model.terms.load import LoadCoulomb
 from dynid.model.terms.nonlinear_parameter import NonlinearParameter
 from dynid.model.terms.nonlinear_term import NonlinearTerm
-from dynid.model.terms.parsing import TERMS, parse_terms
+from dynid.model.terms.parsing import TERMS, parse_terms, register_term
 from dynid.model.terms.plain import Armature, Offset, Spring
 from dynid.model.terms.sigmoid import Sigmoid
 from dynid.model.terms.stribeck import Stribeck
@@ -43,7 +48,9 @@ __all__ = [
     "NonlinearParameter",
     "NonlinearTerm",
     "Offset",
+    "Role",
     "Sigmoid",
+    "Sign",
     "Spring",
     "Stribeck",
     "Term",
@@ -51,4 +58,5 @@ __all__ = [
     "Viscous",
     "ViscousTemperature",
     "parse_terms",
+    "register_term",
 ]

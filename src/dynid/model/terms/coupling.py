@@ -8,7 +8,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.model.parameters import Parameter
+from dynid.model.parameters import Parameter, Role
 from dynid.model.terms.joint_term import single_joint, unit_at
 from dynid.model.terms.linear_friction import sign, sign_slope
 from dynid.model.terms.term import Term
@@ -34,6 +34,7 @@ class Coupling(Term):
 
     symbols = ("Iam", "fvm", "fsm")
     units = ("kg m^2", "N m s/rad", "N m")
+    roles = (Role.COUPLING_INERTIA, Role.COUPLING_VISCOUS, Role.COUPLING_COULOMB)
     needs = frozenset("va")
 
     def __init__(self, first: str | int, second: str | int, ratio: float = 1.0, width: float = 0.0) -> None:
@@ -47,8 +48,10 @@ class Coupling(Term):
         first, second = self._pair(robot)
         owner = f"{first.name} and {second.name}"
         return tuple(
-            Parameter(f"{symbol}{second.number}", unit_at(second, unit), owner, None)
-            for symbol, unit in zip(self.symbols, self.units, strict=True)
+            Parameter(
+                f"{symbol}{second.number}", unit_at(second, unit), owner, None, second.name, None, role, role.sign
+            )
+            for symbol, unit, role in zip(self.symbols, self.units, self.roles, strict=True)
         )
 
     def entries(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, Array]]:
@@ -63,9 +66,10 @@ class Coupling(Term):
     def quadratic_forms(self, robot: Robot) -> Iterator[tuple[str, int, int, str]]:
         """Iam and fvm beside the diagonals of motor inertia and viscous friction; fsm by itself."""
         i, j = (joint.number for joint in self._pair(robot))
-        yield "motor inertia", i, j, f"Iam{j}"
-        yield "viscous", i, j, f"fvm{j}"
-        yield "coulomb of couplings", j, j, f"fsm{j}"
+        inertia, viscous, coulomb = (parameter.name for parameter in self.parameters(robot))
+        yield Role.ARMATURE.value, i, j, inertia
+        yield Role.VISCOUS.value, i, j, viscous
+        yield Role.COUPLING_COULOMB.value, j, j, coulomb
 
     def slopes(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, str, int, Array]]:
         """The slopes of the three columns, in the rows of both joints."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.model.parameters import Parameter
+from dynid.model.parameters import Parameter, Role, Sign
 from dynid.model.terms.term import STEP, Term
 from dynid.robot.joints import JointKind
 from dynid.robot.robot import Joint, Robot
@@ -24,7 +24,8 @@ class TermOfJoints(Term):
     Attributes:
         symbols: Symbols of the parameters; the joint's number makes a name of each.
         units: Their units, for an angular joint.
-        forms: For terms that cannot be negative, the name of each symbol's quadratic form.
+        roles: What each symbol stands for; `Role.OTHER` for all when left out.
+        signs: Which signs each can physically have; those of the roles when left out.
 
     Args:
         joints: Names or numbers of the joints that have the term; all that can when None.
@@ -32,7 +33,8 @@ class TermOfJoints(Term):
 
     symbols: ClassVar[tuple[str, ...]]
     units: ClassVar[tuple[str, ...]]
-    forms: ClassVar[tuple[str, ...]] = ()
+    roles: ClassVar[tuple[Role, ...]] = ()
+    signs: ClassVar[tuple[Sign, ...]] = ()
 
     def __init__(self, joints: Sequence[str | int] | None = None) -> None:
         self.joints = None if joints is None else tuple(joints)
@@ -42,18 +44,15 @@ class TermOfJoints(Term):
         return (None,) * len(self.symbols)
 
     def parameters(self, robot: Robot) -> tuple[Parameter, ...]:
-        """One parameter a symbol, joint by joint."""
+        """For each joint one parameter per symbol."""
+        roles = self.roles or (Role.OTHER,) * len(self.symbols)
+        signs = self.signs or tuple(role.sign for role in roles)
+        columns = tuple(zip(self.symbols, self.units, roles, signs, strict=True))
         return tuple(
-            Parameter(f"{symbol}{joint.number}", unit_at(joint, unit), joint.name, value)
+            Parameter(f"{symbol}{joint.number}", unit_at(joint, unit), joint.name, value, joint.name, None, role, sign)
             for joint in self.joints_of(robot)
-            for symbol, unit, value in zip(self.symbols, self.units, self.reference(joint), strict=True)
+            for (symbol, unit, role, sign), value in zip(columns, self.reference(joint), strict=True)
         )
-
-    def quadratic_forms(self, robot: Robot) -> Iterator[tuple[str, int, int, str]]:
-        """The symbols that cannot be negative, on the diagonals of their forms."""
-        for joint in self.joints_of(robot):
-            for form, symbol in zip(self.forms, self.symbols, strict=False):
-                yield form, joint.number, joint.number, f"{symbol}{joint.number}"
 
     def joints_of(self, robot: Robot) -> list[Joint]:
         """The joints that have the term."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.model.parameters import Role
 from dynid.model.terms.joint_term import JointTerm
 from dynid.robot.robot import Joint
 
@@ -26,7 +27,7 @@ class Viscous(JointTerm):
 
     symbols = ("fv",)
     units = ("N m s/rad",)
-    forms = ("viscous",)
+    roles = (Role.VISCOUS,)
     needs = frozenset("v")
 
     def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
@@ -52,7 +53,7 @@ class Coulomb(JointTerm):
 
     symbols = ("fs",)
     units = ("N m",)
-    forms = ("coulomb",)
+    roles = (Role.COULOMB,)
     needs = frozenset("v")
 
     def __init__(self, joints: Sequence[str | int] | None = None, width: float = 0.0) -> None:
@@ -88,7 +89,7 @@ class AsymmetricCoulomb(JointTerm):
 
     symbols = ("fsp", "fsn")
     units = ("N m", "N m")
-    forms = ("coulomb", "coulomb backwards")
+    roles = (Role.COULOMB_FORWARD, Role.COULOMB_BACKWARD)
     needs = frozenset("v")
 
     def __init__(self, joints: Sequence[str | int] | None = None, width: float = 0.0) -> None:

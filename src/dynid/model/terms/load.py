@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.model.parameters import Role
 from dynid.model.regressor import inertial_regressor
 from dynid.model.terms.joint_term import TermOfJoints
 from dynid.model.terms.linear_friction import sign
@@ -35,7 +36,7 @@ class LoadCoulomb(TermOfJoints):
 
     symbols = ("fl",)
     units = ("1",)
-    forms = ("load",)
+    roles = (Role.LOAD,)
     needs = frozenset("qva")
     needs_links = True
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dynid.model.parameters import Role
+
 
 @dataclass(frozen=True)
 class NonlinearParameter:
@@ -17,6 +19,8 @@ class NonlinearParameter:
         lower: The smallest value that is looked for.
         upper: The largest one.
         grid: Values that a search tries first, each of them: it goes on from the best.
+        role: What the linear parameter stands for that it changes the column of.
+        needs_temperature: Whether only logs with temperatures can determine it.
     """
 
     name: str
@@ -26,6 +30,8 @@ class NonlinearParameter:
     lower: float
     upper: float
     grid: tuple[float, ...]
+    role: Role = Role.OTHER
+    needs_temperature: bool = False
 
     @property
     def is_at_bound(self) -> bool:

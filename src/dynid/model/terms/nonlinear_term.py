@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +12,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.model.parameters import Role
 from dynid.model.terms.joint_term import TermOfJoints, difference_slopes, unit_at
 from dynid.model.terms.nonlinear_parameter import NonlinearParameter
 from dynid.model.terms.term import STEP
@@ -51,7 +51,7 @@ class NonlinearTerm(TermOfJoints):
     ) -> None:
         super().__init__(joints)
         self.width = width
-        self._nonlinear = self._own(nonlinear or {})
+        self._nonlinear = _numbers(nonlinear or {})
         self._lowest: dict[str, float] = {}
         self._otherwise = tuple(grid[len(grid) // 2] for grid in self.grids)
 
@@ -94,7 +94,14 @@ class NonlinearTerm(TermOfJoints):
         return tuple(
             self._narrowed(
                 NonlinearParameter(
-                    f"{symbol}{joint.number}", unit_at(joint, unit), joint.name, float(value), *bounds, grid
+                    f"{symbol}{joint.number}",
+                    unit_at(joint, unit),
+                    joint.name,
+                    float(value),
+                    *bounds,
+                    grid,
+                    self.roles[-1] if self.roles else Role.OTHER,
+                    self.needs_temperature,
                 )
             )
             for joint in self.joints_of(robot)
@@ -105,11 +112,11 @@ class NonlinearTerm(TermOfJoints):
 
     def at_nonlinear(self, values: Mapping[str, float]) -> Self:
         """The same with other values of shapes."""
-        return self._with(_nonlinear=self._nonlinear | self._own(values))
+        return self._with(_nonlinear=self._nonlinear | _numbers(values))
 
     def searched_from(self, lowest: Mapping[str, float]) -> Self:
         """The same with higher lower bounds of shapes."""
-        return self._with(_lowest=self._lowest | self._own(lowest))
+        return self._with(_lowest=self._lowest | _numbers(lowest))
 
     def nonlinear_slopes(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, int, Array]]:
         """The slopes of every joint's features over its own shapes."""
@@ -143,9 +150,6 @@ class NonlinearTerm(TermOfJoints):
         lower = min(self._lowest[shape.name], shape.upper)
         return replace(shape, lower=lower, grid=tuple(x for x in shape.grid if x > lower) or (lower,))
 
-    def _own(self, values: Mapping[str, float]) -> dict[str, float]:
-        return {name: float(x) for name, x in values.items() if re.sub(r"\d+$", "", name) in self.nonlinear_symbols}
-
     def _values(self, joint: Joint) -> Array:
         """Values of a joint's shapes, shape (shapes,)."""
         named = zip(self.nonlinear_symbols, self._otherwise, strict=True)
@@ -155,6 +159,10 @@ class NonlinearTerm(TermOfJoints):
         new = copy.copy(self)
         vars(new).update(changes)
         return new
+
+
+def _numbers(values: Mapping[str, float]) -> dict[str, float]:
+    return {name: float(value) for name, value in values.items()}
 
 
 def _own_motion(joint: Joint, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:

@@ -31,19 +31,33 @@ TERMS: dict[str, type[TermOfJoints]] = {
 """Terms of single joints by the names that users write."""
 
 
-def parse_terms(specifications: Sequence[str], robot: Robot) -> tuple[Term, ...]:
-    """Make terms from what users write.
+def register_term(name: str, term: type[TermOfJoints]) -> None:
+    """Give a term of your own a name, so that experiment files and lists of terms can use it.
 
-    Each is `NAME` for all joints, or `NAME:JOINT:JOINT...` for some, with joints by name or number.
+    Raises:
+        InvalidRequestError: If another term has the name.
+    """
+    if TERMS.get(name, term) is not term or name == "coupling":
+        raise InvalidRequestError(f"there is a term '{name}' already; choose another name")
+    TERMS[name] = term
+
+
+def parse_terms(specifications: str | Sequence[str | Term], robot: Robot) -> tuple[Term, ...]:
+    """Make terms from what users write: terms themselves, or their names, also in one text with commas.
+
+    A name is `NAME` for all joints, or `NAME:JOINT:JOINT...` for some, with joints by name or number.
     `coupling:FIRST:SECOND` couples two joints; `coupling` alone stands for the couplings that the robot's file states.
 
     >>> from dynid import load_robot
     >>> robot = load_robot("builtin:tx40")
-    >>> [type(term).__name__ for term in parse_terms(["viscous", "offset:1:2", "coupling"], robot)]
+    >>> [type(term).__name__ for term in parse_terms(["viscous", Offset([1, 2]), "coupling"], robot)]
     ['Viscous', 'Offset', 'Coupling']
     """
     terms: list[Term] = []
-    for specification in specifications:
+    for specification in specifications.split(",") if isinstance(specifications, str) else specifications:
+        if isinstance(specification, Term):
+            terms.append(specification)
+            continue
         name, *joints = specification.strip().split(":")
         if name == "coupling":
             terms += _couplings(joints, robot)

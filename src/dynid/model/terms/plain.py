@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.model.parameters import Role
 from dynid.model.terms.joint_term import JointTerm
 from dynid.robot.robot import Joint
 
@@ -14,6 +15,7 @@ class Offset(JointTerm):
 
     symbols = ("off",)
     units = ("N m",)
+    roles = (Role.OFFSET,)
 
     def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
         """One."""
@@ -25,7 +27,7 @@ class Armature(JointTerm):
 
     symbols = ("Ia",)
     units = ("kg m^2",)
-    forms = ("motor inertia",)
+    roles = (Role.ARMATURE,)
     needs = frozenset("a")
 
     def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
@@ -46,6 +48,7 @@ class Spring(JointTerm):
 
     symbols = ("k",)
     units = ("N m/rad",)
+    roles = (Role.SPRING,)
     needs = frozenset("q")
 
     def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.model.parameters import Role
 from dynid.model.terms.nonlinear_term import NonlinearTerm
 
 
@@ -17,7 +18,7 @@ class Sigmoid(NonlinearTerm):
 
     symbols = ("fsig",)
     units = ("N m",)
-    forms = ("sigmoid",)
+    roles = (Role.SIGMOID,)
     needs = frozenset("v")
     nonlinear_symbols = ("ksig", "vsig")
     nonlinear_units = ("s/rad", "rad/s")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.model.parameters import Role
 from dynid.model.terms.linear_friction import sign, sign_slope
 from dynid.model.terms.nonlinear_term import NonlinearTerm
 from dynid.robot.robot import Joint, Robot
@@ -21,7 +22,7 @@ class Stribeck(NonlinearTerm):
 
     symbols = ("fs", "fst")
     units = ("N m", "N m")
-    forms = ("coulomb",)
+    roles = (Role.COULOMB, Role.STRIBECK)
     needs = frozenset("v")
     nonlinear_symbols = ("vs",)
     nonlinear_units = ("rad/s",)

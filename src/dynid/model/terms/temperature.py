@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.model.parameters import Role
 from dynid.model.terms.nonlinear_term import NonlinearTerm
 from dynid.robot.robot import Joint
 
@@ -20,7 +21,7 @@ class ViscousTemperature(NonlinearTerm):
 
     symbols = ("fv",)
     units = ("N m s/rad",)
-    forms = ("viscous",)
+    roles = (Role.VISCOUS,)
     needs = frozenset("v")
     needs_temperature = True
     nonlinear_symbols = ("kT",)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.model.parameters import Parameter
+from dynid.model.parameters import Parameter, Role, Sign
 from dynid.model.terms.nonlinear_parameter import NonlinearParameter
 from dynid.robot.robot import Robot
 
@@ -51,14 +51,20 @@ class Term(ABC):
         """
 
     def quadratic_forms(self, robot: Robot) -> Iterator[tuple[str, int, int, str]]:
-        """Elements of matrices over the joints that cannot be negative, such as the power of friction.
+        """Elements of matrices over the joints that must be positive semidefinite, such as the power of friction.
+
+        This default has each parameter whose sign is nonnegative on a diagonal.
 
         Yields:
             The form's name, the numbers of two joints (the same one on the diagonal), and the parameter that stands
             there. Elements of several terms make up one form, which must be positive semidefinite; a term's
             parameters of the same element add up.
         """
-        yield from ()
+        for parameter in self.parameters(robot):
+            if parameter.sign is Sign.NONNEGATIVE:
+                alone = parameter.joint is None or parameter.role is Role.OTHER
+                number = 0 if parameter.joint is None else robot.joint(parameter.joint).number
+                yield parameter.name if alone else parameter.role.value, number, number, parameter.name
 
     def slopes(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, str, int, Array]]:
         """Slopes of the entries over the states; arguments as `entries`.

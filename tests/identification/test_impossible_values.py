@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynid import load_robot
+from dynid import DynamicModel, load_robot
 from dynid.estimation.estimate import Estimate
 from dynid.estimation.estimate_findings import findings_on_estimate
 from dynid.findings import Severity
+from dynid.model.terms import Armature, Coulomb, Sigmoid, Viscous
 
-ROBOT = load_robot("builtin:two_link")
+MODEL = DynamicModel(load_robot("builtin:two_link"), [Viscous(), Coulomb(), Sigmoid(), Armature()])
 
 
 def estimate(**values: float) -> Estimate:
@@ -25,7 +26,7 @@ def estimate(**values: float) -> Estimate:
 
 
 def on_joints(found: Estimate) -> list[tuple[Severity, str, str]]:
-    findings = findings_on_estimate(found, ROBOT)
+    findings = findings_on_estimate(found, MODEL)
     return [(one.severity, one.subject, one.text) for one in findings if one.subject.startswith("joint")]
 
 
