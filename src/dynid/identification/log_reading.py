@@ -1,43 +1,41 @@
-"""From an experiment to logs that are ready for its model, with signs where they had none."""
+"""From a task to logs that are ready for its model, with signs where they had none."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dynid.errors import InvalidRequestError
-from dynid.estimation.drive_signs import findings_on_signs, signs_in, with_drive_signs
-from dynid.estimation.estimate_findings import findings_on_rest, findings_on_samples
-from dynid.estimation.physical.physics import physics_of
-from dynid.estimation.signs.unsigned_logs import SignedLogs, with_signs
-from dynid.experiment.experiment import Experiment
+from dynid.estimation.drive_signs import find_drive_signs
+from dynid.estimation.physical.physical_estimate import Physics
+from dynid.estimation.signs.unsigned_logs import SignedLogs, recover_logs
 from dynid.findings import Finding
-from dynid.identification.preparation import (
-    check_drives,
-    drive_of,
-    even_recording,
-    prepared_log,
-    processing_of,
-    that_still_hold,
-)
+from dynid.identification.task import Task
+from dynid.logs.log import Log
+from dynid.logs.log_findings import findings_on_rest
 from dynid.logs.processing.automatic import PreparedLog
-from dynid.logs.quantities import recording_of
+from dynid.logs.processing.preparation import prepare
+from dynid.logs.settings import Drive, LogSource
+from dynid.logs.sources import read_source
 from dynid.model.base_parameters import BaseParameters
+from dynid.robot.robot import Robot
+
+Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, eq=False)
-class ReadLogs:
-    """The logs of an experiment, ready for its model.
+class PreparedLogs:
+    """The logs of a task, ready for its model.
 
     Attributes:
-        experiment: The experiment, with the signs of its drives where they were found.
-        logs: Its logs.
+        logs: The logs.
+        drive: The drive, with signs that were found.
         signs: The signs of torques that were logged without; None where they had them.
         findings: What was noticed and chosen on the way.
     """
 
-    experiment: Experiment
     logs: tuple[PreparedLog, ...]
+    drive: Drive
     signs: SignedLogs | None
     findings: tuple[Finding, ...]
 
@@ -47,40 +45,45 @@ class ReadLogs:
         return sum(len(segment) for log in self.logs for segment in log.segments)
 
 
-def read_logs(experiment: Experiment, base: BaseParameters, progress: Callable[[str], None]) -> ReadLogs:
-    """Read and process the logs of an experiment, and find signs that it asks for."""
-    signs = _with_signs(experiment, base, progress) if experiment.torque == "magnitude" else None
-    findings: list[Finding] = [] if signs is None else list(signs.findings)
-    if experiment.drive.signs == "auto":
-        progress("Looking for the signs of drives")
-        experiment, notes = _with_found_signs(experiment, base)
-        findings += notes
+def prepared_logs(task: Task, base: BaseParameters, physics: Physics, progress: Progress) -> PreparedLogs:
+    """Read and process the logs of a task, each once, and find signs that it asks for.
+
+    Args:
+        task: The task.
+        base: The base parameters of its model.
+        physics: What decides between recovered signs and their mirror image.
+        progress: Callback; receives a short description of each step.
+    """
+    if task.torque == "magnitude":
+        return _with_signs(task, base, physics, progress)
+    model, drive = base.model, task.drive
     logs: list[PreparedLog] = []
-    for k, log in enumerate(experiment.log, start=1):
-        progress(f"Reading log {k} of {len(experiment.log)}")
-        ready, notes = prepared_log(experiment, log, base.model, progress) if signs is None else (signs.logs[k - 1], ())
-        findings += (*notes, *findings_on_samples(base.model, ready.segments))
+    findings: list[Finding] = []
+    for k, source in enumerate(task.logs, start=1):
+        progress(f"Reading log {k} of {len(task.logs)}")
+        log = read(source, model.robot, progress)
+        if drive.signs == "auto":
+            progress("Finding the signs of the drives")
+            drive, notes = find_drive_signs(log, base, drive, task.processing)
+            findings += notes
+        ready = prepare(log, model, drive, task.processing, progress=progress)
+        findings += ready.findings
         logs.append(ready)
-    findings += findings_on_rest(base.model, [log.segments for log in logs])
-    return ReadLogs(experiment, tuple(logs), signs, tuple(findings))
+    findings += findings_on_rest(model, logs)
+    return PreparedLogs(tuple(logs), drive, None, tuple(findings))
 
 
-def _with_found_signs(experiment: Experiment, base: BaseParameters) -> tuple[Experiment, tuple[Finding, ...]]:
-    """The experiment with the signs of its drives, found in its first log."""
-    log, model = experiment.log[0], base.model
-    ready, _ = prepared_log(experiment, log, model)
-    recording = even_recording(experiment, log, model.robot)
-    found = signs_in(recording, drive_of(experiment, model.robot), ready, base)
-    signs = tuple(int(sign) for sign in found.signs)
-    return with_drive_signs(experiment, signs), findings_on_signs(found, ready, base)
+def read(source: Log | LogSource, robot: Robot, progress: Progress = lambda _: None) -> Log:
+    """A log that is in memory, or read from its files."""
+    return source if isinstance(source, Log) else read_source(source, robot, progress)
 
 
-def _with_signs(experiment: Experiment, base: BaseParameters, progress: Callable[[str], None]) -> SignedLogs:
-    """The logs of an experiment whose torques have no signs, with signs, and all that was noticed."""
-    robot, settings = base.model.robot, experiment.processing
+def _with_signs(task: Task, base: BaseParameters, physics: Physics, progress: Progress) -> PreparedLogs:
+    """The logs of a task whose torques have no signs, with signs."""
+    settings = task.processing
     if base.model.nonlinear or any(term.needs_links for term in base.model.terms):
         raise InvalidRequestError(
-            "torques without signs cannot tell the shapes of friction; use the terms viscous and coulomb for them"
+            "nonlinear friction is not identifiable from torques without signs; use the terms viscous and coulomb"
         )
     if settings.period is not None:
         raise InvalidRequestError("periods of torques without signs cannot be averaged; leave processing.period out")
@@ -89,28 +92,14 @@ def _with_signs(experiment: Experiment, base: BaseParameters, progress: Callable
             "outliers and rest are not looked for in torques without signs; leave processing.outliers and "
             "processing.idle out, and cut the log by rows or seconds"
         )
-    if experiment.drive.signs == "auto":
+    if task.drive.signs == "auto":
         raise InvalidRequestError(
-            "torques without signs cannot tell the signs of drives; leave drive.signs = 'auto' out, or torque = "
-            "'magnitude' if they were logged with signs"
+            "the signs of drives are not identifiable from torques without signs; leave drive.signs = 'auto' out, or "
+            "torque = 'magnitude' if they were logged with signs"
         )
     progress("Reading logs without signs")
-    recordings = []
-    for log in experiment.log:
-        check_drives(experiment, log, robot)
-        recordings.append(recording_of(log, robot, progress))
+    logs = [read(source, base.model.robot, progress) for source in task.logs]
     progress("Recovering signs")
-    processing = processing_of(experiment, robot)
-    signs = with_signs(
-        base,
-        physics_of(experiment, base.model),
-        recordings,
-        drive_of(experiment, robot),
-        processing,
-        experiment.drive.delay,
-        practice=experiment.discard_sign,
-    )
-    noticed = [
-        finding for recording in recordings for finding in that_still_hold(recording.findings, experiment, processing)
-    ]
-    return replace(signs, findings=(*noticed, *signs.findings))
+    signs = recover_logs(base, physics, logs, task.drive, settings, practice=task.discard_sign)
+    findings = (*signs.findings, *findings_on_rest(base.model, signs.logs))
+    return PreparedLogs(signs.logs, task.drive, signs, findings)

@@ -1,93 +1,139 @@
-"""Identification as a recipe: from an experiment to parameters."""
+"""Identification as a recipe: from a robot and logs to a result."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
 
-from dynid.estimation.factors.reduced_logs import reduced_logs
-from dynid.estimation.form_fits import without_consequences
-from dynid.estimation.friction_findings import findings_on_breakaway, findings_on_directions, findings_on_nonlinear
+from dynid.estimation.factors.reduced_logs import EarlierLogs, reduce_logs
+from dynid.estimation.factors.row_forms import RowForm
 from dynid.estimation.nonlinear.nonlinear_fit import find_nonlinear
-from dynid.estimation.physical.physical_links import possible_links
+from dynid.estimation.physical.physical_links import fit_physical
 from dynid.estimation.physical.physics import physics_of
-from dynid.estimation.residuals import findings_on_residuals
-from dynid.estimation.solution import diagnosed, form_of, solved
-from dynid.experiment.experiment import Experiment
+from dynid.estimation.residuals import analyse_residuals
+from dynid.estimation.settings import EstimationSettings, PhysicalSettings
+from dynid.estimation.solution import solve
 from dynid.findings import Finding
-from dynid.identification.log_reading import read_logs
-from dynid.identification.outcome import EarlierLogs, Identification
+from dynid.identification.experiment_files import ExperimentFile, experiment_file
+from dynid.identification.log_reading import prepared_logs
+from dynid.identification.record_building import Outcome, record_of
+from dynid.identification.result import Result
+from dynid.identification.result_files import load_result
+from dynid.identification.task import Task
+from dynid.logs.log import Log
+from dynid.logs.settings import Drive, Processing
 from dynid.model.base_parameters import find_base_parameters
-from dynid.model.dynamic_model import DynamicModel
 from dynid.model.known_values import split_known
-from dynid.model.terms import parse_terms
-from dynid.robot.loading import load_robot
-from dynid.threads import single_threaded_blas
+from dynid.model.terms import Term
+from dynid.robot.robot import Robot
+
+Progress = Callable[[str], None]
 
 
 def identify(
-    experiment: Experiment, progress: Callable[[str], None] = lambda _: None, earlier: EarlierLogs | None = None
-) -> Identification:
-    """Identify a robot's base parameters, and physical parameters of its links and joints.
+    source: Robot | str | Path,
+    logs: Log | Sequence[Log] | None = None,
+    terms: str | Sequence[str | Term] = (),
+    *,
+    known: Mapping[str, float] | None = None,
+    torque: Literal["signed", "magnitude"] | None = None,
+    discard_sign: bool | None = None,
+    drive: Drive | Mapping[str, Any] | None = None,
+    processing: Processing | Mapping[str, Any] | None = None,
+    estimation: EstimationSettings | Mapping[str, Any] | None = None,
+    physical: PhysicalSettings | Mapping[str, Any] | None = None,
+    add_to: Result | str | Path | None = None,
+    progress: Progress = lambda _: None,
+) -> Result:
+    """Identify the base parameters of a robot, and physically consistent parameters of its links and joints.
 
     Args:
-        experiment: The experiment.
-        progress: Is told each step in a few words.
-        earlier: Logs of the same model that were read before, and count, too.
+        source: The robot (also a path, or "builtin:NAME") with `logs` in memory; or the path of an experiment file,
+            which states everything and needs no other argument but `add_to` and `progress`.
+        logs: What was measured.
+        terms: Friction and actuator terms: names such as "viscous", or `Term` objects.
+        known: Values of parameters that are known beforehand, by name or pattern.
+        torque: "magnitude" where torques were logged without sign.
+        discard_sign: Whether logged signs are discarded, to practise their recovery.
+        drive: Gear ratios, couplings, torque constants, signs, offsets, delay: keys as in `[drive]` of an experiment.
+        processing: Filters, derivatives, decimation, thresholds; chosen from the log where nothing is stated.
+        estimation: Estimator, weights, robust loss, prior, bootstrap.
+        physical: Prior and constraints of the physically consistent fit; `{"fit": False}` leaves it out.
+        add_to: A result (or its folder) whose logs count, too; they are not read again.
+        progress: Callback; receives a short description of each step.
+
+    Raises:
+        DynidError: If something cannot be read or does not fit together; says what and what to try.
+
+    >>> import dynid
+    >>> robot = dynid.load_robot("builtin:two_link")
+    >>> motion = dynid.excite(robot, period=5, starts=1)
+    >>> log = dynid.simulate(robot, motion, noise=0.01, seed=1)
+    >>> result = dynid.identify(robot, log)
+    >>> len(result.parameters)
+    6
+    """
+    stated = {"torque": torque, "discard_sign": discard_sign, "drive": drive, "processing": processing}
+    stated |= {"estimation": estimation, "physical": physical}
+    if logs is not None:
+        task, file = Task.of(source, logs, terms, known, **stated), None
+    else:
+        file = experiment_file(source, terms=terms, known=known, **stated)
+        task = file.task
+    earlier = None
+    if add_to is not None:
+        added = add_to if isinstance(add_to, Result) else load_result(add_to)
+        earlier = added.earlier_logs(task, "the experiment" if file is None else file.path)
+    return run(task, file, earlier, progress)
+
+
+def run(
+    task: Task, file: ExperimentFile | None = None, earlier: EarlierLogs | None = None, progress: Progress = lambda _: None
+) -> Result:
+    """Identify what a task asks for.
+
+    Args:
+        task: The task.
+        file: The experiment file that it was read from, if it was.
+        earlier: Logs that were reduced before, and count, too.
+        progress: Callback; receives a short description of each step.
     """
     start = time.perf_counter()
-    progress("Looking for what can be known")
-    model = model_of(experiment) if earlier is None else earlier.model
-    base = find_base_parameters(model, known=split_known(model, experiment.known)[1])
-    form = form_of(experiment)
+    progress("Finding base parameters")
+    model = task.model if earlier is None else earlier.model
+    base = find_base_parameters(model, known=split_known(model, task.known)[1])
+    form = RowForm.of(task.estimation)
     form.equations(model)  # a term that does not go with the form is refused before a log is read
-    physics = physics_of(experiment, model) if experiment.physical.fit else None
-    read = read_logs(experiment, base, progress)
-    findings: list[Finding] = [*base.findings(), *read.findings, *findings_on_directions(model, read.logs, form)]
-    with single_threaded_blas():
-        nonlinear = find_nonlinear(read.experiment, base, read.logs, progress, hold=earlier is not None)
+    physics = physics_of(task.physical, model, task.reference)
+    read = prepared_logs(task, base, physics, progress)
+    findings: list[Finding] = [*base.findings(), *read.findings]
+    held, hold = tuple(task.held), earlier is not None
+    nonlinear = find_nonlinear(base, read.logs, task.estimation, held, hold=hold, progress=progress)
     base = nonlinear.base
-    findings += findings_on_nonlinear(nonlinear, read.logs, form)
-    reduced = reduced_logs(read, nonlinear, earlier, progress)
+    by_folds = task.physical.fit and task.physical.weight == "cross-validation"
+    reduced = reduce_logs(read.logs, nonlinear, form, earlier, folds=by_folds, progress=progress)
     progress("Estimating")
-    with single_threaded_blas():
-        solution = solved(read, reduced, nonlinear, findings, progress)
-    progress("Looking at what is left")
-    diagnostics = diagnosed(read.experiment, read.logs, base, solution.estimate)
-    findings += (*solution.findings, *findings_on_breakaway(solution.estimate, model))
-    of_residuals = findings_on_residuals(diagnostics, any(finding.subject == "friction" for finding in findings))
-    findings += without_consequences(of_residuals, solution.lost)
-    physical = None
-    if physics is not None:
-        progress("Making links physical")
-        with single_threaded_blas():
-            physical, notes = possible_links(read.experiment, physics, base, solution, reduced.folds)
+    solution = solve(read.logs, reduced, nonlinear, task.estimation, findings, progress)
+    findings += solution.findings
+    progress("Analysing residuals")
+    residuals, notes = analyse_residuals(read.logs, base, solution.estimate, findings, bool(solution.lost))
+    findings += notes
+    links = None
+    if task.physical.fit:
+        progress("Fitting physically consistent links")
+        folds = reduced.folds if by_folds else None
+        links, notes = fit_physical(solution, base, physics, folds, task.estimation.method)
         findings += notes
-    signs = read.experiment.drive.signs
-    return Identification(
+    outcome = Outcome(base, solution, links, residuals, read, nonlinear, tuple(findings), time.perf_counter() - start)
+    return Result(
         base=base,
-        logs=solution.torques,
-        form_logs=solution.rows,
-        estimate=solution.estimate,
-        essential=solution.essential,
-        physical=physical,
-        bootstrap=solution.bootstrap,
-        diagnostics=diagnostics,
-        processing=tuple(log.processing for log in read.logs),
-        sampling=tuple(log.sampling for log in read.logs),
-        drive_signs=signs if signs != "auto" else None,
+        record=record_of(outcome, task.estimation.confidence),
         findings=tuple(findings),
-        samples=read.samples,
-        seconds=time.perf_counter() - start,
-        signs=read.signs,
-        form=solution.form,
-        nonlinear=solution.nonlinear,
-        passes=0 if nonlinear.fit is None else nonlinear.fit.passes,
+        task=task,
+        torques=solution.torques,
+        rows=solution.rows,
+        sign_curves=outcome.sign_curves,
+        file=file,
     )
-
-
-def model_of(experiment: Experiment) -> DynamicModel:
-    """The model that an experiment is about."""
-    robot = load_robot(experiment.robot, lock=experiment.lock, gravity=experiment.gravity)
-    model = DynamicModel(robot, parse_terms(experiment.terms, robot))
-    return model.at_nonlinear(split_known(model, experiment.known)[0])

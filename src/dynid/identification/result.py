@@ -1,197 +1,247 @@
-"""Results as folders: what was found as JSON, the factors it came from, and the experiment."""
+"""The result of an identification: parameters with uncertainties, and everything that is done with them."""
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynid.errors import FileProblemError
+from dynid.arrays import Array
+from dynid.errors import FileProblemError, InvalidRequestError
 from dynid.estimation.factors.factors import Factors
-from dynid.estimation.signs.unsigned_logs import SignedLogs
-from dynid.experiment.experiment import Experiment
-from dynid.experiment.reading import read_experiment
-from dynid.files import replace_folder
-from dynid.identification.outcome import Identification
-from dynid.identification.pipeline import model_of
-from dynid.identification.result_data import SCHEMA, identification_data, kinematics
-from dynid.model.base_parameters import BaseParameters, find_base_parameters
-from dynid.model.known_values import split_known
+from dynid.estimation.factors.reduced_logs import EarlierLogs
+from dynid.findings import Finding
+from dynid.identification.experiment_files import ExperimentFile
+from dynid.identification.records import NonlinearEstimate, Parameters, PhysicalModel, Record
+from dynid.identification.task import Task
+from dynid.logs.log import Log
+from dynid.logs.settings import Drive, Processing
+from dynid.model.base_parameters import BaseParameters
+from dynid.model.dynamic_model import DynamicModel
+from dynid.robot.robot import Robot
+
+if TYPE_CHECKING:
+    from dynid.identification.robot_output import Exported
+    from dynid.identification.validation import Validation
+    from dynid.report.html import ReportFile
 
 
 class ResultError(FileProblemError):
-    """A folder holds no result, or cannot take one."""
+    """A folder holds no result, cannot take one, or does not go with another experiment."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """A result that was saved.
+    """What was identified.
 
     Attributes:
-        experiment: The experiment that it came from.
-        data: What was found, as plain data: see `results.data.identification_data`.
-        logs: The factors of each log's torques.
-        form_logs: The factors of each log that were estimated from: the same, or those of another form of rows.
-        base: The base parameters, with their model and robot.
+        base: The base parameters: names, expressions, and the map from standard parameters.
+        record: Everything that was found, as typed plain data: the contents of `result.json`.
+        findings: What users should know about the logs and the estimate.
+        task: What was identified, from which logs, and how.
+        torques: The factors of each log's torques.
+        rows: The factors of each log that were estimated from: the same, or those of another form of rows.
+        sign_curves: Arrays for figures of recovered signs, where torques were logged without.
+        file: The experiment file, where there is one.
+        folder: The folder that it was loaded from or saved as last.
     """
 
-    experiment: Experiment
-    data: Mapping[str, Any]
-    logs: tuple[Factors, ...]
-    form_logs: tuple[Factors, ...]
     base: BaseParameters
+    record: Record
+    findings: tuple[Finding, ...]
+    task: Task
+    torques: tuple[Factors, ...]
+    rows: tuple[Factors, ...]
+    sign_curves: Mapping[str, np.ndarray] | None = None
+    file: ExperimentFile | None = None
+    folder: Path | None = None
 
     @property
-    def physical_values(self) -> dict[str, float] | None:
-        """Values of all standard parameters of possible links and joints by name; None where none were fitted."""
-        physical = self.data["physical"]
-        if physical is None:
-            return None
-        of_links = [row for link in physical["links"] for row in link["parameters"]]
-        return {row["name"]: row["value"] for row in (*of_links, *physical["terms"])}
+    def model(self) -> DynamicModel:
+        """The model, at the nonlinear parameters that were found."""
+        return self.base.model
+
+    @property
+    def robot(self) -> Robot:
+        """The robot."""
+        return self.base.model.robot
+
+    @property
+    def parameters(self) -> Parameters:
+        """Base parameters with their uncertainties."""
+        return Parameters(self.record.parameters)
+
+    @property
+    def essential(self) -> Parameters:
+        """The essential parameters, estimated without the others."""
+        return Parameters(self.record.essential)
+
+    @property
+    def nonlinear(self) -> tuple[NonlinearEstimate, ...]:
+        """Nonlinear parameters, such as Stribeck velocities, with their uncertainties."""
+        return self.record.nonlinear
+
+    @property
+    def physical(self) -> PhysicalModel | None:
+        """Physically consistent links and joints; None where they were not fitted."""
+        return self.record.physical
+
+    @property
+    def relative_error(self) -> float:
+        """Norm of the residual over the norm of the measured torques."""
+        return self.record.relative_error
+
+    @property
+    def condition_number(self) -> float:
+        """Of the unweighted observation matrix of the base parameters."""
+        return self.record.condition_number
 
     @property
     def values(self) -> dict[str, float]:
         """Values of the base parameters by name."""
-        return {parameter["name"]: parameter["value"] for parameter in self.data["parameters"]}
+        return {row.name: row.value for row in self.record.parameters}
 
+    @property
+    def physical_values(self) -> dict[str, float] | None:
+        """Values of all standard parameters of the physically consistent model by name; None where there is none."""
+        return None if self.record.physical is None else self.record.physical.values
 
-def save_result(
-    found: Identification, experiment: Path, folder: Path, *, confidence: float = 0.95, overwrite: bool = False
-) -> None:
-    """Save a result as a folder, whole or not at all.
+    def standard_parameters(self, *, physical: bool = False) -> Array:
+        """Standard parameters p, shape (parameters,), in the order of `model.names`.
 
-    Args:
-        found: What was found.
-        experiment: The experiment's file, of which a copy is kept.
-        folder: The folder; it must not exist, or hold a result that may be replaced.
-        confidence: Of the intervals.
-        overwrite: Whether a result in it may be replaced.
+        Args:
+            physical: Those of the physically consistent links; else any that have the estimated base parameters.
+        """
+        if not physical:
+            return self.base.to_standard(np.array([self.values[name] for name in self.base.names]))
+        values = self.physical_values
+        if values is None:
+            raise InvalidRequestError("the result has no physically consistent links; identify with physical.fit")
+        return np.array([values[name] for name in self.model.names])
 
-    Raises:
-        ResultError: If the folder holds something else, or a result that may not be replaced.
-        OutputError: If it cannot be written.
-    """
-    check_free(folder, overwrite=overwrite)
+    def predict(self, q: Any, v: Any, a: Any, *, physical: bool = False) -> Array:
+        """Predict joint torques [N m or N].
 
-    def fill(made: Path) -> None:
-        text = json.dumps(identification_data(found, confidence), indent=2, allow_nan=False)
-        (made / "result.json").write_text(text + "\n", encoding="utf-8")
-        (made / "experiment.toml").write_bytes(experiment.read_bytes())
-        (made / "origin.json").write_text(json.dumps({"experiment": str(experiment.resolve())}), encoding="utf-8")
-        if found.signs is not None:
-            np.savez_compressed(made / "signs.npz", **_curves(found.signs))
-        for k, factors in enumerate(found.logs):
-            factors.save(made / f"log_{k + 1}.factors")
-        for k, factors in enumerate(found.form_logs if found.form is not None else ()):
-            factors.save(made / f"log_{k + 1}.{factors.form}.factors")
+        Args:
+            q: Positions [rad or m], shape (samples, joints) or (joints,).
+            v: Velocities [rad/s or m/s], of the same shape.
+            a: Accelerations [rad/s^2 or m/s^2], of the same shape.
+            physical: With the physically consistent links instead of the base parameters.
 
-    replace_folder(folder, fill)
+        Returns:
+            Torques, of the same shape.
+        """
+        states = [np.asarray(x, dtype=float) for x in (q, v, a)]
+        p = self.standard_parameters(physical=physical)
+        torques = self.model.inverse_dynamics(*(np.atleast_2d(x) for x in states), p)
+        return torques[0] if states[0].ndim == 1 else torques
 
+    def validate(self, *logs: Log | str | Path) -> Validation:
+        """Predict the torques of logs that were not used, and compare.
 
-def _curves(signs: SignedLogs) -> dict[str, Any]:
-    """Arrays for pictures of signs: `time_K magnitude_K torque_K predicted_K log_K` of pieces K = 1, 2, ..."""
-    arrays: dict[str, Any] = {}
-    for k, curves in enumerate(signs.recovered.curves, start=1):
-        arrays |= {f"time_{k}": curves.time, f"magnitude_{k}": curves.magnitudes, f"torque_{k}": curves.torques}
-        arrays |= {f"predicted_{k}": curves.predicted, f"log_{k}": np.array(curves.log + 1)}
-    return arrays
+        Args:
+            logs: Logs in memory, experiment files (which stand for their logs), or log files laid out as the result's.
+        """
+        from dynid.identification.validation import validate
 
+        return validate(self, *logs)
 
-def check_free(folder: Path, *, overwrite: bool) -> None:
-    """Refuse a folder that a result cannot be saved as."""
-    if not folder.exists():
-        return
-    if not folder.is_dir():
-        raise ResultError(folder, "is a file; name a folder for the result")
-    if not any(folder.iterdir()):
-        return
-    if not (folder / "result.json").exists():
-        raise ResultError(folder, "holds something else than a result and is left as it is; name another folder")
-    if not overwrite:
-        raise ResultError(folder, "holds a result already; name another folder or add --force")
+    def export(self, path: str | Path, format: str | None = None, *, overwrite: bool = False) -> Exported:  # noqa: A002
+        """Write the identified robot: the user's own URDF or MJCF file with new numbers, or JSON.
 
+        Args:
+            path: The file to write.
+            format: "urdf", "mjcf" or "json"; by the ending of the path when None.
+            overwrite: Whether existing files may be replaced.
+        """
+        from dynid.identification.robot_output import export_result, format_of
 
-def load_result(folder: Path) -> Result:
-    """Load a result that was saved.
+        path = Path(path)
+        return export_result(self, format_of(path, format), path, overwrite=overwrite)
 
-    Raises:
-        ResultError: If the folder holds no result.
-    """
-    try:
-        data = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-        origin = Path(json.loads((folder / "origin.json").read_text(encoding="utf-8"))["experiment"])
-        schema, count = data["schema"], int(data["logs"])
-        stood = data["kinematics"]
-        values = {parameter["name"]: float(parameter["value"]) for parameter in data["parameters"]}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ResultError(folder, "holds no result; name a folder that dynid identify wrote") from error
-    if schema != SCHEMA:
-        raise ResultError(folder, f"holds a result of another kind ({schema}); identify again")
-    experiment = read_experiment(folder / "experiment.toml", relative_to=origin.parent, needs_logs=False)
-    model = model_of(experiment)
-    base = find_base_parameters(model, known=split_known(model, experiment.known)[1])
-    if set(values) != set(base.names) or not all(map(math.isfinite, values.values())):
-        raise ResultError(folder, "its parameters are not those of its experiment; identify again")
-    if not _same_kinematics(stood, kinematics(base.model.robot)):
-        raise ResultError(
-            folder, f"the joints of '{experiment.robot}' stand or point elsewhere now than when it was identified"
+    def report(
+        self, path: str | Path, *, validate: Sequence[Log | str | Path] = (), overwrite: bool = False
+    ) -> ReportFile:
+        """Write a report: one HTML file that opens without a network. A shortcut of `dynid.write_report`.
+
+        Args:
+            path: The file to write.
+            validate: Logs that were not used, as in `validate`.
+            overwrite: Whether an existing file may be replaced.
+        """
+        import dynid
+
+        return dynid.write_report(self, path, validate=validate, overwrite=overwrite)
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
+        """Save as a folder, whole or not at all; `dynid.load_result` loads it.
+
+        Args:
+            folder: The folder; it must not exist, or hold a result that may be replaced.
+            overwrite: Whether a result in it may be replaced.
+        """
+        from dynid.identification.result_files import save_result
+
+        save_result(self, Path(folder), overwrite=overwrite)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything that was found, as plain data for JSON."""
+        return self.record.to_dict()
+
+    @property
+    def drive(self) -> Drive:
+        """The drive, with signs that were found."""
+        found = self.record.drive_signs
+        return self.task.drive.model_copy(update={"signs": found}) if found and self.task.drive.signs == "auto" else self.task.drive
+
+    @property
+    def training(self) -> Processing | None:
+        """What was done to the first log; None where only earlier logs were used."""
+        if not self.record.processing:
+            return None
+        used = {key: value for key, value in self.record.processing[0].items() if key != "sampling_rate"}
+        return Processing.model_construct(**{k: tuple(v) if isinstance(v, list) else v for k, v in used.items()})
+
+    def require_same_model(self, task: Task, where: str | Path) -> None:
+        """Refuse a task that is about another model.
+
+        Raises:
+            ResultError: If it is; says in which respect.
+        """
+        key = self.task.difference(task)
+        if key:
+            raise ResultError(where, f"is about another model than the result: its {key} differs; make both alike")
+
+    def earlier_logs(self, task: Task, where: str | Path) -> EarlierLogs:
+        """The logs of this result, for a task that adds others.
+
+        Raises:
+            ResultError: If the task is about another model, estimates from other rows, or has a log that this has.
+        """
+        self.require_same_model(task, where)
+        theirs, mine = self.task.estimation.estimator, task.estimation.estimator
+        if mine != theirs:
+            raise ResultError(
+                where,
+                f"has estimator = '{mine}', and the result that it adds to comes from '{theirs}': rows of different "
+                f"forms cannot be mixed; use '{theirs}', or identify all logs anew",
+            )
+        if any(log in self.task.logs for log in task.logs):
+            raise ResultError(where, "has a log that the result has already, and it would count twice; leave it out")
+        return EarlierLogs(self.model, self.torques, self.rows)
+
+    def __repr__(self) -> str:
+        links = "" if self.physical is None else f", physical links {self.physical.relative_error:.2%}"
+        return (
+            f"Result('{self.robot.name}': {len(self.record.parameters)} base parameters, relative error "
+            f"{self.relative_error:.2%}{links}, {len(self.findings)} findings)"
         )
-    logs = tuple(Factors.load(folder / f"log_{k + 1}.factors") for k in range(count))
-    estimator = experiment.estimation.estimator
-    rows = logs
-    if estimator != "torque":
-        rows = tuple(Factors.load(folder / f"log_{k + 1}.{estimator}.factors") for k in range(count))
-    result = Result(experiment, data, logs, rows, _at_nonlinear(folder, base, data, values))
-    _check_links(folder, result)
-    return result
 
+    def _repr_html_(self) -> str:
+        from html import escape
 
-def _at_nonlinear(
-    folder: Path, base: BaseParameters, data: Mapping[str, Any], values: Mapping[str, float]
-) -> BaseParameters:
-    """The base parameters with the model at the shapes, and on the links, that a result found."""
-    try:
-        nonlinear = {row["name"]: float(row["used"]) for row in data.get("shapes", ())}
-    except (KeyError, TypeError, ValueError) as error:
-        raise ResultError(folder, "its shapes are no numbers; identify again") from error
-    if set(nonlinear) != {shape.name for shape in base.model.nonlinear} or not all(
-        map(math.isfinite, nonlinear.values())
-    ):
-        raise ResultError(folder, "its shapes are not those of its experiment; identify again")
-    p = base.to_standard(np.array([values[name] for name in base.names]))
-    links = p[: len(base.model.robot.parameters)]
-    return replace(base, model=base.model.at_nonlinear(nonlinear).with_links(links))
-
-
-def _same_kinematics(before: Any, now: list[dict[str, Any]]) -> bool:
-    try:
-        return [joint["joint"] for joint in before] == [joint["joint"] for joint in now] and all(
-            then["parent"] == joint["parent"]
-            and np.allclose(then["placement"], joint["placement"], rtol=0.0, atol=1e-9)
-            and np.allclose(then["axis"], joint["axis"], rtol=0.0, atol=1e-9)
-            for then, joint in zip(before, now, strict=True)
-        )
-    except (KeyError, TypeError, ValueError):
-        return False
-
-
-def _check_links(folder: Path, result: Result) -> None:
-    try:
-        values = result.physical_values
-        sound = values is None or (
-            list(values) == list(result.base.model.names) and all(map(_is_number, values.values()))
-        )
-    except (KeyError, TypeError, AttributeError):
-        sound = False
-    if not sound:
-        raise ResultError(folder, "its physical links are not those of its robot; identify again")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
+        notes = "".join(f"<li>{escape(str(finding))}</li>" for finding in self.findings)
+        return f"<p>{escape(repr(self))}</p>{self.parameters._repr_html_()}<ul>{notes}</ul>"

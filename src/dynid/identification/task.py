@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from pathlib import Path
+from typing import Any, Literal
 
+from dynid.errors import InvalidRequestError
 from dynid.estimation.settings import EstimationSettings, PhysicalSettings
 from dynid.logs.log import Log
 from dynid.logs.settings import Drive, LogSource, Processing
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.known_values import split_known
 from dynid.model.terms import Term
+from dynid.robot.loading import load_robot
 from dynid.robot.robot import Robot
-from dynid.settings import Table
+from dynid.settings import checked
 
-S = TypeVar("S", bound=Table)
-TermLike = str | Term
+SETTINGS = {"drive": Drive, "processing": Processing, "estimation": EstimationSettings, "physical": PhysicalSettings}
+"""Settings of an identification, by the name of their table in the experiment file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,11 +27,11 @@ class Task:
     """An identification that is to be made.
 
     Attributes:
-        model: The model, with known nonlinear parameters.
+        model: The model, at the nonlinear parameters that are known.
         logs: What was measured: logs in memory, or where to read them.
         known: Parameters that are known beforehand, by name or pattern.
         torque: Whether torques were logged with signs.
-        discard_sign: Whether logged signs are thrown away, to practise.
+        discard_sign: Whether logged signs are discarded, to practise their recovery.
         drive: From motors to joints.
         processing: From signals to states.
         estimation: How parameters are estimated.
@@ -47,15 +50,33 @@ class Task:
     physical: PhysicalSettings = PhysicalSettings()
     reference: Robot | None = None
 
+    @staticmethod
+    def of(
+        robot: Robot | str | Path,
+        logs: Log | Sequence[Log],
+        terms: str | Sequence[str | Term] = (),
+        known: Mapping[str, float] | None = None,
+        **settings: Any,
+    ) -> Task:
+        """The task for objects in memory; settings are objects, or mappings as in the experiment file."""
+        robot = robot if isinstance(robot, Robot) else load_robot(robot)
+        logs = (logs,) if isinstance(logs, Log) else tuple(logs)
+        if any(not isinstance(log, Log) for log in logs):
+            raise InvalidRequestError("logs must be dynid.Log objects; read files with dynid.read_log")
+        given = {
+            key: checked(SETTINGS[key], value) if isinstance(value, Mapping) else value
+            for key, value in settings.items()
+            if value is not None and key in SETTINGS
+        }
+        rest = {key: value for key, value in settings.items() if value is not None and key not in SETTINGS}
+        if isinstance(reference := rest.get("reference"), str | Path):
+            rest["reference"] = load_robot(reference, lock=robot.locked)
+        return Task(known_model(robot, terms, known or {}), logs, dict(known or {}), **given, **rest)
+
     @property
     def held(self) -> dict[str, float]:
         """Nonlinear parameters that are known, by name."""
         return split_known(self.model, self.known)[0]
-
-    @property
-    def sources(self) -> tuple[LogSource, ...]:
-        """The logs that are files."""
-        return tuple(log for log in self.logs if isinstance(log, LogSource))
 
     def difference(self, other: Task) -> str:
         """The first respect in which two tasks are about different models, or nothing."""
@@ -64,7 +85,14 @@ class Task:
             "robot": mine.robot.kinematics() == theirs.robot.kinematics(),
             "gravity": mine.robot.gravity.tolist() == theirs.robot.gravity.tolist(),
             "lock": dict(mine.robot.locked) == dict(theirs.robot.locked),
-            "terms": [term_name(term) for term in mine.terms] == [term_name(term) for term in theirs.terms],
+            "terms": (mine.names, [n.name for n in mine.nonlinear])
+            == (theirs.names, [n.name for n in theirs.nonlinear]),
             "known": dict(self.known) == dict(other.known),
         }
         return next((key for key, is_same in same.items() if not is_same), "")
+
+
+def known_model(robot: Robot, terms: str | Sequence[str | Term], known: Mapping[str, float]) -> DynamicModel:
+    """A model at the nonlinear parameters that are known."""
+    model = DynamicModel(robot, terms)
+    return model.at_nonlinear(split_known(model, known)[0])

@@ -1,0 +1,152 @@
+"""Results as folders: what was found as JSON, the factors it came from, and the experiment."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from dynid.estimation.factors.factors import Factors
+from dynid.experiment.reading import read_experiment
+from dynid.files import replace_folder
+from dynid.findings import Finding
+from dynid.identification.experiment_files import ExperimentFile, experiment_text, task_of
+from dynid.identification.records import SCHEMA, Record
+from dynid.identification.result import Result, ResultError
+from dynid.model.base_parameters import BaseParameters, find_base_parameters
+from dynid.model.known_values import split_known
+
+
+def save_result(result: Result, folder: Path, *, overwrite: bool = False) -> None:
+    """Save a result as a folder, whole or not at all.
+
+    Args:
+        result: The result.
+        folder: The folder; it must not exist, or hold a result that may be replaced.
+        overwrite: Whether a result in it may be replaced.
+
+    Raises:
+        ResultError: If the folder holds something else, or a result that may not be replaced.
+        OutputError: If it cannot be written.
+    """
+    check_free(folder, overwrite=overwrite)
+    file = result.file
+    text = experiment_text(result.task).encode() if file is None else file.text
+    origin = folder / "experiment.toml" if file is None else file.path
+
+    def fill(made: Path) -> None:
+        content = json.dumps(result.to_dict(), indent=2, allow_nan=False)
+        (made / "result.json").write_text(content + "\n", encoding="utf-8")
+        (made / "experiment.toml").write_bytes(text)
+        (made / "origin.json").write_text(json.dumps({"experiment": str(origin.resolve())}), encoding="utf-8")
+        if result.sign_curves is not None:
+            curves: dict[str, Any] = dict(result.sign_curves)
+            np.savez_compressed(made / "signs.npz", **curves)
+        for k, factors in enumerate(result.torques):
+            factors.save(made / f"log_{k + 1}.factors")
+        for k, factors in enumerate(result.rows if result.record.form is not None else ()):
+            factors.save(made / f"log_{k + 1}.{factors.form}.factors")
+
+    replace_folder(folder, fill)
+
+
+def check_free(folder: Path, *, overwrite: bool) -> None:
+    """Refuse a folder that a result cannot be saved as."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise ResultError(folder, "is a file; name a folder for the result")
+    if not any(folder.iterdir()):
+        return
+    if not (folder / "result.json").exists():
+        raise ResultError(folder, "holds something else than a result and is left as it is; name another folder")
+    if not overwrite:
+        raise ResultError(folder, "holds a result already; name another folder or add --force")
+
+
+def load_result(folder: str | Path) -> Result:
+    """Load a result that was saved.
+
+    Args:
+        folder: The folder that `Result.save` or `dynid identify --out` wrote.
+
+    Raises:
+        ResultError: If the folder holds no result, or one that does not go with its experiment and robot any more.
+    """
+    folder = Path(folder)
+    try:
+        data = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        origin = Path(json.loads((folder / "origin.json").read_text(encoding="utf-8"))["experiment"])
+        schema = data["schema"]
+        text = (folder / "experiment.toml").read_bytes()
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ResultError(folder, "holds no result; name a folder that dynid identify wrote") from error
+    if schema != SCHEMA:
+        raise ResultError(folder, f"holds a result of another kind ({schema}); identify again")
+    try:
+        record = Record.model_validate(data)
+        findings = tuple(Finding.from_dict(finding) for finding in record.findings)
+    except (ValidationError, KeyError, TypeError, ValueError) as error:
+        raise ResultError(folder, f"its result.json is damaged ({_where(error)}); identify again") from error
+    experiment = read_experiment(folder / "experiment.toml", relative_to=origin.parent, needs_logs=False)
+    task = task_of(experiment)
+    base = _base_of(folder, record, find_base_parameters(task.model, known=split_known(task.model, task.known)[1]))
+    estimator = experiment.estimation.estimator
+    torques = tuple(Factors.load(folder / f"log_{k + 1}.factors") for k in range(record.logs))
+    rows = torques
+    if estimator != "torque":
+        rows = tuple(Factors.load(folder / f"log_{k + 1}.{estimator}.factors") for k in range(record.logs))
+    file = ExperimentFile(origin, text, experiment, task)
+    return Result(base, record, findings, task, torques, rows, _sign_curves(folder), file, folder)
+
+
+def _where(error: Exception) -> str:
+    """Which key of a record is wrong."""
+    if isinstance(error, ValidationError):
+        return ".".join(str(part) for part in error.errors()[0]["loc"])
+    return "findings"
+
+
+def _base_of(folder: Path, record: Record, base: BaseParameters) -> BaseParameters:
+    """The base parameters with the model at the nonlinear parameters, and on the links, that a result found.
+
+    Raises:
+        ResultError: If the record is not of these base parameters, this robot and these terms.
+    """
+    values = {row.name: row.value for row in record.parameters}
+    if set(values) != set(base.names):
+        raise ResultError(folder, "its parameters are not those of its experiment; identify again")
+    robot = base.model.robot
+    if not _same_kinematics(record, robot.kinematics()):
+        source = robot.description.source
+        raise ResultError(folder, f"the joints of '{source}' are placed or point elsewhere now than when identified")
+    nonlinear = {row.name: row.used for row in record.nonlinear}
+    if set(nonlinear) != {parameter.name for parameter in base.model.nonlinear}:
+        raise ResultError(folder, "its nonlinear parameters are not those of its experiment; identify again")
+    if record.physical is not None and list(record.physical.values) != list(base.model.names):
+        raise ResultError(folder, "its physical links are not those of its robot; identify again")
+    p = base.to_standard(np.array([values[name] for name in base.names]))
+    links = p[: len(robot.parameters)]
+    return replace(base, model=base.model.at_nonlinear(nonlinear).with_links(links))
+
+
+def _same_kinematics(record: Record, now: list[dict[str, Any]]) -> bool:
+    before = record.kinematics
+    return [joint.joint for joint in before] == [joint["joint"] for joint in now] and all(
+        then.parent == joint["parent"]
+        and np.allclose(then.placement, joint["placement"], rtol=0.0, atol=1e-9)
+        and np.allclose(then.axis, joint["axis"], rtol=0.0, atol=1e-9)
+        for then, joint in zip(before, now, strict=True)
+    )
+
+
+def _sign_curves(folder: Path) -> dict[str, np.ndarray] | None:
+    path = folder / "signs.npz"
+    if not path.exists():
+        return None
+    with np.load(path, allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}
