@@ -14,8 +14,8 @@ from dynid.estimation.least_squares import log_stds, ordinary_least_squares, wei
 from dynid.estimation.robust import robust_least_squares
 from dynid.findings import Severity
 from dynid.identification.estimate_findings import findings_on_bootstrap
-from dynid.logs.processing.automatic import Prepared
-from dynid.logs.processing.states import Processing
+from dynid.logs.processing.automatic import PreparedLog
+from dynid.logs.settings import Processing
 from dynid.model.chunks import Chunk
 from tests.identification.test_pipeline import BASE, MODEL
 
@@ -34,9 +34,9 @@ def motion(seconds: float = 30.0) -> tuple[np.ndarray, ...]:
     return t, q, v, a, MODEL.inverse_dynamics(q, v, a)
 
 
-def logged(errors: np.ndarray, processing: Processing | None = None) -> Prepared:
+def logged(errors: np.ndarray, processing: Processing | None = None) -> PreparedLog:
     t, q, v, a, torque = motion()
-    return Prepared((Chunk(q, v, a, torque + errors),), (t,), processing or Processing(), RATE, 0.0, ())
+    return PreparedLog((Chunk(q, v, a, torque + errors),), (t,), processing or Processing(), RATE, 0.0, ())
 
 
 @pytest.mark.parametrize("loss", ["huber", "bisquare"])

@@ -17,7 +17,7 @@ from dynid.estimation.factors.factors import Factor
 from dynid.estimation.factors.row_forms import TORQUES, RowForm
 from dynid.estimation.factors.row_passes import RowPasses
 from dynid.estimation.robust import Loss
-from dynid.logs.processing.automatic import Prepared
+from dynid.logs.processing.automatic import PreparedLog
 from dynid.model.base_parameters import BaseParameters
 from dynid.threads import single_threaded_blas
 
@@ -64,7 +64,7 @@ class Bootstrap:
 
 
 def block_bootstrap(
-    logs: Sequence[Prepared],
+    logs: Sequence[PreparedLog],
     stds: Sequence[Sequence[float]],
     whole: Factor,
     base: BaseParameters,
@@ -123,7 +123,7 @@ def _draws(G: Array, m: Array, rng: np.random.Generator) -> Array:
 
 
 def _moments(
-    logs: Sequence[Prepared],
+    logs: Sequence[PreparedLog],
     stds: Sequence[Sequence[float]],
     whole: Factor,
     base: BaseParameters,

@@ -19,7 +19,7 @@ from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.row_forms import TORQUES, RowForm
 from dynid.estimation.factors.row_passes import RowPasses
 from dynid.estimation.least_squares import Prior, weighted_least_squares
-from dynid.logs.processing.automatic import Prepared
+from dynid.logs.processing.automatic import PreparedLog
 from dynid.model.base_parameters import BaseParameters
 
 HUBER = 1.345
@@ -75,7 +75,7 @@ LOSSES: Mapping[str, Loss] = {"huber": huber, "bisquare": bisquare}
 
 
 def robust_least_squares(
-    logs: Sequence[Prepared],
+    logs: Sequence[PreparedLog],
     weights: Sequence[float],
     plain: Sequence[Factors],
     base: BaseParameters,

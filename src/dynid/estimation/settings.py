@@ -9,7 +9,7 @@ from pydantic import Field, StrictBool, model_validator
 from dynid.settings import Name, NotNegative, Number, Table
 
 
-class EstimationTable(Table):
+class EstimationSettings(Table):
     """`[estimation]`: how parameters are estimated; `prior` is a relative deviation around the robot file's values."""
 
     estimator: Literal["torque", "power", "energy", "momentum"] = "torque"
@@ -22,7 +22,7 @@ class EstimationTable(Table):
     bootstrap: bool = True
 
     @model_validator(mode="after")
-    def _weighs_the_prior(self) -> EstimationTable:
+    def _weighs_the_prior(self) -> EstimationSettings:
         if self.robust is not None and self.method == "ols":
             raise ValueError("robust estimates weigh joints by their errors: they need method = 'wls'")
         if self.prior is not None and self.method == "ols":
@@ -36,7 +36,7 @@ Vector = tuple[Number, Number, Number]
 MassRange = NotNegative | tuple[NotNegative, NotNegative]
 
 
-class PhysicalTable(Table):
+class PhysicalSettings(Table):
     """`[physical]`: links that can exist; masses [kg], centres of mass [m] in joint frames."""
 
     fit: StrictBool = True
@@ -49,7 +49,7 @@ class PhysicalTable(Table):
     in_geometry: StrictBool | tuple[Name, ...] = False
 
     @model_validator(mode="after")
-    def _weighs_something(self) -> PhysicalTable:
+    def _weighs_something(self) -> PhysicalSettings:
         if self.prior == "none" and (self.weight != 1.0 or self.reference is not None):
             raise ValueError("prior = 'none' has neither a weight nor a reference; leave them out")
         if not self.fit and self.model_fields_set != {"fit"}:

@@ -22,8 +22,7 @@ from dynid.experiment.experiment import Experiment
 from dynid.findings import Finding
 from dynid.identification.estimate_findings import findings_on_robust
 from dynid.identification.residuals import JointDiagnostics, diagnose
-from dynid.logs.processing.automatic import Prepared
-from dynid.logs.quantities import temperature_of
+from dynid.logs.processing.automatic import PreparedLog
 from dynid.model.base_parameters import BaseParameters
 
 Scales = Sequence[Mapping[str, float]]
@@ -36,7 +35,7 @@ def form_of(experiment: Experiment) -> RowForm:
 
 def estimated(
     experiment: Experiment,
-    ready: Sequence[Prepared],
+    ready: Sequence[PreparedLog],
     logs: list[Factors],
     base: BaseParameters,
     progress: Callable[[str], None],
@@ -62,7 +61,7 @@ def estimated(
 
 def bootstrapped(
     experiment: Experiment,
-    ready: Sequence[Prepared],
+    ready: Sequence[PreparedLog],
     logs: Sequence[Factors],
     base: BaseParameters,
     estimate: Estimate,
@@ -89,13 +88,9 @@ def bootstrapped(
     )
 
 
-def diagnosed(
-    experiment: Experiment, ready: Sequence[Prepared], base: BaseParameters, estimate: Estimate
-) -> tuple[JointDiagnostics, ...]:
+def diagnosed(ready: Sequence[PreparedLog], base: BaseParameters, estimate: Estimate) -> tuple[JointDiagnostics, ...]:
     """What the residuals of the longest log are like."""
     if not ready:
         return ()
-    log, longest = max(zip(experiment.log, ready, strict=True), key=lambda pair: sum(map(len, pair[1].segments)))
-    logged = temperature_of(log, base.model.robot)
-    temperature = None if logged is None else (logged[0], logged[1].mean(axis=1))
-    return diagnose(base.model, longest, base.to_standard(estimate.values), temperature)
+    longest = max(ready, key=lambda log: sum(map(len, log.segments)))
+    return diagnose(base.model, longest, base.to_standard(estimate.values), longest.temperature)

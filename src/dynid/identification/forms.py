@@ -13,7 +13,7 @@ from dynid.estimation.factors.row_forms import UNITS, RowForm
 from dynid.estimation.least_squares import NotIdentifiableError, joint_fits, merge_logs, weighted_least_squares
 from dynid.estimation.physical.physical_estimate import PhysicalEstimate
 from dynid.findings import Finding, Severity, prose
-from dynid.logs.processing.automatic import Prepared
+from dynid.logs.processing.automatic import PreparedLog
 from dynid.model.base_parameters import BaseParameters
 
 WORSE = 5.0
@@ -53,7 +53,7 @@ class FormFit:
         }
 
 
-def form_fit(form: RowForm, estimate: Estimate, logs: Sequence[Prepared]) -> FormFit | None:
+def form_fit(form: RowForm, estimate: Estimate, logs: Sequence[PreparedLog]) -> FormFit | None:
     """How well the rows of an estimate are fitted; None for rows of torques, whose fit the estimate itself has."""
     if form.name == "torque":
         return None
@@ -84,7 +84,7 @@ def advice_on_motion(form: RowForm) -> str:
 
 
 def findings_on_form(
-    form: RowForm, estimate: Estimate, torques: Sequence[Factors], base: BaseParameters, logs: Sequence[Prepared]
+    form: RowForm, estimate: Estimate, torques: Sequence[Factors], base: BaseParameters, logs: Sequence[PreparedLog]
 ) -> tuple[Finding, ...]:
     """Parameters that one equation for all joints hardly tells, where rows of torques of the same logs do."""
     if form.name not in ("power", "energy"):
@@ -119,7 +119,7 @@ def without_consequences(findings: Iterable[Finding], lost: Sequence[Finding]) -
     return tuple(finding for finding in findings if not lost or not finding.subject.startswith(("fit", "joint")))
 
 
-def _have_resting_joints(logs: Sequence[Prepared]) -> bool:
+def _have_resting_joints(logs: Sequence[PreparedLog]) -> bool:
     """Whether the first joint rests in one of the logs."""
     speeds = np.array([max(float(np.abs(segment.v[:, 0]).max()) for segment in log.segments) for log in logs])
     return bool(len(speeds)) and bool((speeds < MOVES * speeds.max()).any())

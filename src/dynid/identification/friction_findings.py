@@ -12,7 +12,7 @@ from dynid.estimation.factors.row_forms import RowForm
 from dynid.findings import Finding, Severity, prose
 from dynid.identification.nonlinear_terms import NonlinearFit
 from dynid.identification.row_speeds import speeds, threshold_of
-from dynid.logs.processing.automatic import Prepared
+from dynid.logs.processing.automatic import PreparedLog
 from dynid.model.dynamic_model import DynamicModel, Observed
 from dynid.model.terms import NonlinearParameter
 from dynid.robot.robot import Joint, Robot
@@ -21,12 +21,12 @@ SIGNS = ("fs", "fsp", "fsn", "fst", "fl", "off")
 """Symbols whose columns are one and the same, or none, while a joint moves one way at speed."""
 
 
-def findings_on_directions(model: DynamicModel, logs: Sequence[Prepared], form: RowForm) -> tuple[Finding, ...]:
+def findings_on_directions(model: DynamicModel, logs: Sequence[PreparedLog], form: RowForm) -> tuple[Finding, ...]:
     """Warnings on joints that move one way only: their friction cannot be told apart."""
     return tuple(_directions(model, logs, form)) if model.observed is Observed.TORQUES else ()
 
 
-def _directions(model: DynamicModel, logs: Sequence[Prepared], form: RowForm) -> Iterator[Finding]:
+def _directions(model: DynamicModel, logs: Sequence[PreparedLog], form: RowForm) -> Iterator[Finding]:
     for joint in model.robot.independent_joints:
         velocity = speeds(logs, joint, form)
         told = [f"{symbol}{joint.number}" for symbol in SIGNS if f"{symbol}{joint.number}" in model.names]
@@ -46,7 +46,7 @@ def _directions(model: DynamicModel, logs: Sequence[Prepared], form: RowForm) ->
             yield prose(Severity.WARNING, f"joint '{joint.name}'", text)
 
 
-def findings_on_nonlinear(nonlinear: NonlinearFit, logs: Sequence[Prepared], form: RowForm) -> tuple[Finding, ...]:
+def findings_on_nonlinear(nonlinear: NonlinearFit, logs: Sequence[PreparedLog], form: RowForm) -> tuple[Finding, ...]:
     """Warnings on shapes that the logs do not tell, and on a search that did not end."""
     found: list[Finding] = []
     model = nonlinear.base.model
@@ -81,7 +81,7 @@ def findings_on_breakaway(estimate: Estimate, robot: Robot) -> tuple[Finding, ..
 
 
 def _doubtful(
-    shape: NonlinearParameter, nonlinear: NonlinearFit, joint: Joint, logs: Sequence[Prepared], form: RowForm
+    shape: NonlinearParameter, nonlinear: NonlinearFit, joint: Joint, logs: Sequence[PreparedLog], form: RowForm
 ) -> Finding:
     assert nonlinear.fit is not None
     std = nonlinear.fit.stds[shape.name]
@@ -110,6 +110,6 @@ def _doubtful(
     return prose(Severity.WARNING, f"joint '{joint.name}'", text)
 
 
-def _temperatures(logs: Sequence[Prepared], joint: Joint) -> Array:
+def _temperatures(logs: Sequence[PreparedLog], joint: Joint) -> Array:
     pieces = [s.temperature[:, joint.v.start] for log in logs for s in log.segments if s.temperature is not None]
     return np.concatenate([*pieces, np.full(1, np.nan)][: max(len(pieces), 1)])

@@ -12,7 +12,6 @@ from dynid.findings import Finding
 from dynid.identification.estimate_findings import findings_on_rest, findings_on_samples
 from dynid.identification.preparation import (
     check_drives,
-    drive_of,
     even_recording,
     prepared_log,
     processing_of,
@@ -20,8 +19,9 @@ from dynid.identification.preparation import (
 )
 from dynid.identification.sign_of_drives import findings_on_signs, signs_in, with_drive_signs
 from dynid.identification.unsigned import SignedLogs, with_signs
-from dynid.logs.processing.automatic import Prepared
-from dynid.logs.quantities import recording_of
+from dynid.logs.drive import transmission_of
+from dynid.logs.processing.automatic import PreparedLog
+from dynid.logs.sources import read_source
 from dynid.model.base_parameters import BaseParameters
 
 
@@ -37,7 +37,7 @@ class ReadLogs:
     """
 
     experiment: Experiment
-    logs: tuple[Prepared, ...]
+    logs: tuple[PreparedLog, ...]
     signs: SignedLogs | None
     findings: tuple[Finding, ...]
 
@@ -55,7 +55,7 @@ def read_logs(experiment: Experiment, base: BaseParameters, progress: Callable[[
         progress("Looking for the signs of drives")
         experiment, notes = _with_found_signs(experiment, base)
         findings += notes
-    logs: list[Prepared] = []
+    logs: list[PreparedLog] = []
     for k, log in enumerate(experiment.log, start=1):
         progress(f"Reading log {k} of {len(experiment.log)}")
         ready, notes = prepared_log(experiment, log, base.model, progress) if signs is None else (signs.logs[k - 1], ())
@@ -70,7 +70,7 @@ def _with_found_signs(experiment: Experiment, base: BaseParameters) -> tuple[Exp
     log, model = experiment.log[0], base.model
     ready, _ = prepared_log(experiment, log, model)
     recording = even_recording(experiment, log, model.robot)
-    found = signs_in(recording, drive_of(experiment, model.robot), ready, base)
+    found = signs_in(recording, transmission_of(experiment.drive, model.robot), ready, base)
     signs = tuple(int(sign) for sign in found.signs)
     return with_drive_signs(experiment, signs), findings_on_signs(found, ready, base)
 
@@ -98,14 +98,14 @@ def _with_signs(experiment: Experiment, base: BaseParameters, progress: Callable
     recordings = []
     for log in experiment.log:
         check_drives(experiment, log, robot)
-        recordings.append(recording_of(log, robot, progress))
+        recordings.append(read_source(log, robot, progress))
     progress("Recovering signs")
     processing = processing_of(experiment, robot)
     signs = with_signs(
         base,
         physics_of(experiment, base.model),
         recordings,
-        drive_of(experiment, robot),
+        transmission_of(experiment.drive, robot),
         processing,
         experiment.drive.delay,
         practice=experiment.discard_sign,
@@ -113,4 +113,8 @@ def _with_signs(experiment: Experiment, base: BaseParameters, progress: Callable
     noticed = [
         finding for recording in recordings for finding in that_still_hold(recording.findings, experiment, processing)
     ]
-    return replace(signs, findings=(*noticed, *signs.findings))
+    logs = [
+        replace(log, temperature=recording.mean_temperature)
+        for log, recording in zip(signs.logs, recordings, strict=True)
+    ]
+    return replace(signs, logs=tuple(logs), findings=(*noticed, *signs.findings))

@@ -19,7 +19,7 @@ from dynid.experiment.experiment import Experiment
 from dynid.identification.estimators import form_of
 from dynid.identification.missing_friction import without_probes
 from dynid.identification.row_speeds import slowest_speeds
-from dynid.logs.processing.automatic import Prepared
+from dynid.logs.processing.automatic import PreparedLog
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.known_values import split_known
@@ -119,7 +119,7 @@ class FoundNonlinear:
 def find_nonlinear(
     experiment: Experiment,
     base: BaseParameters,
-    logs: Sequence[Prepared],
+    logs: Sequence[PreparedLog],
     progress: Callable[[str], None],
     *,
     hold: bool = False,
@@ -186,7 +186,7 @@ def _robust(
     experiment: Experiment,
     base: BaseParameters,
     fit: NonlinearSearch,
-    logs: Sequence[Prepared],
+    logs: Sequence[PreparedLog],
     reduce: Callable[[DynamicModel], list[Factors]],
     progress: Callable[[str], None],
 ) -> NonlinearSearch:

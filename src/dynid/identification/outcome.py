@@ -13,7 +13,7 @@ from dynid.identification.forms import FormFit
 from dynid.identification.nonlinear_terms import FoundNonlinear
 from dynid.identification.residuals import JointDiagnostics
 from dynid.identification.unsigned import SignedLogs
-from dynid.logs.processing.states import Processing
+from dynid.logs.settings import Processing
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
 

@@ -54,7 +54,7 @@ def identify(
     with single_threaded_blas():
         solution = solved(read, reduced, nonlinear, findings, progress)
     progress("Looking at what is left")
-    diagnostics = diagnosed(read.experiment, read.logs, base, solution.estimate)
+    diagnostics = diagnosed(read.logs, base, solution.estimate)
     findings += (*solution.findings, *findings_on_breakaway(solution.estimate, model.robot))
     of_residuals = findings_on_residuals(diagnostics, any(finding.subject == "friction" for finding in findings))
     findings += without_consequences(of_residuals, solution.lost)

@@ -18,7 +18,7 @@ from dynid.identification.preparation import prepared_log
 from dynid.identification.result import Result, ResultError
 from dynid.identification.sign_of_drives import with_drive_signs
 from dynid.identification.validation import Validation, validate
-from dynid.logs.processing.states import Processing
+from dynid.logs.settings import Processing
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.chunks import Chunk
 
@@ -46,7 +46,10 @@ def validate_result(result: Result, logs: Sequence[Path]) -> dict[str, Any]:
             ready, notes = prepared_log(experiment, log, model, like=training(result, experiment))
             logs_ready.append((ready.segments, ready.processing))
             name = log.name or Path(log.position.file).name
-            findings += (finding_on_filters(vars(ready.processing), result.data.get("processing") or (), name), *notes)
+            findings += (
+                finding_on_filters(ready.processing.applied(), result.data.get("processing") or (), name),
+                *notes,
+            )
             findings += findings_on_samples(model, ready.segments)
     (segments, processing), *others = logs_ready or [((), Processing())]
     validation = validate(result.base, result.values, segments, processing, others)
@@ -85,7 +88,8 @@ def with_signs_of(result: Result, experiment: Experiment) -> Experiment:
 def training(result: Result, experiment: Experiment) -> Processing | None:
     """How the result's logs were filtered, where the same is asked for others: an error means little without it."""
     used = result.data.get("processing") or ()
-    if not used or experiment.processing != result.experiment.processing:
+    stated, own = experiment.processing, result.experiment.processing
+    if not used or (stated, stated.free()) != (own, own.free()):
         return None
     values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in used[0].items()}
     return Processing(**{key: value for key, value in values.items() if key != "sampling_rate"})

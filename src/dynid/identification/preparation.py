@@ -11,14 +11,14 @@ from dynid.arrays import frozen
 from dynid.errors import InvalidRequestError
 from dynid.experiment.experiment import Experiment
 from dynid.findings import Finding, Severity, prose
-from dynid.logs.drive import Drive
-from dynid.logs.log import Recording
-from dynid.logs.processing.automatic import Choice, Prepared, prepared
+from dynid.logs.drive import check_count, transmission_of
+from dynid.logs.log import Log
+from dynid.logs.processing.automatic import Choice, PreparedLog, prepared
 from dynid.logs.processing.periods import PeriodMean, averaged, processed_period
-from dynid.logs.processing.states import Processing, step_of
-from dynid.logs.quantities import recording_of, temperature_of
+from dynid.logs.processing.states import step_of
 from dynid.logs.readers.source import Progress, silent
-from dynid.logs.settings import LogTable
+from dynid.logs.settings import LogSource, Processing
+from dynid.logs.sources import read_source
 from dynid.model.dynamic_model import DynamicModel
 from dynid.robot.robot import Robot
 
@@ -28,11 +28,11 @@ FILTERS = frozenset(("lowpass", "trim", "decimate", "velocity_threshold"))
 
 def prepared_log(
     experiment: Experiment,
-    log: LogTable,
+    log: LogSource,
     model: DynamicModel,
     progress: Progress = silent,
     like: Processing | None = None,
-) -> tuple[Prepared, tuple[Finding, ...]]:
+) -> tuple[PreparedLog, tuple[Finding, ...]]:
     """A log made ready for the model, and what was noticed and chosen on the way.
 
     Periods are averaged first where the experiment states one; then, and where torques have no signs, nothing is chosen
@@ -46,7 +46,7 @@ def prepared_log(
         like: What was done to another log, whose filters are to be used again where the experiment states none.
     """
     check_drives(experiment, log, model.robot)
-    recording = recording_of(log, model.robot, progress)
+    recording = read_source(log, model.robot, progress)
     progress("Looking at the signals")
     if experiment.processing.period is not None:
         ready, notes = _of_periods(experiment, log, recording, model.robot)
@@ -54,19 +54,24 @@ def prepared_log(
         processing, free = processing_of(experiment, model.robot), _free(experiment)
         if like is not None:
             again = free & FILTERS
-            processing = replace(processing, **{key: getattr(like, key) for key in again})
+            processing = processing.but(**{key: getattr(like, key) for key in again})
             free -= again
-        ready = prepared(recording, drive_of(experiment, model.robot), processing, model, experiment.drive.delay, free)
+        ready = prepared(
+            recording, transmission_of(experiment.drive, model.robot), processing, model, experiment.drive.delay, free
+        )
         notes = tuple(_finding(choice) for choice in ready.choices)
+    ready = replace(ready, temperature=recording.mean_temperature)
     if any(term.needs_temperature for term in model.terms):
-        ready = _with_temperature(ready, experiment, log, model.robot)
+        ready = _with_temperature(ready, experiment, log, recording, model.robot)
     return ready, (*that_still_hold(recording.findings, experiment, ready.processing), *notes)
 
 
-def _with_temperature(ready: Prepared, experiment: Experiment, log: LogTable, robot: Robot) -> Prepared:
+def _with_temperature(
+    ready: PreparedLog, experiment: Experiment, log: LogSource, recording: Log, robot: Robot
+) -> PreparedLog:
     """The log with temperatures of the joints at its samples."""
-    logged = temperature_of(log, robot)
-    if logged is None:
+    values = recording.temperature
+    if values is None:
         raise InvalidRequestError(
             f"the term viscous_temperature needs temperatures, and the log of {log.position.file} states none; add "
             'temperature = { file = "...", columns = "..." } to it, or use viscous'
@@ -76,19 +81,18 @@ def _with_temperature(ready: Prepared, experiment: Experiment, log: LogTable, ro
             "periods are averaged over different temperatures, and viscous_temperature needs them apart; leave "
             "processing.period out, or use viscous"
         )
-    stamps, values = logged
     segments = []
     for segment, times in zip(ready.segments, ready.times, strict=True):
-        at = np.column_stack([np.interp(times, stamps, column) for column in values.T])
+        at = np.column_stack([np.interp(times, recording.time, column) for column in values.T])
         segments.append(replace(segment, temperature=np.ascontiguousarray(np.broadcast_to(at, (len(at), robot.nv)))))
     return replace(ready, segments=tuple(segments))
 
 
-def even_recording(experiment: Experiment, log: LogTable, robot: Robot) -> Recording:
+def even_recording(experiment: Experiment, log: LogSource, robot: Robot) -> Log:
     """What was logged; the mean period where the experiment averages."""
-    recording = recording_of(log, robot)
+    recording = read_source(log, robot)
     period = experiment.processing.period
-    return recording if period is None else averaged(recording, period).recording
+    return recording if period is None else averaged(recording, period).log
 
 
 def _free(experiment: Experiment) -> frozenset[str]:
@@ -102,21 +106,21 @@ def _free(experiment: Experiment) -> frozenset[str]:
 
 
 def _of_periods(
-    experiment: Experiment, log: LogTable, recording: Recording, robot: Robot
-) -> tuple[Prepared, tuple[Finding, ...]]:
+    experiment: Experiment, log: LogSource, recording: Log, robot: Robot
+) -> tuple[PreparedLog, tuple[Finding, ...]]:
     """The mean period of a log, which has no ends to be trimmed and is even."""
     mean: PeriodMean = averaged(recording, experiment.processing.period or 0.0)
-    processing = replace(processing_of(experiment, robot), trim=0, resample=None)
-    segments = processed_period(mean, drive_of(experiment, robot), processing, experiment.drive.delay)
-    time = mean.recording.time
+    processing = processing_of(experiment, robot).but(trim=0, resample=None)
+    segments = processed_period(mean, transmission_of(experiment.drive, robot), processing, experiment.drive.delay)
+    time = mean.log.time
     rate = 1.0 / (time[1] - time[0])
     stamps = frozen(recording.time[0] + time[:: step_of(rate, processing.rate)][: len(segments[0])])
     names = [joint.name for joint in robot.independent_joints]
-    notes = mean.findings(names, experiment.drive.torques, log.torque.unit or "N m")
-    return Prepared(tuple(segments), (stamps,), processing, rate, experiment.drive.delay, ()), notes
+    notes = mean.findings(names, experiment.drive.torques, str(log.torque.unit or "N m"))
+    return PreparedLog(tuple(segments), (stamps,), processing, rate, experiment.drive.delay, ()), notes
 
 
-def check_drives(experiment: Experiment, log: LogTable, robot: Robot) -> None:
+def check_drives(experiment: Experiment, log: LogSource, robot: Robot) -> None:
     """Refuse a robot whose logs cannot be read, and units that do not fit the drives."""
     if any(joint.kind.nq > 1 for joint in robot.joints):
         raise InvalidRequestError(
@@ -150,40 +154,12 @@ def that_still_hold(findings: Sequence[Finding], experiment: Experiment, process
             yield finding
 
 
-def drive_of(experiment: Experiment, robot: Robot) -> Drive:
-    """The drives that an experiment states; one to one where it states none."""
-    table = experiment.drive
-    for key in ("ratios", "matrix", "torque_constants", "signs", "offsets"):
-        values = getattr(table, key)
-        _check_count(f"drive.{key}", None if values == "auto" else values, robot)
-    constants = list(table.torque_constants or (1.0,) * robot.nv)
-    for k, sign in enumerate(table.signs or () if table.signs != "auto" else ()):
-        constants[k] *= sign
-    return Drive.of(
-        table.matrix or table.ratios or (1.0,) * robot.nv,
-        [
-            (robot.joint(coupling.motor).v.start, robot.joint(coupling.joint).v.start, coupling.ratio)
-            for coupling in table.couplings
-        ],
-        constants,
-        table.offsets,
-        positions_at_motor=table.positions == "motor",
-        torques_at_motor=table.torques == "motor",
-    )
-
-
-def _check_count(key: str, values: Sequence[object] | None, robot: Robot) -> None:
-    if values is not None and len(values) != robot.nv:
-        raise InvalidRequestError(f"{key} has {len(values)} numbers, and '{robot.name}' has {robot.nv} joints")
-
-
 def processing_of(experiment: Experiment, robot: Robot) -> Processing:
     """The processing that an experiment states, with one velocity threshold for each joint."""
-    settings = experiment.processing.model_dump(exclude={"automatic", "outliers", "idle", "period"})
-    settings |= {key: None for key, value in settings.items() if value == "none"}
-    threshold = settings.pop("velocity_threshold")
-    if threshold is not None and not isinstance(threshold, tuple):
-        threshold = (threshold,) * robot.nv
-    _check_count("processing.velocity_threshold", threshold, robot)
+    stated = experiment.processing
+    threshold = stated.velocity_threshold
+    if threshold is not None and len(threshold) == 1:
+        threshold *= robot.nv
+    check_count("processing.velocity_threshold", threshold, robot)
     unmeasured = tuple(robot.joint(name).name for name in experiment.drive.unmeasured or ())
-    return Processing(**settings, velocity_threshold=threshold, unmeasured=unmeasured)
+    return stated.but(velocity_threshold=threshold, unmeasured=unmeasured)

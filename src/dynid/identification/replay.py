@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from dynid.arrays import Array
 from dynid.experiment.experiment import Experiment
 from dynid.identification.preparation import prepared_log
-from dynid.logs.log import Recording
+from dynid.logs.log import Log
 from dynid.logs.processing.signals import decimated
-from dynid.logs.processing.states import Processing, step_of
-from dynid.logs.quantities import recording_of
-from dynid.logs.settings import LogTable
+from dynid.logs.processing.states import step_of
+from dynid.logs.settings import LogSource, Processing
+from dynid.logs.sources import read_source
 from dynid.logs.timing import check_time
 from dynid.model.chunks import Chunk, checked
 from dynid.model.dynamic_model import DynamicModel
@@ -68,14 +68,14 @@ class Replay:
     """
 
     name: str
-    recording: Recording
+    recording: Log
     rate: float
     cutoff: float | None
     segments: tuple[Segment, ...]
 
 
 def replayed(
-    experiment: Experiment, log: LogTable, model: DynamicModel, parameters: Array, like: Processing | None = None
+    experiment: Experiment, log: LogSource, model: DynamicModel, parameters: Array, like: Processing | None = None
 ) -> Replay:
     """Read a log again and predict its torques.
 
@@ -88,7 +88,7 @@ def replayed(
         parameters: Standard parameters p, shape (parameters,).
         like: What was done to another log, as in `prepared_log`.
     """
-    recording = recording_of(log, model.robot)
+    recording = read_source(log, model.robot)
     ready, _ = prepared_log(experiment, log, model, like=like)
     processing = ready.processing
     rate = ready.sampling / step_of(ready.sampling, processing.rate)

@@ -13,7 +13,7 @@ from dynid.estimation.bootstrap import autocorrelation, correlation_samples
 from dynid.estimation.factors.decimation import kept_around
 from dynid.estimation.factors.row_passes import residuals
 from dynid.findings import Finding, Severity, prose
-from dynid.logs.processing.automatic import Prepared
+from dynid.logs.processing.automatic import PreparedLog
 from dynid.logs.processing.signals import decimated
 from dynid.model.dynamic_model import DynamicModel
 
@@ -111,7 +111,7 @@ class JointDiagnostics:
 
 
 def diagnose(
-    model: DynamicModel, log: Prepared, parameters: Array, temperature: tuple[Array, Array] | None = None
+    model: DynamicModel, log: PreparedLog, parameters: Array, temperature: tuple[Array, Array] | None = None
 ) -> tuple[JointDiagnostics, ...]:
     """Look at what a model leaves of a log's torques.
 
@@ -151,7 +151,7 @@ def diagnose(
 
 
 def _thinned(
-    model: DynamicModel, log: Prepared, parameters: Array
+    model: DynamicModel, log: PreparedLog, parameters: Array
 ) -> Iterator[tuple[tuple[Array, Array, Array, Array], NDArray[np.bool_]]]:
     """Residuals, velocities, positions and times of each segment, decimated as rows are; and which rows count."""
     factors = log.processing.decimate

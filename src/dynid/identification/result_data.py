@@ -56,7 +56,7 @@ def identification_data(found: Identification, confidence: float = 0.95) -> dict
         "residuals": [one.to_dict() for one in found.diagnostics],
         "drive_signs": None if found.drive_signs is None else list(found.drive_signs),
         "processing": [
-            {**vars(processing), "sampling_rate": rate}
+            {**processing.applied(), "sampling_rate": rate}
             for processing, rate in zip(found.processing, found.sampling, strict=True)
         ],
         "samples": found.samples,

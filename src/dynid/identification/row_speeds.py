@@ -8,18 +8,18 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.estimation.factors.row_forms import RowForm
-from dynid.logs.processing.automatic import Prepared
+from dynid.logs.processing.automatic import PreparedLog
 from dynid.model.dynamic_model import DynamicModel
 from dynid.robot.robot import Joint
 
 
-def threshold_of(log: Prepared, joint: Joint, form: RowForm) -> float:
+def threshold_of(log: PreparedLog, joint: Joint, form: RowForm) -> float:
     """Speed [rad/s or m/s] below which rows of a joint are dropped; rows of power and energy never are."""
     thresholds = log.processing.velocity_threshold
     return thresholds[joint.v.start] if thresholds and form.name in ("torque", "momentum") else 0.0
 
 
-def speeds(logs: Sequence[Prepared], joint: Joint, form: RowForm) -> Array:
+def speeds(logs: Sequence[PreparedLog], joint: Joint, form: RowForm) -> Array:
     """Velocities of a joint in all rows that count, shape (rows,)."""
     column, found = joint.v.start, [np.zeros(0)]
     for log in logs:
@@ -31,7 +31,7 @@ def speeds(logs: Sequence[Prepared], joint: Joint, form: RowForm) -> Array:
     return np.concatenate(found)
 
 
-def slowest_speeds(model: DynamicModel, logs: Sequence[Prepared], form: RowForm) -> dict[str, float]:
+def slowest_speeds(model: DynamicModel, logs: Sequence[PreparedLog], form: RowForm) -> dict[str, float]:
     """For each shape that is a positive speed, by name, the slowest speed of its joint in all rows that count.
 
     What happens at slower speeds acts in no row: only what filters smear, or rounding, would tell such a shape.

@@ -10,9 +10,9 @@ from dynid.estimation.drive_signs import CLEAR, DriveSigns, drive_signs
 from dynid.estimation.factors.accumulation import factorise
 from dynid.experiment.experiment import Experiment
 from dynid.findings import Finding, Severity, prose
-from dynid.logs.drive import Drive
-from dynid.logs.log import Recording
-from dynid.logs.processing.automatic import Prepared
+from dynid.logs.drive import Transmission
+from dynid.logs.log import Log
+from dynid.logs.processing.automatic import PreparedLog
 from dynid.logs.processing.states import processed
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.chunks import Chunk
@@ -21,7 +21,7 @@ SAMPLES = 3000
 """Samples that are enough to tell signs."""
 
 
-def signs_in(recording: Recording, drive: Drive, ready: Prepared, base: BaseParameters) -> DriveSigns:
+def signs_in(recording: Log, drive: Transmission, ready: PreparedLog, base: BaseParameters) -> DriveSigns:
     """Find the signs of drives in a recording.
 
     Args:
@@ -30,7 +30,7 @@ def signs_in(recording: Recording, drive: Drive, ready: Prepared, base: BasePara
         ready: The same recording, made ready for the model: how its signals are processed.
         base: The base parameters.
     """
-    plain = replace(ready.processing, decimate=(), torque_lowpass=ready.processing.lowpass)
+    plain = ready.processing.but(decimate=(), torque_lowpass=ready.processing.lowpass)
     factors = []
     for k in range(recording.torque.shape[1]):
         alone = np.zeros_like(recording.torque)
@@ -41,7 +41,7 @@ def signs_in(recording: Recording, drive: Drive, ready: Prepared, base: BasePara
     return drive_signs(factors, base)
 
 
-def _counted(segment: Chunk, ready: Prepared, base: BaseParameters) -> Chunk:
+def _counted(segment: Chunk, ready: PreparedLog, base: BaseParameters) -> Chunk:
     """A segment without the rows of unmeasured joints."""
     measured = np.array([name not in ready.processing.unmeasured for name in base.model.row_names])
     keep = np.broadcast_to(measured, segment.torque.shape)
@@ -53,7 +53,7 @@ def with_drive_signs(experiment: Experiment, signs: tuple[int, ...]) -> Experime
     return experiment.model_copy(update={"drive": experiment.drive.model_copy(update={"signs": signs})})
 
 
-def findings_on_signs(found: DriveSigns, ready: Prepared, base: BaseParameters) -> tuple[Finding, ...]:
+def findings_on_signs(found: DriveSigns, ready: PreparedLog, base: BaseParameters) -> tuple[Finding, ...]:
     """Which signs were found, and which of them are not clear."""
     names = base.model.row_names
     silent = [name in ready.processing.unmeasured for name in names]

@@ -16,11 +16,12 @@ from dynid.arrays import Array, frozen
 from dynid.estimation.physical.physical_estimate import Physics
 from dynid.estimation.signs import Recovered, SegmentSign, Track, Word, recover_signs
 from dynid.findings import Finding, Severity, prose
-from dynid.logs.drive import Drive
-from dynid.logs.log import Recording
+from dynid.logs.drive import Transmission
+from dynid.logs.log import Log
 from dynid.logs.processing import signals
-from dynid.logs.processing.automatic import Prepared
-from dynid.logs.processing.states import Processing, even_segments, segment_of, step_of
+from dynid.logs.processing.automatic import PreparedLog
+from dynid.logs.processing.states import even_segments, segment_of, step_of
+from dynid.logs.settings import Processing
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.chunks import Chunk
 
@@ -39,7 +40,7 @@ class SignedLogs:
         findings: What users should know about the signs.
     """
 
-    logs: tuple[Prepared, ...]
+    logs: tuple[PreparedLog, ...]
     recovered: Recovered
     agrees: tuple[bool | None, ...]
     findings: tuple[Finding, ...]
@@ -49,7 +50,7 @@ class SignedLogs:
 class _Piece:
     """An even piece of a log: as logged, with its track of magnitudes."""
 
-    recording: Recording
+    recording: Log
     rate: float
     track: Track
     signed: Array
@@ -58,8 +59,8 @@ class _Piece:
 def with_signs(
     base: BaseParameters,
     physics: Physics,
-    recordings: Sequence[Recording],
-    drive: Drive,
+    recordings: Sequence[Log],
+    drive: Transmission,
     processing: Processing,
     delay: float = 0.0,
     *,
@@ -82,7 +83,7 @@ def with_signs(
     pieces = [
         piece for k, recording in enumerate(recordings) for piece in _pieces(recording, k, drive, processing, delay)
     ]
-    transmission = drive.joint_torques(np.eye(len(drive.transmission)))
+    transmission = drive.joint_torques(np.eye(len(drive.matrix)))
     recovered = recover_signs(base, [piece.track for piece in pieces], physics, transmission)
     chunks: list[list[Chunk]] = [[] for _ in recordings]
     for piece, torque, doubtful in zip(pieces, recovered.torques, recovered.doubtful, strict=True):
@@ -96,12 +97,12 @@ def with_signs(
     return SignedLogs(tuple(logs), recovered, agrees, tuple(found))
 
 
-def _pieces(recording: Recording, log: int, drive: Drive, processing: Processing, delay: float) -> Iterator[_Piece]:
+def _pieces(recording: Log, log: int, drive: Transmission, processing: Processing, delay: float) -> Iterator[_Piece]:
     """Even pieces of a recording, with states of every sample and magnitudes of what was logged."""
     signed = replace(recording, torque=frozen(np.abs(recording.torque)))
     pieces, rate = even_segments(signed, processing)
     originals, _ = even_segments(recording, processing)
-    every = replace(processing, torque_lowpass=None, trim=0, decimate=(), rate=None, velocity_threshold=None)
+    every = processing.but(torque_lowpass=None, trim=0, decimate=(), rate=None, velocity_threshold=None)
     for piece, original in zip(pieces, originals, strict=True):
         states = segment_of(piece, drive, every, rate, 0.0)
         magnitudes = np.abs(signals.delayed(piece.torque, rate, -delay))
@@ -114,7 +115,7 @@ def _pieces(recording: Recording, log: int, drive: Drive, processing: Processing
         yield _Piece(piece, rate, track, signals.delayed(original.torque, rate, -delay))
 
 
-def _for_channels(fast: NDArray[np.bool_], drive: Drive) -> NDArray[np.bool_]:
+def _for_channels(fast: NDArray[np.bool_], drive: Transmission) -> NDArray[np.bool_]:
     """Whether all joints that a logged torque depends on are fast, shape (samples, channels)."""
     depends = np.abs(np.linalg.inv(drive.joint_torques(np.eye(fast.shape[1])))) > 1e-12  # joints by channels
     return (~fast).astype(int) @ depends.astype(int) == 0
@@ -125,7 +126,7 @@ def _processed(
     torque: Array,
     doubtful: NDArray[np.bool_],
     transmission: Array,
-    drive: Drive,
+    drive: Transmission,
     processing: Processing,
 ) -> Chunk:
     """Samples of a piece, with rows left out that an undecided segment has a part in."""
@@ -135,12 +136,12 @@ def _processed(
     return replace(chunk, keep=clean if chunk.keep is None else clean & chunk.keep)
 
 
-def _ready(chunks: Sequence[Chunk], pieces: Sequence[_Piece], processing: Processing, delay: float) -> Prepared:
+def _ready(chunks: Sequence[Chunk], pieces: Sequence[_Piece], processing: Processing, delay: float) -> PreparedLog:
     """A log of some pieces, with the stamps of its samples."""
     rate = pieces[0].rate
     step = step_of(rate, processing.rate)
     stamps = [signals.trimmed(piece.recording.time, processing.trim)[::step] for piece in pieces]
-    return Prepared(tuple(chunks), tuple(stamps), processing, rate, delay, ())
+    return PreparedLog(tuple(chunks), tuple(stamps), processing, rate, delay, ())
 
 
 def _agrees(segment: SegmentSign, pieces: Sequence[_Piece]) -> bool | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.estimation.factors.decimation import processed_rows
-from dynid.logs.processing.states import Processing
+from dynid.logs.settings import Processing
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.chunks import Chunk
 from dynid.model.formulations.torque_rows import TorqueRows

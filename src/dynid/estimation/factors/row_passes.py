@@ -10,7 +10,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import ShapeError
 from dynid.estimation.factors.row_forms import TORQUES, RowForm
-from dynid.logs.processing.automatic import Prepared
+from dynid.logs.processing.automatic import PreparedLog
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.chunks import Chunk, Samples, checked
 from dynid.model.dynamic_model import DynamicModel
@@ -31,7 +31,9 @@ class RowPasses:
         form: What the rows are.
     """
 
-    def __init__(self, base: BaseParameters, log: Prepared, block: int | None = None, form: RowForm = TORQUES) -> None:
+    def __init__(
+        self, base: BaseParameters, log: PreparedLog, block: int | None = None, form: RowForm = TORQUES
+    ) -> None:
         self.base = base
         self.form = form
         self.rows = form.equations(base.model)

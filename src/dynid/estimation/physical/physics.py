@@ -10,7 +10,7 @@ from dynid.estimation.physical.constraints import Constraint, Range
 from dynid.estimation.physical.link_problem import LinkPrior, PriorKind
 from dynid.estimation.physical.physical_estimate import Physics
 from dynid.estimation.physical.references import references, require_same_links
-from dynid.estimation.settings import PhysicalTable
+from dynid.estimation.settings import PhysicalSettings
 from dynid.experiment.experiment import Experiment
 from dynid.model.dynamic_model import DynamicModel
 from dynid.robot.loading import load_robot
@@ -37,7 +37,7 @@ def physics_of(experiment: Experiment, model: DynamicModel) -> Physics:
     )
 
 
-def _stated(table: PhysicalTable, model: DynamicModel) -> Iterator[Constraint]:
+def _stated(table: PhysicalSettings, model: DynamicModel) -> Iterator[Constraint]:
     if table.total_mass is not None:
         yield from constraints.total_mass(model, _as_range(table.total_mass))
     for link, masses in table.masses.items():
@@ -52,7 +52,7 @@ def _as_range(masses: float | tuple[float, float]) -> Range:
     return masses if isinstance(masses, tuple) else (masses, masses)
 
 
-def _with_shapes(table: PhysicalTable, model: DynamicModel) -> tuple[str, ...]:
+def _with_shapes(table: PhysicalSettings, model: DynamicModel) -> tuple[str, ...]:
     """Links whose centres of mass must lie in their shapes: those that are named, or all that have shapes."""
     if not isinstance(table.in_geometry, bool):
         return table.in_geometry
