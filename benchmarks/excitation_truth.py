@@ -24,8 +24,9 @@ from dynid.excitation.starts import random_start
 from dynid.excitation.stated_problem import problem_of
 from dynid.excitation.trajectories.family import Trajectory
 from dynid.experiment.reading import read_experiment
-from dynid.logs.drive import Drive
-from dynid.logs.processing.states import Processing, processed
+from dynid.logs.drive import Transmission
+from dynid.logs.processing.states import processed
+from dynid.logs.settings import Processing
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
 from dynid.simulation.closed_loop import Run, SimulatedRobot, simulate
@@ -61,7 +62,7 @@ def closed_loop(
 ) -> tuple[Array, Array, Array, Array]:
     """The log of a simulated robot under a controller, differentiated."""
     run = _followed(base.model, trajectory, rate)
-    drive = Drive.of([1.0] * run.q.shape[1], positions_at_motor=False)
+    drive = Transmission.of([1.0] * run.q.shape[1], positions_at_motor=False)
     # A held torque acts half a tick after it is logged.
     (log,) = processed(measure(run, Sensors(noise=noise), seed=seed), drive, PROCESSING, -0.5 / CONTROLLER.rate)
     return log.q, log.v, log.a, log.torque

@@ -16,7 +16,7 @@ from benchmarks.seed_002 import CONTROLLER, PROCESSING, RATE, SENSORS, VISCOUS, 
 from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.estimation.factors.accumulation import factorise
 from dynid.estimation.nonlinear.variable_projection import NonlinearSearch, fit_nonlinear
-from dynid.logs.drive import Drive
+from dynid.logs.drive import Transmission
 from dynid.logs.processing.states import processed
 from dynid.model.chunks import Chunk
 from dynid.model.terms import Armature, Sigmoid, Stribeck, Term, Viscous
@@ -79,7 +79,7 @@ def recover(terms: list[Term], truth: dict[str, float], *, noisy: bool = True, p
     robot = SimulatedRobot.of(model.at_nonlinear(nonlinear), p)
     run = simulate(robot, training(periods), CONTROLLER, nominal=robot, log_rate=RATE, lead_in=3.0)
     log = measure(run, SENSORS if noisy else Sensors(), seed=1)
-    drive = Drive.of([1.0] * 6, positions_at_motor=False)
+    drive = Transmission.of([1.0] * 6, positions_at_motor=False)
     segments = processed(log, drive, PROCESSING, -0.5 / CONTROLLER.rate)
     moving = [Chunk(s.q, s.v, s.a, s.torque, np.abs(s.v) > SLOW) for s in segments]
     fit = fit_nonlinear(find_base_parameters(model), lambda trial: [factorise(trial, moving)])

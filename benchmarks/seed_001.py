@@ -38,8 +38,9 @@ from dynid.excitation.trajectories import Trajectory
 from dynid.excitation.trajectories.fourier import fourier_motion
 from dynid.experiment.reading import read_experiment
 from dynid.identification.preparation import prepared_log
-from dynid.logs.drive import Drive
-from dynid.logs.processing.states import Processing, processed
+from dynid.logs.drive import Transmission
+from dynid.logs.processing.states import processed
+from dynid.logs.settings import Processing
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.chunks import Chunk
 from dynid.model.terms import parse_terms
@@ -58,7 +59,9 @@ PAPER = {1: 0.0726, 2: 0.0765, 3: 0.5346, 4: 0.1545, 5: 0.7485}
 
 FORMS: tuple[FormName, ...] = ("torque", "power", "energy", "momentum")
 TERMS = ("viscous", "coulomb", "offset", "armature", "coupling")
-DRIVE = Drive.of([32, 32, 45, -48, 45, 32], [(5, 4, 32.0)], None, None, positions_at_motor=True, torques_at_motor=True)
+DRIVE = Transmission.of(
+    [32, 32, 45, -48, 45, 32], [(5, 4, 32.0)], None, None, positions_at_motor=True, torques_at_motor=True
+)
 ENCODER = 2.0 * math.pi / 4096.0
 PROCESSING = Processing(
     lowpass=50.0,
@@ -135,7 +138,7 @@ def segments(first: int, seed: int, flaws: Flaws) -> list[Chunk]:
     names, p = base_parameters().model.names, truth()
     friction = np.array([p[names.index(f"fs{k}")] for k in range(1, 7)])
     ripple = flaws.ripple * friction * np.sign(found.v) * np.sin(3.0 * found.q)
-    at_motors = np.linalg.solve(DRIVE.transmission.T, run(1, seed, flaws.stribeck).torque.T)
+    at_motors = np.linalg.solve(DRIVE.matrix.T, run(1, seed, flaws.stribeck).torque.T)
     noise = tuple(flaws.noise * np.sqrt(np.mean(at_motors**2, axis=1)))
     sensors = Sensors(encoder=ENCODER if flaws.encoder else 0.0, noise=noise)
     log = measure(replace(found, torque=found.torque + ripple), sensors, DRIVE, seed=10 * seed + first)

@@ -24,8 +24,9 @@ from dynid.estimation.least_squares import ordinary_least_squares, weighted_leas
 from dynid.excitation.trajectories.fourier import fourier_motion
 from dynid.findings import Finding
 from dynid.identification.validation import Validation, validate
-from dynid.logs.drive import Drive
-from dynid.logs.processing.states import Processing, processed
+from dynid.logs.drive import Transmission
+from dynid.logs.processing.states import processed
+from dynid.logs.settings import Processing
 from dynid.model.chunks import Chunk
 from dynid.model.terms import Armature, Coulomb, Term, Viscous
 from dynid.robot.assembly import assemble
@@ -91,7 +92,7 @@ class Case:
     def log(self, run: Run, seed: int, specimen: int = 0) -> tuple[list[Chunk], Array]:
         """Samples of a log after differentiation, and the exact torques beside them, shape (samples, 6)."""
         sensors = (SENSORS if self.noisy else Sensors(), Sensors())
-        drive = Drive.of([1.0] * 6, positions_at_motor=False)
+        drive = Transmission.of([1.0] * 6, positions_at_motor=False)
         logged, exact = (
             processed(measure(run, each, seed=seed, specimen=specimen), drive, PROCESSING, -0.5 / CONTROLLER.rate)
             for each in sensors

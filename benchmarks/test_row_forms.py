@@ -7,7 +7,7 @@ import pytest
 
 from dynid import DynamicModel, load_robot
 from dynid.estimation.factors.row_forms import FormName, RowForm
-from dynid.logs.processing.states import Processing
+from dynid.logs.settings import Processing
 from dynid.model.chunks import Chunk
 from dynid.model.sampling import random_states
 from dynid.model.terms import parse_terms

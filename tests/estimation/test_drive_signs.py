@@ -16,7 +16,7 @@ from dynid.findings import Finding
 from dynid.identification.pipeline import identify
 from dynid.identification.preparation import prepared_log
 from dynid.identification.validation import Validation, validate
-from dynid.logs.drive import Drive
+from dynid.logs.drive import Transmission
 from dynid.model.chunks import Chunk
 from dynid.model.terms import Offset, Sigmoid, Term, Viscous
 from tests.identification.test_pipeline import EXPERIMENT, TRUTH, log, needs_logs
@@ -54,14 +54,14 @@ def test_power_is_the_same_on_both_sides_of_any_transmission() -> None:
     rng = np.random.default_rng(0)
     for _ in range(20):
         N = rng.normal(size=(4, 4)) + 3 * np.eye(4)
-        drive = Drive.of(N.tolist())
+        drive = Transmission.of(N.tolist())
         motor_speed, motor_torque = rng.normal(size=(2, 5, 4))
         joint_power = np.sum(drive.joint_velocities(motor_speed) * drive.joint_torques(motor_torque), axis=1)
         assert np.allclose(joint_power, np.sum(motor_speed * motor_torque, axis=1))
     with pytest.raises(DynidError, match="cannot be inverted"):
-        Drive.of([[1.0, 1.0], [1.0, 1.0]])
+        Transmission.of([[1.0, 1.0], [1.0, 1.0]])
     with pytest.raises(DynidError, match="the transmission matrix"):
-        Drive.of([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0]])
+        Transmission.of([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0]])
 
 
 HELD_OUT = 55.0

@@ -22,7 +22,7 @@ from dynid.estimation.least_squares import (
     ordinary_least_squares,
     weighted_least_squares,
 )
-from dynid.logs.drive import Drive
+from dynid.logs.drive import Transmission
 from dynid.logs.processing.signals import central_difference, decimated, lowpass, trimmed
 from dynid.model.chunks import Chunk
 from dynid.model.sampling import random_states
@@ -238,7 +238,7 @@ def tx40() -> tuple[BaseParameters, Factors]:
     position, torque = (
         np.loadtxt(folder / f"motor_{what}.csv", delimiter=",", skiprows=1) for what in ("position", "torque")
     )
-    drive = Drive.of([32, 32, 45, -48, 45, 32], couplings=[(5, 4, 32)])
+    drive = Transmission.of([32, 32, 45, -48, 45, 32], couplings=[(5, 4, 32)])
     rate = 5000.0
     q = lowpass(drive.joint_positions(position), rate, 100.0)
     v = central_difference(q, rate)

@@ -9,18 +9,18 @@ from scipy.signal import lfilter
 from dynid import DynamicModel, find_base_parameters
 from dynid.estimation.factors.row_forms import TORQUES
 from dynid.estimation.least_squares import ordinary_least_squares
-from dynid.estimation.residuals import diagnose, findings_on_residuals
-from dynid.logs.drive import Drive
-from dynid.logs.log import Recording
+from dynid.estimation.residuals import findings_on_residuals
+from dynid.logs.drive import Transmission
+from dynid.logs.log import Log
 from dynid.logs.processing.automatic import prepared
-from dynid.logs.processing.states import Processing
+from dynid.logs.settings import Processing
 from dynid.model.terms import Coulomb, Offset, Viscous
 from tests.estimation.test_robust import MODEL, logged, motion
 
 T, Q, V, _, TORQUE = motion()
 OFFSET_MODEL = DynamicModel(MODEL.robot, [Viscous(), Coulomb(), Offset()])
 OFFSET_BASE = find_base_parameters(OFFSET_MODEL)
-DRIVE = Drive.of([1.0, 1.0], positions_at_motor=False, torques_at_motor=False)
+DRIVE = Transmission.of([1.0, 1.0], positions_at_motor=False, torques_at_motor=False)
 
 EFFECTS = {
     "velocity sign": 0.3 * np.sign(V),
@@ -77,7 +77,7 @@ def followed(kind: str, seeds: range) -> list[str]:
     return said
 
 
-def practice_log(kind: str, seed: int, rate: float = 200.0) -> tuple[Recording, np.ndarray]:
+def practice_log(kind: str, seed: int, rate: float = 200.0) -> tuple[Log, np.ndarray]:
     """Half a minute of two joints with friction, and one thing that the model does not know; and a temperature."""
     rng = np.random.default_rng(seed)
     t, w = np.arange(0.0, 30.0, 1.0 / rate), 2 * np.pi * np.array([0.1, 0.3, 0.7])
@@ -98,7 +98,7 @@ def practice_log(kind: str, seed: int, rate: float = 200.0) -> tuple[Recording, 
         "temperature": noise + 0.02 * (warmth - 26.0)[:, None],
     }
     q = q + 1e-5 * rng.normal(size=q.shape)
-    return Recording(t, q, None, torque + more[kind]), warmth
+    return Log(t, q, torque + more[kind]), warmth
 
 
 @pytest.mark.parametrize("kind", ["white", "coloured"])

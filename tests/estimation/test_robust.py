@@ -15,7 +15,7 @@ from dynid.estimation.least_squares import log_stds, ordinary_least_squares, wei
 from dynid.estimation.robust import robust_least_squares
 from dynid.findings import Severity
 from dynid.logs.processing.automatic import PreparedLog
-from dynid.logs.processing.states import Processing
+from dynid.logs.settings import Processing
 from dynid.model.chunks import Chunk
 from tests.identification.test_pipeline import BASE, MODEL
 

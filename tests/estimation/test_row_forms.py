@@ -19,7 +19,7 @@ from dynid.estimation.factors.window_rows import integrals
 from dynid.estimation.least_squares import ordinary_least_squares
 from dynid.experiment.reading import ExperimentError, read_experiment
 from dynid.identification.pipeline import identify
-from dynid.logs.processing.states import Processing
+from dynid.logs.settings import Processing
 from dynid.model.chunks import Chunk
 from dynid.model.formulations.energy import dissipation_regressor
 from dynid.model.terms import Armature, Coulomb, Offset, Spring, Viscous

@@ -25,7 +25,7 @@ from dynid.estimation.signs.segments import Segments, find_segments
 from dynid.estimation.signs.sign_energy import energy_of, sums_of
 from dynid.estimation.signs.sign_refinement import expected
 from dynid.estimation.signs.tracks import ChannelRows
-from dynid.logs.drive import Drive
+from dynid.logs.drive import Transmission
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.chunks import Chunk
 from dynid.model.terms import parse_terms
@@ -206,9 +206,9 @@ def test_a_joint_that_nothing_ties_to_others_is_decided_by_its_own_physics() -> 
 def test_coupled_motors_are_told_as_they_were_logged() -> None:
     base = find_base_parameters(DynamicModel(load_robot("builtin:two_link")))
     states = fourier(np.random.default_rng(5), [0.3, -0.4])
-    drive = Drive.of([50.0, -30.0], [(1, 0, 20.0)])
+    drive = Transmission.of([50.0, -30.0], [(1, 0, 20.0)])
     torque = base.model.inverse_dynamics(*states)
-    logged = torque @ np.linalg.inv(drive.transmission)
+    logged = torque @ np.linalg.inv(drive.matrix)
     D = drive.joint_torques(np.eye(2))
     track = Track(Chunk(*states, np.abs(logged)), RATE)
     found = recover_signs(base, [track], physics(base.model.robot), D)

@@ -15,24 +15,23 @@ from dynid.experiment.reading import read_experiment
 from dynid.findings import Severity
 from dynid.identification.pipeline import identify
 from dynid.identification.validation import finding_on_filters
-from dynid.logs.drive import Drive
-from dynid.logs.log import Recording
-from dynid.logs.processing.automatic import KEYS, PreparedLog, prepared
+from dynid.logs.drive import Transmission
+from dynid.logs.log import Log
+from dynid.logs.processing.automatic import PreparedLog, prepared
 from dynid.logs.processing.outliers import outliers_in, repaired
 from dynid.logs.processing.signals import delayed
 from dynid.logs.processing.spectra import spectra_of
-from dynid.logs.processing.states import Processing
-from dynid.logs.settings import ProcessingTable
+from dynid.logs.settings import KEYS, Processing
 from dynid.model.terms import Coulomb, Viscous
 from tests.identification.test_pipeline import needs_logs
 
 ROOT = Path(__file__).parents[2]
 RATE = 500.0
 MODEL = DynamicModel(load_robot("builtin:two_link"), [Viscous(), Coulomb()])
-DRIVE = Drive.of([1.0, 1.0], positions_at_motor=False, torques_at_motor=False)
+DRIVE = Transmission.of([1.0, 1.0], positions_at_motor=False, torques_at_motor=False)
 
 
-def recording(noise: float = 1e-5, idle: float = 0.0, delay: float = 0.0, seed: int = 0) -> Recording:
+def recording(noise: float = 1e-5, idle: float = 0.0, delay: float = 0.0, seed: int = 0) -> Log:
     """A motion of at most 2 Hz, at rest before and after, with noise on positions and torques logged later."""
     rng = np.random.default_rng(seed)
     t = np.arange(0.0, 20.0, 1.0 / RATE)
@@ -45,10 +44,10 @@ def recording(noise: float = 1e-5, idle: float = 0.0, delay: float = 0.0, seed: 
     q, torque = (np.pad(x, ((rest, rest), (0, 0)), mode="edge") for x in (q, torque))
     q = q + noise * rng.normal(size=q.shape)
     torque = torque + 0.01 * rng.normal(size=torque.shape)
-    return Recording(np.arange(len(q)) / RATE, q, None, torque)
+    return Log(np.arange(len(q)) / RATE, q, torque)
 
 
-def ready(log: Recording, free: frozenset[str] = KEYS, **stated: object) -> PreparedLog:
+def ready(log: Log, free: frozenset[str] = KEYS, **stated: object) -> PreparedLog:
     return prepared(log, DRIVE, Processing(**stated), MODEL, free=free)  # pyright: ignore[reportArgumentType]
 
 
@@ -57,11 +56,11 @@ def said(log: PreparedLog, key: str) -> str:
 
 
 def test_spectra_tell_the_bandwidth_and_the_noise() -> None:
-    found = spectra_of([recording(noise=1e-5).q], RATE)
+    found = spectra_of([recording(noise=1e-5).position], RATE)
     assert found is not None
     assert 2.0 <= found.bandwidth <= 3.0
     assert np.allclose(found.noise, 1e-5, rtol=0.15)
-    loud = spectra_of([recording(noise=1e-2).q], RATE)
+    loud = spectra_of([recording(noise=1e-2).position], RATE)
     assert loud is not None
     assert loud.crossing < 5.0 < found.crossing
     assert spectra_of([np.zeros((1000, 2))], RATE) is None
@@ -88,12 +87,12 @@ def test_what_is_stated_stays() -> None:
 
 
 def test_keys_of_the_experiment_file_are_free_unless_stated() -> None:
-    assert ProcessingTable().free() == KEYS
-    assert ProcessingTable(automatic=False).free() == frozenset()
-    assert ProcessingTable(automatic=False, idle="cut").free() == {"idle"}
+    assert Processing().free() == KEYS
+    assert Processing(automatic=False).free() == frozenset()
+    assert Processing(automatic=False, idle="cut").free() == {"idle"}
     stated = {"lowpass": "none", "rate": 50.0, "outliers": "keep"}
-    assert ProcessingTable.model_validate(stated).free() == frozenset()
-    assert ProcessingTable.model_validate(stated | {"automatic": True}).free() == KEYS - {
+    assert Processing.model_validate(stated).free() == frozenset()
+    assert Processing.model_validate(stated | {"automatic": True}).free() == KEYS - {
         "lowpass",
         "decimate",
         "outliers",
@@ -141,7 +140,7 @@ def test_uneven_samples_are_resampled_and_silent_drives_left_out() -> None:
 
 
 def test_logs_that_are_filtered_otherwise_do_not_compare() -> None:
-    stated, chosen = vars(Processing(lowpass=5.0)), vars(Processing(lowpass=9.0, decimate=(3, 2)))
+    stated, chosen = Processing(lowpass=5.0).applied(), Processing(lowpass=9.0, decimate=(3, 2)).applied()
     same, other = finding_on_filters(stated, [stated], "b.csv"), finding_on_filters(chosen, [stated], "b.csv")
     assert same.severity is Severity.NOTE
     assert "5 Hz" in same.text

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from dynid.errors import InvalidRequestError
 from dynid.findings import Severity
-from dynid.logs.log import Recording
+from dynid.logs.log import Log
 from dynid.logs.tables import RecordingError
 from dynid.logs.timing import check_time, findings, require_order, resampled, split_at_resets
 
 
-def recording(time: np.ndarray, *, velocity: bool = True) -> Recording:
+def recording(time: np.ndarray, *, velocity: bool = True) -> Log:
     q = np.column_stack([np.sin(time), time])
     v = np.column_stack([np.cos(time), np.ones_like(time)])
-    return Recording(time, q, v if velocity else None, 3 * q)
+    return Log(time, q, 3 * q, v if velocity else None)
 
 
 def words(time: np.ndarray) -> str:
@@ -91,7 +91,7 @@ def test_splitting_leaves_pieces_in_order() -> None:
     first, second = split_at_resets(recording(time))
     assert first.time.tolist() == [0, 0.1, 0.2, 0.3]
     assert second.time.tolist() == [0, 0.1, 0.2]
-    assert np.array_equal(second.q[:, 1], second.time)
+    assert np.array_equal(second.position[:, 1], second.time)
     assert "1 samples repeat" in first.findings[0].text
     assert second.findings == ()
     assert all(check_time(piece.time).is_ordered for piece in (first, second))
@@ -101,12 +101,12 @@ def test_splitting_leaves_pieces_in_order() -> None:
 def test_resampling_keeps_straight_lines_and_follows_curves(seed: int) -> None:
     time = 1e9 + np.cumsum(np.random.default_rng(seed).uniform(0.5e-3, 1.5e-3, 300))
     log = recording(time)
-    log = Recording(time, np.column_stack([np.sin(9 * (time - time[0])), time]), None, log.torque)
+    log = Log(time, np.column_stack([np.sin(9 * (time - time[0])), time]), log.torque)
     (even,) = resampled(log, 1000.0, longest_gap=1.0)
     assert check_time(even.time).is_even
-    assert even.v is None
-    assert np.allclose(even.q[:, 0], np.sin(9 * (even.time - time[0])), atol=1e-6)
-    assert np.allclose(even.q[:, 1], even.time, rtol=1e-15)
+    assert even.velocity is None
+    assert np.allclose(even.position[:, 0], np.sin(9 * (even.time - time[0])), atol=1e-6)
+    assert np.allclose(even.position[:, 1], even.time, rtol=1e-15)
     assert np.allclose(even.torque[:, 1], 3 * even.time, rtol=1e-15)
     assert even.time[0] == time[0]
     assert time[-1] - 1e-3 - 1e-6 < even.time[-1] <= time[-1] + 1e-6
@@ -117,10 +117,10 @@ def test_resampling_even_samples_at_their_rate_changes_nothing(positions: str) -
     log = recording(np.arange(50) / 100)
     (even,) = resampled(log, 100.0, longest_gap=1.0, positions=positions)  # pyright: ignore[reportArgumentType]
     assert len(even) == 50
-    assert np.allclose(even.q, log.q, rtol=0, atol=1e-14)
-    assert even.v is not None
-    assert log.v is not None
-    assert np.allclose(even.v, log.v, rtol=0, atol=1e-14)
+    assert np.allclose(even.position, log.position, rtol=0, atol=1e-14)
+    assert even.velocity is not None
+    assert log.velocity is not None
+    assert np.allclose(even.velocity, log.velocity, rtol=0, atol=1e-14)
 
 
 def test_long_gaps_are_not_crossed_and_short_ones_are() -> None:

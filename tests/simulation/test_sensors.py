@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dynid import DynamicModel, DynidError, load_robot
-from dynid.logs.drive import Drive
+from dynid.logs.drive import Transmission
 from dynid.logs.tables import read_columns
 from dynid.logs.timing import check_time
 from dynid.simulation.closed_loop import SimulatedRobot, simulate
@@ -23,23 +23,23 @@ RUN = simulate(SIMULATED, gentle(ROBOT, period=4.0))
 
 def test_perfect_sensors_show_the_truth() -> None:
     log = measure(RUN, Sensors())
-    assert np.array_equal(log.q, RUN.q)
+    assert np.array_equal(log.position, RUN.q)
     assert np.array_equal(log.torque, RUN.torque)
     assert np.array_equal(log.time, RUN.time)
 
 
 def test_a_drive_undoes_what_it_logged() -> None:
-    drive = Drive.of([100, -50], [(1, 0, 30.0)], [0.1, 0.2], [0.3, -0.1])
+    drive = Transmission.of([100, -50], [(1, 0, 30.0)], [0.1, 0.2], [0.3, -0.1])
     log = measure(RUN, Sensors(), drive)
-    assert np.abs(log.q).max() > 10 * np.abs(RUN.q).max()
-    assert np.allclose(drive.joint_positions(np.array(log.q)), RUN.q)
+    assert np.abs(log.position).max() > 10 * np.abs(RUN.q).max()
+    assert np.allclose(drive.joint_positions(np.array(log.position)), RUN.q)
     assert np.allclose(drive.joint_torques(np.array(log.torque)), RUN.torque)
 
 
 def test_encoders_have_steps() -> None:
     log = measure(RUN, Sensors(encoder=0.001))
-    assert np.allclose(log.q / 0.001, np.round(log.q / 0.001), atol=1e-9)
-    assert np.abs(log.q - RUN.q).max() <= 0.0005 + 1e-12
+    assert np.allclose(log.position / 0.001, np.round(log.position / 0.001), atol=1e-9)
+    assert np.abs(log.position - RUN.q).max() <= 0.0005 + 1e-12
 
 
 def test_noise_has_its_size_and_repeats_by_its_seed() -> None:
@@ -73,7 +73,7 @@ def test_jitter_and_dropped_samples_show_in_the_stamps_and_leave_values_true() -
     assert timing.jitter == pytest.approx(0.14, rel=0.2)  # a step has the jitter of two samples
     assert len(log) == pytest.approx(0.95 * len(RUN.time), rel=0.02)
     expected = np.column_stack([np.interp(log.time, RUN.time, column) for column in RUN.q.T])
-    assert np.allclose(log.q, expected, atol=1e-5)
+    assert np.allclose(log.position, expected, atol=1e-5)
 
 
 def test_saturation_cuts() -> None:
@@ -93,7 +93,7 @@ def test_logs_are_read_back_as_they_were_and_the_truth_is_apart(tmp_path: Path, 
     log = measure(RUN, Sensors(noise=0.1))
     write_log(tmp_path / name, log, ROBOT)
     assert np.array_equal(read_columns(tmp_path / name, columns="tau_*"), log.torque)
-    assert np.array_equal(read_columns(tmp_path / name, columns="q_*"), log.q)
+    assert np.array_equal(read_columns(tmp_path / name, columns="q_*"), log.position)
     write_truth(tmp_path / "truth.npz", SIMULATED, RUN)
     with np.load(tmp_path / "truth.npz", allow_pickle=False) as truth:
         assert dict(zip(truth["names"].tolist(), truth["parameters"], strict=True))["m2"] == ROBOT.parameters[10]

@@ -11,34 +11,28 @@ from dynid.cli.app import JsonOption, echo_json, errors_in_words, steps_shown
 
 
 def identify(
-    experiment: Annotated[Path, typer.Argument(metavar="EXPERIMENT", help="The experiment file (.toml).")],
-    out: Annotated[Path | None, typer.Option("--out", help="Folder to save the result as.")] = None,
+    experiment: Annotated[Path, typer.Argument(metavar="EXPERIMENT", help="Experiment file (.toml).")],
+    out: Annotated[Path | None, typer.Option("--out", help="Folder to save the result in.")] = None,
     add_to: Annotated[
-        Path | None, typer.Option("--add-to", help="A saved result whose logs count, too; they are not read again.")
+        Path | None, typer.Option("--add-to", help="Saved result whose logs count, too; they are not read again.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a result that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing result.")] = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Find base parameters with uncertainties from logs."""
+    """Identify base parameters and physically consistent links from logs."""
     with errors_in_words():
-        from dynid.experiment.reading import read_experiment
-        from dynid.identification.earlier import earlier_logs
-        from dynid.identification.pipeline import identify as run
-        from dynid.identification.result import check_free, load_result, save_result
-        from dynid.identification.result_data import identification_data
+        import dynid
+        from dynid.identification.result_files import check_free
 
-        settings = read_experiment(experiment)
         if out is not None:
             check_free(out, overwrite=force)
         with steps_shown() as step:
-            earlier = None if add_to is None else earlier_logs(load_result(add_to), settings, experiment)
-            found = run(settings, step, earlier)
+            result = dynid.identify(experiment, add_to=add_to, progress=step)
         if out is not None:
-            save_result(found, experiment, out, confidence=settings.estimation.confidence, overwrite=force)
-        data = identification_data(found, settings.estimation.confidence)
+            result.save(out, overwrite=force)
     if json_output:
-        echo_json(data)
+        echo_json(result.to_dict())
     else:
         from dynid.cli.terminal.identification import show_identification
 
-        show_identification(data, out, experiment)
+        show_identification(result.to_dict(), out, experiment)

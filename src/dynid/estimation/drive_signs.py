@@ -19,10 +19,13 @@ from dynid.estimation.factors.accumulation import factorise
 from dynid.estimation.factors.factors import Factor, Factors
 from dynid.estimation.physical.constraints import quadratic_forms
 from dynid.findings import Finding
-from dynid.logs.drive import Drive
-from dynid.logs.log import Recording
+from dynid.logs.drive import Transmission, transmission_of
+from dynid.logs.log import Log
 from dynid.logs.processing.automatic import PreparedLog
+from dynid.logs.processing.periods import averaged
+from dynid.logs.processing.preparation import prepare
 from dynid.logs.processing.states import processed
+from dynid.logs.settings import Drive, Processing
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.chunks import Chunk
 from dynid.model.parameters import Role
@@ -163,21 +166,39 @@ SAMPLES = 3000
 """Samples that suffice to find signs."""
 
 
-def signs_in(recording: Recording, drive: Drive, ready: PreparedLog, base: BaseParameters) -> DriveSigns:
-    """Find the signs of drives in a recording.
+def find_drive_signs(
+    log: Log, base: BaseParameters, drive: Drive, processing: Processing
+) -> tuple[Drive, tuple[Finding, ...]]:
+    """A drive with the signs that a log shows, and how clear they are.
 
     Args:
-        recording: What was logged.
-        drive: The drives, with signs that need not be right.
-        ready: The same recording, made ready for the model: how its signals are processed.
+        log: The log.
+        base: The base parameters.
+        drive: The drive, whose signs are not stated.
+        processing: What is done to the signals.
+    """
+    ready = prepare(log, base.model, drive, processing)
+    raw = log if processing.period is None else averaged(log, processing.period).log
+    found = signs_in(raw, transmission_of(drive, base.model.robot), ready, base)
+    signs = tuple(int(sign) for sign in found.signs)
+    return drive.model_copy(update={"signs": signs}), findings_on_signs(found, ready, base)
+
+
+def signs_in(log: Log, transmission: Transmission, ready: PreparedLog, base: BaseParameters) -> DriveSigns:
+    """Find the signs of drives in a log.
+
+    Args:
+        log: The log.
+        transmission: The drives, with signs that need not be right.
+        ready: The same log, ready for the model: how its signals are processed.
         base: The base parameters.
     """
-    plain = replace(ready.processing, decimate=(), torque_lowpass=ready.processing.lowpass)
+    plain = ready.processing.but(decimate=(), torque_lowpass=ready.processing.lowpass)
     factors = []
-    for k in range(recording.torque.shape[1]):
-        alone = np.zeros_like(recording.torque)
-        alone[:, k] = recording.torque[:, k]
-        segments = processed(replace(recording, torque=alone), drive, plain, ready.delay)
+    for k in range(log.torque.shape[1]):
+        alone = np.zeros_like(log.torque)
+        alone[:, k] = log.torque[:, k]
+        segments = processed(replace(log, torque=alone), transmission, plain, ready.delay)
         step = max(1, sum(map(len, segments)) // SAMPLES)
         factors.append(factorise(base.model, [_counted(segment[::step], ready, base) for segment in segments]))
     return drive_signs(factors, base)

@@ -104,7 +104,7 @@ def _doubtful(
         why = f"+- {std:.2g}, and its parameter {distance:.1f} standard deviations from zero"
     if shape.needs_temperature:
         temperature = _temperatures(logs, joint)
-        range_ = {"lowest": float(temperature.min()), "highest": float(temperature.max())}
+        range_: dict[str, Any] = {"lowest": float(temperature.min()), "highest": float(temperature.max())}
         return Finding.of("nonlinear-undetermined-temperature", subject, why=why, **values, **range_)
     speed = np.abs(speeds(logs, joint, form))
     slowest, fastest = (float(speed.min()), float(speed.max())) if len(speed) else (0.0, 0.0)

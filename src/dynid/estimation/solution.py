@@ -122,7 +122,7 @@ def _solve(
         essential=essential,
         by_data=nonlinear.own(_without_prior(with_changes, nonlinear.linear, whole), rows),
         bootstrap=bootstrap,
-        nonlinear=nonlinear.values(whole, blocks, settings.confidence),
+        nonlinear=nonlinear.found_values(whole, blocks, settings.confidence),
         form=fit,
         torques=tuple(torques),
         rows=tuple(rows),

@@ -8,7 +8,7 @@ from pydantic import model_validator
 
 from dynid.estimation.settings import EstimationSettings, PhysicalSettings
 from dynid.excitation.settings import BoxTable, ExcitationTable, SpeedTable
-from dynid.logs.settings import Coupling, DriveTable, LogTable, ProcessingTable, QuantityTable
+from dynid.logs.settings import Coupling, Drive, LogSource, Processing, Quantity
 from dynid.settings import Name, Number, Table
 from dynid.simulation.settings import PayloadTable, SensorTable, SimulationTable
 
@@ -24,9 +24,9 @@ class Experiment(Table):
     excitation: ExcitationTable = ExcitationTable()
     torque: Literal["signed", "magnitude"] = "signed"
     discard_sign: bool = False
-    drive: DriveTable = DriveTable()
-    log: tuple[LogTable, ...] = ()
-    processing: ProcessingTable = ProcessingTable()
+    drive: Drive = Drive()
+    log: tuple[LogSource, ...] = ()
+    processing: Processing = Processing()
     estimation: EstimationSettings = EstimationSettings()
     physical: PhysicalSettings = PhysicalSettings()
     simulation: SimulationTable = SimulationTable()
@@ -52,6 +52,12 @@ class Experiment(Table):
             raise ValueError("discard_sign = true is for practice with torque = 'magnitude'; set that, too")
         return self
 
+    @model_validator(mode="after")
+    def _states_unmeasured_drives(self) -> Experiment:
+        if self.processing.unmeasured:
+            raise ValueError("'unmeasured' is a key of [drive], not of [processing]")
+        return self
+
     def difference(self, other: Experiment) -> str:
         """The first key in which two experiments are about different models, or nothing."""
         keys = ("robot", "gravity", "lock", "terms", "known")
@@ -59,18 +65,18 @@ class Experiment(Table):
 
 
 TABLES: dict[str, type[Table]] = {
-    "drive": DriveTable,
+    "drive": Drive,
     "excitation": ExcitationTable,
     "speed": SpeedTable,
     "box": BoxTable,
     "couplings": Coupling,
-    "log": LogTable,
-    "position": QuantityTable,
-    "torque": QuantityTable,
-    "velocity": QuantityTable,
-    "time": QuantityTable,
-    "temperature": QuantityTable,
-    "processing": ProcessingTable,
+    "log": LogSource,
+    "position": Quantity,
+    "torque": Quantity,
+    "velocity": Quantity,
+    "time": Quantity,
+    "temperature": Quantity,
+    "processing": Processing,
     "estimation": EstimationSettings,
     "physical": PhysicalSettings,
     "simulation": SimulationTable,

@@ -11,7 +11,7 @@ import numpy as np
 
 from dynid.errors import InvalidRequestError
 from dynid.experiment.experiment import Experiment
-from dynid.experiment.reading import is_experiment, parse_experiment, read_experiment
+from dynid.experiment.reading import parse_experiment, read_experiment
 from dynid.files import is_file
 from dynid.identification.task import Task, known_model
 from dynid.logs.settings import LogSource
@@ -48,9 +48,8 @@ def experiment_file(
     Raises:
         InvalidRequestError: If something is stated beside it, or it is a robot instead, which needs logs.
     """
-    if isinstance(path, Robot) or not is_experiment(Path(path)):
-        if isinstance(path, Robot) or str(path).startswith("builtin:") or Path(path).suffix.lower() != ".toml":
-            raise InvalidRequestError("a robot alone cannot be identified; give logs, or an experiment file (.toml)")
+    if isinstance(path, Robot) or Path(path).suffix.lower() != ".toml":
+        raise InvalidRequestError("a robot alone cannot be identified; give logs, or an experiment file (.toml)")
     beside = [key for key, value in {"terms": terms or None, "known": known, **stated}.items() if value is not None]
     if beside:
         raise InvalidRequestError(f"'{path}' states its {beside[0]} itself; change it there, or give a robot and logs")
@@ -90,13 +89,15 @@ def experiment_text(task: Task) -> str:
     values: dict[str, Any] = {"robot": str(Path(source).resolve()) if is_file(Path(source)) else source}
     if not np.array_equal(robot.gravity, robot.description.gravity):
         values["gravity"] = robot.gravity.tolist()
-    values |= {"lock": dict(robot.locked), "terms": [specification(term, robot) for term in task.model.terms]}
+    values |= {"lock": dict(robot.locked), "terms": [specification(term) for term in task.model.terms]}
     values |= {"known": dict(task.known), "torque": task.torque, "discard_sign": task.discard_sign}
     tables = {key: getattr(task, key) for key in ("drive", "processing", "estimation", "physical")}
     if task.reference is not None:
         reference = task.reference.description.source
         tables["physical"] = task.physical.model_copy(update={"reference": reference})
-    values |= {key: table.model_dump(mode="json", exclude_unset=True, exclude_none=True) for key, table in tables.items()}
+    values |= {
+        key: table.model_dump(mode="json", exclude_unset=True, exclude_none=True) for key, table in tables.items()
+    }
     sources = [log for log in task.logs if isinstance(log, LogSource)]
     values["log"] = [log.model_dump(mode="json", exclude_unset=True, exclude_none=True) for log in sources]
     return tomli_w.dumps({key: value for key, value in values.items() if value not in ({}, [], False)})

@@ -61,7 +61,7 @@ def prepared_logs(task: Task, base: BaseParameters, physics: Physics, progress: 
     findings: list[Finding] = []
     for k, source in enumerate(task.logs, start=1):
         progress(f"Reading log {k} of {len(task.logs)}")
-        log = read(source, model.robot, progress)
+        log = read(source, model.robot, progress, drive)
         if drive.signs == "auto":
             progress("Finding the signs of the drives")
             drive, notes = find_drive_signs(log, base, drive, task.processing)
@@ -73,9 +73,24 @@ def prepared_logs(task: Task, base: BaseParameters, physics: Physics, progress: 
     return PreparedLogs(tuple(logs), drive, None, tuple(findings))
 
 
-def read(source: Log | LogSource, robot: Robot, progress: Progress = lambda _: None) -> Log:
-    """A log that is in memory, or read from its files."""
-    return source if isinstance(source, Log) else read_source(source, robot, progress)
+def read(source: Log | LogSource, robot: Robot, progress: Progress = lambda _: None, drive: Drive | None = None) -> Log:
+    """A log that is in memory, or read from its files.
+
+    Raises:
+        InvalidRequestError: If the robot's logs cannot be read, or units do not fit the drive.
+    """
+    if any(joint.kind.nq > 1 for joint in robot.joints):
+        raise InvalidRequestError(
+            f"'{robot.name}' has a floating base or spherical joints, whose logs cannot be read yet; lock them"
+        )
+    if isinstance(source, Log):
+        return source
+    torque = source.torque
+    if drive is not None and (torque.unit == "A") != (drive.torque_constants is not None):
+        in_amperes = torque.unit == "A"
+        wrong = "currents need drive.torque_constants" if in_amperes else "drive.torque_constants are for currents"
+        raise InvalidRequestError(f"{wrong}: the unit of torque is '{torque.unit or 'N m'}' in {torque.file}")
+    return read_source(source, robot, progress)
 
 
 def _with_signs(task: Task, base: BaseParameters, physics: Physics, progress: Progress) -> PreparedLogs:
@@ -98,7 +113,7 @@ def _with_signs(task: Task, base: BaseParameters, physics: Physics, progress: Pr
             "torque = 'magnitude' if they were logged with signs"
         )
     progress("Reading logs without signs")
-    logs = [read(source, base.model.robot, progress) for source in task.logs]
+    logs = [read(source, base.model.robot, progress, task.drive) for source in task.logs]
     progress("Recovering signs")
     signs = recover_logs(base, physics, logs, task.drive, settings, practice=task.discard_sign)
     findings = (*signs.findings, *findings_on_rest(base.model, signs.logs))

@@ -90,7 +90,10 @@ def identify(
 
 
 def run(
-    task: Task, file: ExperimentFile | None = None, earlier: EarlierLogs | None = None, progress: Progress = lambda _: None
+    task: Task,
+    file: ExperimentFile | None = None,
+    earlier: EarlierLogs | None = None,
+    progress: Progress = lambda _: None,
 ) -> Result:
     """Identify what a task asks for.
 

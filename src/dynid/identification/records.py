@@ -16,8 +16,8 @@ from dynid.arrays import Array
 from dynid.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    import pandas
-    import polars
+    import pandas as pd
+    import polars as pl
 
 SCHEMA = "dynid-result-2"
 """What a result says of itself."""
@@ -88,17 +88,17 @@ class Parameters(Sequence[ParameterEstimate]):
         """Standard deviations for white errors, shape (parameters,)."""
         return np.array([row.std for row in self._rows])
 
-    def to_frame(self) -> polars.DataFrame:
+    def to_frame(self) -> pl.DataFrame:
         """A Polars table with one row per parameter and one column per attribute of `ParameterEstimate`."""
-        import polars
+        import polars as pl
 
-        return polars.DataFrame(self._columns(), strict=False)
+        return pl.DataFrame(self._columns(), strict=False)
 
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(self) -> pd.DataFrame:
         """The same as a pandas table, where pandas is installed."""
-        import pandas
+        import pandas as pd
 
-        return pandas.DataFrame(self._columns())
+        return pd.DataFrame(self._columns())
 
     def _columns(self) -> dict[str, list[Any]]:
         return {key: [getattr(row, key) for row in self._rows] for key in ParameterEstimate.model_fields}

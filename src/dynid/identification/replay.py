@@ -1,28 +1,30 @@
-"""Logs once more: what was measured beside what the model says, as it was used for the estimate."""
+"""Logs with predictions: measured torques beside those of the model, processed as for the estimate."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.experiment.experiment import Experiment
-from dynid.identification.preparation import prepared_log
-from dynid.logs.log import Recording
+from dynid.identification.log_reading import read
+from dynid.identification.result import Result
+from dynid.logs.log import Log
+from dynid.logs.processing.automatic import PreparedLog
+from dynid.logs.processing.preparation import prepare
 from dynid.logs.processing.signals import decimated
-from dynid.logs.processing.states import Processing, step_of
-from dynid.logs.quantities import recording_of
-from dynid.logs.settings import LogTable
+from dynid.logs.processing.states import step_of
+from dynid.logs.settings import Processing
 from dynid.logs.timing import check_time
 from dynid.model.chunks import Chunk, checked
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.formulations.torque_rows import TorqueRows
 from dynid.model.terms import Term
 from dynid.threads import single_threaded_blas
+
+Progress = Callable[[str], None]
 
 PIECE = 20_000
 """Samples that are predicted at a time."""
@@ -34,7 +36,7 @@ class Segment:
 
     Attributes:
         time: Time since the log's first sample [s], shape (samples,).
-        rate: Samples a second [Hz].
+        rate: Sampling rate [Hz].
         q: Positions, shape (samples, nq).
         v: Velocities, shape (samples, nv).
         a: Accelerations, shape (samples, nv).
@@ -57,47 +59,56 @@ class Segment:
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """A log that was read again.
+    """A log with what a model predicts.
 
     Attributes:
-        name: The log's name, or that of its file.
-        recording: What was logged, as it was logged.
-        rate: Samples a second of the recording [Hz].
+        log: The log, as it was logged.
+        prepared: The same, ready for the model.
+        rate: Sampling rate of the log [Hz].
         cutoff: Above this [Hz] torques were filtered away; None where they were not.
         segments: Even parts of it, processed as for the estimate.
     """
 
-    name: str
-    recording: Recording
+    log: Log
+    prepared: PreparedLog
     rate: float
     cutoff: float | None
     segments: tuple[Segment, ...]
 
 
-def replayed(
-    experiment: Experiment, log: LogTable, model: DynamicModel, parameters: Array, like: Processing | None = None
-) -> Replay:
-    """Read a log again and predict its torques.
+def replayed(log: Log, prepared: PreparedLog, model: DynamicModel, parameters: Array) -> Replay:
+    """Predict the torques of a log.
 
     Where the estimate decimated, so do measured and predicted torques here: the same filter on both.
 
     Args:
-        experiment: The experiment that the log is of.
         log: The log.
+        prepared: The same, ready for the model.
         model: The model.
         parameters: Standard parameters p, shape (parameters,).
-        like: What was done to another log, as in `prepared_log`.
     """
-    recording = recording_of(log, model.robot)
-    ready, _ = prepared_log(experiment, log, model, like=like)
-    processing = ready.processing
-    rate = ready.sampling / step_of(ready.sampling, processing.rate)
+    processing = prepared.processing
+    rate = prepared.sampling / step_of(prepared.sampling, processing.rate)
     segments = []
-    for chunk, stamps in zip(ready.segments, ready.times, strict=True):
-        segment = _predicted(model, chunk, parameters, float(stamps[0] - recording.time[0]), rate)
-        segments.append(_counted(_thinned(segment, processing.decimate), processing, model))
-    name = log.name or Path(log.position.file).name
-    return Replay(name, recording, check_time(recording.time).rate, processing.torque_lowpass, tuple(segments))
+    for chunk, stamps in zip(prepared.segments, prepared.times, strict=True):
+        segment = _predicted(model, chunk, parameters, float(stamps[0] - log.time[0]), rate)
+        segments.append(_counted(_decimated(segment, processing.decimate), processing, model))
+    return Replay(log, prepared, check_time(log.time).rate, processing.torque_lowpass, tuple(segments))
+
+
+def replays(result: Result, progress: Progress = lambda _: None) -> Iterator[Replay]:
+    """The logs of a result once more, each read once, with what the result predicts.
+
+    Raises:
+        DynidError: If a log cannot be read any more.
+    """
+    p, task = result.standard_parameters(), result.task
+    signed = task.torque == "signed"
+    for k, source in enumerate(task.logs, start=1):
+        progress(f"Reading log {k} of {len(task.logs)} again")
+        log = read(source, result.robot, progress)
+        prepared = prepare(log, result.model, result.drive, task.processing, choose=signed, progress=progress)
+        yield replayed(log, prepared, result.model, p)
 
 
 def is_frictional(term: Term) -> bool:
@@ -147,7 +158,7 @@ def _pieces(chunk: Chunk) -> Iterator[Chunk]:
         yield chunk[first : first + PIECE]
 
 
-def _thinned(segment: Segment, factors: tuple[int, ...]) -> Segment:
+def _decimated(segment: Segment, factors: tuple[int, ...]) -> Segment:
     step = int(np.prod(factors)) if factors else 1
     if step == 1:
         return segment

@@ -109,6 +109,13 @@ class Result:
         """Values of all standard parameters of the physically consistent model by name; None where there is none."""
         return None if self.record.physical is None else self.record.physical.values
 
+    @property
+    def term_names(self) -> list[str]:
+        """The friction and actuator terms, as the experiment states them."""
+        if self.file is not None:
+            return list(self.file.experiment.terms)
+        return [type(term).__name__ for term in self.model.terms]
+
     def standard_parameters(self, *, physical: bool = False) -> Array:
         """Standard parameters p, shape (parameters,), in the order of `model.names`.
 
@@ -136,7 +143,8 @@ class Result:
         """
         states = [np.asarray(x, dtype=float) for x in (q, v, a)]
         p = self.standard_parameters(physical=physical)
-        torques = self.model.inverse_dynamics(*(np.atleast_2d(x) for x in states), p)
+        positions, velocities, accelerations = (np.atleast_2d(x) for x in states)
+        torques = self.model.inverse_dynamics(positions, velocities, accelerations, p)
         return torques[0] if states[0].ndim == 1 else torques
 
     def validate(self, *logs: Log | str | Path) -> Validation:
@@ -194,16 +202,22 @@ class Result:
     @property
     def drive(self) -> Drive:
         """The drive, with signs that were found."""
-        found = self.record.drive_signs
-        return self.task.drive.model_copy(update={"signs": found}) if found and self.task.drive.signs == "auto" else self.task.drive
+        drive, found = self.task.drive, self.record.drive_signs
+        return drive.model_copy(update={"signs": found}) if found and drive.signs == "auto" else drive
 
     @property
     def training(self) -> Processing | None:
         """What was done to the first log; None where only earlier logs were used."""
         if not self.record.processing:
             return None
-        used = {key: value for key, value in self.record.processing[0].items() if key != "sampling_rate"}
-        return Processing.model_construct(**{k: tuple(v) if isinstance(v, list) else v for k, v in used.items()})
+        used = self.record.processing[0]
+        return Processing().but(
+            **{
+                key: tuple(value) if isinstance(value, list) else value
+                for key, value in used.items()
+                if key != "sampling_rate"
+            }
+        )
 
     def require_same_model(self, task: Task, where: str | Path) -> None:
         """Refuse a task that is about another model.

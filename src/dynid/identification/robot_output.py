@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dynid.errors import InvalidRequestError, OutputExistsError
+from dynid.errors import InvalidRequestError, OutputExistsError, UnknownNameError
 from dynid.files import is_file, write_bytes, write_text
 from dynid.identification.formats import Format
 from dynid.identification.result import Result
@@ -97,22 +97,35 @@ def export_result(result: Result, format: Format, path: Path, *, overwrite: bool
         _as_yaml(result, path, rest),
         overwrite,
     )
-    told = {"motor inertia (armature)", "couplings of joints"} if beside is not None else set()
+    beside_it = {"motor inertia (armature)", "couplings of joints"} if beside is not None else set()
     return Exported(
         path,
         format,
         written.edited,
         beside,
-        tuple(item for item in written.left_out if item not in told),
+        tuple(item for item in written.left_out if item not in beside_it),
         tuple(_kept(result, values)),
         written.impossible,
         written.difference,
     )
 
 
+def format_of(path: Path, format: str | None = None) -> Format:  # noqa: A002
+    """The format of a robot's file: as stated, or by its ending.
+
+    Raises:
+        UnknownNameError: If there is no such format.
+    """
+    if format is None:
+        format = next((each.value for each in Format if each.suffix == path.suffix.lower()), path.suffix)  # noqa: A001
+    if format not in list(Format):
+        raise UnknownNameError("robot format", format, list(Format))
+    return Format(format)
+
+
 def default_path(result: Result, folder: Path, format: Format) -> Path:  # noqa: A002
     """Where a robot is written when no name is given: in the result's folder, under the robot file's own name."""
-    source = result.experiment.robot
+    source = result.robot.description.source
     name = source.removeprefix("builtin:") if source.startswith("builtin:") else Path(source).stem
     return folder / f"{name}_identified{format.suffix}"
 
@@ -171,14 +184,23 @@ def _not_held(result: Result, format: Format) -> list[dict[str, Any]]:  # noqa: 
     """The terms' parameters that a format has no place for."""
     held = {Role.VISCOUS, Role.COULOMB, *([Role.ARMATURE] if format is Format.MJCF else [])}
     names = {parameter.name for parameter in result.base.model.parameters if parameter.role in held}
-    return [row for row in result.data["physical"]["terms"] if row["name"] not in names]
+    physical = result.physical
+    return [] if physical is None else [row.model_dump() for row in physical.terms if row.name not in names]
 
 
 def _nonlinear(result: Result) -> list[dict[str, Any]]:
-    """Shapes of terms, as the identified model has them."""
-    rows = result.data.get("shapes", ())
-    keys = ("name", "std", "unit", "owner", "source")
-    return [{"name": row["name"], "value": row["used"], **{key: row[key] for key in keys[1:]}} for row in rows]
+    """Nonlinear parameters, as the identified model has them."""
+    return [
+        {
+            "name": row.name,
+            "value": row.used,
+            "std": row.std,
+            "unit": row.unit,
+            "owner": row.owner,
+            "source": row.source,
+        }
+        for row in result.nonlinear
+    ]
 
 
 def _as_yaml(result: Result, path: Path, rest: list[dict[str, Any]]) -> str:
@@ -189,20 +211,20 @@ def _as_yaml(result: Result, path: Path, rest: list[dict[str, Any]]) -> str:
         about += " The friction in the robot's file is the mean of fsp and fsn; these two replace it."
     content = {
         "schema": TERMS_SCHEMA,
-        "robot": result.data["robot"],
+        "robot": result.record.robot,
         "file": path.name,
         "about": about,
-        "terms": list(result.experiment.terms),
+        "terms": result.term_names,
         "parameters": rest,
     }
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
 
 
 def _everything(result: Result) -> dict[str, Any]:
-    physical = result.data["physical"]
+    physical = result.to_dict()["physical"]
     return {
         "schema": SCHEMA,
-        "robot": result.data["robot"],
+        "robot": result.record.robot,
         "gravity": result.base.model.robot.gravity.tolist(),
         **{key: physical[key] for key in ("relative_error", "prior", "weight", "total_mass", "links", "terms")},
         "shapes": _nonlinear(result),

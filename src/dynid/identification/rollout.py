@@ -14,14 +14,10 @@ from dynid.experiment.experiment import Experiment
 from dynid.experiment.reading import read_experiment
 from dynid.findings import Finding, Severity, prose
 from dynid.identification.earlier import require_same_model
-from dynid.identification.preparation import drive_of
 from dynid.identification.result import Result
-from dynid.logs.log import UNITS
-from dynid.logs.quantities import quantities_of, recording_of
-from dynid.logs.settings import LogTable
-from dynid.logs.tables import read_columns
+from dynid.logs.drive import transmission_of
+from dynid.logs.sources import read_source
 from dynid.model.base_parameters import BaseParameters
-from dynid.robot.robot import Robot
 from dynid.simulation.closed_loop import SimulatedRobot
 from dynid.simulation.lead_in import SAME_PLACE
 from dynid.simulation.position_match import PositionMatch, compare_positions
@@ -100,15 +96,6 @@ def _on_reference(match: PositionMatch, result: Result, path: Path) -> list[Find
     return [prose(Severity.WARNING, "reference", text)]
 
 
-def _start_of(log: LogTable, robot: Robot) -> float:
-    """The time [s] of a log's first sample, before it was cut."""
-    time = quantities_of(log, robot)[3]
-    if time is None:
-        return 0.0
-    stamps = read_columns(time.file, columns=time.columns, width=time.width)
-    return float(stamps[0, 0] * UNITS["time"][str(time.unit)])
-
-
 def _parameters(result: Result, near: Array) -> Array:
     links = result.physical_values
     if links is not None:
@@ -121,17 +108,17 @@ def _compare(result: Result, experiment: Experiment, parameters: Array | None) -
     nominal, _ = nominal_robot(model)
     p = _parameters(result, nominal.parameters) if parameters is None else parameters
     robot = SimulatedRobot.of(model, p, smoothing=settings.smoothing, stribeck=settings.stribeck)
-    trajectory, drive = trajectory_of(settings, model.robot), drive_of(experiment, model.robot)
+    trajectory, drive = trajectory_of(settings, model.robot), transmission_of(experiment.drive, model.robot)
     start = None if settings.start is None else np.array(settings.start)
     matches = []
     for log in experiment.log:
-        recording = recording_of(log, model.robot)
+        recording = read_source(log, model.robot)
         matches.append(
             compare_positions(
                 robot,
                 trajectory,
-                recording.time - _start_of(log, model.robot),
-                drive.joint_positions(recording.q),
+                recording.time - recording.first_stamp,
+                drive.joint_positions(recording.position),
                 controller_of(settings),
                 nominal=nominal,
                 start=start,

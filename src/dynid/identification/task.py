@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from dynid.errors import InvalidRequestError
 from dynid.estimation.settings import EstimationSettings, PhysicalSettings
+from dynid.experiment.reading import checked_table
 from dynid.logs.log import Log
 from dynid.logs.settings import Drive, LogSource, Processing
 from dynid.model.dynamic_model import DynamicModel
@@ -16,7 +17,6 @@ from dynid.model.known_values import split_known
 from dynid.model.terms import Term
 from dynid.robot.loading import load_robot
 from dynid.robot.robot import Robot
-from dynid.settings import checked
 
 SETTINGS = {"drive": Drive, "processing": Processing, "estimation": EstimationSettings, "physical": PhysicalSettings}
 """Settings of an identification, by the name of their table in the experiment file."""
@@ -44,10 +44,10 @@ class Task:
     known: Mapping[str, float] = field(default_factory=dict)
     torque: Literal["signed", "magnitude"] = "signed"
     discard_sign: bool = False
-    drive: Drive = Drive()
-    processing: Processing = Processing()
-    estimation: EstimationSettings = EstimationSettings()
-    physical: PhysicalSettings = PhysicalSettings()
+    drive: Drive = field(default_factory=Drive)
+    processing: Processing = field(default_factory=Processing)
+    estimation: EstimationSettings = field(default_factory=EstimationSettings)
+    physical: PhysicalSettings = field(default_factory=PhysicalSettings)
     reference: Robot | None = None
 
     @staticmethod
@@ -64,7 +64,7 @@ class Task:
         if any(not isinstance(log, Log) for log in logs):
             raise InvalidRequestError("logs must be dynid.Log objects; read files with dynid.read_log")
         given = {
-            key: checked(SETTINGS[key], value) if isinstance(value, Mapping) else value
+            key: checked_table(SETTINGS[key], value) if isinstance(value, Mapping) else value
             for key, value in settings.items()
             if value is not None and key in SETTINGS
         }

@@ -1,33 +1,48 @@
-"""How well parameters predict torques that were not used to find them."""
+"""Validation: how well a result predicts torques of logs that it was not made from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dynid.arrays import Array
+from dynid.errors import InvalidRequestError
 from dynid.estimation.factors.decimation import processed_rows
-from dynid.findings import Finding, Severity, prose
-from dynid.logs.processing.states import Processing
+from dynid.experiment.reading import read_experiment
+from dynid.findings import Finding
+from dynid.identification.experiment_files import task_of
+from dynid.identification.log_reading import read
+from dynid.identification.result import Result, ResultError
+from dynid.identification.task import Task
+from dynid.logs.log import Log
+from dynid.logs.processing.automatic import PreparedLog
+from dynid.logs.processing.preparation import prepare
+from dynid.logs.settings import LogSource, Processing
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.chunks import Chunk
 from dynid.model.formulations.torque_rows import TorqueRows
 
+Progress = Callable[[str], None]
+
 
 @dataclass(frozen=True)
 class JointPrediction:
-    """How well one row's torques are predicted.
+    """How well the torque of one joint is predicted.
 
     Attributes:
+        name: The joint.
         rows: Number of rows.
-        rmse: Root of the mean squared error [N m or N].
-        nrmse: The same in parts of the range of the measured torque.
-        r2: Share of the torque's variance that is explained; 1 is all, below 0 is worse than the mean.
+        rmse: Root mean square error [N m or N].
+        nrmse: The same relative to the range of the measured torque.
+        r2: Coefficient of determination: 1 is perfect, below 0 is worse than the mean.
         relative_error: Norm of the error over the norm of the measured torque.
     """
 
+    name: str
     rows: int
     rmse: float
     nrmse: float
@@ -36,58 +51,179 @@ class JointPrediction:
 
 
 @dataclass(frozen=True)
-class Validation:
-    """How well torques are predicted.
+class Prediction:
+    """How well torques are predicted by one set of parameters.
 
     Attributes:
-        joints: Each row of the dynamics.
+        joints: Each joint.
         relative_error: Norm of all errors over the norm of all measured torques.
     """
 
-    joints: Mapping[str, JointPrediction]
+    joints: tuple[JointPrediction, ...]
     relative_error: float
 
 
-def validate(
-    base: BaseParameters,
-    values: Mapping[str, float],
-    segments: Sequence[Chunk],
-    processing: Processing | None = None,
-    others: Sequence[tuple[Sequence[Chunk], Processing]] = (),
-) -> Validation:
+@dataclass(frozen=True, repr=False)
+class Validation:
+    """How well a result predicts logs that it was not made from.
+
+    Attributes:
+        relative_error: Norm of all errors over the norm of all measured torques, of the base parameters.
+        joints: The same by joint.
+        physical: The same for the physically consistent links; None where the result has none.
+        samples: Number of samples.
+        findings: What was noticed about the logs.
+        simulation: Closed-loop simulation of the result beside measured positions, where it was asked for.
+    """
+
+    relative_error: float
+    joints: tuple[JointPrediction, ...]
+    physical: Prediction | None
+    samples: int
+    findings: tuple[Finding, ...]
+    simulation: Mapping[str, Any] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data for JSON."""
+        physical = self.physical
+        data = {
+            "relative_error": self.relative_error,
+            "physical_relative_error": None if physical is None else physical.relative_error,
+            "physical_joints": None if physical is None else [vars(joint) for joint in physical.joints],
+            "samples": self.samples,
+            "joints": [vars(joint) for joint in self.joints],
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+        return data if self.simulation is None else {**data, "simulation": dict(self.simulation)}
+
+    def __repr__(self) -> str:
+        physical = "" if self.physical is None else f", physical links {self.physical.relative_error:.2%}"
+        return f"Validation(relative error {self.relative_error:.2%}{physical}, {self.samples} samples)"
+
+
+@dataclass(frozen=True, eq=False)
+class UnseenLog:
+    """A log that a result was not made from, ready for its model.
+
+    Attributes:
+        log: The log.
+        prepared: The same, ready for the model.
+    """
+
+    log: Log
+    prepared: PreparedLog
+
+
+def validate(result: Result, *logs: Log | str | Path | UnseenLog, progress: Progress = lambda _: None) -> Validation:
+    """Predict the torques of logs that were not used, and compare.
+
+    Args:
+        result: The result.
+        logs: Logs in memory, experiment files (which stand for their logs, with their own drives and processing), or
+            log files that are laid out as the first log of the result's experiment.
+        progress: Callback; receives a short description of each step.
+    """
+    unseen = unseen_logs(result, logs, progress)
+    parts = [(one.prepared.segments, one.prepared.processing) for one in unseen]
+    base, physical = result.base, result.physical_values
+    by_base = predict(base, np.array([result.values[name] for name in base.names]), parts)
+    by_links = None
+    if physical is not None:
+        by_links = predict(base, base.to_base(np.array([physical[name] for name in base.model.names])), parts)
+    findings = [finding for one in unseen for finding in (*_on_filters(one, result), *one.prepared.findings)]
+    return Validation(
+        relative_error=by_base.relative_error,
+        joints=by_base.joints,
+        physical=by_links,
+        samples=sum(len(segment) for segments, _ in parts for segment in segments),
+        findings=tuple(findings),
+    )
+
+
+def unseen_logs(
+    result: Result, logs: Sequence[Log | str | Path | UnseenLog], progress: Progress = lambda _: None
+) -> tuple[UnseenLog, ...]:
+    """Logs that a result was not made from, each read and processed once, as the result's own logs were."""
+    found: list[UnseenLog] = []
+    for one in logs:
+        if isinstance(one, UnseenLog):
+            found.append(one)
+            continue
+        task = _task(result, one)
+        if task.torque == "magnitude" and not task.discard_sign:
+            raise ResultError(
+                _where(one), "has torques without signs, and predictions have signs; validate on a log that has them"
+            )
+        like = result.training if task.processing == result.task.processing else None
+        for source in task.logs:
+            progress("Reading a log")
+            log = read(source, task.model.robot, progress)
+            prepared = prepare(log, result.model, task.drive, task.processing, like=like, progress=progress)
+            found.append(UnseenLog(log, prepared))
+    return tuple(found)
+
+
+def _where(log: Log | str | Path) -> str:
+    return (log.name or "the log") if isinstance(log, Log) else str(log)
+
+
+def _task(result: Result, log: Log | str | Path) -> Task:
+    """The task that a log belongs to: that of its experiment file, or the result's with other logs."""
+    own = replace(result.task, drive=result.drive)
+    if isinstance(log, Log):
+        return replace(own, logs=(log,), torque="signed")
+    path = Path(log)
+    if path.suffix.lower() == ".toml":
+        task = task_of(read_experiment(path))
+        result.require_same_model(task, path)
+        return replace(task, drive=result.drive) if task.drive.signs == "auto" else task
+    first = next((source for source in result.task.logs if isinstance(source, LogSource)), None)
+    if first is None:
+        raise InvalidRequestError(f"'{path}': the result's logs were in memory; read this one with dynid.read_log")
+    return replace(own, logs=(_with_file(first, path),))
+
+
+def _with_file(source: LogSource, path: Path) -> LogSource:
+    """Where a log is that is laid out as another one."""
+    moved = {
+        role: quantity.model_copy(update={"file": str(path)})
+        for role in ("position", "torque", "velocity", "time", "temperature")
+        if (quantity := getattr(source, role)) is not None
+    }
+    return source.model_copy(update=moved | {"rows": None, "seconds": None, "name": None})
+
+
+def predict(base: BaseParameters, values: Array, logs: Sequence[tuple[Sequence[Chunk], Processing]]) -> Prediction:
     """Predict the torques of samples and compare.
 
     Args:
         base: The base parameters of the model.
-        values: Values of base parameters by name; those that are not given are zero.
-        segments: Samples that were not used to find the values; rows that `keep` leaves out do not count.
-        processing: How the samples are decimated, as the training data were; not at all when None.
-        others: Further samples, each with how they are decimated.
+        values: Their values, shape (base,).
+        logs: For each log its samples, of which rows that `keep` leaves out do not count, and how they are decimated.
     """
     rows = TorqueRows(base.model)
-    b = np.array([values.get(name, 0.0) for name in base.names])
-    predictors = rows.predictors(base.to_standard(b))
+    predictors = rows.predictors(base.to_standard(values))
     sums = np.zeros((4, len(predictors)))  # number, torque, torque squared, error squared
     lowest, highest = np.full(len(predictors), np.inf), np.full(len(predictors), -np.inf)
-    logs = [(segments, processing or Processing()), *others]
-    for matrices in (part for of_log, how in logs for part in processed_rows(rows, of_log, how)):
+    for matrices in (part for segments, processing in logs for part in processed_rows(rows, segments, processing)):
         for row, matrix in enumerate(matrices):
             y = matrix[:, -1]
             error = y - matrix[:, :-1] @ predictors[row]
             sums[:, row] += np.array([len(y), y.sum(), y @ y, error @ error])
             lowest[row] = min(lowest[row], y.min(initial=np.inf))
             highest[row] = max(highest[row], y.max(initial=-np.inf))
-    joints = {}
-    for row, joint in enumerate(base.model.row_names):
-        count, total, squares, errors = sums[:, row].tolist()
-        joints[joint] = _prediction(count, total, squares, errors, float(highest[row] - lowest[row]))
-    return Validation(joints, _ratio(float(sums[3].sum()), float(sums[2].sum())))
+    joints = [
+        _prediction(joint, *sums[:, row].tolist(), span=float(highest[row] - lowest[row]))
+        for row, joint in enumerate(base.model.row_names)
+    ]
+    return Prediction(tuple(joints), _ratio(float(sums[3].sum()), float(sums[2].sum())))
 
 
-def _prediction(count: float, total: float, squares: float, errors: float, span: float) -> JointPrediction:
+def _prediction(name: str, count: float, total: float, squares: float, errors: float, span: float) -> JointPrediction:
     rmse = float(np.sqrt(errors / count)) if count else 0.0
     spread = squares - total**2 / count if count else 0.0
     return JointPrediction(
+        name=name,
         rows=int(count),
         rmse=rmse,
         nrmse=rmse / span if span > 0.0 else 0.0,
@@ -100,30 +236,22 @@ def _ratio(errors: float, squares: float) -> float:
     return float(np.sqrt(errors / squares)) if squares > 0.0 else 0.0
 
 
-def finding_on_filters(processing: Mapping[str, Any], training: Sequence[Mapping[str, Any]], log: str) -> Finding:
-    """How a log was filtered, beside the logs of a result.
-
-    Args:
-        processing: What was done to the log.
-        training: What was done to each of the result's logs.
-        log: Name of the log.
-    """
-    shown = _in_words(processing)
-    if training and _in_words(training[0]) != shown:
-        text = (
-            f"{log} is {shown}, and the result's logs are {_in_words(training[0])}: errors are not to be compared; "
-            "state the same [processing], or none, in both experiments"
-        )
-        return prose(Severity.WARNING, "processing", text)
-    return prose(Severity.NOTE, "processing", f"{log} is {shown}, as the result's first log: errors compare")
+def _on_filters(one: UnseenLog, result: Result) -> tuple[Finding, ...]:
+    """Whether errors compare with those of the result: only where both were filtered alike."""
+    subject, mine = "processing", _filters(one.prepared.processing.applied())
+    name = one.log.name or "the log"
+    used = result.record.processing
+    if used and _filters(used[0]) != mine:
+        return (Finding.of("filters-differ", subject, log=name, filters=mine, training=_filters(used[0])),)
+    return (Finding.of("filters-alike", subject, log=name, filters=mine),)
 
 
-def _in_words(used: Mapping[str, Any]) -> str:
+def _filters(used: Mapping[str, Any]) -> list[str]:
     """What is done to positions, torques and rows."""
     parts = [
-        f"low-passed at {used['lowpass']:g} Hz in positions" if used["lowpass"] else "not filtered in positions",
-        f"low-passed at {used['torque_lowpass']:g} Hz in torques" if used["torque_lowpass"] else "",
-        f"thinned out by {int(np.prod(used['decimate']))}" if used["decimate"] else "",
-        f"thinned out to {used['rate']:g} Hz" if used["rate"] else "",
+        f"positions low-passed at {used['lowpass']:g} Hz" if used["lowpass"] else "positions not filtered",
+        f"torques low-passed at {used['torque_lowpass']:g} Hz" if used["torque_lowpass"] else "",
+        f"decimated by {int(np.prod(used['decimate']))}" if used["decimate"] else "",
+        f"decimated to {used['rate']:g} Hz" if used["rate"] else "",
     ]
-    return ", ".join(filter(None, parts))
+    return [part for part in parts if part]

@@ -13,14 +13,16 @@ import numpy as np
 
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError, ShapeError
+from dynid.logs.settings import Drive
+from dynid.robot.robot import Robot
 
 
 @dataclass(frozen=True, eq=False)
-class Drive:
-    """The drives of a robot's joints.
+class Transmission:
+    """The drives of a robot's joints in numbers.
 
     Attributes:
-        transmission: N, shape (joints, joints): motor velocities = N joint velocities.
+        matrix: N, shape (joints, joints): motor velocities = N joint velocities.
         torque_constants: Motor torque per unit of what was logged (N m/A for currents, 1 for torques), with the sign
             of the drive; shape (joints,).
         offsets: What the encoders show at joint position zero [rad or m, on the joint's side], shape (joints,).
@@ -28,7 +30,7 @@ class Drive:
         torques_at_motor: Whether torques or currents were logged on the motors' side.
     """
 
-    transmission: Array
+    matrix: Array
     torque_constants: Array
     offsets: Array
     positions_at_motor: bool = True
@@ -43,24 +45,24 @@ class Drive:
         *,
         positions_at_motor: bool = True,
         torques_at_motor: bool = True,
-    ) -> Drive:
+    ) -> Transmission:
         """Make drives from what data sheets say.
 
         Args:
-            ratios: Motor turns per joint turn, with sign, one a joint; or the whole transmission matrix N, one row a
-                motor, for differentials and the like.
-            couplings: Triples (motor, joint, ratio), counted from 0: that motor turns so much with that other joint.
+            ratios: Gear ratios with sign (motor revolutions per joint revolution), one per joint; or the whole
+                transmission matrix N, one row per motor, for differentials and the like.
+            couplings: Triples (motor, joint, ratio), counted from 0: that motor also turns with that other joint.
             torque_constants: Motor torque per unit of what was logged; one when None.
             offsets: What the encoders show at joint position zero [rad or m]; zero when None.
             positions_at_motor: Whether positions and velocities were logged on the motors' side.
             torques_at_motor: Whether torques or currents were logged on the motors' side.
 
         Raises:
-            InvalidRequestError: If the transmission cannot be turned round, or a number is not finite.
+            InvalidRequestError: If the transmission cannot be inverted, or a number is not finite.
 
-        >>> Drive.of([45, 32], couplings=[(1, 0, 32)]).transmission.tolist()
+        >>> Transmission.of([45, 32], couplings=[(1, 0, 32)]).matrix.tolist()
         [[45.0, 0.0], [32.0, 32.0]]
-        >>> Drive.of([[-50, 50], [50, 50]]).joint_torques(np.array([[1.0, 3.0]])).tolist()
+        >>> Transmission.of([[-50, 50], [50, 50]]).joint_torques(np.array([[1.0, 3.0]])).tolist()
         [[100.0, 200.0]]
         """
         n = len(ratios)
@@ -84,7 +86,7 @@ class Drive:
             raise InvalidRequestError(
                 "the transmission cannot be inverted: a gear ratio is zero, or couplings cancel it"
             )
-        return Drive(frozen(N), frozen(constants), frozen(zeros), positions_at_motor, torques_at_motor)
+        return Transmission(frozen(N), frozen(constants), frozen(zeros), positions_at_motor, torques_at_motor)
 
     def joint_positions(self, logged: Array) -> Array:
         """Joint positions [rad or m] of logged ones, both of shape (samples, joints)."""
@@ -97,14 +99,46 @@ class Drive:
     def joint_torques(self, logged: Array) -> Array:
         """Joint torques [N m or N] of logged torques or currents, both of shape (samples, joints)."""
         torques = self._checked(logged) * self.torque_constants
-        return torques @ self.transmission if self.torques_at_motor else torques
+        return torques @ self.matrix if self.torques_at_motor else torques
 
     def _at_joints(self, logged: Array) -> Array:
         values = self._checked(logged)
-        return np.asarray(np.linalg.solve(self.transmission, values.T).T, float) if self.positions_at_motor else values
+        return np.asarray(np.linalg.solve(self.matrix, values.T).T, float) if self.positions_at_motor else values
 
     def _checked(self, logged: Array) -> Array:
-        n = len(self.transmission)
+        n = len(self.matrix)
         if logged.ndim != 2 or logged.shape[1] != n:
             raise ShapeError("logged signals", f"(samples, {n})", logged.shape)
         return logged
+
+
+def transmission_of(drive: Drive, robot: Robot) -> Transmission:
+    """The drives of a robot in numbers; one to one where nothing is stated. Signs that are yet to be found are +1.
+
+    Raises:
+        InvalidRequestError: If there are not as many numbers as joints, or the transmission cannot be inverted.
+        UnknownNameError: If a coupling names no joint of the robot.
+    """
+    for key in ("ratios", "matrix", "torque_constants", "signs", "offsets"):
+        values = getattr(drive, key)
+        check_count(f"drive.{key}", None if values == "auto" else values, robot)
+    constants = list(drive.torque_constants or (1.0,) * robot.nv)
+    for k, sign in enumerate(drive.signs or () if drive.signs != "auto" else ()):
+        constants[k] *= sign
+    return Transmission.of(
+        drive.matrix or drive.ratios or (1.0,) * robot.nv,
+        [
+            (robot.joint(coupling.motor).v.start, robot.joint(coupling.joint).v.start, coupling.ratio)
+            for coupling in drive.couplings
+        ],
+        constants,
+        drive.offsets,
+        positions_at_motor=drive.positions == "motor",
+        torques_at_motor=drive.torques == "motor",
+    )
+
+
+def check_count(key: str, values: Sequence[object] | None, robot: Robot) -> None:
+    """Refuse settings that have not as many values as the robot has joints."""
+    if values is not None and len(values) != robot.nv:
+        raise InvalidRequestError(f"{key} has {len(values)} numbers, and '{robot.name}' has {robot.nv} joints")

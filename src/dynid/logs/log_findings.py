@@ -8,7 +8,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.findings import Finding
-from dynid.logs.log import Recording
+from dynid.logs.log import Log
 from dynid.logs.processing.automatic import PreparedLog
 from dynid.model.dynamic_model import DynamicModel
 from dynid.robot.robot import Joint
@@ -17,7 +17,7 @@ SATURATED = 0.02
 """Share of samples at one and the same extreme torque from which it looks like a limit."""
 
 
-def findings_on_log(log: Recording, prepared: PreparedLog, model: DynamicModel) -> tuple[Finding, ...]:
+def findings_on_samples(log: Log, prepared: PreparedLog, model: DynamicModel) -> tuple[Finding, ...]:
     """Findings on logged torques that are constant or saturated, and on positions beyond the robot's limits.
 
     Args:

@@ -6,94 +6,63 @@ import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dynid.arrays import Array
-from dynid.errors import InvalidRequestError, UnknownNameError
-from dynid.logs.log import Quantity, Recording, read_recording
+from dynid.errors import InvalidRequestError
 from dynid.logs.readers.bags import is_bag, topics_of
 from dynid.logs.readers.messages import Topic, listed
-from dynid.logs.readers.source import Progress, RecordingError, silent
-from dynid.logs.settings import LogTable, QuantityTable
-from dynid.logs.tables import read_columns
+from dynid.logs.readers.source import RecordingError
+from dynid.logs.settings import LogSource, Quantity
 from dynid.robot.robot import Robot
 
-ABSOLUTE = {"degC": 0.0, "K": 273.15}
-"""Units of temperature, and what each shows at 0 degrees Celsius."""
 
-Quantities = tuple[Quantity, Quantity, Quantity | None, Quantity | None]
-
-
-def quantities_of(log: LogTable, robot: Robot) -> Quantities:
-    """Where position, torque, velocity and time are.
+def quantities_of(source: LogSource, robot: Robot | None) -> dict[str, Quantity]:
+    """Where each quantity that a log has is, with the columns of bags spelled out, by role.
 
     Raises:
         InvalidRequestError: If a topic or a field is named for a file that is no bag.
         RecordingError: If a bag does not hold what is needed of it.
     """
-    position = _quantity(log.position, "position", "rad", robot, None)
-    topic = log.position.topic
-    torque = _quantity(log.torque, "torque", "N m", robot, topic)
-    velocity = None if log.velocity is None else _quantity(log.velocity, "velocity", "rad/s", robot, topic)
-    if log.time is not None:
-        file = Path(log.time.file)
-        columns = log.time.columns
-        if columns is None and log.time.topic is not None:
-            columns = f"{log.time.topic}/time"
-        return position, torque, velocity, Quantity(file, log.time.unit or "s", columns, 1 if log.time.flat else None)
-    if log.rate is not None or not is_bag(position.file):
-        return position, torque, velocity, None
-    names = position.columns if isinstance(position.columns, tuple) else ()
-    stamps = Quantity(position.file, "s", time_column(position.file, [str(name) for name in names]))
-    return position, torque, velocity, stamps
+    topic, position = source.position.topic, _spelled_out(source.position, "position", robot, None)
+    found = {"position": position, "torque": _spelled_out(source.torque, "torque", robot, topic)}
+    if source.velocity is not None:
+        found["velocity"] = _spelled_out(source.velocity, "velocity", robot, topic)
+    time = source.time
+    if time is not None and time.columns is None and time.topic is not None:
+        time = time.model_copy(update={"columns": f"{time.topic}/time"})
+    if time is None and source.rate is None:
+        time = Quantity(file=position.file, columns=time_column(position.path, _names(position)))
+    if time is not None:
+        found["time"] = time
+    if source.temperature is not None:
+        found["temperature"] = source.temperature
+    return found
 
 
-def _quantity(table: QuantityTable, role: str, unit: str, robot: Robot, topic: str | None) -> Quantity:
+def _spelled_out(quantity: Quantity, role: str, robot: Robot | None, topic: str | None) -> Quantity:
     """One quantity; one in a bag is on the topic of positions when it names none and is in the same file."""
-    path = Path(table.file)
+    path = quantity.path
     if not is_bag(path):
-        if table.topic is not None or table.field is not None:
+        if quantity.topic is not None or quantity.field is not None:
             raise InvalidRequestError(f"{path} is no bag, so it has neither topic nor field; name columns instead")
-        return Quantity(path, table.unit or unit, table.columns, robot.nv if table.flat else None)
-    own = table.columns
-    joints = [joint.name for joint in robot.independent_joints] if own is None else own
-    names = [str(name) for name in ([joints] if isinstance(joints, str | int) else joints)]
-    return Quantity(path, table.unit or unit, joint_columns(path, role, names, table.topic or topic, table.field))
+        return quantity
+    own = quantity.columns
+    if own is None and robot is None:
+        raise InvalidRequestError(f"columns of {path} must be named where the robot is not given")
+    joints = [joint.name for joint in robot.independent_joints] if own is None and robot is not None else own
+    names = [str(name) for name in ([joints] if isinstance(joints, str | int) else joints or ())]
+    columns = joint_columns(path, role, names, quantity.topic or topic, quantity.field)
+    return quantity.model_copy(update={"columns": columns})
 
 
-def temperature_of(log: LogTable, robot: Robot) -> tuple[Array, Array] | None:
-    """Stamps [s], shape (samples,), and temperatures of the joints [degrees Celsius], shape (samples, 1 or nv).
-
-    Raises:
-        InvalidRequestError: If there are not as many as positions, or neither one for all joints nor one for each.
-        UnknownNameError: If there is no such unit.
-    """
-    table = log.temperature
-    if table is None:
-        return None
-    values = read_columns(Path(table.file), columns=table.columns)
-    stamps = recording_of(log.model_copy(update={"rows": None, "seconds": None}), robot).time
-    if len(values) != len(stamps):
-        raise InvalidRequestError(f"{table.file} has {len(values)} temperatures for {len(stamps)} samples")
-    if values.shape[1] not in (1, robot.nv):
-        raise InvalidRequestError(
-            f"{table.file} has {values.shape[1]} columns of temperatures, and '{robot.name}' has {robot.nv} joints; "
-            "name one column for all joints, or one for each"
-        )
-    unit = table.unit or "degC"
-    if unit not in ABSOLUTE:
-        raise UnknownNameError("unit of temperature", unit, ABSOLUTE, f" ({table.file})")
-    return stamps, values - ABSOLUTE[unit]
+def _names(quantity: Quantity) -> list[str]:
+    columns = quantity.columns
+    return [str(name) for name in columns] if isinstance(columns, tuple) else [] if columns is None else [str(columns)]
 
 
-def recording_of(log: LogTable, robot: Robot, progress: Progress = silent) -> Recording:
-    """What was logged, as it was logged."""
-    recording = read_recording(*quantities_of(log, robot), log.rate, log.rows, log.seconds, progress=progress)
-    if recording.q.shape[1] != robot.nv:
-        joints = ", ".join(joint.name for joint in robot.independent_joints)
-        raise InvalidRequestError(
-            f"{log.position.file} has {recording.q.shape[1]} columns of positions, and '{robot.name}' has {robot.nv} "
-            f"joints; name one column each for {joints}"
-        )
-    return recording
+def is_on_topic_of(quantity: Quantity, other: Quantity) -> bool:
+    """Whether two quantities may be read together: of one topic where they are in a bag."""
+    if not is_bag(quantity.path) or quantity.file != other.file:
+        return True
+    return time_column(quantity.path, _names(quantity)) == time_column(other.path, _names(other))
 
 
 FIELDS: Mapping[str, tuple[str, ...]] = {

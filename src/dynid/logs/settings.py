@@ -1,27 +1,73 @@
-"""`[drive]` and `[[log]]`: what was measured, and how it is related to joints."""
+"""Settings of logs: `[[log]]`, `[drive]` and `[processing]` of the experiment file, used as they are at run time."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
-from dynid.logs.processing.automatic import KEYS
 from dynid.logs.readers.bags import is_bag
 from dynid.settings import Count, Name, NotNegative, Number, Positive, Table
 
+KEYS = frozenset(
+    (
+        "resample",
+        "outliers",
+        "lowpass",
+        "trim",
+        "idle",
+        "velocity_threshold",
+        "delay",
+        "decimate",
+        "unmeasured",
+    )
+)
+"""What can be chosen automatically."""
+
+
+def _number_or_none(value: Any) -> Any:
+    return None if isinstance(value, str) and value == "none" else value
+
+
+def _one_or_each(value: Any) -> Any:
+    return (value,) if isinstance(value, int | float) else value
+
+
+OrNone = Annotated[
+    Positive | None,
+    BeforeValidator(_number_or_none),
+    WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"const": "none"}, {"type": "null"}]}),
+]
+"""A positive number; "none" states that there is none, where otherwise one would be chosen."""
+
+OneOrEach = Annotated[
+    tuple[NotNegative, ...] | None,
+    BeforeValidator(_one_or_each),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "array", "items": {"type": "number", "minimum": 0}},
+                {"type": "number", "minimum": 0},
+                {"type": "null"},
+            ]
+        }
+    ),
+]
+"""One number for each joint; a single one is for all joints."""
+
 
 class Coupling(Table):
-    """A motor that turns with another joint, too."""
+    """A motor that also turns with another joint."""
 
     motor: Name
     joint: Name
     ratio: Number
 
 
-class DriveTable(Table):
-    """`[drive]`: from what motors do to what joints do; one number a joint."""
+class Drive(Table):
+    """`[drive]`: from motors to joints; one number per joint."""
 
     ratios: tuple[Number, ...] | None = None
     couplings: tuple[Coupling, ...] = ()
@@ -35,64 +81,72 @@ class DriveTable(Table):
     torques: Literal["motor", "joint"] = "joint"
 
     @model_validator(mode="after")
-    def _uses_its_ratios(self) -> DriveTable:
+    def _uses_its_ratios(self) -> Drive:
         if (self.ratios or self.couplings or self.matrix) and self.positions == self.torques == "joint":
             raise ValueError("ratios, couplings and matrix have no effect while positions and torques are both 'joint'")
         if self.matrix is not None and (self.ratios or self.couplings):
             raise ValueError("a matrix holds all ratios and couplings; leave 'ratios' and 'couplings' out")
         if self.matrix is not None and any(len(row) != len(self.matrix) for row in self.matrix):
-            raise ValueError("the transmission matrix must be square: one row a motor, one column a joint")
+            raise ValueError("the transmission matrix must be square: one row per motor, one column per joint")
         if 0.0 in (self.torque_constants or ()):
             raise ValueError("a torque constant cannot be zero")
         return self
 
 
-class QuantityTable(Table):
-    """Where a quantity of a log is: a file, its columns, and their unit; in bags a topic and a field, too."""
+class Quantity(Table):
+    """Where a quantity of a log is: a file, its columns, and their unit; in bags also a topic and a field."""
 
     file: Name
     topic: Name | None = None
     field: Name | None = None
     columns: str | int | Annotated[tuple[str | int, ...], Field(min_length=1)] | None = None
-    unit: str | None = None
+    unit: str | tuple[str, ...] | None = None
     flat: bool = False
 
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return Path(self.file)
 
-class LogTable(Table):
-    """`[[log]]`: one recording."""
+
+class LogSource(Table):
+    """`[[log]]`: the files of one log."""
 
     name: Name | None = None
-    position: QuantityTable
-    torque: QuantityTable
-    velocity: QuantityTable | None = None
-    time: QuantityTable | None = None
-    temperature: QuantityTable | None = None
+    position: Quantity
+    torque: Quantity
+    velocity: Quantity | None = None
+    time: Quantity | None = None
+    temperature: Quantity | None = None
     rate: Positive | None = None
-    rows: tuple[int, int] | None = None
-    seconds: tuple[Number, Number] | None = None
+    rows: tuple[int | None, int | None] | None = None
+    seconds: tuple[Number | None, Number | None] | None = None
     weight: Positive = 1.0
 
     @model_validator(mode="after")
-    def _has_time(self) -> LogTable:
+    def _has_time(self) -> LogSource:
         if self.time is not None and self.rate is not None:
             raise ValueError("a log needs either 'time' or 'rate', and not both")
-        if self.time is None and self.rate is None and not is_bag(Path(self.position.file)):
-            raise ValueError("a log needs either 'time' or 'rate'; only bags have stamps of their own")
+        if self.time is None and self.rate is None and not is_bag(self.position.path):
+            raise ValueError("a log needs either 'time' or 'rate'; only bags have time stamps of their own")
         if self.rows is not None and self.seconds is not None:
             raise ValueError("a log is cut by 'rows' or by 'seconds', not by both")
         return self
 
 
-class ProcessingTable(Table):
-    """`[processing]`: what is done to the signals; without it, that is chosen by what the log shows."""
+class Processing(Table):
+    """`[processing]`: what is done to the signals of a log; without it, that is chosen by what the log shows.
+
+    The same object says what was done to a log: then all that was chosen is filled in.
+    """
 
     automatic: bool | None = None
-    resample: Positive | Literal["none"] | None = None
+    resample: OrNone = None
     median: Count | None = None
     outliers: Literal["repair", "keep"] | None = None
     idle: Literal["cut", "keep"] | None = None
-    lowpass: Positive | Literal["none"] | None = None
-    torque_lowpass: Positive | Literal["none"] | None = None
+    lowpass: OrNone = None
+    torque_lowpass: OrNone = None
     order: Annotated[int, Field(strict=True, ge=1, le=20)] = 4
     derivative: Literal["central", "savitzky_golay", "spline"] = "central"
     window: Count = 11
@@ -101,26 +155,42 @@ class ProcessingTable(Table):
     period: Positive | None = None
     decimate: tuple[Count, ...] = ()
     rate: Positive | None = None
-    velocity_threshold: tuple[NotNegative, ...] | NotNegative | None = None
+    velocity_threshold: OneOrEach = None
+    unmeasured: SkipJsonSchema[tuple[Name, ...]] = ()  # of a log that was processed; a file states it in [drive]
 
     @model_validator(mode="after")
-    def _thins_out_once(self) -> ProcessingTable:
+    def _decimates_once(self) -> Processing:
         if self.decimate and self.rate is not None:
-            raise ValueError("samples are thinned out by 'decimate' or by 'rate', not by both")
+            raise ValueError("samples are decimated by 'decimate' or by 'rate', not by both")
         return self
 
     @model_validator(mode="after")
-    def _averages_as_stated(self) -> ProcessingTable:
+    def _averages_as_stated(self) -> Processing:
         if self.period is not None and (self.outliers == "repair" or self.idle == "cut"):
             raise ValueError("where periods are averaged, 'outliers' are not repaired and rest is not cut ('idle')")
         return self
 
     def free(self) -> frozenset[str]:
         """Keys that are chosen by what the log shows."""
-        stated = {key for key in self.model_fields_set if getattr(self, key) is not None}
+        stated = {key for key in self.model_fields_set if key not in _OPTIONAL or getattr(self, key) is not None}
         wished = {key for key, value in (("outliers", "repair"), ("idle", "cut")) if getattr(self, key) == value}
         is_automatic = not stated if self.automatic is None else self.automatic
         if not is_automatic:
             return frozenset(wished)
         thinned = {"decimate"} if "rate" in stated else set()
         return frozenset(KEYS - stated - thinned | wished)
+
+    def but(self, **changes: Any) -> Processing:
+        """The same with other values, which are not checked."""
+        return self.model_copy(update=changes)
+
+    def applied(self) -> dict[str, Any]:
+        """What was done to a log, as plain data."""
+        return {key: value for key, value in self if key not in _CHOOSING}
+
+
+_OPTIONAL = frozenset(("automatic", "median", "outliers", "idle", "period", "rate", "velocity_threshold"))
+"""Keys of `Processing` for which None states nothing."""
+
+_CHOOSING = frozenset(("automatic", "outliers", "idle", "period"))
+"""Keys of `Processing` that say what to choose or to do before, not what was done to the samples."""

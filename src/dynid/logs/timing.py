@@ -16,7 +16,7 @@ from dynid.findings import Finding, Severity, prose
 from dynid.logs.tables import RecordingError
 
 if TYPE_CHECKING:
-    from dynid.logs.log import Recording
+    from dynid.logs.log import Log
 
 GAP = 1.5
 """Steps longer than this many periods are gaps."""
@@ -139,39 +139,39 @@ def findings(timing: Timing) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def split_at_resets(recording: Recording) -> tuple[Recording, ...]:
+def split_at_resets(log: Log) -> tuple[Log, ...]:
     """Pieces in which time always advances: cut where it goes backwards, without samples that repeat a stamp.
 
     Args:
-        recording: A recording, read with resets allowed.
+        log: A log, read with resets allowed.
 
     Returns:
         The pieces in the order of the file. Each has the findings of the recording, but those of its time are its own,
         with rows counted in the piece.
     """
-    steps = np.diff(recording.time)
+    steps = np.diff(log.time)
     pieces = []
-    for part in _parts(len(recording), np.flatnonzero(steps < 0) + 1):
-        piece = recording[part]
+    for part in _parts(len(log), np.flatnonzero(steps < 0) + 1):
+        piece = log[part]
         new = np.concatenate([[True], np.diff(piece.time) != 0])
-        notes = [finding for finding in recording.findings if finding.subject not in ("time", "time unit")]
+        notes = [finding for finding in log.findings if finding.subject not in ("time", "time unit")]
         if not new.all():
             text = f"{np.count_nonzero(~new)} samples repeat the stamp of the one before and were dropped."
             notes.append(prose(Severity.WARNING, "repeated samples", text))
-        kept = _picked(piece, new)
+        kept = piece.at(new)
         notes += findings(check_time(kept.time)) if len(kept) > 1 else ()
         pieces.append(replace(kept, findings=tuple(notes)))
     return tuple(pieces)
 
 
 def resampled(
-    recording: Recording, rate: float, *, longest_gap: float, positions: Literal["linear", "cubic"] = "cubic"
-) -> tuple[Recording, ...]:
+    log: Log, rate: float, *, longest_gap: float, positions: Literal["linear", "cubic"] = "cubic"
+) -> tuple[Log, ...]:
     """Interpolate to even stamps, but never across long gaps.
 
     Args:
-        recording: A recording whose time always advances.
-        rate: Samples a second of the result [Hz].
+        log: A log whose time always advances.
+        rate: Sampling rate of the result [Hz].
         longest_gap: Steps longer than this [s] end a segment.
         positions: How positions are interpolated; velocities and torques always are linearly.
 
@@ -183,11 +183,11 @@ def resampled(
     """
     if not (0 < rate < math.inf and longest_gap > 0):
         raise InvalidRequestError(f"rate {rate} Hz and longest gap {longest_gap} s must be positive to resample")
-    timing = check_time(recording.time)
+    timing = check_time(log.time)
     if not timing.is_ordered:
         raise InvalidRequestError("time must always advance to resample; split the recording at resets first")
-    parts = _parts(len(recording), np.flatnonzero(np.diff(recording.time) > longest_gap) + 1)
-    notes = list(recording.findings)
+    parts = _parts(len(log), np.flatnonzero(np.diff(log.time) > longest_gap) + 1)
+    notes = list(log.findings)
     text = f"Samples every {_ms(timing.period)} (median) were interpolated to {rate:g} Hz."
     notes.append(prose(Severity.NOTE, "resampling", text))
     if rate < 0.99 * timing.rate:
@@ -197,11 +197,11 @@ def resampled(
     if alone:
         text = f"{alone} single samples between gaps over {_ms(longest_gap)} were left out."
         notes.append(prose(Severity.WARNING, "resampling", text))
-    pieces = (recording[part] for part in parts if part.stop - part.start > 1)
+    pieces = (log[part] for part in parts if part.stop - part.start > 1)
     return tuple(replace(_even(piece, rate, positions), findings=tuple(notes)) for piece in pieces)
 
 
-def _even(piece: Recording, rate: float, positions: str) -> Recording:
+def _even(piece: Log, rate: float, positions: str) -> Log:
     from scipy.interpolate import CubicSpline
 
     time = piece.time - piece.time[0]  # small numbers: stamps may count from 1970
@@ -214,16 +214,11 @@ def _even(piece: Recording, rate: float, positions: str) -> Recording:
     return replace(
         piece,
         time=frozen(piece.time[0] + np.arange(count) / rate),
-        q=frozen(CubicSpline(time, piece.q)(grid)) if positions == "cubic" else linear(piece.q),
-        v=None if piece.v is None else linear(piece.v),
+        position=frozen(CubicSpline(time, piece.position)(grid)) if positions == "cubic" else linear(piece.position),
         torque=linear(piece.torque),
+        velocity=None if piece.velocity is None else linear(piece.velocity),
+        temperature=None if piece.temperature is None else linear(piece.temperature),
     )
-
-
-def _picked(recording: Recording, rows: np.ndarray) -> Recording:
-    v = None if recording.v is None else frozen(recording.v[rows])
-    time, q, torque = (frozen(values[rows]) for values in (recording.time, recording.q, recording.torque))
-    return replace(recording, time=time, q=q, v=v, torque=torque)
 
 
 def _parts(count: int, cuts: np.ndarray) -> list[slice]:

@@ -170,7 +170,7 @@ def _cloud(segment: Segment, row: int, model: DynamicModel, points: int, rng: np
 def _spectra(replay: Replay) -> tuple[Spectrum, Spectrum, Spectrum]:
     longest = max(replay.segments, key=lambda segment: len(segment.time))
     return (
-        spectrum(replay.recording.q, replay.rate),
+        spectrum(replay.recording.position, replay.rate),
         spectrum(replay.recording.torque, replay.rate),
         spectrum(np.where(longest.keep, longest.measured - longest.predicted, 0.0), longest.rate),
     )

@@ -17,7 +17,7 @@ from dynid.identification.diagnosis.cause_findings import diagnose
 from dynid.identification.prediction import experiment_at, training, validate_result, with_signs_of
 from dynid.identification.replay import Replay, replayed
 from dynid.identification.result import Result, load_result
-from dynid.logs.settings import LogTable
+from dynid.logs.settings import LogSource
 from dynid.report.drawn_signals import Signals, drawn
 from dynid.report.sign_figures import read_curves
 from dynid.report.verdict import Verdict, judge
@@ -121,7 +121,7 @@ def _rank(finding: Finding) -> int:
 
 def _signals(
     result: Result,
-    logs: Sequence[tuple[Experiment, LogTable]],
+    logs: Sequence[tuple[Experiment, LogSource]],
     noticed: list[Finding] | None,
     progress: Progress,
 ) -> Signals:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -133,6 +134,18 @@ class Robot:
     gravity: Array
     description: Description
     locked: Mapping[str, float] = field(default_factory=dict)
+
+    def kinematics(self) -> list[dict[str, Any]]:
+        """Where the joints are placed and point, as plain data: what identified parameters hold for."""
+        return [
+            {
+                "joint": joint.name,
+                "parent": joint.parent,
+                "placement": joint.placement.tolist(),
+                "axis": joint.axis.tolist(),
+            }
+            for joint in self.joints
+        ]
 
     def __repr__(self) -> str:
         joints = ", ".join(f"{joint.name} ({joint.kind.value})" for joint in self.joints)

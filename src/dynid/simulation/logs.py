@@ -10,7 +10,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.files import write_bytes
-from dynid.logs.log import Recording
+from dynid.logs.log import Log
 from dynid.robot.robot import Robot
 from dynid.simulation.closed_loop import Run, SimulatedRobot
 
@@ -27,7 +27,7 @@ def check_format(path: Path) -> None:
         raise InvalidRequestError(f"the log '{path}' must end in {', '.join(FORMATS)}")
 
 
-def write_log(path: Path, recording: Recording, robot: Robot, *, overwrite: bool = False) -> None:
+def write_log(path: Path, recording: Log, robot: Robot, *, overwrite: bool = False) -> None:
     """Write a log with the columns t, q_1, q_2, ... and tau_1, tau_2, ..., after the joints' numbers.
 
     Args:
@@ -39,7 +39,7 @@ def write_log(path: Path, recording: Recording, robot: Robot, *, overwrite: bool
     check_format(path)
     numbers = [joint.number for joint in robot.independent_joints]
     columns = {"t": recording.time}
-    columns |= {f"q_{number}": recording.q[:, k] for k, number in enumerate(numbers)}
+    columns |= {f"q_{number}": recording.position[:, k] for k, number in enumerate(numbers)}
     columns |= {f"tau_{number}": recording.torque[:, k] for k, number in enumerate(numbers)}
     stream = io.BytesIO()
     if path.suffix == ".npz":

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dynid.arrays import Array, frozen
+from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.logs.drive import Drive
-from dynid.logs.log import Recording
+from dynid.logs.drive import Transmission
+from dynid.logs.log import Log
 from dynid.simulation.closed_loop import Run
 
 MOST_DROPPED = 0.9
@@ -76,12 +76,12 @@ def torque_constants(sensors: Sensors, joints: int, specimen: int = 0) -> Array:
 def measure(
     run: Run,
     sensors: Sensors,
-    drive: Drive | None = None,
+    drive: Transmission | None = None,
     *,
     seed: int = 0,
     specimen: int = 0,
     known_delay: float = 0.0,
-) -> Recording:
+) -> Log:
     """Log a run.
 
     Args:
@@ -93,7 +93,7 @@ def measure(
         known_delay: Time [s] by which torques are logged later, besides the sensors' delay, as the experimenter knows.
     """
     n = run.q.shape[1]
-    drive = drive or Drive.of([1.0] * n)
+    drive = drive or Transmission.of([1.0] * n)
     rng = np.random.default_rng([0, seed])
     time = _times(run.time, sensors, rng)
     q = logged_positions(drive, _positions_at(run, time))
@@ -104,18 +104,18 @@ def measure(
     torque = torque / torque_constants(sensors, n, specimen)
     torque = torque + _noise(torque, sensors) * rng.standard_normal(torque.shape)
     torque = np.clip(torque, -sensors.saturation, sensors.saturation)
-    return Recording(frozen(time), frozen(q), None, frozen(torque))
+    return Log(time, q, torque)
 
 
-def logged_positions(drive: Drive, q: Array) -> Array:
-    """What encoders show of joint positions: the inverse of `Drive.joint_positions`."""
+def logged_positions(drive: Transmission, q: Array) -> Array:
+    """What encoders show of joint positions: the inverse of `Transmission.joint_positions`."""
     shown = q + drive.offsets
-    return shown @ drive.transmission.T if drive.positions_at_motor else shown
+    return shown @ drive.matrix.T if drive.positions_at_motor else shown
 
 
-def logged_torques(drive: Drive, torque: Array) -> Array:
-    """Torques or currents that are logged of joint torques: the inverse of `Drive.joint_torques`."""
-    at_motor = np.linalg.solve(drive.transmission.T, torque.T).T if drive.torques_at_motor else torque
+def logged_torques(drive: Transmission, torque: Array) -> Array:
+    """Torques or currents that are logged of joint torques: the inverse of `Transmission.joint_torques`."""
+    at_motor = np.linalg.solve(drive.matrix.T, torque.T).T if drive.torques_at_motor else torque
     return np.asarray(at_motor / drive.torque_constants)
 
 

@@ -15,8 +15,8 @@ from dynid.experiment.experiment import Experiment
 from dynid.experiment.reading import checked_table, is_experiment, read_experiment
 from dynid.findings import Finding, Severity, prose
 from dynid.identification.pipeline import model_of
-from dynid.identification.preparation import drive_of
-from dynid.logs.log import Recording
+from dynid.logs.drive import transmission_of
+from dynid.logs.log import Log
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.known_values import split_known
 from dynid.model.parameters import matching
@@ -52,7 +52,7 @@ class SimulatedExperiment:
     experiment: Experiment
     robot: SimulatedRobot
     run: Run
-    recording: Recording
+    recording: Log
     findings: tuple[Finding, ...]
 
 
@@ -72,7 +72,7 @@ def simulate_experiment(
     robot = simulated_robot(model, nominal.parameters, settings)
     trajectory = trajectory_of(settings, model.robot)
     check_limits(trajectory, model.robot)
-    sensors, drive = sensors_of(settings), drive_of(experiment, model.robot)
+    sensors, drive = sensors_of(settings), transmission_of(experiment.drive, model.robot)
     progress(f"Simulating {trajectory.duration:.3g} s")
     start = None if settings.start is None else np.array(settings.start)
     run = simulate(

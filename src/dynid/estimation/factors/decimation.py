@@ -17,7 +17,7 @@ from dynid.errors import ShapeError
 from dynid.estimation.factors.accumulation import factors_of
 from dynid.estimation.factors.factors import Factors
 from dynid.logs.processing.signals import decimated
-from dynid.logs.processing.states import Processing
+from dynid.logs.settings import Processing
 from dynid.model.chunks import Chunk, checked
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.formulations.torque_rows import TorqueRows

@@ -16,7 +16,7 @@ from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.power_rows import PowerRows
 from dynid.estimation.factors.window_rows import EnergyRows, MomentumRows, WindowRows
 from dynid.estimation.settings import EstimationSettings
-from dynid.logs.processing.states import Processing
+from dynid.logs.settings import Processing
 from dynid.model.chunks import Chunk
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.formulations.stored_inertia import stored_inertia

@@ -16,11 +16,14 @@ from dynid.arrays import Array, frozen
 from dynid.estimation.physical.physical_estimate import Physics
 from dynid.estimation.signs import Recovered, SegmentSign, Track, Word, recover_signs
 from dynid.findings import Finding
-from dynid.logs.drive import Drive
-from dynid.logs.log import Recording
+from dynid.logs.drive import Transmission, transmission_of
+from dynid.logs.log import Log
+from dynid.logs.log_findings import findings_on_samples
 from dynid.logs.processing import signals
 from dynid.logs.processing.automatic import PreparedLog
-from dynid.logs.processing.states import Processing, even_segments, segment_of, step_of
+from dynid.logs.processing.preparation import resolved, that_still_hold
+from dynid.logs.processing.states import even_segments, segment_of, step_of
+from dynid.logs.settings import Drive, Processing
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.chunks import Chunk
 
@@ -46,17 +49,53 @@ class SignedLogs:
 class _Piece:
     """An even piece of a log: as logged, with its track of magnitudes."""
 
-    recording: Recording
+    recording: Log
     rate: float
     track: Track
     signed: Array
 
 
+def recover_logs(
+    base: BaseParameters,
+    physics: Physics,
+    logs: Sequence[Log],
+    drive: Drive,
+    processing: Processing,
+    *,
+    practice: bool = False,
+) -> SignedLogs:
+    """Recover the signs of what was logged, and process it as usual.
+
+    Args:
+        base: The base parameters.
+        physics: What decides between signs and their mirror image.
+        logs: The logs; their torques are magnitudes, and signs that they have are not used.
+        drive: From motors to joints.
+        processing: What is done with the signals, once torques have signs.
+        practice: Whether the logs have signs, discarded to see whether they are recovered.
+
+    Raises:
+        SignsError: If no sign at all can be determined.
+    """
+    robot = base.model.robot
+    stated = resolved(processing, drive, robot)
+    signed = with_signs(base, physics, logs, transmission_of(drive, robot), stated, drive.delay, practice=practice)
+    prepared = tuple(replace(ready, weight=log.weight) for ready, log in zip(signed.logs, logs, strict=True))
+    noticed = [note for log in logs for note in that_still_hold(log.findings, drive, stated, None)]
+    on_samples = [
+        note
+        for log, ready in zip(logs, prepared, strict=True)
+        for note in findings_on_samples(log, ready, base.model)
+        if note.code != "torque-constant"
+    ]
+    return replace(signed, logs=prepared, findings=(*noticed, *signed.findings, *on_samples))
+
+
 def with_signs(
     base: BaseParameters,
     physics: Physics,
-    recordings: Sequence[Recording],
-    drive: Drive,
+    recordings: Sequence[Log],
+    drive: Transmission,
     processing: Processing,
     delay: float = 0.0,
     *,
@@ -79,7 +118,7 @@ def with_signs(
     pieces = [
         piece for k, recording in enumerate(recordings) for piece in _pieces(recording, k, drive, processing, delay)
     ]
-    transmission = drive.joint_torques(np.eye(len(drive.transmission)))
+    transmission = drive.joint_torques(np.eye(len(drive.matrix)))
     recovered = recover_signs(base, [piece.track for piece in pieces], physics, transmission)
     chunks: list[list[Chunk]] = [[] for _ in recordings]
     for piece, torque, doubtful in zip(pieces, recovered.torques, recovered.doubtful, strict=True):
@@ -93,12 +132,12 @@ def with_signs(
     return SignedLogs(tuple(logs), recovered, agrees, tuple(found))
 
 
-def _pieces(recording: Recording, log: int, drive: Drive, processing: Processing, delay: float) -> Iterator[_Piece]:
+def _pieces(recording: Log, log: int, drive: Transmission, processing: Processing, delay: float) -> Iterator[_Piece]:
     """Even pieces of a recording, with states of every sample and magnitudes of what was logged."""
     signed = replace(recording, torque=frozen(np.abs(recording.torque)))
     pieces, rate = even_segments(signed, processing)
     originals, _ = even_segments(recording, processing)
-    every = replace(processing, torque_lowpass=None, trim=0, decimate=(), rate=None, velocity_threshold=None)
+    every = processing.but(torque_lowpass=None, trim=0, decimate=(), rate=None, velocity_threshold=None)
     for piece, original in zip(pieces, originals, strict=True):
         states = segment_of(piece, drive, every, rate, 0.0)
         magnitudes = np.abs(signals.delayed(piece.torque, rate, -delay))
@@ -111,7 +150,7 @@ def _pieces(recording: Recording, log: int, drive: Drive, processing: Processing
         yield _Piece(piece, rate, track, signals.delayed(original.torque, rate, -delay))
 
 
-def _for_channels(fast: NDArray[np.bool_], drive: Drive) -> NDArray[np.bool_]:
+def _for_channels(fast: NDArray[np.bool_], drive: Transmission) -> NDArray[np.bool_]:
     """Whether all joints that a logged torque depends on are fast, shape (samples, channels)."""
     depends = np.abs(np.linalg.inv(drive.joint_torques(np.eye(fast.shape[1])))) > 1e-12  # joints by channels
     return (~fast).astype(int) @ depends.astype(int) == 0
@@ -122,7 +161,7 @@ def _processed(
     torque: Array,
     doubtful: NDArray[np.bool_],
     transmission: Array,
-    drive: Drive,
+    drive: Transmission,
     processing: Processing,
 ) -> Chunk:
     """Samples of a piece, with rows left out that an undecided segment has a part in."""

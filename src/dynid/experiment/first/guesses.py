@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.logs.log import UNITS
+from dynid.logs.sources import UNITS
 from dynid.robot.robot import Joint, Robot
 
 POSTURES = 200

@@ -11,9 +11,9 @@ from dynid.arrays import Array
 from dynid.experiment.first.bag_layout import layout_of_bag
 from dynid.experiment.first.guesses import Group, Layout, position_unit, time_unit, usable_rows, with_numbers
 from dynid.experiment.first.log_files import Choice, Place, quantities
-from dynid.logs.log import UNITS
 from dynid.logs.readers.bags import is_bag
 from dynid.logs.readers.source import Progress, RecordingError, silent
+from dynid.logs.sources import UNITS
 from dynid.logs.tables import read_groups
 from dynid.robot.robot import Robot
 

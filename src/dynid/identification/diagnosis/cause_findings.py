@@ -1,4 +1,4 @@
-"""Causes as findings: named where they explain much, and honest where several explain as much."""
+"""Causes of residuals as findings: named where they explain much, and honest where several explain as much."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.estimation.estimate_findings import CONDITION, SATURATED
+from dynid.estimation.estimate_findings import CONDITION
 from dynid.estimation.factors.factors import Factors
-from dynid.findings import Finding, Severity, prose
+from dynid.findings import Finding, Severity, has
 from dynid.identification.diagnosis.bench import Bench, Samples
 from dynid.identification.diagnosis.causes import Cause, causes
 from dynid.identification.diagnosis.noise import QUIET, Rest, rests
 from dynid.identification.diagnosis.payload import extra_body
 from dynid.identification.replay import Replay, Segment
+from dynid.identification.result import Result
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import Observed
 
@@ -42,38 +43,37 @@ SAMPLES = 1500
 LARGE = 0.15
 """Relative error of a joint from which it is worth a word that it is noise, or that no cause was found."""
 
-SENTENCES = {
-    "delay": "torques look {amount:.1f} ms later than positions: a delay; set drive.delay = {seconds:.4g}",
-    "friction": "friction is missing from the model on {detail}: add the terms viscous and coulomb",
-    "sign": "the sign of its torque looks flipped: set drive.signs",
-    "position sign": "the sign of its positions looks flipped: check its axis in the robot's file, and drive.ratios",
-    "swap": "its torques and those of '{detail}' look swapped: check the order of columns",
-    "gear ratio": "its gear ratio looks wrong by a factor of {factor:.3f}: check drive.ratios",
-    "position scale": "its positions look scaled by a factor of {inverse:.3f}: check their unit and drive.ratios",
-    "torque scale": "its torques look scaled by a factor of {factor:.3f}: check their unit and drive.torque_constants",
-    "zero": "the zero of its positions looks wrong by {degrees:.1f} degrees: check drive.offsets and the kinematics",
-    "place": "the kinematics look wrong: it seems to sit {mm:.0f} mm elsewhere{axis}; check its origin in the file",
-    "tilt": "the kinematics look wrong: it seems turned by {degrees:.1f} degrees{axis}; check its origin in the file",
-    "offset": "a constant torque of {plain:.3g} is missing from the model: add the term offset",
-    "spring": "a torque that grows with its position is missing: add the term spring, or check the kinematics",
+CODES = {
+    "delay": "torque-delayed",
+    "friction": "friction-missing-by-residual",
+    "sign": "torque-sign-flipped",
+    "position sign": "position-sign-flipped",
+    "swap": "torques-swapped",
+    "gear ratio": "gear-ratio-wrong",
+    "position scale": "positions-scaled",
+    "torque scale": "torques-scaled",
+    "zero": "position-zero-wrong",
+    "place": "joint-misplaced",
+    "tilt": "joint-tilted",
+    "offset": "torque-offset-missing",
+    "spring": "spring-missing",
 }
+"""Code of the finding on each kind of cause."""
 
 
-def diagnose(
-    base: BaseParameters, parameters: Array, replay: Replay, logs: Sequence[Factors], condition_number: float
-) -> tuple[Finding, ...]:
-    """Look for causes of what a model leaves of a log's torques.
+def diagnose(result: Result, replay: Replay) -> tuple[Finding, ...]:
+    """Look for causes of a result's residuals in one of its logs.
+
+    Each cause is looked for once: saturation and missing friction where logs are read and reduced, a delay here only
+    where processing has not looked for it.
 
     Args:
-        base: The base parameters.
-        parameters: Standard parameters of the estimate, shape (parameters,).
+        result: The result.
         replay: The log with predictions.
-        logs: Factors of all logs.
-        condition_number: Of the observation matrix.
     """
+    base = result.base
     if base.model.observed is not Observed.TORQUES:
         return ()
-    found = list(_saturated(replay, base))
     segment = max(replay.segments, key=lambda part: len(part.time))
     left = rests(
         base.model.row_names,
@@ -84,14 +84,19 @@ def diagnose(
         segment.rate,
         replay.cutoff,
     )
-    if condition_number > CONDITION:  # the motion shows too little to tell causes apart
-        return tuple(found)
+    known = has(result.findings, "torque-saturated", "torque-constant")
+    if result.condition_number > CONDITION:  # the motion shows too little to distinguish causes
+        return ()
     enough = SLIGHT if np.nanmedian([rest.ratio for rest in left] or [np.inf]) < QUIET else NAMED
     relative = _relative_error(segment)
     enough = max(enough, (MATTERS / relative) ** 2 if relative else np.inf)
-    named = tuple(_named(causes(Bench.of(base, parameters, _samples(segment, base, parameters))), enough))
-    found += named or _payload(base, logs)
-    return (*found, *_unexplained(left, bool(found)))
+    samples = _samples(segment, base, result.standard_parameters())
+    tried = causes(Bench.of(base, result.standard_parameters(), samples))
+    named = tuple(_named(tried, enough))
+    found = list(named or _payload(base, result.torques))
+    if has(result.findings, "friction-missing"):
+        found = [one for one in found if one.code != CODES["friction"]]
+    return (*found, *_unexplained(left, bool(named) or bool(found) or known))
 
 
 def _relative_error(segment: Segment) -> float:
@@ -136,12 +141,13 @@ def _named(found: Sequence[Cause], enough: float) -> Iterator[Finding]:
     if best.share < enough:
         return
     rivals = [cause for cause in found[1:] if cause.share > RIVAL * best.share][:3]
-    text = f"{_in_words(best)}. With that, {best.share:.0%} of the squared error goes"
-    if rivals:
-        others = "; ".join(f"{_subject(cause)}: {_in_words(cause)} ({cause.share:.0%})" for cause in rivals)
-        text += f". The data cannot tell this from other causes: {others}"
     severity = Severity.ERROR if best.share >= SURE and not rivals else Severity.WARNING
-    yield prose(severity, _subject(best), text)
+    values = _values(best)
+    if rivals:
+        others = [f"{_subject(cause)}: {CODES[cause.kind]} ({cause.share:.0%})" for cause in rivals]
+        yield Finding.of(f"{CODES[best.kind]}-or-other", _subject(best), severity, **values, rivals=others)
+    else:
+        yield Finding.of(CODES[best.kind], _subject(best), severity, **values)
 
 
 def _subject(cause: Cause) -> str:
@@ -150,69 +156,39 @@ def _subject(cause: Cause) -> str:
     return f"joint '{cause.joint}'" if cause.joint else "all joints"
 
 
-def _in_words(cause: Cause) -> str:
-    return SENTENCES[cause.kind].format(
-        amount=1000 * cause.amount,
-        seconds=cause.amount,
-        plain=cause.amount,
-        factor=1.0 + cause.amount,
-        inverse=1.0 / (1.0 + cause.amount) if cause.amount != -1.0 else float("inf"),
-        degrees=np.degrees(abs(cause.amount)),
-        mm=1000 * abs(cause.amount),
-        axis=f" {'along' if cause.kind == 'place' else 'about'} {cause.detail} of the link that carries it"
-        if cause.detail
-        else "",
-        detail=cause.detail,
-    )
-
-
-def _saturated(replay: Replay, base: BaseParameters) -> Iterator[Finding]:
-    """Torques that were logged at one and the same extreme again and again, before any filter."""
-    for joint, torque in zip(base.model.row_names, replay.recording.torque.T, strict=True):
-        if np.ptp(torque) == 0.0:
-            continue
-        for extreme in (torque.max(), torque.min()):
-            share = float(np.mean(torque == extreme))
-            if share >= SATURATED:
-                text = (
-                    f"{share:.0%} of its logged torques are exactly {extreme:.4g}: saturated? Move slower, or cut these"
-                )
-                yield prose(Severity.ERROR, f"joint '{joint}'", text)
+def _values(cause: Cause) -> dict[str, float | str]:
+    """The evidence for a cause, in the units of its finding."""
+    values: dict[str, float | str] = {"share": cause.share, "detail": cause.detail}
+    if cause.kind == "delay":
+        values |= {"milliseconds": 1000 * cause.amount, "seconds": cause.amount}
+    elif cause.kind in ("gear ratio", "torque scale"):
+        values["factor"] = 1.0 + cause.amount
+    elif cause.kind == "position scale":
+        values["factor"] = 1.0 / (1.0 + cause.amount) if cause.amount != -1.0 else float("inf")
+    elif cause.kind in ("zero", "tilt"):
+        values["degrees"] = float(np.degrees(abs(cause.amount)))
+    elif cause.kind == "place":
+        values["millimetres"] = 1000 * abs(cause.amount)
+    elif cause.kind == "offset":
+        values["torque"] = cause.amount
+    return values
 
 
 def _payload(base: BaseParameters, logs: Sequence[Factors]) -> Iterator[Finding]:
     extra = extra_body(base, logs)
     if extra is not None:
-        text = (
-            f"it seems to carry {extra.mass:.2g} kg that the robot's file does not have: a payload or a tool that was "
-            f"not told? It explains {extra.share:.0%} of how file and data differ. Add it to the file, or read the "
-            "result as that of the robot with it"
-        )
-        yield prose(Severity.WARNING, f"link '{extra.link}'", text)
+        yield Finding.of("payload-undeclared", f"link '{extra.link}'", mass=extra.mass, share=extra.share)
 
 
 def _unexplained(left: Sequence[Rest], explained: bool) -> Iterator[Finding]:
     """Joints with large errors: noise, or something that none of the causes is."""
-    noisy = [rest for rest in left if rest.relative > LARGE and rest.is_noise]
+    noisy = {rest.joint: rest.relative for rest in left if rest.relative > LARGE and rest.is_noise}
     if noisy:
-        listed = ", ".join(f"'{rest.joint}' ({rest.relative:.0%})" for rest in noisy)
-        text = (
-            f"what is left of the torques of {listed} is noise: it is as strong at frequencies where nothing moves. "
-            "The model explains the rest; record for longer, repeat the motion, or filter torques more"
-        )
-        yield prose(Severity.WARNING, "noise", text)
-    slow = [rest for rest in left if rest.relative > LARGE and not rest.is_noise and rest.slow > REVERSALS]
+        yield Finding.of("residual-is-noise", "noise", joints=noisy)
+    slow = {r.joint: r.slow for r in left if r.relative > LARGE and not r.is_noise and r.slow > REVERSALS}
     if slow:
-        listed = ", ".join(f"'{rest.joint}' ({rest.slow:.0%})" for rest in slow)
-        text = (
-            f"most of the squared error of {listed} comes from the slowest tenth of the samples, where friction is not "
-            "what the model says: set processing.velocity_threshold"
-        )
-        yield prose(Severity.WARNING, "reversals", text)
-    wrong = [rest for rest in left if rest.relative > LARGE and rest.ratio >= QUIET and rest not in slow]
+        yield Finding.of("residual-at-reversals", "reversals", joints=slow)
+    wrong = [rest for rest in left if rest.relative > LARGE and rest.ratio >= QUIET and rest.joint not in slow]
     if wrong and not explained:
-        listed = ", ".join(f"'{rest.joint}' ({rest.relative:.0%}, {rest.ratio:.3g} times its noise)" for rest in wrong)
-        text = (
-            f"something is wrong on {listed}: what is left follows the motion, and no cause that was tried explains it"
-        )
-        yield prose(Severity.WARNING, "fit", text)
+        listed = {rest.joint: f"{rest.relative:.0%}, {rest.ratio:.3g} times its noise" for rest in wrong}
+        yield Finding.of("residual-unexplained", "fit", joints=listed)

@@ -14,32 +14,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.logs.drive import Drive
-from dynid.logs.log import Recording
+from dynid.findings import Finding
+from dynid.logs.drive import Transmission
+from dynid.logs.log import Log
 from dynid.logs.processing import signals
 from dynid.logs.processing.choices import Choice, with_filters, with_threshold, without_rest
 from dynid.logs.processing.delay import Delay, estimated_delay
 from dynid.logs.processing.outliers import outliers_in, pulses_in, repaired
 from dynid.logs.processing.spectra import spectra_of
-from dynid.logs.processing.states import LONGEST_GAP, Processing, processed, step_of
+from dynid.logs.processing.states import LONGEST_GAP, processed, step_of
+from dynid.logs.settings import KEYS, Processing
 from dynid.logs.timing import check_time, resampled
 from dynid.model.chunks import Chunk
 from dynid.model.dynamic_model import DynamicModel
-
-KEYS = frozenset(
-    (
-        "resample",
-        "outliers",
-        "lowpass",
-        "trim",
-        "idle",
-        "velocity_threshold",
-        "delay",
-        "decimate",
-        "unmeasured",
-    )
-)
-"""What can be chosen automatically."""
 
 SILENT = 0.5
 """Share of torques that are exactly zero above which a drive is taken to report nothing."""
@@ -62,8 +49,10 @@ class PreparedLog:
         sampling: Samples a second [Hz] before rows are thinned out.
         delay: Time [s] by which torques were logged later than positions, taken off.
         choices: What was chosen automatically.
+        temperature: Time stamps [s] and mean temperatures of the joints [degrees Celsius] as logged, both of shape
+            (samples,); None where they were not logged.
         weight: Rows of the log are multiplied with it.
-        temperature: Stamps [s], shape (samples,), and temperatures [degrees Celsius], shape (samples,), where logged.
+        findings: What was noticed and chosen.
     """
 
     segments: tuple[Chunk, ...]
@@ -72,23 +61,24 @@ class PreparedLog:
     sampling: float
     delay: float
     choices: tuple[Choice, ...]
-    weight: float = 1.0
     temperature: tuple[Array, Array] | None = None
+    weight: float = 1.0
+    findings: tuple[Finding, ...] = ()
 
 
 def prepared(
-    recording: Recording,
-    drive: Drive,
+    log: Log,
+    transmission: Transmission,
     processing: Processing,
     model: DynamicModel,
     delay: float = 0.0,
     free: frozenset[str] = KEYS,
 ) -> PreparedLog:
-    """Process a recording, with what is free chosen by what the log itself shows.
+    """Process a log, with what is free chosen by what the log itself shows.
 
     Args:
-        recording: What was logged.
-        drive: The drives between what was logged and the joints.
+        log: What was logged.
+        transmission: The drives between what was logged and the joints.
         processing: What was stated about processing.
         model: The model, which tells a delay.
         delay: Time [s] by which torques were logged later than positions, if it was stated.
@@ -96,38 +86,40 @@ def prepared(
     """
     choices: list[Choice] = []
     if "unmeasured" in free:
-        processing = replace(processing, unmeasured=_without_signal(recording, drive, model, choices))
+        processing = processing.but(unmeasured=_without_signal(log, transmission, model, choices))
     if "outliers" in free:
-        recording = _without_outliers(recording, choices)
-    timing = check_time(recording.time)
+        log = _without_outliers(log, choices)
+    timing = check_time(log.time)
     if "resample" in free and not timing.is_even:
         rate = float(f"{timing.rate:.2g}") if abs(float(f"{timing.rate:.2g}") / timing.rate - 1) < 0.03 else timing.rate
-        processing = replace(processing, resample=rate)
+        processing = processing.but(resample=rate)
         why = f"steps vary by {timing.jitter:.0%} and {len(timing.gaps)} are gaps, and filters need even samples"
         choices.append(Choice("resample", f"interpolated to {rate:.6g} Hz: {why}"))
     rate = processing.resample or timing.rate
-    spectra = spectra_of([drive.joint_positions(piece.q) for piece in _pieces(recording, processing)], rate)
+    spectra = spectra_of([transmission.joint_positions(piece.position) for piece in _pieces(log, processing)], rate)
     if spectra is not None:
-        processing, more = with_filters(processing, free, spectra, rate, len(recording))
+        processing, more = with_filters(processing, free, spectra, rate, len(log))
         choices += more
         if "idle" in free:
-            recording = without_rest(recording, drive, processing, spectra, rate, choices)
+            log = without_rest(log, transmission, processing, spectra, rate, choices)
         if "velocity_threshold" in free:
-            processing = with_threshold(recording, drive, processing, spectra, rate, choices)
+            processing = with_threshold(log, transmission, processing, spectra, rate, choices)
         if "delay" in free:
-            delay = _delay(recording, drive, processing, model, rate, choices)
-    segments = processed(recording, drive, processing, delay)
-    stamps = [signals.trimmed(piece.time, processing.trim) for piece in _pieces(recording, processing)]
+            delay = _delay(log, transmission, processing, model, rate, choices)
+    segments = processed(log, transmission, processing, delay)
+    stamps = [signals.trimmed(piece.time, processing.trim) for piece in _pieces(log, processing)]
     step = step_of(rate, processing.rate)
     times = [stamp[::step] for stamp in stamps]
     return PreparedLog(tuple(segments), tuple(times), processing, rate, delay, tuple(choices))
 
 
-def _without_signal(recording: Recording, drive: Drive, model: DynamicModel, choices: list[Choice]) -> tuple[str, ...]:
+def _without_signal(
+    log: Log, transmission: Transmission, model: DynamicModel, choices: list[Choice]
+) -> tuple[str, ...]:
     """Joints whose torques are mostly exact zeros while they move: drives that report nothing."""
-    zeros = np.mean(recording.torque == 0.0, axis=0)
-    moves = np.ptp(recording.q, axis=0) > 0.0
-    drives = drive.transmission != 0.0 if drive.torques_at_motor else np.eye(len(zeros), dtype=bool)
+    zeros = np.mean(log.torque == 0.0, axis=0)
+    moves = np.ptp(log.position, axis=0) > 0.0
+    drives = transmission.matrix != 0.0 if transmission.torques_at_motor else np.eye(len(zeros), dtype=bool)
     found = [j for j in range(len(zeros)) if moves[j] and (zeros[drives[:, j]] > SILENT).all()]
     names = tuple(model.row_names[j] for j in found)
     if names:
@@ -137,41 +129,41 @@ def _without_signal(recording: Recording, drive: Drive, model: DynamicModel, cho
     return names
 
 
-def _without_outliers(recording: Recording, choices: list[Choice]) -> Recording:
-    wrong_q = outliers_in(recording.q)
-    q = repaired(recording.q, wrong_q)
-    spoken = np.mean(recording.torque == 0.0, axis=0) <= SILENT
-    wrong_torque = outliers_in(recording.torque) & spoken
-    if wrong_torque.any() and check_time(recording.time).is_even:
+def _without_outliers(log: Log, choices: list[Choice]) -> Log:
+    wrong_q = outliers_in(log.position)
+    q = repaired(log.position, wrong_q)
+    spoken = np.mean(log.torque == 0.0, axis=0) <= SILENT
+    wrong_torque = outliers_in(log.torque) & spoken
+    if wrong_torque.any() and check_time(log.time).is_even:
         # A push of a few samples that the joints follow is no error of a sensor.
         wrong_torque &= ~pulses_in(q)[:, None]
     count = int(wrong_q.sum()), int(wrong_torque.sum())
     if not any(count):
-        return recording
+        return log
     where = int(np.flatnonzero((wrong_q | wrong_torque).any(axis=1))[0])
     text = f"{count[0]} positions and {count[1]} torques stand out from their neighbours (the first in sample {where}) "
     choices.append(Choice("outliers", text + "and were interpolated"))
-    return replace(recording, q=q, torque=repaired(recording.torque, wrong_torque))
+    return replace(log, position=q, torque=repaired(log.torque, wrong_torque))
 
 
-def _pieces(recording: Recording, processing: Processing) -> Sequence[Recording]:
+def _pieces(log: Log, processing: Processing) -> Sequence[Log]:
     if processing.resample is None:
-        return (recording,)
-    period = check_time(recording.time).period
-    return resampled(recording, processing.resample, longest_gap=LONGEST_GAP * period)
+        return (log,)
+    period = check_time(log.time).period
+    return resampled(log, processing.resample, longest_gap=LONGEST_GAP * period)
 
 
 def _delay(
-    recording: Recording,
-    drive: Drive,
+    log: Log,
+    transmission: Transmission,
     processing: Processing,
     model: DynamicModel,
     rate: float,
     choices: list[Choice],
 ) -> float:
     """The delay [s] to take off: none where it is not sure, or not worth it."""
-    alike = replace(processing, torque_lowpass=processing.lowpass, decimate=(), rate=None)
-    found = estimated_delay(model, processed(recording, drive, alike), rate, processing.lowpass)
+    alike = processing.but(torque_lowpass=processing.lowpass, decimate=(), rate=None)
+    found = estimated_delay(model, processed(log, transmission, alike), rate, processing.lowpass)
     shown = f"{1e3 * found.seconds:.3g} ms (deviation {1e3 * found.std:.1g} ms)"
     if _is_worth_it(found):
         text = f"torques were logged {shown} later than positions, as the model tells; taken off"

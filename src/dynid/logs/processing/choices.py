@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.logs.drive import Drive
-from dynid.logs.log import Recording
+from dynid.logs.drive import Transmission
+from dynid.logs.log import Log
 from dynid.logs.processing import signals
 from dynid.logs.processing.spectra import Spectra
-from dynid.logs.processing.states import Processing
+from dynid.logs.settings import Processing
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,11 @@ def with_filters(
         choices.append(choice)
     if "trim" in free and processing.lowpass is not None:
         trim = min(round(rate / processing.lowpass), samples // 20)
-        processing = replace(processing, trim=trim)
+        processing = processing.but(trim=trim)
         choices.append(Choice("trim", f"{trim} samples at each end, where filters see one side only"))
     if "decimate" in free and processing.rate is None:
         factors = _factors(min(rate / (12.5 * spectra.bandwidth), samples / FEWEST_SAMPLES))
-        processing = replace(processing, decimate=factors)
+        processing = processing.but(decimate=factors)
         choices += _of_decimation(factors, spectra, rate, samples)
     return processing, choices
 
@@ -72,7 +72,7 @@ def _with_lowpass(processing: Processing, spectra: Spectra, rate: float) -> tupl
         why = drowns if spectra.crossing > 3.0 * band else "three times its bandwidth, for it soon drowns in noise"
     noise = f"noise of positions is {spectra.noise.max():.2g} rad or m at most"
     text = f"{cutoff:g} Hz on positions: motion reaches {band:.2g} Hz, and this is {why}; {noise}"
-    return replace(processing, lowpass=cutoff), Choice("lowpass", text)
+    return processing.but(lowpass=cutoff), Choice("lowpass", text)
 
 
 def _of_decimation(factors: tuple[int, ...], spectra: Spectra, rate: float, samples: int) -> Iterator[Choice]:
@@ -105,40 +105,40 @@ IDLE = 0.5
 
 
 def without_rest(
-    recording: Recording,
-    drive: Drive,
+    log: Log,
+    transmission: Transmission,
     processing: Processing,
     spectra: Spectra,
     rate: float,
     choices: list[Choice],
-) -> Recording:
+) -> Log:
     """The recording without ends at rest; the choice is added to the others."""
-    speed, top = _speeds(recording, drive, processing, rate)
+    speed, top = _speeds(log, transmission, processing, rate)
     noise = spectra.speed_noise(_band(processing, spectra))
     going = np.flatnonzero((speed > np.maximum(3.0 * noise, 2.0 * SLOW * top)).any(axis=1))
     if not len(going):
-        return recording
-    time = recording.time
+        return log
+    time = log.time
     first, last = time[going[0]] - 0.5 * IDLE, time[going[-1]] + 0.5 * IDLE
     start = int(np.searchsorted(time, first)) if time[going[0]] - time[0] > IDLE else 0
     stop = int(np.searchsorted(time, last)) if time[-1] - time[going[-1]] > IDLE else len(time)
     if start == 0 and stop == len(time):
-        return recording
+        return log
     text = f"{time[start] - time[0]:.3g} s at the beginning and {time[-1] - time[stop - 1]:.3g} s at the end"
     choices.append(Choice("idle", f"{text}, where no joint moves, were cut"))
-    return recording[start:stop]
+    return log[start:stop]
 
 
 def with_threshold(
-    recording: Recording,
-    drive: Drive,
+    log: Log,
+    transmission: Transmission,
     processing: Processing,
     spectra: Spectra,
     rate: float,
     choices: list[Choice],
 ) -> Processing:
     """The processing with a velocity threshold for each joint; the choice is added to the others."""
-    _, top = _speeds(recording, drive, processing, rate)
+    _, top = _speeds(log, transmission, processing, rate)
     noise = 3.0 * spectra.speed_noise(_band(processing, spectra))
     values = np.maximum(np.minimum(noise, 3.0 * SLOW * top), SLOW * top)
     shown = ", ".join(f"{value:.2g}" for value in values)
@@ -147,18 +147,18 @@ def with_threshold(
         "speed, or three deviations of the speed's noise where they are more"
     )
     choices.append(Choice("velocity_threshold", text))
-    return replace(processing, velocity_threshold=tuple(values.tolist()))
+    return processing.but(velocity_threshold=tuple(values.tolist()))
 
 
 def _band(processing: Processing, spectra: Spectra) -> float:
     return processing.lowpass or float(spectra.frequency[-1])
 
 
-def _speeds(recording: Recording, drive: Drive, processing: Processing, rate: float) -> tuple[Array, Array]:
+def _speeds(log: Log, transmission: Transmission, processing: Processing, rate: float) -> tuple[Array, Array]:
     """Speeds of the joints at each sample as logged, and each joint's top speed."""
-    q = drive.joint_positions(recording.q)
+    q = transmission.joint_positions(log.position)
     if processing.lowpass is not None and processing.lowpass < 0.5 * rate and len(q) > 100:
         q = signals.lowpass(q, rate, processing.lowpass, processing.order)
-    steps = np.gradient(recording.time)[:, None]
+    steps = np.gradient(log.time)[:, None]
     speed = np.abs(np.gradient(q, axis=0)) / np.maximum(steps, 0.2 / rate)
     return speed, np.quantile(speed, 0.999, axis=0)

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dynid.arrays import Array, frozen
+from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.findings import Finding, Severity, prose
-from dynid.logs.drive import Drive
-from dynid.logs.log import Recording
-from dynid.logs.processing.states import LONGEST_GAP, Processing, processed
+from dynid.logs.drive import Transmission
+from dynid.logs.log import Log
+from dynid.logs.processing.states import LONGEST_GAP, processed
+from dynid.logs.settings import Processing
 from dynid.logs.timing import check_time
 from dynid.model.chunks import Chunk
 
@@ -30,10 +31,10 @@ DOUBTFUL = 0.005
 
 @dataclass(frozen=True, eq=False)
 class PeriodMean:
-    """The mean period of a recording.
+    """The mean period of a log.
 
     Attributes:
-        recording: One period, evenly sampled.
+        log: One period, evenly sampled.
         periods: Number of periods that it is the mean of.
         position_noise: Standard deviation of one period's positions from the mean [rad or m], shape (n,).
         torque_noise: The same for torques [N m, N or A], shape (n,).
@@ -41,7 +42,7 @@ class PeriodMean:
         doubt: What speaks against the period; nothing where its periods are alike.
     """
 
-    recording: Recording
+    log: Log
     periods: int
     position_noise: Array
     torque_noise: Array
@@ -70,19 +71,19 @@ class PeriodMean:
         return tuple(notes)
 
 
-def averaged(recording: Recording, period: float) -> PeriodMean:
-    """Take the mean of all whole periods of a recording, but for a first one in which the robot had not settled.
+def averaged(log: Log, period: float) -> PeriodMean:
+    """Take the mean of all whole periods of a log, but for a first one in which the robot had not settled.
 
     Args:
-        recording: What was logged; samples need not be even, nor a period a whole number of them.
+        log: What was logged; samples need not be even, nor a period a whole number of them.
         period: Time of one period [s].
 
     Raises:
         InvalidRequestError: If there are fewer than two periods, or a gap that cannot be interpolated, or the periods
             are not alike.
     """
-    timing = check_time(recording.time)
-    time = recording.time - recording.time[0]
+    timing = check_time(log.time)
+    time = log.time - log.time[0]
     samples = round(period * timing.rate)
     # The last sample of the last period may be missing: it is one step before the period's end.
     periods = math.floor((time[-1] + 1.5 * timing.period) / period)
@@ -98,18 +99,19 @@ def averaged(recording: Recording, period: float) -> PeriodMean:
         )
     grid = (np.arange(periods)[:, None] + np.arange(samples) / samples) * period
     grid = np.minimum(grid, time[-1])
-    q, torque = _at(grid, time, recording.q, cubic=True), _at(grid, time, recording.torque)
+    q, torque = _at(grid, time, log.position, cubic=True), _at(grid, time, log.torque)
     left_out = max(first_stands_out(q), first_stands_out(torque)) if periods > 2 else 0.0
     first = 1 if left_out > STANDS_OUT else 0
     q, torque = q[first:], torque[first:]
-    doubt = _doubt(time, recording.q, period, share_that_differs(q))
-    v = None if recording.v is None else _at(grid, time, recording.v)[first:].mean(axis=0)
+    doubt = _doubt(time, log.position, period, share_that_differs(q))
+    v = None if log.velocity is None else _at(grid, time, log.velocity)[first:].mean(axis=0)
     mean = replace(
-        recording,
-        time=frozen(np.arange(samples) * (period / samples)),
-        q=frozen(q.mean(axis=0)),
-        v=None if v is None else frozen(v),
-        torque=frozen(torque.mean(axis=0)),
+        log,
+        time=np.arange(samples) * (period / samples),
+        position=q.mean(axis=0),
+        torque=torque.mean(axis=0),
+        velocity=v,
+        temperature=None,
     )
     return PeriodMean(mean, len(q), spread(q), spread(torque), left_out if first else 0.0, doubt)
 
@@ -135,22 +137,27 @@ def _doubt(time: Array, q: Array, period: float, share: float) -> str:
     return text
 
 
-def processed_period(mean: PeriodMean, drive: Drive, processing: Processing, delay: float = 0.0) -> list[Chunk]:
+def processed_period(
+    mean: PeriodMean, transmission: Transmission, processing: Processing, delay: float = 0.0
+) -> list[Chunk]:
     """The mean period, processed as `processed` does, with whole periods around it so that filters see no ends.
 
     Samples are not trimmed: a period has no ends.
     """
-    one = mean.recording
+    one = mean.log
     period = one.time[1] * len(one)
 
     def thrice(values: Array) -> Array:
-        return frozen(np.concatenate([values] * 3))
+        return np.concatenate([values] * 3)
 
-    time = np.concatenate([one.time + k * period for k in range(3)])
     long = replace(
-        one, time=frozen(time), q=thrice(one.q), v=None if one.v is None else thrice(one.v), torque=thrice(one.torque)
+        one,
+        time=np.concatenate([one.time + k * period for k in range(3)]),
+        position=thrice(one.position),
+        torque=thrice(one.torque),
+        velocity=None if one.velocity is None else thrice(one.velocity),
     )
-    (chunk,) = processed(long, drive, replace(processing, trim=0, resample=None), delay)
+    (chunk,) = processed(long, transmission, processing.but(trim=0, resample=None), delay)
     third = len(chunk) // 3
     return [chunk[third : 2 * third]]
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.logs.drive import Drive
-from dynid.logs.log import Recording
+from dynid.logs.drive import Transmission
+from dynid.logs.log import Log
 from dynid.logs.processing import signals
+from dynid.logs.settings import Processing
 from dynid.logs.timing import check_time, resampled
 from dynid.model.chunks import Chunk
 
@@ -19,47 +19,12 @@ LONGEST_GAP = 20.0
 """Gaps of more periods than this are not interpolated across when a recording is resampled."""
 
 
-@dataclass(frozen=True)
-class Processing:
-    """What is done to the signals of a recording.
-
-    Attributes:
-        resample: Rate [Hz] of even stamps to interpolate to first; as logged when None.
-        median: Width of a running median on positions, in samples.
-        lowpass: Cut-off [Hz] of the zero-phase low-pass on positions.
-        torque_lowpass: The same for torques.
-        order: Order of the low-passes.
-        derivative: How velocities and accelerations come from positions.
-        window: Window of Savitzky-Golay derivatives, in samples.
-        degree: Degree of their polynomials.
-        trim: Samples to drop at both ends after filtering.
-        decimate: Factors of the parallel decimation of torques, velocities and all columns.
-        rate: Rows a second [Hz] to keep instead, without a filter on the columns.
-        velocity_threshold: Rows of a joint are dropped below this speed [rad/s or m/s]; one for each joint.
-        unmeasured: Joints that move, but whose torque was not measured: their rows do not count.
-    """
-
-    resample: float | None = None
-    median: int | None = None
-    lowpass: float | None = None
-    torque_lowpass: float | None = None
-    order: int = 4
-    derivative: str = "central"
-    window: int = 11
-    degree: int = 3
-    trim: int = 0
-    decimate: tuple[int, ...] = ()
-    rate: float | None = None
-    velocity_threshold: tuple[float, ...] | None = None
-    unmeasured: tuple[str, ...] = ()
-
-
-def processed(recording: Recording, drive: Drive, processing: Processing, delay: float = 0.0) -> list[Chunk]:
+def processed(log: Log, transmission: Transmission, processing: Processing, delay: float = 0.0) -> list[Chunk]:
     """Segments of even samples on the joints' side, with velocities and accelerations.
 
     Args:
-        recording: What was logged.
-        drive: The drives between what was logged and the joints.
+        log: What was logged.
+        transmission: The drives between what was logged and the joints.
         processing: What to do with the signals.
         delay: Time [s] by which torques were logged later than positions.
 
@@ -67,16 +32,16 @@ def processed(recording: Recording, drive: Drive, processing: Processing, delay:
         InvalidRequestError: If samples are not even and resampling was not asked for.
         TooShortError: If a segment is shorter than a filter needs.
     """
-    segments, rate = even_segments(recording, processing)
-    return [segment_of(segment, drive, processing, rate, delay) for segment in segments]
+    segments, rate = even_segments(log, processing)
+    return [segment_of(segment, transmission, processing, rate, delay) for segment in segments]
 
 
-def even_segments(recording: Recording, processing: Processing) -> tuple[Sequence[Recording], float]:
+def even_segments(log: Log, processing: Processing) -> tuple[Sequence[Log], float]:
     """Pieces of a recording with even samples, and their rate [Hz]; errors as `processed`."""
-    timing = check_time(recording.time)
-    segments: Sequence[Recording] = (recording,)
+    timing = check_time(log.time)
+    segments: Sequence[Log] = (log,)
     if processing.resample is not None:
-        segments = resampled(recording, processing.resample, longest_gap=LONGEST_GAP * timing.period)
+        segments = resampled(log, processing.resample, longest_gap=LONGEST_GAP * timing.period)
     elif not timing.is_even:
         raise InvalidRequestError(
             f"samples are not evenly spaced (steps vary by {timing.jitter:.0%}, {len(timing.gaps)} gaps, the longest "
@@ -86,17 +51,17 @@ def even_segments(recording: Recording, processing: Processing) -> tuple[Sequenc
     return segments, processing.resample or timing.rate
 
 
-def segment_of(recording: Recording, drive: Drive, processing: Processing, rate: float, delay: float) -> Chunk:
+def segment_of(log: Log, transmission: Transmission, processing: Processing, rate: float, delay: float) -> Chunk:
     """The samples of one piece of a recording that are left after processing; arguments as `processed`."""
-    q = drive.joint_positions(recording.q)
-    torque = signals.delayed(drive.joint_torques(recording.torque), rate, -delay)
+    q = transmission.joint_positions(log.position)
+    torque = signals.delayed(transmission.joint_torques(log.torque), rate, -delay)
     if processing.median is not None:
         q = signals.median(q, processing.median)
     if processing.lowpass is not None:
         q = signals.lowpass(q, rate, processing.lowpass, processing.order)
     if processing.torque_lowpass is not None:
         torque = signals.lowpass(torque, rate, processing.torque_lowpass, processing.order)
-    logged = None if recording.v is None else drive.joint_velocities(recording.v)
+    logged = None if log.velocity is None else transmission.joint_velocities(log.velocity)
     q, v, a = _with_derivatives(q, logged, rate, processing)
     step = step_of(rate, processing.rate)
     q, v, a, torque = (signals.trimmed(x, processing.trim)[::step] for x in (q, v, a, torque))

@@ -30,7 +30,7 @@ from dynid.model.terms.linear_friction import AsymmetricCoulomb, Coulomb, Viscou
 from dynid.model.terms.load import LoadCoulomb
 from dynid.model.terms.nonlinear_parameter import NonlinearParameter
 from dynid.model.terms.nonlinear_term import NonlinearTerm
-from dynid.model.terms.parsing import TERMS, parse_terms, register_term
+from dynid.model.terms.parsing import TERMS, parse_terms, register_term, specification
 from dynid.model.terms.plain import Armature, Offset, Spring
 from dynid.model.terms.sigmoid import Sigmoid
 from dynid.model.terms.stribeck import Stribeck
@@ -59,4 +59,5 @@ __all__ = [
     "ViscousTemperature",
     "parse_terms",
     "register_term",
+    "specification",
 ]

@@ -78,3 +78,20 @@ def _couplings(joints: list[str], robot: Robot) -> list[Coupling]:
             f"the file of '{robot.name}' states no coupling; name the joints, as in coupling:joint_5:joint_6"
         )
     return [Coupling(first, second) for first, second in robot.description.couplings]
+
+
+def specification(term: Term) -> str:
+    """The name of a term as users write it: what `parse_terms` makes the same term from.
+
+    Raises:
+        InvalidRequestError: If the term has no name; see `register_term`.
+    """
+    if isinstance(term, Coupling):
+        return f"coupling:{term.first}:{term.second}"
+    name = next((name for name, kind in TERMS.items() if type(term) is kind), None)
+    if name is None or not isinstance(term, TermOfJoints):
+        raise InvalidRequestError(
+            f"the term {type(term).__name__} has no name that a file could state; give it one with "
+            "dynid.model.terms.register_term"
+        )
+    return name if term.joints is None else ":".join([name, *(str(joint) for joint in term.joints)])

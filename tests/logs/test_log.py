@@ -1,4 +1,4 @@
-"""Recordings: one file or several, in the units that were declared."""
+"""Logs: one file or several, in the units that were declared."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from pydantic import ValidationError
 
-from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
+from dynid import load_robot
+from dynid.errors import ShapeError, UnknownNameError
 from dynid.findings import Severity
-from dynid.logs import log as module
-from dynid.logs.log import Quantity, Recording, read_recording
+from dynid.logs import sources as module
+from dynid.logs.log import Log
+from dynid.logs.settings import LogSource, Quantity
+from dynid.logs.sources import read_source
 from dynid.logs.tables import RecordingError, Table
 from dynid.logs.timing import check_time, split_at_resets
 
@@ -30,28 +34,34 @@ def log(path: Path, time: np.ndarray = TIME, q: np.ndarray = Q) -> Path:
     return path
 
 
-def read(path: Path, **options: Any) -> Recording:
+def at(path: Path, unit: str | tuple[str, ...], columns: Any = None, *, flat: bool = False) -> Quantity:
+    columns = tuple(columns) if isinstance(columns, range) else columns
+    return Quantity(file=str(path), unit=unit, columns=columns, flat=flat)
+
+
+def read(path: Path, **options: Any) -> Log:
     arguments: dict[str, Any] = {
-        "position": Quantity(path, "rad", "q_*"),
-        "torque": Quantity(path, "N m", "tau_*"),
-        "velocity": Quantity(path, "rad/s", "v_*"),
-        "time": Quantity(path, "s", "t"),
+        "position": at(path, "rad", "q_*"),
+        "torque": at(path, "N m", "tau_*"),
+        "velocity": at(path, "rad/s", "v_*"),
+        "time": at(path, "s", "t"),
     }
-    return read_recording(**(arguments | options))
+    allow_resets = options.pop("allow_resets", False)
+    return read_source(LogSource(**(arguments | options)), allow_resets=allow_resets)
 
 
-def test_a_recording_is_what_was_logged(tmp_path: Path) -> None:
+def test_a_log_is_what_was_logged(tmp_path: Path) -> None:
     path = log(tmp_path / "log.csv")
     found = read(path)
-    assert found.v is not None
-    for array, expected in ((found.time, TIME), (found.q, Q), (found.v, V), (found.torque, TORQUE)):
+    assert found.velocity is not None
+    for array, expected in ((found.time, TIME), (found.position, Q), (found.velocity, V), (found.torque, TORQUE)):
         assert np.array_equal(array, expected)
         assert not array.flags.writeable
     assert found.source == (path,)
     assert found.findings == ()
     assert len(found[3:7]) == 4
     without = read(path, velocity=None, time=None, rate=100.0)
-    assert without.v is None
+    assert without.velocity is None
     assert np.allclose(without.time, TIME, rtol=1e-15)
 
 
@@ -59,21 +69,21 @@ def test_units_become_si_units(tmp_path: Path) -> None:
     path = log(tmp_path / "log.csv")
     found = read(
         path,
-        position=Quantity(path, ("deg", "mm"), "q_*"),
-        velocity=Quantity(path, "deg/s", "v_*"),
-        torque=Quantity(path, "A", "tau_*"),
-        time=Quantity(path, "ms", "t"),
+        position=at(path, ("deg", "mm"), "q_*"),
+        velocity=at(path, "deg/s", "v_*"),
+        torque=at(path, "A", "tau_*"),
+        time=at(path, "ms", "t"),
     )
-    assert found.v is not None
-    assert np.allclose(found.q, np.column_stack([np.radians(Q[:, 0]), 1e-3 * Q[:, 1]]), rtol=1e-15)
-    assert np.allclose(found.v, np.radians(V), rtol=1e-15)
+    assert found.velocity is not None
+    assert np.allclose(found.position, np.column_stack([np.radians(Q[:, 0]), 1e-3 * Q[:, 1]]), rtol=1e-15)
+    assert np.allclose(found.velocity, np.radians(V), rtol=1e-15)
     assert np.allclose(found.time, 1e-3 * TIME, rtol=1e-15)
     assert np.array_equal(found.torque, TORQUE)
     for role, unit in (("position", "degs"), ("velocity", "rad"), ("torque", "mA"), ("time", "min")):
         with pytest.raises(UnknownNameError, match=f"no unit of {role} '{unit}'"):
-            read(path, **{role: Quantity(path, unit, {"time": "t"}.get(role, "q_*"))})
+            read(path, **{role: at(path, unit, {"time": "t"}.get(role, "q_*"))})
     with pytest.raises(RecordingError, match="3 units are given for 2 columns of position"):
-        read(path, position=Quantity(path, ("rad",) * 3, "q_*"))
+        read(path, position=at(path, ("rad",) * 3, "q_*"))
 
 
 def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,39 +104,42 @@ def test_quantities_may_be_in_files_of_different_formats(tmp_path: Path) -> None
     np.savez(tmp_path / "q.npz", q=Q)
     pl.DataFrame({"a": TORQUE[:, 0], "b": TORQUE[:, 1]}).write_parquet(tmp_path / "torque.parquet")
     (tmp_path / "v.dat").write_text("\n".join(map(repr, V.ravel().tolist())))
-    found = read_recording(
-        Quantity(tmp_path / "q.npz", "rad"),
-        Quantity(tmp_path / "torque.parquet", "N m"),
-        Quantity(tmp_path / "v.dat", "rad/s", width=2),
-        Quantity(tmp_path / "time.txt", "s"),
+    source = LogSource(
+        position=at(tmp_path / "q.npz", "rad"),
+        torque=at(tmp_path / "torque.parquet", "N m"),
+        velocity=at(tmp_path / "v.dat", "rad/s", flat=True),
+        time=at(tmp_path / "time.txt", "s"),
     )
-    assert np.array_equal(np.column_stack([found.time, found.q, found.torque]), np.column_stack([TIME, Q, TORQUE]))
-    assert np.array_equal(np.zeros(0) if found.v is None else found.v, V)
+    found = read_source(source, load_robot("builtin:two_link"))
+    assert np.array_equal(
+        np.column_stack([found.time, found.position, found.torque]), np.column_stack([TIME, Q, TORQUE])
+    )
+    assert np.array_equal(np.zeros(0) if found.velocity is None else found.velocity, V)
     assert len(found.source) == 4
 
 
 def test_segments_are_cut_by_rows_or_seconds(tmp_path: Path) -> None:
     path = log(tmp_path / "log.csv")
-    assert np.array_equal(read(path, rows=(5, 12)).q, Q[5:12])
-    assert np.array_equal(read(path, rows=(None, 12)).q, Q[:12])
-    assert np.array_equal(read(path, seconds=(0.05, 0.12)).q, Q[5:12])
+    assert np.array_equal(read(path, rows=(5, 12)).position, Q[5:12])
+    assert np.array_equal(read(path, rows=(None, 12)).position, Q[:12])
+    assert np.array_equal(read(path, seconds=(0.05, 0.12)).position, Q[5:12])
     assert np.array_equal(read(path, seconds=(0.05, None)).torque, TORQUE[5:])
     for rows in ((5, 5), (-1, 5), (0, 31)):
         with pytest.raises(RecordingError, match=f"rows {rows[0]} to {rows[1]} are no segment of 30 samples"):
             read(path, rows=rows)
     with pytest.raises(RecordingError, match=r"no samples lie between 1 s and 2 s; time goes from 0 s to 0.29 s"):
         read(path, seconds=(1.0, 2.0))
-    with pytest.raises(InvalidRequestError, match="not by both"):
+    with pytest.raises(ValidationError, match="not by both"):
         read(path, rows=(0, 1), seconds=(0.0, 1.0))
 
 
 def test_time_or_a_rate_is_needed(tmp_path: Path) -> None:
     path = log(tmp_path / "log.csv")
-    with pytest.raises(InvalidRequestError, match="either the column of time or a rate"):
+    with pytest.raises(ValidationError, match="either 'time' or 'rate'"):
         read(path, time=None)
-    with pytest.raises(InvalidRequestError, match="either the column of time or a rate"):
+    with pytest.raises(ValidationError, match="either 'time' or 'rate'"):
         read(path, rate=100.0)
-    with pytest.raises(InvalidRequestError, match="not positive"):
+    with pytest.raises(ValidationError, match="greater than 0"):
         read(path, time=None, rate=0.0)
 
 
@@ -134,17 +147,17 @@ def test_files_of_different_lengths_are_both_named(tmp_path: Path) -> None:
     path, other = log(tmp_path / "log.csv"), tmp_path / "torque.npz"
     np.savez(other, tau=TORQUE[:-1])
     with pytest.raises(RecordingError, match=r"torque.npz: it holds 29 samples, but .*log.csv holds 30"):
-        read(path, torque=Quantity(other, "N m"))
+        read(path, torque=at(other, "N m"))
 
 
 def test_numbers_of_columns_must_agree(tmp_path: Path) -> None:
     path = log(tmp_path / "log.csv")
     with pytest.raises(RecordingError, match="1 columns of torque are chosen, but positions have 2"):
-        read(path, torque=Quantity(path, "N m", "tau_1"))
+        read(path, torque=at(path, "N m", "tau_1"))
     with pytest.raises(RecordingError, match="2 columns of time are chosen, but there is one"):
-        read(path, time=Quantity(path, "s", "q_*"))
+        read(path, time=at(path, "s", "q_*"))
     with pytest.raises(ShapeError, match="torques"):
-        Recording(TIME, Q, None, TORQUE[:, :1])
+        Log(TIME, Q, TORQUE[:, :1])
 
 
 def test_time_going_backwards_is_refused_unless_it_is_to_be_split(tmp_path: Path) -> None:
@@ -171,8 +184,8 @@ def test_degrees_declared_as_radians_are_found(tmp_path: Path) -> None:
     (finding,) = read(path).findings
     assert finding.severity is Severity.WARNING
     assert "positions in degrees? Column 'q_1'" in finding.text
-    assert read(path, position=Quantity(path, "deg", "q_*")).findings == ()
-    assert read(path, position=Quantity(path, "mm", "q_*")).findings == ()
+    assert read(path, position=at(path, "deg", "q_*")).findings == ()
+    assert read(path, position=at(path, "mm", "q_*")).findings == ()
 
 
 @pytest.fixture
@@ -184,23 +197,24 @@ def datasets() -> Path:
 
 def test_the_tx40_log_loads(datasets: Path) -> None:
     folder = datasets / "tx40"
-    position, torque = Quantity(folder / "motor_position.csv", "rad"), Quantity(folder / "motor_torque.csv", "N m")
-    found = read_recording(position, torque, rate=5000.0)
-    assert found.q.shape == found.torque.shape == (45_000, 6)
-    assert found.q[0, :3].tolist() == [3.1958e-05, 50.265, -70.685]  # the file's first row
+    position, torque = at(folder / "motor_position.csv", "rad"), at(folder / "motor_torque.csv", "N m")
+    found = read_source(LogSource(position=position, torque=torque, rate=5000.0))
+    assert found.position.shape == found.torque.shape == (45_000, 6)
+    assert found.position[0, :3].tolist() == [3.1958e-05, 50.265, -70.685]  # the file's first row
 
 
 def test_the_panda_log_loads_and_its_gaps_are_found(datasets: Path) -> None:
     folder = datasets / "panda"
-    found = read_recording(
-        Quantity(folder / "positions.txt", "rad", width=7),
-        Quantity(folder / "torques.txt", "N m", width=7),
-        Quantity(folder / "velocity.txt", "rad/s", width=7),
-        Quantity(folder / "time.txt", "s"),
+    source = LogSource(
+        position=at(folder / "positions.txt", "rad", flat=True),
+        torque=at(folder / "torques.txt", "N m", flat=True),
+        velocity=at(folder / "velocity.txt", "rad/s", flat=True),
+        time=at(folder / "time.txt", "s"),
     )
-    assert found.q.shape == found.torque.shape == (20_544, 7)
-    assert found.v is not None
-    assert found.v.shape == (20_544, 7)
+    found = read_source(source, load_robot("builtin:panda"))
+    assert found.position.shape == found.torque.shape == (20_544, 7)
+    assert found.velocity is not None
+    assert found.velocity.shape == (20_544, 7)
     timing = check_time(found.time)
     assert timing.rate == pytest.approx(1000, rel=0.1)
     assert timing.largest_step == pytest.approx(8.8e-3, rel=0.01)  # as the datasets' README says
@@ -212,26 +226,27 @@ def test_the_panda_log_loads_and_its_gaps_are_found(datasets: Path) -> None:
 
 def test_the_tiago_log_loads(datasets: Path) -> None:
     folder = datasets / "tiago"
-    found = read_recording(
-        Quantity(folder / "position.csv", "rad", range(1, 9)),
-        Quantity(folder / "effort.csv", "A", range(1, 9)),
-        Quantity(folder / "velocity.csv", "rad/s", range(1, 9)),
-        Quantity(folder / "position.csv", "s", "t"),
+    source = LogSource(
+        position=at(folder / "position.csv", "rad", range(1, 9)),
+        torque=at(folder / "effort.csv", "A", range(1, 9)),
+        velocity=at(folder / "velocity.csv", "rad/s", range(1, 9)),
+        time=at(folder / "position.csv", "s", "t"),
         rows=(921, 6791),
     )
-    assert found.q.shape == found.torque.shape == (6791 - 921, 8)
-    assert 0 <= found.q[:, 0].min() < found.q[:, 0].max() < 0.36  # the torso comes first, a lift of 0.35 m
+    found = read_source(source)
+    assert found.position.shape == found.torque.shape == (6791 - 921, 8)
+    assert (
+        0 <= found.position[:, 0].min() < found.position[:, 0].max() < 0.36
+    )  # the torso comes first, a lift of 0.35 m
 
 
-def test_a_recording_that_does_not_fit_into_memory_is_one_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_that_does_not_fit_into_memory_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "log.csv"
     path.write_text("q,tau\n1,2\n3,4\n")
 
     def exhausted(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("dynid.logs.log._check_lengths", exhausted)
-    with pytest.raises(RecordingError, match="not enough memory for the recording"):
-        read_recording(Quantity(path, "rad", "q"), Quantity(path, "N m", "tau"), rate=100.0)
+    monkeypatch.setattr("dynid.logs.sources._check_lengths", exhausted)
+    with pytest.raises(RecordingError, match="not enough memory for the log"):
+        read_source(LogSource(position=at(path, "rad", "q"), torque=at(path, "N m", "tau"), rate=100.0))

@@ -1,0 +1,216 @@
+"""Reading a log: each of its files once, and only the columns that are needed, in SI units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.errors import InvalidRequestError, UnknownNameError
+from dynid.findings import Finding, Severity, prose
+from dynid.logs.log import Log
+from dynid.logs.quantities import is_on_topic_of, quantities_of
+from dynid.logs.readers.source import Progress, silent
+from dynid.logs.settings import LogSource, Quantity
+from dynid.logs.tables import RecordingError, Table, read_groups
+from dynid.logs.timing import check_time, findings, require_order
+from dynid.robot.robot import Robot
+
+UNITS: Mapping[str, Mapping[str, float]] = {
+    "position": {"rad": 1.0, "deg": math.pi / 180, "m": 1.0, "mm": 1e-3},
+    "velocity": {"rad/s": 1.0, "deg/s": math.pi / 180, "m/s": 1.0, "mm/s": 1e-3},
+    "torque": {"N m": 1.0, "Nm": 1.0, "N": 1.0, "A": 1.0},
+    "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9},
+    "temperature": {"degC": 1.0, "K": 1.0},
+}
+"""Units of each quantity, as multiples of SI units; amperes stay amperes, and temperatures become degrees Celsius."""
+
+KELVIN = 273.15
+"""What a thermometer in kelvin shows at 0 degrees Celsius."""
+
+
+def read_source(
+    source: LogSource, robot: Robot | None = None, progress: Progress = silent, *, allow_resets: bool = False
+) -> Log:
+    """Read a log; each file is read once, and only the columns that are needed.
+
+    Args:
+        source: Where the quantities are, and which part to read.
+        robot: The robot, whose joints the columns must fit; flat text and topics of bags need it.
+        progress: Callback; receives a short description of each step.
+        allow_resets: Whether time may go backwards or repeat, for `split_at_resets`.
+
+    Returns:
+        The log, with findings on its time stamps and units.
+
+    Raises:
+        RecordingError: If a file cannot be used, files have different lengths, or nothing remains of a cut.
+        InvalidRequestError: If there are not as many columns as joints.
+        UnknownNameError: If there is no such unit.
+    """
+    try:
+        return _read(source, quantities_of(source, robot), robot, allow_resets, progress)
+    except MemoryError as error:
+        problem = "there is not enough memory for the log; name fewer columns, or cut it into several logs"
+        raise RecordingError(source.position.path, problem) from error
+
+
+def _read(
+    source: LogSource, where: Mapping[str, Quantity], robot: Robot | None, allow_resets: bool, progress: Progress
+) -> Log:
+    tables = _read_each_file_once(where, robot, progress)
+    _check_lengths(where, tables)
+    values = {role: _in_si(role, quantity, *tables[role]) for role, quantity in where.items()}
+    _check_widths(where, values)
+    count, time = len(values["position"]), where.get("time")
+    stamps = values["time"][:, 0] if time is not None else np.arange(count) / (source.rate or 1.0)
+    files = tuple(dict.fromkeys(quantity.path for quantity in where.values()))
+    part = _part(source, stamps, files)
+    for table in {id(table): table for table, _ in tables.values()}.values():
+        table.require_finite(part)
+    signals = {role: _owned(array[part]) for role, array in values.items() if role != "time"}
+    log = Log(
+        time=_owned(stamps[part]),
+        position=signals["position"],
+        torque=signals["torque"],
+        velocity=signals.get("velocity"),
+        temperature=signals.get("temperature"),
+        name=source.name or "",
+        weight=source.weight,
+        source=files,
+        first_stamp=float(stamps[np.isfinite(stamps)][0]),
+    )
+    if robot is not None:
+        _check_robot(where, log, robot)
+    notes = _degrees(where["position"], tables["position"][0].names[tables["position"][1]], log.position)
+    if time is not None and len(log) > 1:
+        timing = check_time(log.time, first_row=tables["time"][0].first_row + part.start)
+        if not allow_resets:
+            require_order(timing, time.path)
+        notes += findings(timing)
+    return replace(log, findings=notes)
+
+
+def _read_each_file_once(
+    where: Mapping[str, Quantity], robot: Robot | None, progress: Progress
+) -> dict[str, tuple[Table, int]]:
+    """For each quantity, the table of its file and which of the table's groups it is."""
+    files: dict[tuple[Path, int | None, bool], list[str]] = {}
+    for role, quantity in where.items():
+        # Topics of a bag share the time stamps of the slowest, which should not be that of temperatures.
+        apart = role == "temperature" and not is_on_topic_of(quantity, where["position"])
+        files.setdefault((quantity.path, _width(role, quantity, robot), apart), []).append(role)
+    tables: dict[str, tuple[Table, int]] = {}
+    for (path, width, _), roles in files.items():
+        table = read_groups(path, [where[role].columns for role in roles], width=width, progress=progress, finite=False)
+        tables |= {role: (table, k) for k, role in enumerate(roles)}
+    return tables
+
+
+def _width(role: str, quantity: Quantity, robot: Robot | None) -> int | None:
+    """For flat text, how many numbers make a sample."""
+    if not quantity.flat:
+        return None
+    if role == "time":
+        return 1
+    if robot is None:
+        raise InvalidRequestError(f"{quantity.file} is flat text, which needs the robot: its joints make a sample")
+    return robot.nv
+
+
+def _check_lengths(where: Mapping[str, Quantity], tables: Mapping[str, tuple[Table, int]]) -> None:
+    first = tables["position"][0]
+    count = len(first)
+    for role, (other, _) in tables.items():
+        if len(other) != count:
+            what = "temperatures" if role == "temperature" else "samples"
+            problem = f"it holds {len(other)} {what}, but {first.path} holds {count} samples"
+            raise RecordingError(where[role].file, f"{problem}; files of one log need the same number")
+
+
+def _in_si(role: str, quantity: Quantity, table: Table, group: int) -> Array:
+    values = table.groups[group]
+    stated = quantity.unit or next(iter(UNITS[role]))
+    units = (stated,) * values.shape[1] if isinstance(stated, str) else stated
+    for unit in units:
+        if unit not in UNITS[role]:
+            raise UnknownNameError(f"unit of {role}", unit, UNITS[role], f" ({quantity.file})")
+    if len(units) != values.shape[1]:
+        problem = f"{len(units)} units are given for {values.shape[1]} columns of {role}"
+        raise RecordingError(quantity.file, f"{problem}; give one for all or one for each")
+    if role == "temperature":
+        return values - np.array([KELVIN if unit == "K" else 0.0 for unit in units])
+    factors = np.array([UNITS[role][unit] for unit in units])
+    return values if np.all(factors == 1.0) else values * factors
+
+
+def _check_widths(where: Mapping[str, Quantity], values: Mapping[str, Array]) -> None:
+    n = values["position"].shape[1]
+    for role, array in values.items():
+        if role == "temperature" and array.shape[1] not in (1, n):
+            problem = f"it has {array.shape[1]} columns of temperatures, but positions have {n}"
+            raise RecordingError(where[role].file, f"{problem}; name one column for all joints, or one for each")
+        if array.shape[1] != (1 if role == "time" else n) and role != "temperature":
+            reason = "there is one" if role == "time" else f"positions have {n} ({where['position'].file})"
+            problem = f"{array.shape[1]} columns of {role} are chosen, but {reason}"
+            raise RecordingError(where[role].file, f"{problem}; choose columns by name, pattern or position")
+
+
+def _check_robot(where: Mapping[str, Quantity], log: Log, robot: Robot) -> None:
+    """Refuse other numbers of columns than the robot has joints."""
+    found = log.position.shape[1]
+    if found != robot.nv:
+        joints = ", ".join(joint.name for joint in robot.independent_joints)
+        raise InvalidRequestError(
+            f"{where['position'].file} has {found} columns of positions, and '{robot.name}' has {robot.nv} joints; "
+            f"name one column each for {joints}"
+        )
+
+
+def _part(source: LogSource, stamps: Array, files: tuple[Path, ...]) -> slice:
+    """The samples of a cut, as a slice with both ends."""
+    count = len(stamps)
+    if source.rows is not None:
+        first, last = source.rows[0] or 0, count if source.rows[1] is None else source.rows[1]
+        if not 0 <= first < last <= count:
+            problem = f"rows {first} to {last} are no segment of {count} samples"
+            raise RecordingError(files[0], f"{problem}; count from 0, the last is not included")
+        return slice(first, last)
+    if source.seconds is None:
+        return slice(0, count)
+    if not np.all(np.diff(stamps) >= 0):  # also where a stamp is missing
+        raise RecordingError(
+            files[-1], "time goes backwards or lacks stamps, so cut segments by rows instead of seconds"
+        )
+    start, end = (-math.inf if source.seconds[0] is None else source.seconds[0]), source.seconds[1]
+    end = math.inf if end is None else end
+    first, last = (int(k) for k in np.searchsorted(stamps, [start, end]))
+    if first >= last:
+        problem = f"no samples lie between {start:g} s and {end:g} s"
+        raise RecordingError(files[-1], f"{problem}; time goes from {stamps[0]:.6g} s to {stamps[-1]:.6g} s")
+    return slice(first, last)
+
+
+def _owned(values: Array) -> Array:
+    """The same, without holding on to more than its own samples."""
+    return values if values.base is None else values.copy()
+
+
+def _degrees(position: Quantity, names: tuple[str, ...], q: Array) -> tuple[Finding, ...]:
+    """A warning where positions declared in rad sweep as far as degrees do, yet stay within what degrees can be."""
+    unit = position.unit or "rad"
+    units = (unit,) * q.shape[1] if isinstance(unit, str) else unit
+    swept = np.ptp(q, axis=0)
+    likely = [k for k, unit in enumerate(units) if unit == "rad" and swept[k] > 50 and np.abs(q[:, k]).max() <= 400]
+    if not likely:
+        return ()
+    widest = max(likely, key=lambda k: swept[k])
+    text = f"Are positions in degrees? Column '{names[widest]}' of {position.file} sweeps {swept[widest]:.4g} rad, "
+    text += (
+        f"{swept[widest] / (2 * math.pi):.3g} turns; declare the unit 'deg', or ignore this if it is a geared motor's."
+    )
+    return (prose(Severity.WARNING, "positions", text),)
