@@ -1,9 +1,9 @@
-"""The nearest possible robot to an impossible one, in the user's own file.
+"""The nearest physically consistent robot to an inconsistent one, in the user's own file.
 
-Impossible are bodies whose mass is not positive, or whose principal moments about the centre of mass are negative or
+Physically inconsistent are bodies whose mass is not positive, or whose principal moments about the centre of mass are negative or
 break the triangle inequality I1 + I2 >= I3. Each such body is changed as little as possible:
 
-* its **inertia** becomes the nearest possible one in the Frobenius norm (see `nearest_inertia`);
+* its **inertia** becomes the nearest consistent one in the Frobenius norm (see `nearest_inertia`);
 * a **mass** that is negative, or zero with an inertia, becomes `SMALLEST_MASS`, which is positive and yet too small to
   show in torques. It is a stand-in: the right mass cannot be known from the file, and the user should write it.
 
@@ -12,6 +12,7 @@ Centres of mass stay, and so do all other bodies.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -87,19 +88,23 @@ class BodyRepair:
         return {"body": self.body, "line": self.line, "violations": broken, "changes": changes}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FileRepair:
     """A robot file and what was repaired in it.
 
     Attributes:
         source: The user's file.
         output: The file that was written; None if nothing was wrong.
-        bodies: The bodies that were impossible.
+        bodies: The bodies that were physically inconsistent.
     """
 
     source: Path
     output: Path | None
     bodies: tuple[BodyRepair, ...]
+
+    def __repr__(self) -> str:
+        written = "nothing to repair" if self.output is None else f"written to '{self.output}'"
+        return f"FileRepair('{self.source}': {len(self.bodies)} inconsistent bodies, {written})"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data for JSON."""
@@ -107,12 +112,14 @@ class FileRepair:
         return {"robot": str(self.source), "output": output, "bodies": [body.to_dict() for body in self.bodies]}
 
 
-def repair_file(source: str | Path, output: Path | None = None, *, overwrite: bool = False) -> FileRepair:
-    """Write the nearest possible robot as another file; nothing is written if all bodies are possible.
+def repair(
+    source: str | os.PathLike[str], out: str | os.PathLike[str] | None = None, *, overwrite: bool = False
+) -> FileRepair:
+    """Write the nearest physically consistent robot as another file; nothing is written if all bodies are consistent.
 
     Args:
         source: The URDF or MJCF file.
-        output: The file to write; `NAME_repaired` beside the source when None.
+        out: The file to write; `NAME_repaired` beside the source when None.
         overwrite: Whether an existing file, the source among them, may be replaced.
 
     Raises:
@@ -120,7 +127,7 @@ def repair_file(source: str | Path, output: Path | None = None, *, overwrite: bo
         OutputExistsError: If the output exists and may not be replaced.
     """
     path = _editable_file(source)
-    target = path.with_name(f"{path.stem}_repaired{path.suffix}") if output is None else output
+    target = path.with_name(f"{path.stem}_repaired{path.suffix}") if out is None else Path(out)
     if target.suffix.lower() != path.suffix.lower():
         raise RobotFileError(target, f"the repaired file keeps its format; give it a name that ends in {path.suffix}")
     content, bodies = repaired(path.read_bytes(), path)
@@ -130,7 +137,7 @@ def repair_file(source: str | Path, output: Path | None = None, *, overwrite: bo
     return FileRepair(path, target, bodies)
 
 
-def _editable_file(source: str | Path) -> Path:
+def _editable_file(source: str | os.PathLike[str]) -> Path:
     from dynid.robot.formats.xml_files import read_xml
 
     text = str(source)

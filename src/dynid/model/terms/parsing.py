@@ -30,15 +30,17 @@ TERMS: dict[str, type[TermOfJoints]] = {
 }
 """Terms of single joints by the names that users write."""
 
+_OURS = frozenset({*TERMS, "coupling"})
+
 
 def register_term(name: str, term: type[TermOfJoints]) -> None:
     """Give a term of your own a name, so that experiment files and lists of terms can use it.
 
     Raises:
-        InvalidRequestError: If another term has the name.
+        InvalidRequestError: If a term of dynid has the name.
     """
-    if TERMS.get(name, term) is not term or name == "coupling":
-        raise InvalidRequestError(f"there is a term '{name}' already; choose another name")
+    if name in _OURS:
+        raise InvalidRequestError(f"dynid has a term '{name}' already; choose another name")
     TERMS[name] = term
 
 
