@@ -1,7 +1,7 @@
 """The nearest physically consistent robot to an inconsistent one, in the user's own file.
 
-Physically inconsistent are bodies whose mass is not positive, or whose principal moments about the centre of mass are negative or
-break the triangle inequality I1 + I2 >= I3. Each such body is changed as little as possible:
+A body is inconsistent if its mass is not positive, or if its principal moments about the centre of mass are negative or
+violate the triangle inequality I1 + I2 >= I3. Each such body is changed as little as possible:
 
 * its **inertia** becomes the nearest consistent one in the Frobenius norm (see `nearest_inertia`);
 * a **mass** that is negative, or zero with an inertia, becomes `SMALLEST_MASS`, which is positive and yet too small to
