@@ -1,4 +1,4 @@
-"""Loading robots: which reader reads which source."""
+"""Loading and converting robots: which reader reads which source."""
 
 from __future__ import annotations
 
@@ -115,7 +115,9 @@ def convert(
     if path.suffix != ".urdf":
         raise InvalidRequestError(f"the output '{path}' must end in .urdf; other formats cannot be written yet")
     if path.exists() and own.exists() and path.samefile(own):
-        raise InvalidRequestError(f"'{path}' is the robot's own file, and shapes would be lost; name another output")
+        raise InvalidRequestError(
+            f"'{path}' is the robot's own file, and its geometry would be lost; name another output"
+        )
     robot = as_robot(source)
     write_text(path, urdf_text(robot), overwrite=overwrite)
     return Converted(path, robot, tuple(left_out(robot)))

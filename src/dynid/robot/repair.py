@@ -30,10 +30,10 @@ from dynid.robot.inertia import Violation
 from dynid.robot.loading import BUILTIN_PREFIX, read_description, robot_file
 
 MARGIN = 1e-6
-"""How far inside the possible a repaired body is, as a fraction of its largest moment.
+"""How far inside the consistent set a repaired body is, as a fraction of its largest moment.
 
 Simulators diagonalise the inertia again, some in single precision (1e-7), and refuse what is a digit outside; no log
-of a real robot tells moments to six digits.
+of a real robot determines moments to six digits.
 """
 
 SMALLEST_MASS = 1e-6
@@ -149,13 +149,13 @@ def _editable_file(source: str | os.PathLike[str]) -> Path:
     path = robot_file(source)
     if (
         read_xml(path).tag != "mujoco"
-    ):  # MuJoCo refuses impossible bodies, so an MJCF file cannot be read as a robot yet
+    ):  # MuJoCo refuses inconsistent bodies, so an MJCF file cannot be read as a robot yet
         read_description(path)
     return path
 
 
 def repaired(content: bytes, path: Path) -> tuple[bytes, tuple[BodyRepair, ...]]:
-    """The text of a robot file with possible bodies, and what was repaired.
+    """The text of a robot file with physically consistent bodies, and what was repaired.
 
     Args:
         content: The text of a URDF or MJCF file.
@@ -172,9 +172,9 @@ def repaired(content: bytes, path: Path) -> tuple[bytes, tuple[BodyRepair, ...]]
 
 
 def nearest_inertia(matrix: Array, margin: float = MARGIN) -> Array:
-    """The nearest possible inertia matrix about the centre of mass, in the Frobenius norm; (3, 3) to (3, 3).
+    """The nearest physically consistent inertia matrix about the centre of mass, in the Frobenius norm; (3, 3) to (3, 3).
 
-    The set of possible matrices does not depend on axes, so the nearest one has the same principal axes, and its
+    The set of consistent matrices does not depend on axes, so the nearest one has the same principal axes, and its
     principal moments are the nearest in the Euclidean norm of the form A s with A = [[0,1,1], [1,0,1], [1,1,0]] and
     s >= margin * (the largest moment), where s are the second moments of mass along the axes: a non-negative least
     squares problem in three variables.
@@ -213,12 +213,12 @@ def _changes(before: StatedInertial, after: StatedInertial) -> Iterator[Change]:
 
 
 def _check_physical(written: Path, source: Path) -> None:
-    """Load what was written, and see that it is possible."""
+    """Load what was written, and see that it is physically consistent."""
     try:
         bodies = read_description(written).bodies
     except RobotFileError as error:
         raise RobotFileError(source, f"cannot be read after its repair: {error.problem}", error.line) from error
     for body in bodies:
         if body.inertia is not None and not inertia.is_physical(body.inertia):
-            problem = f"body '{body.name}' is impossible after the repair, too; is its inertia in an included file?"
+            problem = f"body '{body.name}' is still not physically consistent after the repair; is its inertia in an included file?"
             raise RobotFileError(source, problem, body.line)

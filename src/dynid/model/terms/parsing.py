@@ -7,12 +7,9 @@ from collections.abc import Sequence
 from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.model.terms.coupling import Coupling
 from dynid.model.terms.joint_term import TermOfJoints
-from dynid.model.terms.linear_friction import AsymmetricCoulomb, Coulomb, Viscous
+from dynid.model.terms.linear_terms import Armature, AsymmetricCoulomb, Coulomb, Offset, Spring, Viscous
 from dynid.model.terms.load import LoadCoulomb
-from dynid.model.terms.plain import Armature, Offset, Spring
-from dynid.model.terms.sigmoid import Sigmoid
-from dynid.model.terms.stribeck import Stribeck
-from dynid.model.terms.temperature import ViscousTemperature
+from dynid.model.terms.nonlinear_friction import Sigmoid, Stribeck, ViscousTemperature
 from dynid.model.terms.term import Term
 from dynid.robot.robot import Robot
 

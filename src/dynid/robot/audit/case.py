@@ -88,7 +88,7 @@ def _solid(body: BodyDescription, link: Link) -> Solid | None:
         return None
     mass, com, at_com = inertia.to_mass_com_inertia(body.inertia)
     if np.abs(at_com).max() <= 1e-13 * np.abs(body.inertia[4:]).max():
-        at_com = np.zeros((3, 3))  # what is left is rounding of the way to the frame and back
+        at_com = np.zeros((3, 3))  # the remainder is rounding of the way to the frame and back
     return Solid(body, link, mass, com, at_com)
 
 

@@ -37,8 +37,14 @@ def links_without_inertia(case: Case) -> Iterator[Finding]:
         heavy = [robot.links[k].name for k in beyond if not empty[k]]
         code = "massless-link-in-chain" if heavy else "massless-links-at-end" if carried else "massless-link-at-end"
         stated = "zero mass and inertia" if link.has_inertia else "no inertia"
-        place = {"joint": robot.joints[i].name, "stated": stated, "where": line_of(held)}
-        yield Finding.of(code, f"link '{link.name}'", carried=heavy[:1] or carried, **place)
+        yield Finding.of(
+            code,
+            f"link '{link.name}'",
+            joint=robot.joints[i].name,
+            stated=stated,
+            where=line_of(held),
+            carried=heavy[:1] or carried,
+        )
 
 
 def _carried(i: int, robot: Robot) -> list[int]:

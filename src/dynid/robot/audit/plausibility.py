@@ -71,8 +71,8 @@ def angles_in_degrees(case: Case) -> Iterator[Finding]:
     ):
         joints = [joint for joint in angular if low < widest(joint) <= high]
         if joints:
-            first = {"lower": joints[0].limits.lower, "upper": joints[0].limits.upper}
-            yield Finding.of(code, subject("joint", joints), bound=low, joints=names(joints), **first)
+            first, about = joints[0].limits, subject("joint", joints)
+            yield Finding.of(code, about, bound=low, joints=names(joints), lower=first.lower, upper=first.upper)
 
 
 def lengths_in_millimetres(case: Case) -> Iterator[Finding]:
@@ -121,8 +121,8 @@ def inertias_in_other_units(case: Case) -> Iterator[Finding]:
             code = "inertia-small"
         else:
             continue
-        sizes = {"gyration": solid.gyration, "mass": solid.mass, "size": size}
-        yield Finding.of(code, f"body '{solid.body.name}'", where=line_of(solid.body), **sizes)
+        about, where = f"body '{solid.body.name}'", line_of(solid.body)
+        yield Finding.of(code, about, gyration=solid.gyration, mass=solid.mass, size=size, where=where)
 
 
 def unusual_gravity(case: Case) -> Iterator[Finding]:

@@ -232,14 +232,13 @@ class _MjcfReader:
         y0 = float(m.qpos0[m.jnt_qposadr[follower]])
         if leader < 0 or not (a1 or any(rest)):
             return [Finding.of("joint-lock-ignored", about, joint=name, position=y0 + a0)]
-        both = {"joint": name, "leader": self.joint_names[leader]}
         if any(rest):
-            return [Finding.of("mimic-curve-ignored", about, **both)]
+            return [Finding.of("mimic-curve-ignored", about, joint=name, leader=self.joint_names[leader])]
         ahead = leader
         while ahead in mimics and ahead != follower:
             ahead = self.joint_names.index(mimics[ahead].leader)
         if follower in mimics or ahead == follower:
-            return [Finding.of("mimic-repeated", about, **both)]
+            return [Finding.of("mimic-repeated", about, joint=name, leader=self.joint_names[leader])]
         x0 = float(m.qpos0[m.jnt_qposadr[leader]])
         mimics[follower] = MimicDescription(self.joint_names[leader], ratio=a1, offset=y0 + a0 - a1 * x0)
         return []

@@ -1,4 +1,4 @@
-"""MuJoCo's compiler, kept in hand: what it takes silently is refused, what it warns of is told.
+"""MuJoCo's compiler, kept in hand: what it takes silently is refused, what it warns of becomes a finding.
 
 MJCF leaves much to its compiler (defaults, classes, units, inertia from shapes), so MuJoCo itself reads the file.
 """
@@ -132,11 +132,11 @@ def _strip_textures(spec: MjSpec) -> None:
 
 
 def _strip_meshes(path: Path, spec: MjSpec, missing: str) -> tuple[Finding, ...]:
-    """Drop all meshes, unless they tell the inertia of a body."""
+    """Drop all meshes, unless they determine the inertia of a body."""
     weighed = [body.name or "(unnamed)" for body in spec.bodies[1:] if _is_weighed_by_meshes(spec, body)]
     if weighed:
         shown = ", ".join(f"'{name}'" for name in weighed[:3]) + (", ..." if len(weighed) > 3 else "")
-        problem = f"the file '{missing}' is missing, and meshes tell the inertia of {shown}"
+        problem = f"the file '{missing}' is missing, and meshes determine the inertia of {shown}"
         raise RobotFileError(path, problem + "; put it in its place, or give these bodies an <inertial>")
     shapes = [geom for geom in spec.geoms if geom.meshname or geom.hfieldname]
     # Sensors and contact pairs may refer to the shapes, and matter to simulation only.

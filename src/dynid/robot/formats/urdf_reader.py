@@ -204,8 +204,8 @@ class _UrdfReader(ElementReader):
             effort=limit("effort", math.inf),
         )
         if limits.lower > limits.upper:
-            both = {"lower": limits.lower, "upper": limits.upper}
-            self.findings.append(Finding.of("position-limits-swapped", f"joint '{name}'", **both))
+            about = f"joint '{name}'"
+            self.findings.append(Finding.of("position-limits-swapped", about, lower=limits.lower, upper=limits.upper))
         return limits
 
     def _limit(self, element: Element, key: str) -> float:
