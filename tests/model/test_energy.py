@@ -11,8 +11,12 @@ from hypothesis import strategies as st
 from dynid import DynamicModel, Robot, load_robot
 from dynid.errors import InvalidRequestError
 from dynid.model.dynamic_model import Observed
-from dynid.model.formulations.energy import dissipation_regressor, energy_regressor
-from dynid.model.formulations.momentum import impulse_regressor, momentum_regressor
+from dynid.model.formulations.energy import (
+    dissipation_regressor,
+    energy_regressor,
+    impulse_regressor,
+    momentum_regressor,
+)
 from dynid.model.sampling import random_states
 from dynid.model.terms import Armature, Coulomb, Coupling, JointTerm, Offset, Spring, Term, Viscous
 from dynid.robot.pinocchio import to_pinocchio, tree_coordinates

@@ -121,7 +121,7 @@ def test_known_values_are_those_of_shapes_or_of_parameters() -> None:
     assert split_known(model, {"vs1": 0.02, "fv*": 1.0}) == ({"vs1": 0.02}, {"fv*": 1.0})
     with pytest.raises(UnknownNameError, match="vs2"):
         split_known(model, {"vs2": 0.02})
-    with pytest.raises(UnknownNameError, match="shape"):
+    with pytest.raises(UnknownNameError, match="nonlinear parameter"):
         model.at_nonlinear({"vs9": 1.0})
 
 

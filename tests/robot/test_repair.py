@@ -20,7 +20,7 @@ from dynid.robot import inertia
 from dynid.robot.description import Description
 from dynid.robot.frames import rotation_from_rpy
 from dynid.robot.loading import read_description
-from dynid.robot.repair import MARGIN, SMALLEST_MASS, nearest_inertia, repair_file, repaired
+from dynid.robot.repair import MARGIN, SMALLEST_MASS, nearest_inertia, repair, repaired
 from tests.cli.test_cli import run
 from tests.robot.test_example_robots import bare_urdf
 from tests.robot.test_urdf_edit import FILES, without_values
@@ -52,7 +52,7 @@ def test_wrong_example_robots_are_possible_afterwards_and_other_bodies_are_untou
     if not impossible(before):
         assert repaired(path.read_bytes(), path) == (path.read_bytes(), ())
         return
-    done = repair_file(path, out := tmp_path / path.name)
+    done = repair(path, out := tmp_path / path.name)
     assert sorted(body.body for body in done.bodies) == sorted(impossible(before))
     assert all(body.violations and body.changes for body in done.bodies)
     after = read_description(out)
@@ -158,7 +158,7 @@ def test_mjcf_files_that_mujoco_refuses_are_taken_after_their_repair(tmp_path: P
     path.write_text(MJCF)
     with pytest.raises(RobotFileError, match="MuJoCo cannot load it"):
         read_description(path)
-    done = repair_file(path)
+    done = repair(path)
     assert [(body.body, body.line) for body in done.bodies] == [("a", 4), ("(unnamed)", 5), ("plate", 7)]
     assert done.output == tmp_path / "arm_repaired.xml"
     assert done.output is not None
@@ -196,13 +196,13 @@ def test_the_users_own_file_is_replaced_only_when_asked_twice(tmp_path: Path) ->
     path = tmp_path / "r.urdf"
     path.write_text(text := URDF.format(mass="1", ixx="9"))
     with pytest.raises(OutputExistsError):
-        repair_file(path, path)
+        repair(path, path)
     assert path.read_text() == text
     path.chmod(0o444)
     with pytest.raises(OutputError, match="read-only"):
-        repair_file(path, path, overwrite=True)
+        repair(path, path, overwrite=True)
     path.chmod(0o644)
-    repair_file(path, path, overwrite=True)
+    repair(path, path, overwrite=True)
     assert not impossible(read_description(path))
     assert [entry.name for entry in tmp_path.iterdir()] == ["r.urdf"]
 
@@ -228,15 +228,15 @@ def test_what_cannot_be_repaired_is_a_clear_error_and_nothing_is_written(
     path = tmp_path / name
     path.write_text(text)
     with pytest.raises(RobotFileError, match=message):
-        repair_file(path)
+        repair(path)
     assert [entry.name for entry in tmp_path.iterdir()] == [name]
 
 
 def test_a_built_in_robot_a_missing_file_and_another_format_are_clear_errors(tmp_path: Path) -> None:
     with pytest.raises(RobotFileError, match=r"dynid convert builtin:ur5 ur5\.urdf"):
-        repair_file("builtin:ur5")
+        repair("builtin:ur5")
     with pytest.raises(RobotFileError, match="no such file"):
-        repair_file(tmp_path / "none.urdf")
+        repair(tmp_path / "none.urdf")
     (tmp_path / "r.urdf").write_text(URDF.format(mass="1", ixx="9"))
     with pytest.raises(RobotFileError, match=r"ends in \.urdf"):
-        repair_file(tmp_path / "r.urdf", tmp_path / "r.xml")
+        repair(tmp_path / "r.urdf", tmp_path / "r.xml")

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from dynid.cli.app import JsonOption, RobotArgument, echo_json, errors_in_words
-from dynid.errors import InvalidRequestError
 
 
 def convert(
@@ -19,22 +18,12 @@ def convert(
 ) -> None:
     """Write a robot, such as a DH table, as a URDF file."""
     with errors_in_words():
-        from dynid.files import write_text
-        from dynid.robot.formats.urdf_writer import left_out, urdf_text
-        from dynid.robot.loading import load_robot
+        from dynid.robot.loading import convert as convert_robot
 
-        if output.suffix != ".urdf":
-            raise InvalidRequestError(f"the output '{output}' must end in .urdf; other formats cannot be written yet")
-        if output.exists() and Path(robot).exists() and output.samefile(robot):
-            raise InvalidRequestError(
-                f"'{output}' is the robot's own file, and shapes would be lost; name another output"
-            )
-        loaded = load_robot(robot)
-        write_text(output, urdf_text(loaded), overwrite=force)
-    missing = left_out(loaded)
+        done = convert_robot(robot, output, overwrite=force)
     if json_output:
-        echo_json({"urdf": str(output), "left_out": missing})
+        echo_json(done.to_dict())
     else:
         from dynid.cli.terminal.robot_files import show_conversion
 
-        show_conversion(output, loaded, missing)
+        show_conversion(done)

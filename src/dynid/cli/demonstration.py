@@ -26,7 +26,7 @@ from dynid.identification.prediction import validate_result
 from dynid.identification.result import load_result, save_result
 from dynid.identification.robot_output import export_result
 from dynid.model.dynamic_model import DynamicModel
-from dynid.model.inspection import Inspection, inspect_robot
+from dynid.model.inspection import Inspection, inspect
 from dynid.report.html import write_report
 from dynid.robot.joints import Limits
 from dynid.robot.robot import Robot
@@ -91,7 +91,7 @@ def run_demo(
     _prepare(folder, overwrite)
     begin("Looking for what can be known")
     terms = _terms(source)
-    inspection = inspect_robot(source, terms=terms)
+    inspection = inspect(source, terms)
     done(Step("Inspect", _known(inspection)))
 
     begin("Designing a motion that tells it")
@@ -226,7 +226,7 @@ def _truth(model: DynamicModel) -> dict[str, float]:
 
 
 def _known(inspection: Inspection) -> str:
-    standard, base = len(inspection.model.names), len(inspection.base)
+    standard, base = len(inspection.model.names), len(inspection.base_parameters)
     return f"{inspection.robot.name}: torques can tell {base} combinations of {standard} parameters"
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from dynid.cli.app import JsonOption, RobotArgument, echo_json, errors_in_words, steps_shown
 from dynid.cli.values import assignments, numbers, words
-from dynid.errors import InvalidRequestError
 
 
 class Selection(StrEnum):
@@ -63,12 +62,14 @@ def inspect(
     """Tell what can be known of a robot, and what its file gets wrong."""
     with errors_in_words(), steps_shown() as step:
         step("Looking for what can be known")
-        from dynid.model.inspection import inspect_robot
+        from dynid.model.inspection import inspect as inspect_robot
 
         inspection = inspect_robot(
             robot,
-            terms=words(*terms),
-            observed=_observed(gravity_only, wrench, moving),
+            words(*terms),
+            gravity_only=gravity_only,
+            wrench=wrench,
+            moving=moving,
             floating_base=floating,
             lock={name: value or 0.0 for name, value in assignments("--lock", *lock).items()},
             gravity=numbers("--gravity", gravity) or None,
@@ -84,17 +85,3 @@ def inspect(
         from dynid.cli.terminal.inspection import show_inspection
 
         show_inspection(inspection)
-
-
-def _observed(gravity_only: bool, wrench: bool, moving: bool) -> Any:
-    from dynid.model.dynamic_model import Observed
-
-    if moving and not wrench:
-        raise InvalidRequestError(
-            "--moving goes with --wrench: it says that the base moves while its wrench is measured"
-        )
-    if wrench and gravity_only:
-        raise InvalidRequestError("--wrench and --gravity-only exclude each other; choose one")
-    if wrench:
-        return Observed.WRENCH_MOVING if moving else Observed.WRENCH_STATIONARY
-    return Observed.GRAVITY if gravity_only else Observed.TORQUES

@@ -20,9 +20,9 @@ def repair(
 ) -> None:
     """Make impossible inertias possible, with little change."""
     with errors_in_words():
-        from dynid.robot.repair import repair_file
+        from dynid.robot.repair import repair as repair_robot
 
-        done = repair_file(robot, out, overwrite=force)
+        done = repair_robot(robot, out, overwrite=force)
     if json_output:
         echo_json(done.to_dict())
     else:

@@ -1,8 +1,8 @@
-"""Base parameters: what of the standard parameters torques can tell, and how they group.
+"""Base parameters: the identifiable linear combinations of the standard parameters.
 
-Columns of the observation matrix that are zero, or sums of others, cannot be told apart by any motion. Keeping a
-largest set of independent columns W1 and writing the others as W2 = W1 B gives `W p = W1 (p1 + B p2) = W1 b`: the
-base parameters b are sums of standard ones, and W1 has full rank.
+No motion distinguishes columns of the observation matrix that are zero, or linear combinations of others. Keeping a
+largest set of independent columns W1 and writing the others as W2 = W1 B gives `W p = W1 (p1 + B p2) = W1 b`: the base
+parameters b are linear combinations of standard ones, and W1 has full rank.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import numpy as np
 
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
-from dynid.findings import Finding, Severity, prose
+from dynid.findings import Finding
 from dynid.model.column_selection import largest_by_unit, regroup, select_in_order, select_pivoted
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.parameters import matching
+from dynid.model.plain_tables import html_table
 from dynid.model.sampling import random_states
 from dynid.threads import single_threaded_blas
 
@@ -55,7 +56,7 @@ class Gap:
         return 0.0 < self.kept < max(SURE_KEPT, SURE_RATIO * self.dropped)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BaseParameters:
     """The base parameters of a model, and the maps between them and the standard ones.
 
@@ -84,6 +85,16 @@ class BaseParameters:
 
     def __len__(self) -> int:
         return len(self.columns)
+
+    def __repr__(self) -> str:
+        standard = len(self.model.names)
+        return f"BaseParameters({len(self)} of {standard} standard parameters, robot {self.model.robot.name!r})"
+
+    def _repr_html_(self) -> str:
+        caption = f"{len(self)} base parameters of {len(self.model.names)} standard parameters"
+        owners = [self.model.parameters[k].owner for k in self.columns]
+        rows = list(zip(self.names, self.expressions, self.units, owners, strict=True))
+        return html_table(caption, ("name", "expression", "unit", "of"), rows)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -160,14 +171,16 @@ class BaseParameters:
         if not self.gap.is_doubtful:
             return ()
         weak = [k for k in self.columns if self.own_parts[k] < max(SURE_KEPT, SURE_RATIO * self.gap.dropped)]
-        shown = ", ".join(self.model.names[k] for k in weak[:8]) + (", ..." if len(weak) > 8 else "")
-        text = (
-            f"their number is doubtful: the smallest kept column has an own part of {self.gap.kept:.1e}, and the "
-            f"largest dropped one of {self.gap.dropped:.1e}, of the largest column of its unit. No motion will excite "
-            f"so little; rounded numbers in the file's frames or narrow joint ranges do this ({shown}). "
-            f"With --tolerance {SURE_KEPT:g} there are about {len(self) - len(weak)}"
+        finding = Finding.of(
+            "rank-doubtful",
+            "base parameters",
+            kept=self.gap.kept,
+            dropped=self.gap.dropped,
+            parameters=[self.model.names[k] for k in weak],
+            tolerance=SURE_KEPT,
+            count=len(self) - len(weak),
         )
-        return (prose(Severity.WARNING, "base parameters", text),)
+        return (finding,)
 
     @staticmethod
     def _checked(what: str, values: Array, size: int) -> Array:

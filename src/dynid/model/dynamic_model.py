@@ -40,7 +40,7 @@ class Observed(Enum):
 class DynamicModel:
     """A robot with terms: `tau = W(q, v, a) p`.
 
-    The columns are the links' inertial parameters, ten a link, then the terms' in their order.
+    The columns are the links' inertial parameters, `inertia.SIZE` for each link, then the terms' in their order.
 
     Attributes:
         robot: The robot.
@@ -61,10 +61,10 @@ class DynamicModel:
             raise InvalidRequestError(
                 "the wrench on the base is a row of floating-base robots only; load the robot with floating_base=True"
             )
-        for names in (self.names, [shape.name for shape in self.nonlinear]):
+        for names in (self.names, [parameter.name for parameter in self.nonlinear]):
             twice = next((name for name in names if names.count(name) > 1), None)
             if twice is not None:
-                raise InvalidRequestError(f"two terms have the parameter '{twice}'; name each term once a joint")
+                raise InvalidRequestError(f"two terms have the parameter '{twice}'; name each term once per joint")
 
     def __repr__(self) -> str:
         terms = "".join(f", {type(term).__name__}" for term in self.terms)
@@ -72,7 +72,7 @@ class DynamicModel:
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """All standard parameters, one a column."""
+        """All standard parameters, one per column."""
         of_terms = (parameter for term in self.terms for parameter in term.parameters(self.robot))
         return (*link_parameters(self.robot), *of_terms)
 
@@ -90,23 +90,23 @@ class DynamicModel:
 
     @cached_property
     def nonlinear(self) -> tuple[NonlinearParameter, ...]:
-        """The shapes of all terms: numbers that torques are not linear in."""
-        return tuple(shape for term in self.terms for shape in term.nonlinear(self.robot))
+        """The nonlinear parameters of all terms."""
+        return tuple(parameter for term in self.terms for parameter in term.nonlinear(self.robot))
 
     def at_nonlinear(self, values: Mapping[str, float]) -> DynamicModel:
-        """The model with other values of shapes, by name.
+        """The model with other values of nonlinear parameters, by name.
 
         Raises:
-            UnknownNameError: If there is no such shape.
+            UnknownNameError: If there is no such parameter.
         """
-        names = [shape.name for shape in self.nonlinear]
+        names = [parameter.name for parameter in self.nonlinear]
         unknown = next((name for name in values if name not in names), None)
         if unknown is not None:
-            raise UnknownNameError("shape", unknown, names)
+            raise UnknownNameError("nonlinear parameter", unknown, names)
         return self._with_terms([term.at_nonlinear(values) for term in self.terms])
 
     def searched_from(self, lowest: Mapping[str, float]) -> DynamicModel:
-        """The model with higher lower bounds of shapes, by name."""
+        """The model with higher lower bounds of nonlinear parameters, by name."""
         return self._with_terms([term.searched_from(lowest) for term in self.terms])
 
     def with_links(self, parameters: Array) -> DynamicModel:
@@ -115,17 +115,17 @@ class DynamicModel:
 
     @cached_property
     def typical(self) -> DynamicModel:
-        """The model with shapes of which random states tell all parameters: base parameters are found with it."""
+        """The model at nonlinear parameters with which random states determine all others, for base parameters."""
         terms = [term.typical() for term in self.terms]
         same = all(new is term for new, term in zip(terms, self.terms, strict=True))
         return self if same else DynamicModel(self.robot, terms, self.observed)
 
     def _with_terms(self, terms: Sequence[Term]) -> DynamicModel:
-        """The model with other shapes in its terms."""
-        return replace(self, terms=tuple(terms)).told_by(self.typical)
+        """The model with other nonlinear parameters in its terms."""
+        return replace(self, terms=tuple(terms)).with_typical(self.typical)
 
-    def told_by(self, typical: DynamicModel) -> DynamicModel:
-        """This model, with base parameters that are those of another: they are found once for all shapes."""
+    def with_typical(self, typical: DynamicModel) -> DynamicModel:
+        """This model, with another's `typical`, so that base parameters are found once for all nonlinear ones."""
         vars(self)["typical"] = typical
         return self
 

@@ -1,49 +1,105 @@
-"""What can be known about a robot: the logic behind `dynid inspect`."""
+"""Inspecting a robot: what is identifiable, and what is wrong with its file."""
 
 from __future__ import annotations
 
+import html
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from dynid.errors import InvalidRequestError
 from dynid.findings import Finding
 from dynid.model.base_parameters import DEFAULT_TOLERANCE, BaseParameters, find_base_parameters
 from dynid.model.dynamic_model import DynamicModel, Observed
-from dynid.model.terms import parse_terms
+from dynid.model.plain_tables import html_table, text_table
+from dynid.model.terms import Term
 from dynid.robot.audit import audit
-from dynid.robot.loading import load_robot
+from dynid.robot.loading import as_robot
 from dynid.robot.robot import Robot
 
+_HEADER = ("#", "base parameter", "file's value", "unit", "of")
 
-@dataclass(frozen=True, eq=False)
+_OBSERVED = {
+    Observed.TORQUES: "from joint torques in motion",
+    Observed.GRAVITY: "from joint torques at rest",
+    Observed.WRENCH_STATIONARY: "from the wrench on a stationary base",
+    Observed.WRENCH_MOVING: "from the wrench on a moving base",
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Inspection:
-    """What can be known about a robot, and what is noticed about its file.
+    """What is identifiable of a robot, and what was noticed about its file.
 
     Attributes:
-        base: The base parameters, with their model and robot.
-        findings: What is noticed, the most severe first.
+        base_parameters: The base parameters, with their model and robot.
+        findings: What was noticed, the most severe first.
     """
 
-    base: BaseParameters
+    base_parameters: BaseParameters
     findings: tuple[Finding, ...]
 
     @property
     def model(self) -> DynamicModel:
         """The model that was inspected."""
-        return self.base.model
+        return self.base_parameters.model
 
     @property
     def robot(self) -> Robot:
         """The robot that was inspected."""
-        return self.base.model.robot
+        return self.model.robot
+
+    @property
+    def unidentifiable(self) -> tuple[str, ...]:
+        """Names of the standard parameters that have no effect on the measured torques."""
+        return self.base_parameters.no_effect
+
+    @property
+    def summary(self) -> str:
+        """The counts, in one line."""
+        return (
+            f"{self.robot.name}: {len(self.robot.joints)} moving joints, {len(self.model.names)} standard parameters, "
+            f"{len(self.base_parameters)} base parameters ({_OBSERVED[self.model.observed]})"
+        )
+
+    def rows(self) -> list[tuple[str, str, str, str, str]]:
+        """For each base parameter its number, expression, the file's value, unit, and link or joint."""
+        base = self.base_parameters
+        owners = [self.model.parameters[column].owner for column in base.columns]
+        values = ["-" if value is None else f"{value:.6g}" for value in self.base_values()]
+        numbers = map(str, range(1, len(base) + 1))
+        return list(zip(numbers, base.expressions, values, base.units, owners, strict=True))
+
+    def remarks(self) -> list[str]:
+        """Parameters without an effect of their own, known ones, and how clear the numerical rank is."""
+        base, lines = self.base_parameters, []
+        for title, names in (
+            ("Unidentifiable", base.no_effect),
+            ("Identifiable only in linear combination", base.only_in_groups),
+            ("Known beforehand", [f"{name} = {value:g}" for name, value in base.known.items()]),
+        ):
+            lines += [f"{title} ({len(names)}): {', '.join(names)}"] if names else []
+        clarity = "doubtful" if base.gap.is_doubtful else "clear"
+        return [*lines, f"The numerical rank is {clarity} (gap from {base.gap.kept:.1e} to {base.gap.dropped:.1e})."]
+
+    def __repr__(self) -> str:
+        return f"Inspection({self.summary}; {len(self.findings)} findings)"
+
+    def __str__(self) -> str:
+        table = text_table(_HEADER, self.rows(), right=(0, 2))
+        return "\n".join([f"{self.summary}.", "", table, "", *self.remarks(), *map(str, self.findings)])
+
+    def _repr_html_(self) -> str:
+        lines = "".join(f"<li>{html.escape(line)}</li>" for line in [*self.remarks(), *map(str, self.findings)])
+        return f"{html_table(self.summary, _HEADER, self.rows())}<ul>{lines}</ul>"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data for JSON."""
-        model, base = self.model, self.base
+        model, base = self.model, self.base_parameters
         owners = {parameter.name: parameter.owner for parameter in model.parameters}
         values = self.base_values()
         return {
@@ -63,7 +119,16 @@ class Inspection:
             "standard_parameter_count": len(model.names),
             "base_parameter_count": len(base),
             "standard_parameters": [
-                {"name": p.name, "unit": p.unit, "owner": p.owner, "value": p.reference} for p in model.parameters
+                {
+                    "name": p.name,
+                    "unit": p.unit,
+                    "owner": p.owner,
+                    "value": p.reference,
+                    "joint": p.joint,
+                    "role": p.role.value,
+                    "sign": p.sign.value,
+                }
+                for p in model.parameters
             ],
             "base_parameters": [
                 {
@@ -87,19 +152,21 @@ class Inspection:
 
     def base_values(self) -> list[float | None]:
         """The robot file's values of the base parameters; None where the file does not say all of the group."""
-        sums = self.base.to_base(self.model.reference)
-        rounding = 1e-13 * (np.abs(self.base.regrouping) @ np.abs(np.nan_to_num(self.model.reference)))
+        sums = self.base_parameters.to_base(self.model.reference)
+        rounding = 1e-13 * (np.abs(self.base_parameters.regrouping) @ np.abs(np.nan_to_num(self.model.reference)))
         return [
             None if math.isnan(total) else 0.0 if abs(total) <= error else float(total)
             for total, error in zip(sums, rounding, strict=True)
         ]
 
 
-def inspect_robot(
-    source: str | Path,
+def inspect(
+    robot: Robot | str | os.PathLike[str],
+    terms: str | Sequence[Term | str] = (),
     *,
-    terms: Sequence[str] = (),
-    observed: Observed = Observed.TORQUES,
+    gravity_only: bool = False,
+    wrench: bool = False,
+    moving: bool = False,
     floating_base: bool = False,
     lock: Mapping[str, float] | Iterable[str] = (),
     gravity: Iterable[float] | None = None,
@@ -109,32 +176,52 @@ def inspect_robot(
     tolerance: float = DEFAULT_TOLERANCE,
     seed: int = 0,
 ) -> Inspection:
-    """Tell what can be known about a robot, and what is wrong with its file.
+    """Find out what is identifiable of a robot, and what is wrong with its file.
 
     Args:
-        source: Path of the robot's file, or `builtin:NAME`.
-        terms: What the joints add, as `dynid.model.terms.parse_terms` takes it.
-        observed: Which rows of the dynamics are measured; a wrench needs and implies a floating base.
+        robot: The robot, the path of its file, or `builtin:NAME`.
+        terms: Its friction and actuator terms: names such as "viscous", or `Term` objects.
+        gravity_only: Torques are measured at rest, so that only gravity acts.
+        wrench: Only the wrench on the base is measured; implies a floating base.
+        moving: With `wrench`: the base moves. Otherwise it is stationary.
         floating_base: Leave the base free in space.
-        lock: Joints to hold still, with their positions [rad or m].
-        gravity: Gravity [m/s^2] in the base frame, shape (3,).
-        known: Parameters that are fixed before the reduction, with their values.
+        lock: Joints (name or number) to hold still, with their positions [rad or m].
+        gravity: Gravity [m/s^2] in the base frame, shape (3,); the robot's own when None.
+        known: Parameters that are fixed before the reduction, with their values; see `find_base_parameters`.
         selection: Which columns are kept; see `find_base_parameters`.
         order: Names of parameters whose columns are tried first.
         tolerance: See `find_base_parameters`.
         seed: Seed of the random states.
+
+    Raises:
+        RobotFileError: If the file is missing or is no robot.
+        UnknownNameError: If a term, joint or parameter does not exist.
+        InvalidRequestError: If requests exclude each other.
+
+    >>> inspect("builtin:two_link", ["viscous"]).base_parameters
+    BaseParameters(8 of 22 standard parameters, robot 'two_link')
     """
-    robot = load_robot(source, floating_base=floating_base or observed.is_wrench, lock=lock, gravity=gravity)
-    model = DynamicModel(robot, parse_terms(terms, robot), observed)
+    observed = _observed(gravity_only, wrench, moving)
+    loaded = as_robot(robot, floating_base=floating_base or observed.is_wrench, lock=lock, gravity=gravity)
     base = find_base_parameters(
-        model,
+        DynamicModel(loaded, terms, observed),
         known=known,
         selection=selection,
         order=order,
         tolerance=tolerance,
         rng=np.random.default_rng(seed),
     )
-    return Inspection(base, (*audit(robot), *base.findings()))
+    return Inspection(base, (*audit(loaded), *base.findings()))
+
+
+def _observed(gravity_only: bool, wrench: bool, moving: bool) -> Observed:
+    if moving and not wrench:
+        raise InvalidRequestError("moving goes with wrench: it says that the base moves while its wrench is measured")
+    if wrench and gravity_only:
+        raise InvalidRequestError("wrench and gravity only exclude each other; choose one")
+    if wrench:
+        return Observed.WRENCH_MOVING if moving else Observed.WRENCH_STATIONARY
+    return Observed.GRAVITY if gravity_only else Observed.TORQUES
 
 
 def _joint_data(robot: Robot, i: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Values that are known beforehand: of linear parameters, and of shapes."""
+"""Values that are known beforehand: of linear parameters, and of nonlinear ones."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dynid.model.parameters import matching
 
 
 def split_known(model: DynamicModel, known: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
-    """Known values of shapes by name, and those of linear parameters by name or pattern.
+    """Known values of nonlinear parameters by name, and those of linear parameters by name or pattern.
 
     Raises:
-        UnknownNameError: If a name is that of no parameter and of no shape.
-        InvalidRequestError: If a shape that is positive by its nature is not.
+        UnknownNameError: If a name is that of no parameter.
+        InvalidRequestError: If a parameter that is positive by its nature is not.
     """
-    nonlinear = [shape.name for shape in model.nonlinear]
+    nonlinear = [parameter.name for parameter in model.nonlinear]
     of_nonlinear: dict[str, float] = {}
     rest: dict[str, float] = {}
     for pattern, value in known.items():
@@ -31,11 +31,12 @@ def split_known(model: DynamicModel, known: Mapping[str, float]) -> tuple[dict[s
 
 
 def _check(model: DynamicModel, pattern: str, of_nonlinear: Mapping[str, float]) -> None:
-    for shape in model.nonlinear:
-        if shape.name in of_nonlinear and shape.lower > 0.0 >= of_nonlinear[shape.name]:
+    for parameter in model.nonlinear:
+        value = of_nonlinear.get(parameter.name)
+        if value is not None and parameter.lower > 0.0 >= value:
             raise InvalidRequestError(
-                f"known has {pattern} = {of_nonlinear[shape.name]:g}, and {shape.name} [{shape.unit}] must be positive; "
-                f"typical values are {shape.grid[0]:.3g} to {shape.grid[-1]:.3g}"
+                f"known has {pattern} = {value:g}, and {parameter.name} [{parameter.unit}] must be positive; typical "
+                f"values are {parameter.grid[0]:.3g} to {parameter.grid[-1]:.3g}"
             )
 
 

@@ -1,8 +1,8 @@
-"""Models whose columns have shapes, made linear: slopes over the shapes as columns of their own.
+"""Models with nonlinear parameters, made linear: slopes over these as columns of their own.
 
-Near values z and x of shapes and parameters, `C(z + dz) (x + dx) = C(z) (x + dx) + (dC/dz x) dz` to first order. So a
-term that gives the columns dC/dz x, with dz as its parameters, makes the shapes parameters like all others: whatever
-estimates linear parameters with their covariance does so with shapes.
+Near values z and x of nonlinear and linear parameters, `C(z + dz) (x + dx) = C(z) (x + dx) + (dC/dz x) dz` to first order. So a
+term that gives the columns dC/dz x, with dz as its parameters, makes them parameters like all others: whatever
+estimates linear parameters with their covariance does so with these.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from dynid.robot.robot import Robot
 
 
 class NonlinearSlopes(Term):
-    """Torque per change of each shape of a term.
+    """Torque per change of each nonlinear parameter of a term.
 
     Args:
         term: The term.
-        names: Those of its shapes that count.
+        names: Those of its nonlinear parameters that count.
         values: Values x of its parameters by name.
     """
 
@@ -37,21 +37,21 @@ class NonlinearSlopes(Term):
         self.values = dict(values)
 
     def parameters(self, robot: Robot) -> tuple[Parameter, ...]:
-        """The changes, named as the shapes are."""
+        """The changes, named as the nonlinear parameters are."""
         return tuple(
-            Parameter(shape.name, shape.unit, shape.owner, None)
-            for shape in self.term.nonlinear(robot)
-            if shape.name in self.names
+            Parameter(nonlinear.name, nonlinear.unit, nonlinear.owner, joint=nonlinear.owner)
+            for nonlinear in self.term.nonlinear(robot)
+            if nonlinear.name in self.names
         )
 
     def entries(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, Array]]:
         """The slopes of the term's entries, times its parameters."""
         x = [self.values[parameter.name] for parameter in self.term.parameters(robot)]
         counted = {parameter.name: k for k, parameter in enumerate(self.parameters(robot))}
-        nonlinear = [shape.name for shape in self.term.nonlinear(robot)]
-        for row, parameter, shape, slopes in self.term.nonlinear_slopes(robot, q, v, a):
-            if nonlinear[shape] in counted:
-                yield row, counted[nonlinear[shape]], x[parameter] * slopes
+        names = [nonlinear.name for nonlinear in self.term.nonlinear(robot)]
+        for row, parameter, nonlinear, slopes in self.term.nonlinear_slopes(robot, q, v, a):
+            if names[nonlinear] in counted:
+                yield row, counted[names[nonlinear]], x[parameter] * slopes
 
     def typical(self) -> Term:
         """Columns that no others can stand for."""
@@ -63,11 +63,11 @@ class NonlinearSlopes(Term):
 
 
 class Candidates(Term):
-    """A term with several sets of shapes at once, each with parameters of its own.
+    """A term with several sets of nonlinear parameters at once, each with parameters of its own.
 
     Args:
         term: The term.
-        sets: Values of its shapes by name, for each candidate.
+        sets: Values of its nonlinear parameters by name, for each candidate.
     """
 
     def __init__(self, term: Term, sets: Sequence[Mapping[str, float]]) -> None:
@@ -121,40 +121,40 @@ class _Independent(Term):
 
 
 def nonlinear_columns(model: DynamicModel) -> dict[str, tuple[str, ...]]:
-    """For each shape the parameters of its joint whose columns it changes."""
+    """For each nonlinear parameter the linear ones of its joint whose columns it changes."""
     rng = np.random.default_rng(0)
     states = [rng.uniform(-1.0, 1.0, (20, n)) for n in (model.robot.nq, model.robot.nv, model.robot.nv)]
     temperature = rng.uniform(0.0, 40.0, (20, model.robot.nv))
-    found: dict[str, set[str]] = {shape.name: set() for shape in model.nonlinear}
+    found: dict[str, set[str]] = {parameter.name: set() for parameter in model.nonlinear}
     for term in model.terms:
-        nonlinear = [shape.name for shape in term.nonlinear(model.robot)]
+        nonlinear = [parameter.name for parameter in term.nonlinear(model.robot)]
         names = [parameter.name for parameter in term.parameters(model.robot)]
         slopes = (
             term.typical().with_temperature(temperature).nonlinear_slopes(model.robot, *states) if nonlinear else ()
         )
-        for _, parameter, shape, values in slopes:
+        for _, parameter, k, values in slopes:
             if np.any(values):
-                found[nonlinear[shape]].add(names[parameter])
-    return {shape: tuple(sorted(names)) for shape, names in found.items()}
+                found[nonlinear[k]].add(names[parameter])
+    return {name: tuple(sorted(names)) for name, names in found.items()}
 
 
 def linearised(model: DynamicModel, names: Sequence[str], values: Mapping[str, float]) -> DynamicModel:
-    """The model with the changes of shapes as parameters beside its own.
+    """The model with the changes of nonlinear parameters as parameters beside its own.
 
     Args:
-        model: The model, at the present values of its shapes.
-        names: The shapes that may change.
+        model: The model, at the present values of its nonlinear parameters.
+        names: The nonlinear parameters that may change.
         values: Present values of the terms' parameters, by name.
     """
     own = [[s.name for s in term.nonlinear(model.robot) if s.name in names] for term in model.terms]
     slopes = [NonlinearSlopes(term, some, values) for term, some in zip(model.terms, own, strict=True) if some]
     linear = DynamicModel(model.robot, (*model.terms, *slopes), model.observed)
-    return linear.told_by(_typical(model.typical, tuple(names)))
+    return linear.with_typical(_typical(model.typical, tuple(names)))
 
 
 @cache
 def _typical(model: DynamicModel, names: tuple[str, ...]) -> DynamicModel:
-    """What base parameters of such models are found with, whatever their shapes."""
+    """What base parameters of such models are found with, whatever their nonlinear parameters."""
     own = [[s.name for s in term.nonlinear(model.robot) if s.name in names] for term in model.terms]
     values = dict.fromkeys(model.names, 1.0)
     slopes = [
@@ -164,7 +164,7 @@ def _typical(model: DynamicModel, names: tuple[str, ...]) -> DynamicModel:
 
 
 def with_nonlinear_columns(base: BaseParameters, linear: DynamicModel) -> BaseParameters:
-    """The base parameters of a model made linear: those of the model itself, then the changes of shapes."""
+    """The base parameters of a model made linear: those of the model itself, then the changes of nonlinear ones."""
     own, more = len(base.model.names), len(linear.names) - len(base.model.names)
     K = np.zeros((len(base) + more, own + more))
     K[: len(base), :own] = base.regrouping

@@ -1,1 +1,8 @@
-"""What the machine is: files, frames, joints, links and their inertia."""
+"""What the machine is: joints, links and their inertia, from a robot file or a table.
+
+* `loading`: `load_robot` and `convert`; which reader reads which source.
+* `robot`: `Robot`, the tree of links and joints; `description`, what a file says; `assembly`, from one to the other.
+* `inertia`: the order of the ten inertial parameters, and when they are physically consistent.
+* `audit`: findings on a robot file; `repair`: the nearest physically consistent robot.
+* `formats`: readers, writers and edits of URDF, MJCF and DH tables; `builtin`: robots that come with dynid.
+"""

@@ -1,7 +1,8 @@
-"""Mimic joints: who follows whom, in the end."""
+"""From a description to a robot: mimic joints are resolved, fixed and locked ones welded, moving ones numbered."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError, RobotFileError, UnknownNameError
-from dynid.findings import Finding, Severity, prose
+from dynid.findings import Finding
 from dynid.robot.description import BodyDescription, Description, JointDescription, MimicDescription
 from dynid.robot.frames import pose
 from dynid.robot.joints import JointKind, motion, neutral
@@ -29,9 +30,9 @@ def resolve_mimics(description: Description) -> Description:
     findings: list[Finding] = []
     for joint in description.joints:
         if joint.mimic is not None and joint.mimic.leader not in joints:
-            missing = UnknownNameError("joint", joint.mimic.leader, joints)
-            text = f"it is taken as independent, for it should follow a joint, but {missing}"
-            findings.append(prose(Severity.ERROR, f"joint '{joint.name}'", text))
+            leader = joint.mimic.leader
+            near = difflib.get_close_matches(leader, joints, n=1) or list(joints)
+            findings.append(Finding.of("mimic-leader-unknown", f"joint '{joint.name}'", leader=leader, near=near))
             joints[joint.name] = replace(joint, mimic=None)
     resolved = tuple(_resolved(joints[joint.name], joints, description.source) for joint in description.joints)
     return replace(description, joints=resolved, findings=(*description.findings, *findings))

@@ -96,7 +96,7 @@ def _reach(shape: str, size: tuple[float, ...], R: Array) -> Array | None:
 def _vertices(path: Path | None) -> Array | None:
     """Vertices of an STL or OBJ file in its own units, shape (vertices, 3); None when it cannot be read.
 
-    Meshes are only evidence, and may come from strangers: plain reading of numbers, no import library.
+    Meshes are only evidence, and may be untrusted: plain reading of numbers, no import library.
     """
     if path is None or path.suffix.lower() not in (".stl", ".obj"):
         return None

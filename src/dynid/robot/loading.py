@@ -1,13 +1,16 @@
-"""Loading robots: which reader reads which source."""
+"""Loading and converting robots: which reader reads which source."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
-from dynid.errors import RobotFileError, UnknownNameError
+from dynid.errors import InvalidRequestError, RobotFileError, UnknownNameError
+from dynid.files import write_text
 from dynid.robot.assembly import assemble
 from dynid.robot.description import Description
 from dynid.robot.robot import Robot
@@ -22,7 +25,7 @@ def builtin_names() -> list[str]:
 
 
 def load_robot(
-    source: str | Path,
+    source: str | os.PathLike[str],
     *,
     floating_base: bool = False,
     lock: Mapping[str, float] | Iterable[str] = (),
@@ -47,7 +50,80 @@ def load_robot(
     return assemble(read_description(source), floating_base=floating_base, lock=lock, gravity=gravity)
 
 
-def read_description(source: str | Path) -> Description:
+def as_robot(
+    source: Robot | str | os.PathLike[str],
+    *,
+    floating_base: bool = False,
+    lock: Mapping[str, float] | Iterable[str] = (),
+    gravity: Iterable[float] | None = None,
+) -> Robot:
+    """A robot as it is, or loaded; with a floating base, locked joints or another gravity where these are asked for.
+
+    The arguments are those of `load_robot`.
+    """
+    if not isinstance(source, Robot):
+        return load_robot(source, floating_base=floating_base, lock=lock, gravity=gravity)
+    held = dict(lock) if isinstance(lock, Mapping) else dict.fromkeys(lock, 0.0)
+    floating_base = floating_base and not source.has_floating_base
+    if not (floating_base or held or gravity is not None):
+        return source
+    return assemble(
+        source.description,
+        floating_base=floating_base,
+        lock={**source.locked, **held},
+        gravity=source.gravity if gravity is None else gravity,
+    )
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A robot that was written as a new URDF file.
+
+    Attributes:
+        path: The file.
+        robot: The robot.
+        left_out: What the file does not hold, in words.
+    """
+
+    path: Path
+    robot: Robot
+    left_out: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give this as plain data for JSON."""
+        return {"urdf": str(self.path), "left_out": list(self.left_out)}
+
+
+def convert(
+    source: Robot | str | os.PathLike[str], target: str | os.PathLike[str], *, overwrite: bool = False
+) -> Converted:
+    """Write a robot, such as a DH table, as a new URDF file.
+
+    Args:
+        source: The robot, the path of its file, or `builtin:NAME`.
+        target: The file to write; its name ends in `.urdf`.
+        overwrite: Whether an existing file may be replaced, the robot's own excepted.
+
+    Raises:
+        InvalidRequestError: If the target is no URDF file, or the robot's own.
+        OutputExistsError: If the target exists and may not be replaced.
+    """
+    from dynid.robot.formats.urdf_writer import left_out, urdf_text
+
+    path = Path(target)
+    own = Path(source.description.source if isinstance(source, Robot) else source)
+    if path.suffix != ".urdf":
+        raise InvalidRequestError(f"the output '{path}' must end in .urdf; other formats cannot be written yet")
+    if path.exists() and own.exists() and path.samefile(own):
+        raise InvalidRequestError(
+            f"'{path}' is the robot's own file, and its geometry would be lost; name another output"
+        )
+    robot = as_robot(source)
+    write_text(path, urdf_text(robot), overwrite=overwrite)
+    return Converted(path, robot, tuple(left_out(robot)))
+
+
+def read_description(source: str | os.PathLike[str]) -> Description:
     """Read a robot file of any known format, or a built-in robot.
 
     Args:
@@ -73,7 +149,7 @@ def read_description(source: str | Path) -> Description:
     return _read_xml_robot(path)
 
 
-def robot_file(source: str | Path) -> Path:
+def robot_file(source: str | os.PathLike[str]) -> Path:
     """The path of a robot's file, with `~` and `$VARIABLES` expanded.
 
     Raises:

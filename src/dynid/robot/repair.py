@@ -1,9 +1,9 @@
-"""The nearest possible robot to an impossible one, in the user's own file.
+"""The nearest physically consistent robot to an inconsistent one, in the user's own file.
 
-Impossible are bodies whose mass is not positive, or whose principal moments about the centre of mass are negative or
-break the triangle inequality I1 + I2 >= I3. Each such body is changed as little as possible:
+A body is inconsistent if its mass is not positive, or if its principal moments about the centre of mass are negative or
+violate the triangle inequality I1 + I2 >= I3. Each such body is changed as little as possible:
 
-* its **inertia** becomes the nearest possible one in the Frobenius norm (see `nearest_inertia`);
+* its **inertia** becomes the nearest consistent one in the Frobenius norm (see `nearest_inertia`);
 * a **mass** that is negative, or zero with an inertia, becomes `SMALLEST_MASS`, which is positive and yet too small to
   show in torques. It is a stand-in: the right mass cannot be known from the file, and the user should write it.
 
@@ -12,6 +12,7 @@ Centres of mass stay, and so do all other bodies.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,10 +30,10 @@ from dynid.robot.inertia import Violation
 from dynid.robot.loading import BUILTIN_PREFIX, read_description, robot_file
 
 MARGIN = 1e-6
-"""How far inside the possible a repaired body is, as a fraction of its largest moment.
+"""How far inside the consistent set a repaired body is, as a fraction of its largest moment.
 
 Simulators diagonalise the inertia again, some in single precision (1e-7), and refuse what is a digit outside; no log
-of a real robot tells moments to six digits.
+of a real robot determines moments to six digits.
 """
 
 SMALLEST_MASS = 1e-6
@@ -87,19 +88,23 @@ class BodyRepair:
         return {"body": self.body, "line": self.line, "violations": broken, "changes": changes}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FileRepair:
     """A robot file and what was repaired in it.
 
     Attributes:
         source: The user's file.
         output: The file that was written; None if nothing was wrong.
-        bodies: The bodies that were impossible.
+        bodies: The bodies that were physically inconsistent.
     """
 
     source: Path
     output: Path | None
     bodies: tuple[BodyRepair, ...]
+
+    def __repr__(self) -> str:
+        written = "nothing to repair" if self.output is None else f"written to '{self.output}'"
+        return f"FileRepair('{self.source}': {len(self.bodies)} inconsistent bodies, {written})"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data for JSON."""
@@ -107,12 +112,14 @@ class FileRepair:
         return {"robot": str(self.source), "output": output, "bodies": [body.to_dict() for body in self.bodies]}
 
 
-def repair_file(source: str | Path, output: Path | None = None, *, overwrite: bool = False) -> FileRepair:
-    """Write the nearest possible robot as another file; nothing is written if all bodies are possible.
+def repair(
+    source: str | os.PathLike[str], out: str | os.PathLike[str] | None = None, *, overwrite: bool = False
+) -> FileRepair:
+    """Write the nearest physically consistent robot as another file; nothing is written if all bodies are consistent.
 
     Args:
         source: The URDF or MJCF file.
-        output: The file to write; `NAME_repaired` beside the source when None.
+        out: The file to write; `NAME_repaired` beside the source when None.
         overwrite: Whether an existing file, the source among them, may be replaced.
 
     Raises:
@@ -120,7 +127,7 @@ def repair_file(source: str | Path, output: Path | None = None, *, overwrite: bo
         OutputExistsError: If the output exists and may not be replaced.
     """
     path = _editable_file(source)
-    target = path.with_name(f"{path.stem}_repaired{path.suffix}") if output is None else output
+    target = path.with_name(f"{path.stem}_repaired{path.suffix}") if out is None else Path(out)
     if target.suffix.lower() != path.suffix.lower():
         raise RobotFileError(target, f"the repaired file keeps its format; give it a name that ends in {path.suffix}")
     content, bodies = repaired(path.read_bytes(), path)
@@ -130,7 +137,7 @@ def repair_file(source: str | Path, output: Path | None = None, *, overwrite: bo
     return FileRepair(path, target, bodies)
 
 
-def _editable_file(source: str | Path) -> Path:
+def _editable_file(source: str | os.PathLike[str]) -> Path:
     from dynid.robot.formats.xml_files import read_xml
 
     text = str(source)
@@ -142,13 +149,13 @@ def _editable_file(source: str | Path) -> Path:
     path = robot_file(source)
     if (
         read_xml(path).tag != "mujoco"
-    ):  # MuJoCo refuses impossible bodies, so an MJCF file cannot be read as a robot yet
+    ):  # MuJoCo refuses inconsistent bodies, so an MJCF file cannot be read as a robot yet
         read_description(path)
     return path
 
 
 def repaired(content: bytes, path: Path) -> tuple[bytes, tuple[BodyRepair, ...]]:
-    """The text of a robot file with possible bodies, and what was repaired.
+    """The text of a robot file with physically consistent bodies, and what was repaired.
 
     Args:
         content: The text of a URDF or MJCF file.
@@ -165,9 +172,9 @@ def repaired(content: bytes, path: Path) -> tuple[bytes, tuple[BodyRepair, ...]]
 
 
 def nearest_inertia(matrix: Array, margin: float = MARGIN) -> Array:
-    """The nearest possible inertia matrix about the centre of mass, in the Frobenius norm; (3, 3) to (3, 3).
+    """The nearest physically consistent inertia matrix about the centre of mass, in the Frobenius norm; (3, 3) to (3, 3).
 
-    The set of possible matrices does not depend on axes, so the nearest one has the same principal axes, and its
+    The set of consistent matrices does not depend on axes, so the nearest one has the same principal axes, and its
     principal moments are the nearest in the Euclidean norm of the form A s with A = [[0,1,1], [1,0,1], [1,1,0]] and
     s >= margin * (the largest moment), where s are the second moments of mass along the axes: a non-negative least
     squares problem in three variables.
@@ -206,12 +213,12 @@ def _changes(before: StatedInertial, after: StatedInertial) -> Iterator[Change]:
 
 
 def _check_physical(written: Path, source: Path) -> None:
-    """Load what was written, and see that it is possible."""
+    """Load what was written, and see that it is physically consistent."""
     try:
         bodies = read_description(written).bodies
     except RobotFileError as error:
         raise RobotFileError(source, f"cannot be read after its repair: {error.problem}", error.line) from error
     for body in bodies:
         if body.inertia is not None and not inertia.is_physical(body.inertia):
-            problem = f"body '{body.name}' is impossible after the repair, too; is its inertia in an included file?"
+            problem = f"body '{body.name}' is still not physically consistent after the repair; is its inertia in an included file?"
             raise RobotFileError(source, problem, body.line)

@@ -148,8 +148,8 @@ class Robot:
         ]
 
     def __repr__(self) -> str:
-        joints = ", ".join(f"{joint.name} ({joint.kind.value})" for joint in self.joints)
-        return f"Robot({self.name!r}: {joints})"
+        base = ", floating base" if self.has_floating_base else ""
+        return f"Robot({self.name!r}: {len(self.joints)} moving joints{base}, {len(self.solid_links)} links)"
 
     @cached_property
     def nq(self) -> int:
@@ -205,7 +205,7 @@ class Robot:
             a: Accelerations, shape (samples, nv) or (nv,); zero when None.
 
         Returns:
-            The three arrays, each with a row a sample.
+            The three arrays, each with one row per sample.
 
         Raises:
             ShapeError: If a shape does not fit the robot.

@@ -52,7 +52,7 @@ POINTS = 20001
 """Points of a curve: a step of about 1e-3 rad or rad/s."""
 
 SLOWEST_REACH = 10.0
-"""Curves over velocities reach to twice the joint's limit, and to this [rad/s or m/s] at least; straight lines follow."""
+"""Curves over velocities reach to twice the joint's limit, and to this [rad/s or m/s] at least; straight beyond."""
 
 TURNS = 10.0 * np.pi
 """Curves over positions reach half a radian (or metre) beyond the joint's limits, and this far where it has none."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def show_inspection(inspection: Inspection) -> None:
     """Show what can be known about a robot."""
     output = plain_console()
-    base, model, robot = inspection.base, inspection.model, inspection.robot
+    base, model, robot = inspection.base_parameters, inspection.model, inspection.robot
     output.print(
         Text(f"{robot.name}: {len(robot.joints)} moving joints, {len(model.names)} standard parameters, ")
         + Text(f"{len(base)} base parameters", style="bold")

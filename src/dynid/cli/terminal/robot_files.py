@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dynid.cli.terminal.parts import plain_console, plain_table
 
 if TYPE_CHECKING:
     from dynid.identification.robot_output import Exported
+    from dynid.robot.loading import Converted
     from dynid.robot.repair import Change, FileRepair
-    from dynid.robot.robot import Robot
 
 
-def show_conversion(output_file: Path, robot: Robot, left_out: list[str]) -> None:
+def show_conversion(done: Converted) -> None:
     """Show what was written as URDF, and what was not."""
     output = plain_console()
-    wrote = f"Wrote {output_file}: {len(robot.joints)} joints, {len(robot.links)} moving links."
-    output.print(wrote)
-    for item in left_out:
+    output.print(f"Wrote {done.path}: {len(done.robot.joints)} joints, {len(done.robot.links)} moving links.")
+    for item in done.left_out:
         output.print(f"Left out: {item}.")
-    output.print(f"Next: dynid inspect {output_file}")
+    output.print(f"Next: dynid inspect {done.path}")
 
 
 def show_export(exported: Exported) -> None:

@@ -19,8 +19,12 @@ from numpy.typing import NDArray
 from dynid.arrays import Array
 from dynid.model.chunks import Chunk, checked
 from dynid.model.dynamic_model import DynamicModel
-from dynid.model.formulations.energy import dissipation_regressor, energy_regressor
-from dynid.model.formulations.momentum import impulse_regressor, momentum_regressor
+from dynid.model.formulations.energy import (
+    dissipation_regressor,
+    energy_regressor,
+    impulse_regressor,
+    momentum_regressor,
+)
 from dynid.model.formulations.row_bases import power_basis, row_bases
 from dynid.model.formulations.torque_rows import CHUNK_BYTES, Rows
 

@@ -23,18 +23,14 @@ state its sign or role, too:
 `register_term("cubic", CubicFriction)` lets experiment files use it by a name.
 """
 
-from dynid.model.parameters import Role, Sign
+from dynid.model.parameters import NonlinearParameter, Role, Sign
 from dynid.model.terms.coupling import Coupling
 from dynid.model.terms.joint_term import JointTerm, TermOfJoints
-from dynid.model.terms.linear_friction import AsymmetricCoulomb, Coulomb, Viscous
+from dynid.model.terms.linear_terms import Armature, AsymmetricCoulomb, Coulomb, Offset, Spring, Viscous
 from dynid.model.terms.load import LoadCoulomb
-from dynid.model.terms.nonlinear_parameter import NonlinearParameter
+from dynid.model.terms.nonlinear_friction import Sigmoid, Stribeck, ViscousTemperature
 from dynid.model.terms.nonlinear_term import NonlinearTerm
 from dynid.model.terms.parsing import TERMS, parse_terms, register_term, specification
-from dynid.model.terms.plain import Armature, Offset, Spring
-from dynid.model.terms.sigmoid import Sigmoid
-from dynid.model.terms.stribeck import Stribeck
-from dynid.model.terms.temperature import ViscousTemperature
 from dynid.model.terms.term import Term
 
 __all__ = [

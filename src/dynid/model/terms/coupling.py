@@ -10,7 +10,7 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.model.parameters import Parameter, Role
 from dynid.model.terms.joint_term import single_joint, unit_at
-from dynid.model.terms.linear_friction import sign, sign_slope
+from dynid.model.terms.linear_terms import sign, sign_slope
 from dynid.model.terms.term import Term
 from dynid.robot.robot import Joint, Robot
 

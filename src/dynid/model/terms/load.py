@@ -11,7 +11,7 @@ from dynid.arrays import Array
 from dynid.model.parameters import Role
 from dynid.model.regressor import inertial_regressor
 from dynid.model.terms.joint_term import TermOfJoints
-from dynid.model.terms.linear_friction import sign
+from dynid.model.terms.linear_terms import sign
 from dynid.model.terms.term import STEP
 from dynid.robot.robot import Robot
 

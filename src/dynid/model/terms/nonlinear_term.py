@@ -1,4 +1,4 @@
-"""Terms of single joints whose columns have shapes: numbers that torques are not linear in."""
+"""Terms of single joints with nonlinear parameters: torques are not linear in these."""
 
 from __future__ import annotations
 
@@ -6,34 +6,32 @@ import copy
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import ClassVar, Self
 
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.model.parameters import Role
+from dynid.model.parameters import NonlinearParameter, Role
 from dynid.model.terms.joint_term import TermOfJoints, difference_slopes, unit_at
-from dynid.model.terms.nonlinear_parameter import NonlinearParameter
 from dynid.model.terms.term import STEP
 from dynid.robot.robot import Joint, Robot
 
 
 class NonlinearTerm(TermOfJoints):
-    """A term of each single joint, a function of that joint's own motion and of shapes.
+    """A term of each single joint, a function of that joint's own motion and of nonlinear parameters.
 
-    Subclasses give `symbols`, `units` and `features` as those of `JointTerm` do, and the shapes.
+    Subclasses give `symbols`, `units` and `features` as those of `JointTerm` do, and the nonlinear parameters.
 
     Attributes:
-        shape_symbols: Symbols of the shapes; the joint's number makes a name of each.
-        shape_units: Their units, for an angular joint.
-        grids: For each shape the values that a search tries first.
-        bounds: For each shape the smallest and the largest value that is looked for.
-        typical_values: For each shape a value with which speeds of up to 3 rad/s tell all parameters.
+        nonlinear_symbols: Symbols of the nonlinear parameters; the joint's number makes a name of each.
+        nonlinear_units: Their units, for an angular joint.
+        grids: For each nonlinear parameter the values that a search tries first.
+        bounds: For each nonlinear parameter the smallest and the largest value that is looked for.
+        typical_values: For each nonlinear parameter a value at which speeds of up to 3 rad/s determine all parameters.
 
     Args:
         joints: As `TermOfJoints`.
-        nonlinear: Values of shapes by name; the middle of the grid for others.
+        nonlinear: Values of nonlinear parameters by name; the middle of the grid for others.
         width: As `Coulomb`, for terms with signs.
     """
 
@@ -56,20 +54,20 @@ class NonlinearTerm(TermOfJoints):
         self._otherwise = tuple(grid[len(grid) // 2] for grid in self.grids)
 
     @abstractmethod
-    def features(self, q: Array, v: Array, a: Array, shape: Array) -> tuple[Array, ...]:
-        """Torque per unit of each symbol for one joint's q, v, a, shape (samples,), and its shapes, shape (shapes,)."""
+    def features(self, q: Array, v: Array, a: Array, nonlinear: Array) -> tuple[Array, ...]:
+        """Torque per unit of each symbol for one joint's motion, shape (samples,), and nonlinear parameters, (count,)."""
 
-    def feature_slopes(self, q: Array, v: Array, a: Array, shape: Array) -> tuple[tuple[Array | float, ...], ...]:
+    def feature_slopes(self, q: Array, v: Array, a: Array, nonlinear: Array) -> tuple[tuple[Array | float, ...], ...]:
         """For each symbol the slopes of its feature over what the term `needs`; by central differences."""
-        return difference_slopes(partial(self.features, shape=shape), self.needs, q, v, a)
+        return difference_slopes(lambda q, v, a: self.features(q, v, a, nonlinear), self.needs, q, v, a)
 
-    def feature_nonlinear_slopes(self, q: Array, v: Array, a: Array, shape: Array) -> tuple[tuple[Array, ...], ...]:
-        """For each symbol the slopes of its feature over the shapes; by central differences."""
+    def feature_nonlinear_slopes(self, q: Array, v: Array, a: Array, nonlinear: Array) -> tuple[tuple[Array, ...], ...]:
+        """For each symbol the slopes of its feature over the nonlinear parameters; by central differences."""
         slopes = []
-        for k, value in enumerate(shape.tolist()):
-            step = np.zeros(len(shape))
+        for k, value in enumerate(nonlinear.tolist()):
+            step = np.zeros(len(nonlinear))
             step[k] = STEP * max(abs(value), 1e-2)
-            both = zip(self.features(q, v, a, shape + step), self.features(q, v, a, shape - step), strict=True)
+            both = zip(self.features(q, v, a, nonlinear + step), self.features(q, v, a, nonlinear - step), strict=True)
             slopes.append([(high - low) / (2 * step[k]) for high, low in both])
         return tuple(zip(*slopes, strict=True))
 
@@ -90,7 +88,7 @@ class NonlinearTerm(TermOfJoints):
                     yield row, column * len(self.symbols) + k, over, row, np.broadcast_to(values, len(q))
 
     def nonlinear(self, robot: Robot) -> tuple[NonlinearParameter, ...]:
-        """One shape a symbol, joint by joint."""
+        """For each joint one parameter per symbol."""
         return tuple(
             self._narrowed(
                 NonlinearParameter(
@@ -111,15 +109,15 @@ class NonlinearTerm(TermOfJoints):
         )
 
     def at_nonlinear(self, values: Mapping[str, float]) -> Self:
-        """The same with other values of shapes."""
+        """The same with other values of nonlinear parameters."""
         return self._with(_nonlinear=self._nonlinear | _numbers(values))
 
     def searched_from(self, lowest: Mapping[str, float]) -> Self:
-        """The same with higher lower bounds of shapes."""
+        """The same with higher lower bounds of nonlinear parameters."""
         return self._with(_lowest=self._lowest | _numbers(lowest))
 
     def nonlinear_slopes(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, int, Array]]:
-        """The slopes of every joint's features over its own shapes."""
+        """The slopes of every joint's features over its own nonlinear parameters."""
         for column, joint in enumerate(self.joints_of(robot)):
             slopes = self._bound(joint).feature_nonlinear_slopes(*_own_motion(joint, q, v, a), self._values(joint))
             for k, of_symbol in enumerate(slopes):
@@ -132,7 +130,7 @@ class NonlinearTerm(TermOfJoints):
                     )
 
     def typical(self) -> Self:
-        """The same with shapes that speeds of up to 3 rad/s show."""
+        """The same at values that speeds of up to 3 rad/s determine."""
         return self._with(_nonlinear={}, _otherwise=self.typical_values)
 
     def smoothed(self, speed: float) -> Self:
@@ -143,15 +141,15 @@ class NonlinearTerm(TermOfJoints):
         """The term for one joint; subclasses that know more of samples than their motion say what."""
         return self
 
-    def _narrowed(self, shape: NonlinearParameter) -> NonlinearParameter:
-        """The shape with the lower bound that was asked for, if any, and the part of its grid above it."""
-        if self._lowest.get(shape.name, -np.inf) <= shape.lower:
-            return shape
-        lower = min(self._lowest[shape.name], shape.upper)
-        return replace(shape, lower=lower, grid=tuple(x for x in shape.grid if x > lower) or (lower,))
+    def _narrowed(self, parameter: NonlinearParameter) -> NonlinearParameter:
+        """The parameter with the lower bound that was asked for, if any, and the part of its grid above it."""
+        if self._lowest.get(parameter.name, -np.inf) <= parameter.lower:
+            return parameter
+        lower = min(self._lowest[parameter.name], parameter.upper)
+        return replace(parameter, lower=lower, grid=tuple(x for x in parameter.grid if x > lower) or (lower,))
 
     def _values(self, joint: Joint) -> Array:
-        """Values of a joint's shapes, shape (shapes,)."""
+        """Values of a joint's nonlinear parameters, shape (count,)."""
         named = zip(self.nonlinear_symbols, self._otherwise, strict=True)
         return np.array([self._nonlinear.get(f"{symbol}{joint.number}", value) for symbol, value in named])
 

@@ -7,12 +7,9 @@ from collections.abc import Sequence
 from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.model.terms.coupling import Coupling
 from dynid.model.terms.joint_term import TermOfJoints
-from dynid.model.terms.linear_friction import AsymmetricCoulomb, Coulomb, Viscous
+from dynid.model.terms.linear_terms import Armature, AsymmetricCoulomb, Coulomb, Offset, Spring, Viscous
 from dynid.model.terms.load import LoadCoulomb
-from dynid.model.terms.plain import Armature, Offset, Spring
-from dynid.model.terms.sigmoid import Sigmoid
-from dynid.model.terms.stribeck import Stribeck
-from dynid.model.terms.temperature import ViscousTemperature
+from dynid.model.terms.nonlinear_friction import Sigmoid, Stribeck, ViscousTemperature
 from dynid.model.terms.term import Term
 from dynid.robot.robot import Robot
 
@@ -30,15 +27,17 @@ TERMS: dict[str, type[TermOfJoints]] = {
 }
 """Terms of single joints by the names that users write."""
 
+_OURS = frozenset({*TERMS, "coupling"})
+
 
 def register_term(name: str, term: type[TermOfJoints]) -> None:
     """Give a term of your own a name, so that experiment files and lists of terms can use it.
 
     Raises:
-        InvalidRequestError: If another term has the name.
+        InvalidRequestError: If a term of dynid has the name.
     """
-    if TERMS.get(name, term) is not term or name == "coupling":
-        raise InvalidRequestError(f"there is a term '{name}' already; choose another name")
+    if name in _OURS:
+        raise InvalidRequestError(f"dynid has a term '{name}' already; choose another name")
     TERMS[name] = term
 
 

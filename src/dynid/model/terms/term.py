@@ -1,4 +1,4 @@
-"""What every term is: columns of the observation matrix, with a parameter for each."""
+"""The base of all terms: columns of the observation matrix, with a parameter for each."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from typing import ClassVar
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.model.parameters import Parameter, Role, Sign
-from dynid.model.terms.nonlinear_parameter import NonlinearParameter
+from dynid.model.parameters import NonlinearParameter, Parameter, Role, Sign
 from dynid.robot.robot import Robot
 
 STEP = 1e-6
-"""Step of central differences [rad, m and their rates]; relative to the value for shapes."""
+"""Step of central differences [rad, m and their rates]; relative to the value for nonlinear parameters."""
 
 
 class Term(ABC):
     """A part of the torque that is linear in parameters of its own.
 
-    Columns may depend on shapes, too: numbers that torques are not linear in. A term knows their present values.
+    Columns may depend on nonlinear parameters, too, in which torques are not linear. A term knows their present values.
 
     Attributes:
         needs: Which of positions "q", velocities "v" and accelerations "a" the columns depend on.
@@ -34,7 +33,7 @@ class Term(ABC):
 
     @abstractmethod
     def parameters(self, robot: Robot) -> tuple[Parameter, ...]:
-        """The term's parameters for this robot, one a column."""
+        """The term's parameters for this robot, one per column."""
 
     @abstractmethod
     def entries(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, Array]]:
@@ -100,27 +99,27 @@ class Term(ABC):
         return W
 
     def nonlinear(self, robot: Robot) -> tuple[NonlinearParameter, ...]:
-        """The term's shapes for this robot; none for most terms."""
+        """The term's nonlinear parameters for this robot; none for most terms."""
         return ()
 
     def at_nonlinear(self, values: Mapping[str, float]) -> Term:
-        """The term with other values of its shapes, by name; names of other terms' shapes are left alone."""
+        """The term with other values of its nonlinear parameters, by name; others are ignored."""
         return self
 
     def searched_from(self, lowest: Mapping[str, float]) -> Term:
-        """The term with higher lower bounds of its shapes, by name; names of other terms' shapes are left alone."""
+        """The term with higher lower bounds of its nonlinear parameters, by name; others are ignored."""
         return self
 
     def nonlinear_slopes(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, int, Array]]:
-        """Slopes of the entries over the shapes; arguments as `entries`.
+        """Slopes of the entries over the nonlinear parameters; arguments as `entries`.
 
         Yields:
-            The row, the index of the parameter, the index of the shape, and the values, shape (samples,).
+            The row, the index of the parameter, the index of the nonlinear parameter, and the values, shape (samples,).
         """
         yield from ()
 
     def typical(self) -> Term:
-        """The term with shapes of which random states tell all of its parameters, to find base parameters with."""
+        """The term at nonlinear parameters with which random states determine all of its parameters."""
         return self
 
     def with_temperature(self, temperature: Array) -> Term:
@@ -128,7 +127,7 @@ class Term(ABC):
         return self
 
     def with_links(self, parameters: Array) -> Term:
-        """The term on links with these inertial parameters, shape (10 * solid links,)."""
+        """The term on links with these inertial parameters, shape (inertia.SIZE * solid links,)."""
         return self
 
 

@@ -16,7 +16,7 @@ from dynid.robot.robot import Robot
 
 CHECKS: tuple[Callable[[Case], Iterable[Finding]], ...] = (
     inertias.links_without_inertia,
-    inertias.impossible_inertias,
+    inertias.inconsistent_inertias,
     inertias.centres_of_mass,
     inertias.point_masses,
     inertias.placeholders,

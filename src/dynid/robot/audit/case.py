@@ -15,8 +15,6 @@ from dynid.robot import inertia
 from dynid.robot.description import BodyDescription, JointDescription
 from dynid.robot.robot import Joint, Link, Robot
 
-LONGEST_LIST = 8  # names, before "and N more"
-
 Named: TypeAlias = BodyDescription | Joint | Link
 
 
@@ -90,7 +88,7 @@ def _solid(body: BodyDescription, link: Link) -> Solid | None:
         return None
     mass, com, at_com = inertia.to_mass_com_inertia(body.inertia)
     if np.abs(at_com).max() <= 1e-13 * np.abs(body.inertia[4:]).max():
-        at_com = np.zeros((3, 3))  # what is left is rounding of the way to the frame and back
+        at_com = np.zeros((3, 3))  # the remainder is rounding of the way to the frame and back
     return Solid(body, link, mass, com, at_com)
 
 
@@ -105,17 +103,11 @@ def subject(kind: str, items: Sequence[Named]) -> str:
     return f"{kind} '{items[0].name}'" if len(items) == 1 else f"{len(items)} {plural}"
 
 
-def names(items: Sequence[Named]) -> str:
-    """Names in quotes, the first few of them."""
-    listed = ", ".join(f"'{item.name}'" for item in items[:LONGEST_LIST])
-    return listed if len(items) <= LONGEST_LIST else f"{listed} and {len(items) - LONGEST_LIST} more"
+def names(items: Sequence[Named]) -> list[str]:
+    """Names of bodies, joints or links."""
+    return [item.name for item in items]
 
 
 def line_of(item: BodyDescription | JointDescription) -> str:
     """Where the file defines it, when known."""
     return "" if item.line is None else f" (line {item.line})"
-
-
-def vector(values: Array) -> str:
-    """A vector for reading."""
-    return "(" + ", ".join(f"{value:.4g}" for value in values) + ")"

@@ -1,4 +1,4 @@
-"""Checks of joint limits: missing ones, and those that leave no room."""
+"""Checks of joint limits, and of units: lengths in mm, masses in g, angles in degrees."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from dynid.findings import Finding, Severity, prose
-from dynid.robot.audit.case import Case, line_of, names, subject, vector
+from dynid.findings import Finding
+from dynid.robot.audit.case import Case, line_of, names, subject
 from dynid.robot.audit.inertias import SMALLEST_MASS
 from dynid.robot.joints import JointKind, Limits
 from dynid.robot.robot import Joint
@@ -25,9 +25,7 @@ def missing_limits(case: Case) -> Iterator[Finding]:
         lacking.setdefault(tuple(filter(lacks, case.one_dof_joints)), []).append(what)
     for joints, what in lacking.items():
         if joints:
-            listed = " and ".join(f"no {limit}" for limit in what)
-            text = f"{listed} stated for {names(joints)}; to plan motions, add what is known"
-            yield prose(Severity.NOTE, subject("joint", joints), text)
+            yield Finding.of("limits-missing", subject("joint", joints), limits=what, joints=names(joints))
 
 
 def _lacks_range(joint: Joint) -> bool:
@@ -38,15 +36,14 @@ def _lacks_range(joint: Joint) -> bool:
 def limits_without_room(case: Case) -> Iterator[Finding]:
     """Joints whose limits allow no motion, speed or effort."""
     checks: tuple[tuple[str, Callable[[Limits], bool]], ...] = (
-        ("lower and upper limit are equal: no room to move", lambda limits: limits.lower == limits.upper),
-        ("the velocity limit is zero or negative: no motion is allowed", lambda limits: limits.velocity <= 0.0),
-        ("the effort limit is zero or negative: no torque or force is allowed", lambda limits: limits.effort <= 0.0),
+        ("position-limits-equal", lambda limits: limits.lower == limits.upper),
+        ("velocity-limit-not-positive", lambda limits: limits.velocity <= 0.0),
+        ("effort-limit-not-positive", lambda limits: limits.effort <= 0.0),
     )
-    for what, fails in checks:
+    for code, fails in checks:
         joints = [joint for joint in case.one_dof_joints if fails(joint.limits)]
         if joints:
-            text = f"{what} for {names(joints)}; write the real limit, or leave it out if there is none"
-            yield prose(Severity.WARNING, subject("joint", joints), text)
+            yield Finding.of(code, subject("joint", joints), joints=names(joints))
 
 
 LARGEST_ANGLE = 25.0  # [rad], four turns: more is hardly meant as a limit in rad
@@ -68,27 +65,26 @@ def angles_in_degrees(case: Case) -> Iterator[Finding]:
         return max((abs(end) for end in (joint.limits.lower, joint.limits.upper) if math.isfinite(end)), default=0.0)
 
     angular = [joint for joint in case.one_dof_joints if joint.kind.is_angular]
-    for severity, low, high, advice in (
-        (Severity.WARNING, LARGEST_ANGLE, UNLIMITED_ANGLE, "are they in degrees? Write them in rad"),
-        (Severity.NOTE, UNLIMITED_ANGLE, math.inf, "where there is no limit, make the joint continuous"),
+    for code, low, high in (
+        ("position-limits-in-degrees", LARGEST_ANGLE, UNLIMITED_ANGLE),
+        ("position-limits-without-meaning", UNLIMITED_ANGLE, math.inf),
     ):
         joints = [joint for joint in angular if low < widest(joint) <= high]
         if joints:
-            example = f"{joints[0].limits.lower:.5g} to {joints[0].limits.upper:.5g} rad"
-            text = f"position limits beyond {low:g} rad for {names(joints)}, such as {example}; {advice}"
-            yield prose(severity, subject("joint", joints), text)
+            first, about = joints[0].limits, subject("joint", joints)
+            yield Finding.of(code, about, bound=low, joints=names(joints), lower=first.lower, upper=first.upper)
 
 
 def lengths_in_millimetres(case: Case) -> Iterator[Finding]:
     """Distances that are too long to be in m."""
     for joint in case.robot.description.joints:
         if (distance := float(np.linalg.norm(joint.placement[:3, 3]))) > LARGEST_DISTANCE:
-            text = f"it is {distance:.4g} m away from the frame of '{joint.parent or 'world'}'{line_of(joint)}"
-            yield prose(Severity.WARNING, f"joint '{joint.name}'", f"{text}; is that in mm? Write it in m")
+            about, parent = f"joint '{joint.name}'", joint.parent or "world"
+            yield Finding.of("joint-distant", about, distance=distance, parent=parent, where=line_of(joint))
     for solid in case.solids:
         if (distance := float(np.linalg.norm(solid.com))) > LARGEST_DISTANCE:
-            text = f"its centre of mass is {distance:.4g} m away from its frame{line_of(solid.body)}"
-            yield prose(Severity.WARNING, f"body '{solid.body.name}'", f"{text}; is that in mm? Write it in m")
+            about = f"body '{solid.body.name}'"
+            yield Finding.of("centre-of-mass-distant", about, distance=distance, where=line_of(solid.body))
 
 
 def geometry_in_millimetres(case: Case) -> Iterator[Finding]:
@@ -96,23 +92,23 @@ def geometry_in_millimetres(case: Case) -> Iterator[Finding]:
     sizes = {body.name: case.extent(body) for body in case.robot.description.bodies if body.name in case.boxes}
     large = [name for name, size in sizes.items() if size > LARGEST_GEOMETRY]
     if 2 * len(large) > len(sizes):
-        text = (
-            f"the geometry of {len(large)} of {len(sizes)} bodies is larger than {LARGEST_GEOMETRY:g} m, "
-            f"that of '{large[0]}' {sizes[large[0]]:.4g} m; is it in mm? Scale meshes by 0.001"
+        yield Finding.of(
+            "geometry-large",
+            f"robot '{case.robot.name}'",
+            sizes={name: sizes[name] for name in large},
+            bodies=len(sizes),
+            bound=LARGEST_GEOMETRY,
         )
-        yield prose(Severity.WARNING, f"robot '{case.robot.name}'", text)
 
 
 def masses_in_grams(case: Case) -> Iterator[Finding]:
     """Masses that are too large to be in kg."""
     for solid in case.solids:
         if solid.mass > LARGEST_BODY_MASS:
-            text = f"its mass is {solid.mass:.5g} kg{line_of(solid.body)}; is that in g? Write it in kg"
-            yield prose(Severity.WARNING, f"body '{solid.body.name}'", text)
+            yield Finding.of("mass-large", f"body '{solid.body.name}'", mass=solid.mass, where=line_of(solid.body))
     total = sum(solid.mass for solid in case.solids)
     if total > LARGEST_TOTAL_MASS:
-        text = f"the masses add up to {total:.5g} kg; are they in g? Write them in kg"
-        yield prose(Severity.WARNING, f"robot '{case.robot.name}'", text)
+        yield Finding.of("total-mass-large", f"robot '{case.robot.name}'", mass=total)
 
 
 def inertias_in_other_units(case: Case) -> Iterator[Finding]:
@@ -120,23 +116,19 @@ def inertias_in_other_units(case: Case) -> Iterator[Finding]:
     for solid in case.solids:
         size = max(case.extent(solid.body), case.scale)
         if solid.gyration > LARGEST_GYRATION or 0.0 < size < solid.gyration / LARGEST_GYRATION_TO_SIZE:
-            verdict = "its inertia is far too large: is it in kg mm^2 or g mm^2? Write it in kg m^2"
+            code = "inertia-large"
         elif 0.0 < solid.gyration < SMALLEST_GYRATION and solid.mass > SMALLEST_MASS:
-            verdict = "its inertia is far too small: check its unit, and write it in kg m^2"
+            code = "inertia-small"
         else:
             continue
-        compared = f", while distances in the robot are up to {size:.3g} m" if size > 0.0 else ""
-        evidence = f"its radius of gyration, sqrt(I/m), is {solid.gyration:.3g} m for {solid.mass:.3g} kg{compared}"
-        text = f"{evidence}{line_of(solid.body)}; {verdict}"
-        yield prose(Severity.WARNING, f"body '{solid.body.name}'", text)
+        about, where = f"body '{solid.body.name}'", line_of(solid.body)
+        yield Finding.of(code, about, gyration=solid.gyration, mass=solid.mass, size=size, where=where)
 
 
 def unusual_gravity(case: Case) -> Iterator[Finding]:
     """Gravity that is zero or not the Earth's."""
     magnitude = float(np.linalg.norm(case.robot.gravity))
     if magnitude == 0.0:
-        text = "it is zero, so that masses show in accelerations only; state it unless the robot is weightless"
-        yield prose(Severity.NOTE, "gravity", text)
+        yield Finding.of("gravity-zero", "gravity")
     elif not USUAL_GRAVITY[0] <= magnitude <= USUAL_GRAVITY[1]:
-        text = f"it is {vector(case.robot.gravity)} m/s^2, {magnitude:.4g} in all; on Earth it is 9.81 m/s^2"
-        yield prose(Severity.NOTE, "gravity", text)
+        yield Finding.of("gravity-unusual", "gravity", gravity=case.robot.gravity.tolist(), magnitude=magnitude)

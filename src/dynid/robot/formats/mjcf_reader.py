@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from dynid.arrays import Array, frozen
-from dynid.findings import Finding, Severity, prose
+from dynid.findings import Finding
 from dynid.robot import inertia
 from dynid.robot.description import BodyDescription, Description, Geometry, JointDescription, MimicDescription, unique
 from dynid.robot.formats.mujoco_compiler import MjModel, compile_mjcf, enum_name, mujoco_module
@@ -102,8 +102,8 @@ class _MjcfReader:
             name=name, inertia=self._inertia(i), geometry=self._geometry(i), line=self.body_lines.get(name)
         )
         if m.body_gravcomp[i] != 0.0:
-            text = f"its gravcomp of {m.body_gravcomp[i]:g} holds it up in MuJoCo; here its whole weight counts"
-            self.findings.append(prose(Severity.NOTE, f"body '{name}'", text))
+            share = float(m.body_gravcomp[i])
+            self.findings.append(Finding.of("gravity-compensated", f"body '{name}'", gravcomp=share))
         parent = None if above == 0 else self.body_names[above]
         at = _pose(m.body_pos[i], m.body_quat[i])
         joints = range(m.body_jntadr[i], m.body_jntadr[i] + m.body_jntnum[i])
@@ -187,24 +187,21 @@ class _MjcfReader:
         m, first = self.model, self.model.jnt_dofadr[j]
         stiffness, rest = m.jnt_stiffness[j], m.qpos_spring[m.jnt_qposadr[j]]
         fields = (m.dof_damping, m.dof_frictionloss, m.dof_armature)
-        text = ""
+        about = f"joint '{self.joint_names[j]}'"
         if kind.nv == 1 and stiffness != 0.0:
-            text = f"it has a spring of stiffness {stiffness:g} at rest at {rest:g}; add the term `spring`"
-            text += " and, as it rests elsewhere than at zero, `offset`" if rest != 0.0 else ""
+            code = "joint-spring" if rest == 0.0 else "joint-spring-preloaded"
+            self.findings.append(Finding.of(code, about, stiffness=float(stiffness), rest=float(rest)))
         elif kind.nv > 1 and (stiffness != 0.0 or any(field[first : first + kind.nv].any() for field in fields)):
-            text = "its spring, friction and motor inertia are ignored: terms need a joint of one degree of freedom"
-        if text:
-            self.findings.append(prose(Severity.NOTE, f"joint '{self.joint_names[j]}'", text))
+            self.findings.append(Finding.of("joint-forces-ignored", about))
 
     def note_ignored_forces(self) -> None:
         m = self.model
         of_tendons = ("tendon_stiffness", "tendon_damping", "tendon_frictionloss", "tendon_armature")
         ignored = {
-            "the drag of the medium (density, viscosity)": m.opt.density or m.opt.viscosity,
-            "springs, friction and inertia of tendons": any(np.any(getattr(m, name, 0.0)) for name in of_tendons),
+            "medium-ignored": m.opt.density or m.opt.viscosity,
+            "tendon-forces-ignored": any(np.any(getattr(m, name, 0.0)) for name in of_tendons),
         }
-        for what in (what for what, is_there in ignored.items() if is_there):
-            self.findings.append(prose(Severity.NOTE, "file", f"{what}: ignored, as no term describes this"))
+        self.findings += [Finding.of(code, "file") for code, is_there in ignored.items() if is_there]
 
     def _mimics(self) -> dict[int, MimicDescription]:
         """The joints that follow another by an equality constraint; findings on all other constraints."""
@@ -215,44 +212,36 @@ class _MjcfReader:
             return mimics
         for k in np.flatnonzero(m.eq_active0).tolist():
             kind = enum_name("mjtEq", m.eq_type[k]).removeprefix("mjEQ_").lower()
-            problem = self._add_mimic(k, mimics) if kind == "joint" else self._loop(k, kind)
-            if problem:
-                name = mujoco.mj_id2name(m, mujoco.mjtObj.mjOBJ_EQUALITY, k)
-                subject = f"equality '{name}'" if name else f"equality {k + 1}"
-                self.findings.append(prose(Severity.WARNING, subject, problem))
+            name = mujoco.mj_id2name(m, mujoco.mjtObj.mjOBJ_EQUALITY, k)
+            about = f"equality '{name}'" if name else f"equality {k + 1}"
+            self.findings += self._add_mimic(k, mimics, about) if kind == "joint" else [self._loop(k, kind, about)]
         return mimics
 
-    def _loop(self, k: int, kind: str) -> str:
+    def _loop(self, k: int, kind: str, about: str) -> Finding:
         mujoco = mujoco_module()
         m = self.model
         what = mujoco.mjtObj.mjOBJ_TENDON if kind == "tendon" else m.eq_objtype[k]
         ends = [mujoco.mj_id2name(m, what, end[k]) for end in (m.eq_obj1id, m.eq_obj2id)]
-        between = "".join(f" '{end}'" for end in ends if end)
-        return (
-            f"the constraint {kind}{between} is ignored: it closes a loop, and torques are given as if the loop were "
-            "cut open there"
-        )
+        return Finding.of("loop-cut-open", about, kind=kind, between=[end for end in ends if end])
 
-    def _add_mimic(self, k: int, mimics: dict[int, MimicDescription]) -> str:
+    def _add_mimic(self, k: int, mimics: dict[int, MimicDescription], about: str) -> list[Finding]:
         """Let a joint follow another as constraint k says, y - y0 = a0 + a1 (x - x0); or say why it cannot."""
         m = self.model
         follower, leader = int(m.eq_obj1id[k]), int(m.eq_obj2id[k])
         name, (a0, a1, *rest) = self.joint_names[follower], m.eq_data[k, :5].tolist()
         y0 = float(m.qpos0[m.jnt_qposadr[follower]])
         if leader < 0 or not (a1 or any(rest)):
-            return f"it holds joint '{name}' at {y0 + a0:g}, which is ignored; lock the joint there"
+            return [Finding.of("joint-lock-ignored", about, joint=name, position=y0 + a0)]
         if any(rest):
-            return (
-                f"joint '{name}' follows '{self.joint_names[leader]}' by a curve, which is ignored: a loop is cut open"
-            )
+            return [Finding.of("mimic-curve-ignored", about, joint=name, leader=self.joint_names[leader])]
         ahead = leader
         while ahead in mimics and ahead != follower:
             ahead = self.joint_names.index(mimics[ahead].leader)
         if follower in mimics or ahead == follower:
-            return f"joint '{name}' is bound to '{self.joint_names[leader]}' besides other constraints; this is ignored"
+            return [Finding.of("mimic-repeated", about, joint=name, leader=self.joint_names[leader])]
         x0 = float(m.qpos0[m.jnt_qposadr[leader]])
         mimics[follower] = MimicDescription(self.joint_names[leader], ratio=a1, offset=y0 + a0 - a1 * x0)
-        return ""
+        return []
 
 
 def _shape(m: MjModel, g: int) -> Geometry | None:

@@ -1,4 +1,4 @@
-"""MuJoCo's compiler, kept in hand: what it takes silently is refused, what it warns of is told.
+"""MuJoCo's compiler, kept in hand: what it takes silently is refused, what it warns of becomes a finding.
 
 MJCF leaves much to its compiler (defaults, classes, units, inertia from shapes), so MuJoCo itself reads the file.
 """
@@ -18,7 +18,7 @@ import numpy as np
 
 from dynid.errors import RobotFileError
 from dynid.files import is_file
-from dynid.findings import Finding, Severity, prose
+from dynid.findings import Finding
 from dynid.robot.formats.xml_files import Element, read_xml
 from dynid.robot.numbers import LARGEST
 
@@ -97,7 +97,7 @@ def _compiled(path: Path, root: Element) -> tuple[MjModel, tuple[Finding, ...]]:
                     _strip_textures(spec)
                 notes = _strip_meshes(path, spec, missing) if stripped == "meshes" else ()
                 model = spec.compile()
-            return model, (*notes, *(prose(Severity.NOTE, "file", f"MuJoCo warns: {text}") for text in warned))
+            return model, (*notes, *(Finding.of("mujoco-warning", "file", warning=text) for text in warned))
         except (ValueError, mujoco.FatalError) as error:
             failure = error
             asset = re.match(r"(?:Error: )*Error opening file '([^']*)'", str(error))
@@ -132,17 +132,16 @@ def _strip_textures(spec: MjSpec) -> None:
 
 
 def _strip_meshes(path: Path, spec: MjSpec, missing: str) -> tuple[Finding, ...]:
-    """Drop all meshes, unless they tell the inertia of a body."""
+    """Drop all meshes, unless they determine the inertia of a body."""
     weighed = [body.name or "(unnamed)" for body in spec.bodies[1:] if _is_weighed_by_meshes(spec, body)]
     if weighed:
         shown = ", ".join(f"'{name}'" for name in weighed[:3]) + (", ..." if len(weighed) > 3 else "")
-        problem = f"the file '{missing}' is missing, and meshes tell the inertia of {shown}"
+        problem = f"the file '{missing}' is missing, and meshes determine the inertia of {shown}"
         raise RobotFileError(path, problem + "; put it in its place, or give these bodies an <inertial>")
     shapes = [geom for geom in spec.geoms if geom.meshname or geom.hfieldname]
     # Sensors and contact pairs may refer to the shapes, and matter to simulation only.
     _delete(spec, [*shapes, *spec.pairs, *spec.sensors, *spec.meshes, *spec.hfields])
-    text = f"'{missing}' is missing, so all meshes are left out; inertias are stated in the file and are not affected"
-    return (prose(Severity.NOTE, "meshes", text),)
+    return (Finding.of("meshes-missing", "meshes", file=missing),)
 
 
 def _is_weighed_by_meshes(spec: MjSpec, body: Any) -> bool:

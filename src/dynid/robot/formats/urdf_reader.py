@@ -11,7 +11,7 @@ import numpy as np
 from dynid.arrays import Array, frozen
 from dynid.errors import UnknownNameError
 from dynid.files import is_file
-from dynid.findings import Finding, Severity, prose
+from dynid.findings import Finding
 from dynid.robot import inertia
 from dynid.robot.description import BodyDescription, Description, Geometry, JointDescription, MimicDescription
 from dynid.robot.formats.xml_files import Element, ElementReader, read_xml
@@ -181,8 +181,7 @@ class _UrdfReader(ElementReader):
         if length < 1e-9:
             raise self.error(element, f"the axis of joint '{name}' is zero; expected a direction such as 0 0 1")
         if abs(length - 1.0) > 1e-3:
-            text = f"its axis has the length {length:.4g} and is taken as a direction only"
-            self.findings.append(prose(Severity.NOTE, f"joint '{name}'", text))
+            self.findings.append(Finding.of("axis-not-unit", f"joint '{name}'", length=length))
         return frozen(axis / length)
 
     def _limits(self, joint: Element, name: str, kind: JointKind) -> Limits:
@@ -205,8 +204,8 @@ class _UrdfReader(ElementReader):
             effort=limit("effort", math.inf),
         )
         if limits.lower > limits.upper:
-            text = f"its lower limit {limits.lower:g} is above its upper limit {limits.upper:g}; swap them"
-            self.findings.append(prose(Severity.ERROR, f"joint '{name}'", text))
+            about = f"joint '{name}'"
+            self.findings.append(Finding.of("position-limits-swapped", about, lower=limits.lower, upper=limits.upper))
         return limits
 
     def _limit(self, element: Element, key: str) -> float:

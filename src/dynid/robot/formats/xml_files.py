@@ -1,4 +1,4 @@
-"""Reading XML from strangers: no entity is expanded, nothing is fetched, every error names its line."""
+"""Reading untrusted XML: no entity is expanded, nothing is fetched, every error names its line."""
 
 from __future__ import annotations
 

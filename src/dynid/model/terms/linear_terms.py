@@ -1,4 +1,7 @@
-"""Signs of velocities: with a jump, or smooth for design, which needs slopes."""
+"""Terms that are linear in all their parameters: viscous and Coulomb friction, offsets, motor inertia, springs.
+
+Signs of velocities have a jump; a width makes them smooth for design, which needs slopes.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ class Viscous(JointTerm):
     needs = frozenset("v")
 
     def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
-        """V."""
+        """The velocity v."""
         return (v,)
 
     def feature_slopes(self, q: Array, v: Array, a: Array) -> tuple[tuple[Array | float, ...], ...]:
@@ -115,3 +118,53 @@ class AsymmetricCoulomb(JointTerm):
     def reference(self, joint: Joint) -> tuple[float | None, ...]:
         """The file's friction, both ways."""
         return (joint.dynamics.friction, joint.dynamics.friction)
+
+
+class Offset(JointTerm):
+    """A constant torque off, of sensors, amplifiers or asymmetric friction."""
+
+    symbols = ("off",)
+    units = ("N m",)
+    roles = (Role.OFFSET,)
+
+    def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
+        """One."""
+        return (np.ones_like(q),)
+
+
+class Armature(JointTerm):
+    """Motor inertia Ia * a: rotor and gears, seen at the joint."""
+
+    symbols = ("Ia",)
+    units = ("kg m^2",)
+    roles = (Role.ARMATURE,)
+    needs = frozenset("a")
+
+    def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
+        """The acceleration a."""
+        return (a,)
+
+    def feature_slopes(self, q: Array, v: Array, a: Array) -> tuple[tuple[Array | float, ...], ...]:
+        """One."""
+        return ((1.0,),)
+
+    def reference(self, joint: Joint) -> tuple[float | None, ...]:
+        """The file's armature."""
+        return (joint.dynamics.armature,)
+
+
+class Spring(JointTerm):
+    """A spring k * q about the joint; add `Offset` for one that rests elsewhere than at zero."""
+
+    symbols = ("k",)
+    units = ("N m/rad",)
+    roles = (Role.SPRING,)
+    needs = frozenset("q")
+
+    def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
+        """The position q."""
+        return (q,)
+
+    def feature_slopes(self, q: Array, v: Array, a: Array) -> tuple[tuple[Array | float, ...], ...]:
+        """One."""
+        return ((1.0,),)

@@ -1,0 +1,152 @@
+"""Friction with nonlinear parameters: Stribeck, sigmoid, and viscous friction that depends on temperature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.model.parameters import Role
+from dynid.model.terms.linear_terms import sign, sign_slope
+from dynid.model.terms.nonlinear_term import NonlinearTerm
+from dynid.robot.robot import Joint, Robot
+
+
+class Stribeck(NonlinearTerm):
+    """Coulomb friction that is higher near rest: (fs + fst exp(-(v / vs)^2)) sign(v).
+
+    It breaks away at fs + fst and comes down to fs over the Stribeck velocity vs; where friction is lower near rest, as
+    that of many gears, fst is negative. Neither end can be. It takes the place of `Coulomb`.
+    """
+
+    symbols = ("fs", "fst")
+    units = ("N m", "N m")
+    roles = (Role.COULOMB, Role.STRIBECK)
+    needs = frozenset("v")
+    nonlinear_symbols = ("vs",)
+    nonlinear_units = ("rad/s",)
+    grids = (tuple(np.geomspace(2e-3, 1.0, 15).tolist()),)
+    bounds = ((1e-4, 3.0),)
+    typical_values = (1.0,)
+
+    def features(self, q: Array, v: Array, a: Array, nonlinear: Array) -> tuple[Array, ...]:
+        """The sign of v, and its part that speed takes away."""
+        direction = sign(v, self.width)
+        return direction, direction * np.exp(-((v / nonlinear[0]) ** 2))
+
+    def feature_slopes(self, q: Array, v: Array, a: Array, nonlinear: Array) -> tuple[tuple[Array | float, ...], ...]:
+        """Those of the exponential, and of a smooth sign."""
+        direction, bend = sign(v, self.width), sign_slope(v, self.width)
+        fading = np.exp(-((v / nonlinear[0]) ** 2))
+        return (bend,), (fading * (bend - 2.0 * v / nonlinear[0] ** 2 * direction),)
+
+    def feature_nonlinear_slopes(self, q: Array, v: Array, a: Array, nonlinear: Array) -> tuple[tuple[Array, ...], ...]:
+        """None of the sign."""
+        vs = nonlinear[0]
+        return (np.zeros_like(v),), (sign(v, self.width) * np.exp(-((v / vs) ** 2)) * 2.0 * v**2 / vs**3,)
+
+    def quadratic_forms(self, robot: Robot) -> Iterator[tuple[str, int, int, str]]:
+        """Friction at speed, fs, and friction at rest, fs + fst."""
+        yield from super().quadratic_forms(robot)
+        for joint in self.joints_of(robot):
+            for symbol in self.symbols:
+                yield "breakaway", joint.number, joint.number, f"{symbol}{joint.number}"
+
+    def reference(self, joint: Joint) -> tuple[float | None, ...]:
+        """The file's friction."""
+        return (joint.dynamics.friction, None)
+
+
+class Sigmoid(NonlinearTerm):
+    """Friction fsig (s(v) - s(0)) with the sigmoid s(v) = 1 / (1 + exp(-ksig (v + vsig))).
+
+    It rises by fsig in all, within a few 1/ksig of the velocity -vsig. Lightweight arms with torque sensors have it.
+    With vsig = 0 it is fsig/2 tanh(ksig v / 2): Coulomb friction without the jump.
+    """
+
+    symbols = ("fsig",)
+    units = ("N m",)
+    roles = (Role.SIGMOID,)
+    needs = frozenset("v")
+    nonlinear_symbols = ("ksig", "vsig")
+    nonlinear_units = ("s/rad", "rad/s")
+    grids = (tuple(np.geomspace(1.0, 300.0, 9).tolist()), (-0.3, -0.05, 0.0, 0.05, 0.3))
+    bounds = ((0.05, 5000.0), (-3.0, 3.0))
+    typical_values = (3.0, 0.2)
+
+    def features(self, q: Array, v: Array, a: Array, nonlinear: Array) -> tuple[Array, ...]:
+        """The sigmoid less its value at rest."""
+        steepness, shift = nonlinear
+        return (_sigmoid(steepness * (v + shift)) - _sigmoid(steepness * shift),)
+
+    def feature_slopes(self, q: Array, v: Array, a: Array, nonlinear: Array) -> tuple[tuple[Array | float, ...], ...]:
+        """Largest at v = -shift."""
+        return ((nonlinear[0] * _slope(nonlinear[0] * (v + nonlinear[1])),),)
+
+    def feature_nonlinear_slopes(self, q: Array, v: Array, a: Array, nonlinear: Array) -> tuple[tuple[Array, ...], ...]:
+        """Over steepness and over shift; both are zero at rest."""
+        steepness, shift = nonlinear
+        moving, resting = _slope(steepness * (v + shift)), _slope(steepness * shift)
+        return (((v + shift) * moving - shift * resting, steepness * (moving - resting)),)
+
+
+def _sigmoid(x: Array | float) -> Array:
+    return 0.5 * (1.0 + np.tanh(0.5 * np.asarray(x)))
+
+
+def _slope(x: Array | float) -> Array:
+    return 0.25 / np.cosh(np.clip(0.5 * np.asarray(x), -300.0, 300.0)) ** 2
+
+
+REFERENCE = 20.0
+"""Temperature [degrees Celsius] at which friction is fv."""
+
+
+class ViscousTemperature(NonlinearTerm):
+    """Viscous friction fv exp(-kT (T - 20)) v, with the temperature T in degrees Celsius.
+
+    It takes the place of `Viscous`. Where temperatures of samples are not known, it is that at 20 degrees.
+    """
+
+    symbols = ("fv",)
+    units = ("N m s/rad",)
+    roles = (Role.VISCOUS,)
+    needs = frozenset("v")
+    needs_temperature = True
+    nonlinear_symbols = ("kT",)
+    nonlinear_units = ("1/K",)
+    grids = ((-0.02, 0.0, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16),)
+    bounds = ((-0.2, 0.5),)
+    typical_values = (0.02,)
+    _temperature: Array | None = None
+
+    def with_temperature(self, temperature: Array) -> ViscousTemperature:
+        """The same for samples of known temperatures, shape (samples, nv)."""
+        return self._with(_temperature=temperature)
+
+    def features(self, q: Array, v: Array, a: Array, nonlinear: Array) -> tuple[Array, ...]:
+        """The velocity, less as it is warmer."""
+        return (v * np.exp(-nonlinear[0] * self._above()),)
+
+    def feature_slopes(self, q: Array, v: Array, a: Array, nonlinear: Array) -> tuple[tuple[Array | float, ...], ...]:
+        """The exponential."""
+        return ((np.exp(-nonlinear[0] * self._above()),),)
+
+    def feature_nonlinear_slopes(self, q: Array, v: Array, a: Array, nonlinear: Array) -> tuple[tuple[Array, ...], ...]:
+        """None at the reference."""
+        above = self._above()
+        return ((-above * v * np.exp(-nonlinear[0] * above),),)
+
+    def reference(self, joint: Joint) -> tuple[float | None, ...]:
+        """The file's damping."""
+        return (joint.dynamics.damping,)
+
+    def _above(self) -> Array:
+        """Temperature above the reference [K] of the joint's samples."""
+        return np.zeros(1) if self._temperature is None else self._temperature - REFERENCE
+
+    def _bound(self, joint: Joint) -> ViscousTemperature:
+        if self._temperature is None:
+            return self
+        return self._with(_temperature=self._temperature[:, joint.v.start])
