@@ -19,9 +19,9 @@ from benchmarks.thesis_motions import printed
 from dynid.excitation.design import Design, design, warm_up
 from dynid.excitation.genetic import design_genetic
 from dynid.excitation.problem import ExcitationProblem
-from dynid.excitation.stated_problem import problem_of
-from dynid.excitation.trajectory_files import csv_text
+from dynid.excitation.trajectory_formats import Written, csv_text
 from dynid.experiment.reading import read_experiment
+from dynid.experiment.requests import problem_of_experiment
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 CASES = {
@@ -41,7 +41,8 @@ def measured(problem: ExcitationProblem, found: Design) -> float:
         return math.exp(found.value)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trajectory.csv"
-        path.write_text(csv_text(found.trajectory, [joint.name for joint in model.robot.joints], problem.rate))
+        names = tuple(joint.name for joint in model.robot.joints)
+        path.write_text(csv_text(Written(found.trajectory, names, problem.rate)))
         return condition_number(model.robot, *read_csv(path))
 
 
@@ -60,7 +61,7 @@ def main() -> None:
     head = ("case", "columns", "printed", "gradients", "starts", "time to", "largest use", "genetic", "generations")
     print(f"| {' | '.join(head)} |\n|{' --- |' * len(head)}")
     for name in sys.argv[2:] or CASES:
-        problem, _ = problem_of(read_experiment(EXAMPLES / f"{name}.toml", needs_logs=False))
+        problem, _ = problem_of_experiment(read_experiment(EXAMPLES / f"{name}.toml", needs_logs=False))
         warm_up(problem)
         joints = CASES[name]
         before = "" if joints is None else f"{math.exp(problem.exact_value(printed(joints))):.1f}"

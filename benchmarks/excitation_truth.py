@@ -19,30 +19,30 @@ import numpy as np
 from benchmarks.thesis_motions import printed
 from dynid.arrays import Array
 from dynid.excitation.design import design
+from dynid.excitation.local_search import random_start
 from dynid.excitation.problem import ExcitationProblem, experiment_times
-from dynid.excitation.starts import random_start
-from dynid.excitation.stated_problem import problem_of
-from dynid.excitation.trajectories.family import Trajectory
+from dynid.excitation.trajectories.family import ParametricTrajectory
 from dynid.experiment.reading import read_experiment
+from dynid.experiment.requests import problem_of_experiment
 from dynid.logs.drive import Transmission
 from dynid.logs.processing.states import processed
 from dynid.logs.settings import Processing
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
-from dynid.simulation.closed_loop import Run, SimulatedRobot, simulate
-from dynid.simulation.controller import Controller
-from dynid.simulation.sensors import Sensors, measure
+from dynid.simulation.closed_loop import Run, SimulatedRobot, follow
+from dynid.simulation.sensors import measure
+from dynid.simulation.settings import Controller, Sensors
 
 CONTROLLER = Controller()
 PROCESSING = Processing(derivative="savitzky_golay", window=7, degree=5, trim=3)
 
-Simulate = Callable[[BaseParameters, Trajectory, float, float, int], tuple[Array, Array, Array, Array]]
+Simulate = Callable[[BaseParameters, ParametricTrajectory, float, float, int], tuple[Array, Array, Array, Array]]
 """From base parameters with their robot, a trajectory, a rate [Hz], a noise [N m] and a seed to the q, v, a that
 identification would use and the measured torques, each of shape (samples, nv)."""
 
 
 def ideal(
-    base: BaseParameters, trajectory: Trajectory, rate: float, noise: float, seed: int
+    base: BaseParameters, trajectory: ParametricTrajectory, rate: float, noise: float, seed: int
 ) -> tuple[Array, Array, Array, Array]:
     """Exact states, and torques of the robot's file with white noise."""
     q, v, a = trajectory.states(experiment_times(trajectory, rate))
@@ -51,14 +51,14 @@ def ideal(
 
 
 @cache
-def _followed(model: DynamicModel, trajectory: Trajectory, rate: float) -> Run:
+def _followed(model: DynamicModel, trajectory: ParametricTrajectory, rate: float) -> Run:
     """What the simulated robot does; runs differ in noise only."""
     robot = SimulatedRobot.of(model, np.nan_to_num(model.reference))
-    return simulate(robot, trajectory, CONTROLLER, log_rate=rate, lead_in=3.0)
+    return follow(robot, trajectory, CONTROLLER, log_rate=rate, lead_in=3.0)
 
 
 def closed_loop(
-    base: BaseParameters, trajectory: Trajectory, rate: float, noise: float, seed: int
+    base: BaseParameters, trajectory: ParametricTrajectory, rate: float, noise: float, seed: int
 ) -> tuple[Array, Array, Array, Array]:
     """The log of a simulated robot under a controller, differentiated."""
     run = _followed(base.model, trajectory, rate)
@@ -83,7 +83,7 @@ class Outcome:
 
 def compare(
     problem: ExcitationProblem,
-    motions: Mapping[str, Trajectory],
+    motions: Mapping[str, ParametricTrajectory],
     simulate: Simulate = ideal,
     *,
     noise: float = 1.0,
@@ -104,7 +104,7 @@ def compare(
     return outcomes
 
 
-def motions_of(problem: ExcitationProblem, joints: slice, seconds: float) -> dict[str, Trajectory]:
+def motions_of(problem: ExcitationProblem, joints: slice, seconds: float) -> dict[str, ParametricTrajectory]:
     """The designed, the printed and a random motion."""
     return {
         "designed": design(problem, time_limit=seconds).trajectory,
@@ -120,7 +120,7 @@ def main() -> None:
     cases = {"ur5_excite_shoulder": slice(0, 3), "ur5_excite_wrist": slice(3, 6), "ur5_excite_arm": slice(0, 6)}
     for case, joints in cases.items():
         path = Path(__file__).parents[1] / "examples" / f"{case}.toml"
-        problem, _ = problem_of(read_experiment(path, needs_logs=False))
+        problem, _ = problem_of_experiment(read_experiment(path, needs_logs=False))
         motions = motions_of(problem, joints, seconds)
         for simulation in (ideal, closed_loop):
             outcomes = compare(problem, motions, simulation)

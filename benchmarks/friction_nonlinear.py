@@ -20,8 +20,9 @@ from dynid.logs.drive import Transmission
 from dynid.logs.processing.states import processed
 from dynid.model.chunks import Chunk
 from dynid.model.terms import Armature, Sigmoid, Stribeck, Term, Viscous
-from dynid.simulation.closed_loop import SimulatedRobot, simulate
-from dynid.simulation.sensors import Sensors, measure
+from dynid.simulation.closed_loop import SimulatedRobot, follow
+from dynid.simulation.sensors import measure
+from dynid.simulation.settings import Sensors
 
 COULOMB = np.array([12.0, 12.0, 9.0, 2.5, 2.5, 2.5])
 """Friction [N m] at speed; the extra at rest is 60 % of it, and a sigmoid rises by twice as much."""
@@ -77,7 +78,7 @@ def recover(terms: list[Term], truth: dict[str, float], *, noisy: bool = True, p
     for k, name in enumerate(model.names):
         p[k] = truth.get(name, p[k])
     robot = SimulatedRobot.of(model.at_nonlinear(nonlinear), p)
-    run = simulate(robot, training(periods), CONTROLLER, nominal=robot, log_rate=RATE, lead_in=3.0)
+    run = follow(robot, training(periods), CONTROLLER, nominal=robot, log_rate=RATE, lead_in=3.0)
     log = measure(run, SENSORS if noisy else Sensors(), seed=1)
     drive = Transmission.of([1.0] * 6, positions_at_motor=False)
     segments = processed(log, drive, PROCESSING, -0.5 / CONTROLLER.rate)

@@ -27,6 +27,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from dynid.identification.preparation import prepared_log
 
 from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.arrays import Array
@@ -34,20 +35,19 @@ from dynid.estimation.estimate import Estimate
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.row_forms import FormName, RowForm
 from dynid.estimation.least_squares import essential_parameters, joint_fits, merge_logs, weighted_least_squares
-from dynid.excitation.trajectories import Trajectory
+from dynid.excitation.trajectories import ParametricTrajectory
 from dynid.excitation.trajectories.fourier import fourier_motion
 from dynid.experiment.reading import read_experiment
-from dynid.identification.preparation import prepared_log
 from dynid.logs.drive import Transmission
 from dynid.logs.processing.states import processed
 from dynid.logs.settings import Processing
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.chunks import Chunk
 from dynid.model.terms import parse_terms
-from dynid.simulation.bodies import with_made_up_bodies
-from dynid.simulation.closed_loop import Run, SimulatedRobot, simulate
-from dynid.simulation.controller import Controller
-from dynid.simulation.sensors import Sensors, measure
+from dynid.simulation.closed_loop import Run, SimulatedRobot, follow
+from dynid.simulation.sensors import measure
+from dynid.simulation.settings import Controller, Sensors
+from dynid.simulation.simulated_robot import with_made_up_bodies
 
 RATE = 1000.0
 PERIOD = 10.0
@@ -93,7 +93,7 @@ def truth() -> Array:
     return base.to_standard(values, near)
 
 
-def motion(first: int, seed: int, speed: float = 0.6) -> Trajectory:
+def motion(first: int, seed: int, speed: float = 0.6) -> ParametricTrajectory:
     """A random Fourier motion of joints `first` to 6 that reaches part of their velocities; the others rest."""
     robot = base_parameters().model.robot
     rng = np.random.default_rng([seed, first])
@@ -129,7 +129,7 @@ class Flaws:
 def run(first: int, seed: int, stribeck: tuple[float, float] | None = None) -> Run:
     """What the robot does when joints `first` to 6 move."""
     robot = SimulatedRobot.of(base_parameters().model, truth(), stribeck=stribeck)
-    return simulate(robot, motion(first, seed), CONTROLLER, nominal=robot, lead_in=3.0)
+    return follow(robot, motion(first, seed), CONTROLLER, nominal=robot, lead_in=3.0)
 
 
 def segments(first: int, seed: int, flaws: Flaws) -> list[Chunk]:

@@ -21,6 +21,7 @@ from dynid.arrays import Array
 from dynid.estimation.factors.accumulation import factorise
 from dynid.estimation.friction_probes import findings_on_friction, probed, without_probes
 from dynid.estimation.least_squares import ordinary_least_squares, weighted_least_squares
+from dynid.excitation.trajectories.family import Moves
 from dynid.excitation.trajectories.fourier import fourier_motion
 from dynid.findings import Finding
 from dynid.identification.validation import Validation, validate
@@ -31,10 +32,9 @@ from dynid.model.chunks import Chunk
 from dynid.model.terms import Armature, Coulomb, Term, Viscous
 from dynid.robot.assembly import assemble
 from dynid.robot.formats.denavit_hartenberg import parse_table
-from dynid.simulation.closed_loop import Run, SimulatedRobot, simulate
-from dynid.simulation.controller import Controller
-from dynid.simulation.desired_motion import Trajectory
-from dynid.simulation.sensors import Sensors, measure
+from dynid.simulation.closed_loop import Run, SimulatedRobot, follow
+from dynid.simulation.sensors import measure
+from dynid.simulation.settings import Controller, Sensors
 
 RATE = 125.0
 VISCOUS = np.array([8.0, 8.0, 6.0, 1.5, 1.5, 1.5])
@@ -48,12 +48,12 @@ CONTROLLER = Controller()
 """It holds torques for a period: on average they act half a period after they are logged, and are shifted so."""
 
 
-def training(periods: int = 3) -> Trajectory:
+def training(periods: int = 3) -> Moves:
     """The thesis's trajectory."""
     return printed(slice(0, 6), periods)
 
 
-def unseen(seed: int = 1) -> Trajectory:
+def unseen(seed: int = 1) -> Moves:
     """Another periodic motion within the limits, to validate on."""
     rng = np.random.default_rng(seed)
     harmonics = np.arange(1, 6)
@@ -85,9 +85,9 @@ class Case:
                 p[model.names.index(f"fv{k + 1}")] = value
         return SimulatedRobot.of(model, p)
 
-    def run(self, trajectory: Trajectory) -> Run:
+    def run(self, trajectory: Moves) -> Run:
         """What the robot does."""
-        return simulate(self.robot, trajectory, CONTROLLER, nominal=self.robot, log_rate=RATE, lead_in=3.0)
+        return follow(self.robot, trajectory, CONTROLLER, nominal=self.robot, log_rate=RATE, lead_in=3.0)
 
     def log(self, run: Run, seed: int, specimen: int = 0) -> tuple[list[Chunk], Array]:
         """Samples of a log after differentiation, and the exact torques beside them, shape (samples, 6)."""

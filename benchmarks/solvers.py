@@ -18,10 +18,10 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.excitation.design import warm_up
 from dynid.excitation.interior_point import minimise
+from dynid.excitation.local_search import best_start
 from dynid.excitation.problem import ExcitationProblem
-from dynid.excitation.starts import best_start
-from dynid.excitation.stated_problem import problem_of
 from dynid.experiment.reading import read_experiment
+from dynid.experiment.requests import problem_of_experiment
 from dynid.threads import single_threaded_blas
 
 POWER = 8.0
@@ -150,7 +150,7 @@ def main() -> None:
     print("| seed | solver | best | evaluations | seconds | time to within 5 % of the best of all |")
     print("| --- | --- | --- | --- | --- | --- |")
     path = Path(__file__).parents[1] / "examples" / "ur5_excite_arm.toml"
-    problem = problem_of(read_experiment(path, needs_logs=False))[0].smoothed(POWER)
+    problem = problem_of_experiment(read_experiment(path, needs_logs=False))[0].smoothed(POWER)
     problem = ExcitationProblem(problem.grid, problem.information, problem.criterion, problem.bounds, (), problem.rate)
     warm_up(problem)
     for seed in range(3):

@@ -11,10 +11,10 @@ import pytest
 from dynid.arrays import Array
 from dynid.excitation.criteria import Condition
 from dynid.excitation.design import design, warm_up
+from dynid.excitation.local_search import random_start
 from dynid.excitation.problem import ExcitationProblem
-from dynid.excitation.starts import random_start
-from dynid.excitation.stated_problem import problem_of
 from dynid.experiment.reading import read_experiment
+from dynid.experiment.requests import problem_of_experiment
 from dynid.robot.pinocchio import to_pinocchio
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -24,7 +24,7 @@ SAMPLES = 100
 def problem(name: str, samples: int) -> ExcitationProblem:
     experiment = read_experiment(EXAMPLES / f"{name}.toml", needs_logs=False)
     settings = experiment.excitation.model_copy(update={"samples": samples})
-    return problem_of(experiment.model_copy(update={"excitation": settings}))[0]
+    return problem_of_experiment(experiment.model_copy(update={"excitation": settings}))[0]
 
 
 @pytest.fixture(scope="module")

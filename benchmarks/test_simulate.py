@@ -9,8 +9,8 @@ import pytest
 from dynid import DynamicModel, load_robot
 from dynid.excitation.trajectories.fourier import fourier_motion
 from dynid.model.terms import Armature, Coulomb, Viscous
-from dynid.simulation.closed_loop import SimulatedRobot, simulate
-from dynid.simulation.controller import ControlLaw, Controller
+from dynid.simulation.closed_loop import SimulatedRobot, follow
+from dynid.simulation.settings import ControlLaw, Controller
 
 MODEL = DynamicModel(load_robot("builtin:ur5"), [Viscous(), Coulomb(), Armature()])
 ROBOT = SimulatedRobot.of(MODEL)
@@ -20,9 +20,9 @@ TRAJECTORY = fourier_motion(20.0 / 3.0, np.array([0, -1.2, 1, 0.3, 0.5, 0]), 0 *
 
 @pytest.mark.benchmark(group="20 s of the UR5 at 1 kHz with friction, PD with gravity compensation")
 def test_dynid(benchmark) -> None:
-    controller = Controller(ControlLaw.PD_GRAVITY, bandwidth=5.0)
-    simulate(ROBOT, TRAJECTORY, controller)
-    run = benchmark(simulate, ROBOT, TRAJECTORY, controller)
+    controller = Controller(controller=ControlLaw.PD_GRAVITY, bandwidth=5.0)
+    follow(ROBOT, TRAJECTORY, controller)
+    run = benchmark(follow, ROBOT, TRAJECTORY, controller)
     assert len(run.time) == 20_000
 
 

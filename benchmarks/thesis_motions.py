@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dynid.excitation.trajectories import Trajectory
+from dynid.excitation.trajectories import ParametricTrajectory
 from dynid.excitation.trajectories.fourier import fourier_motion
 
 PERIOD = 2 * math.pi / (0.3 * math.pi)
@@ -34,6 +34,6 @@ PRINTED_B = np.array(
 )
 
 
-def printed(joints: slice, periods: int = 1) -> Trajectory:
+def printed(joints: slice, periods: int = 1) -> ParametricTrajectory:
     """The motion of some of the six joints."""
     return fourier_motion(PERIOD, np.zeros(6)[joints], -PRINTED_B[joints], PRINTED_A[joints], periods)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynid.excitation.trajectories.family import Trajectory
+from dynid.excitation.trajectories.family import ParametricTrajectory
 from dynid.excitation.trajectories.fourier import fourier_motion
 from dynid.robot.robot import Robot
 
 
-def gentle(robot: Robot, seed: int = 0, period: float = 2.0) -> Trajectory:
+def gentle(robot: Robot, seed: int = 0, period: float = 2.0) -> ParametricTrajectory:
     """A periodic motion within the limits of any robot, from rest."""
     rng = np.random.default_rng(seed)
     centre, size = np.zeros(robot.nv), np.zeros(robot.nv)

@@ -20,6 +20,8 @@ from dynid.cli.viewer.drawn_bodies import poses, quaternion, shapes
 from dynid.cli.viewer.gauges import Gauge, gauges, read_motion
 from dynid.cli.viewer.server import gauge_table, serve
 from dynid.errors import FileProblemError
+from dynid.excitation.trajectories.fourier import fourier_motion
+from dynid.excitation.trajectory_formats import Written, json_text
 from dynid.robot.joints import rotation_from_quaternion
 from dynid.robot.robot import WORLD
 from tests.verdict_cases import motion as sines
@@ -55,11 +57,30 @@ def test_logged_torques_are_shown_as_they_are(tmp_path: Path) -> None:
     assert motion.torque[3].tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
 
 
+def test_other_names_count_in_their_order_and_columns_need_not_be_derivatives(tmp_path: Path) -> None:
+    """Logs to look at have noise, and names of their own: here they count from zero."""
+    path = trajectory(tmp_path / "a.csv", list("012345"))
+    frame = pl.read_csv(path)
+    frame.with_columns(pl.col("^v_.*$") * 10.0).write_csv(path)
+    motion = read_motion(path, UR5)
+    _, q, v, _ = sines(seconds=2.0)
+    assert np.allclose(motion.q, q)
+    assert np.allclose(motion.v, 10.0 * v)
+
+
+def test_coefficients_are_shown_too(tmp_path: Path) -> None:
+    series = fourier_motion(2.0, np.zeros(6), np.zeros((6, 2)), np.full((6, 2), 0.1))
+    names = tuple(joint.name for joint in reversed(UR5.joints))
+    (tmp_path / "a.json").write_text(json_text(Written(series, names, 125.0)))
+    motion = read_motion(tmp_path / "a.json", UR5)
+    assert np.allclose(motion.q, series.states(motion.time)[0])
+
+
 def test_a_time_that_goes_back_is_an_error(tmp_path: Path) -> None:
     path = trajectory(tmp_path / "a.csv", list("123456"))
     frame = pl.read_csv(path)
     frame.with_columns(pl.col("t").reverse()).write_csv(path)
-    with pytest.raises(FileProblemError, match="must advance"):
+    with pytest.raises(FileProblemError, match="does not advance in row"):
         read_motion(path, UR5)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dynid.identification.preparation import prepared_log
 
 from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.errors import DynidError
@@ -14,7 +15,6 @@ from dynid.estimation.factors.accumulation import factorise
 from dynid.experiment.reading import read_experiment
 from dynid.findings import Finding
 from dynid.identification.pipeline import identify
-from dynid.identification.preparation import prepared_log
 from dynid.identification.validation import Validation, validate
 from dynid.logs.drive import Transmission
 from dynid.model.chunks import Chunk

@@ -14,22 +14,19 @@ from hypothesis import given, settings
 from dynid import DynamicModel, Robot, find_base_parameters, load_robot
 from dynid.estimation.factors.accumulation import factorise
 from dynid.excitation.criteria import Condition
-from dynid.excitation.design import design
-from dynid.excitation.fine_check import fine_checks
-from dynid.excitation.free_coefficients import free_coefficients
+from dynid.excitation.design import design, fine_checks
 from dynid.excitation.genetic import design_genetic
 from dynid.excitation.information import Information
 from dynid.excitation.limits.joint_bounds import JointBounds
 from dynid.excitation.limits.torques import PriorTorques, TorqueLimit
-from dynid.excitation.motion import Grid
+from dynid.excitation.local_search import NoMotionError, random_start
+from dynid.excitation.motion import Grid, free_coefficients
 from dynid.excitation.problem import ExcitationProblem
-from dynid.excitation.recipe import excite
-from dynid.excitation.settings import ExcitationTable
-from dynid.excitation.starts import NoMotionError, random_start
-from dynid.excitation.stated_problem import problem_of
+from dynid.excitation.settings import ExcitationSettings
 from dynid.excitation.trajectories import Fourier
 from dynid.experiment.experiment import Experiment
 from dynid.experiment.reading import checked_table, read_experiment
+from dynid.experiment.requests import excite_experiment, problem_of_experiment
 from dynid.model.chunks import Chunk
 from dynid.model.terms import Armature, Coulomb, Viscous
 from dynid.robot.joints import Limits
@@ -53,7 +50,7 @@ def two_link(**settings) -> Experiment:
         "harmonics": 3,
         "period": 5.0,
     }
-    return Experiment(robot="builtin:two_link", excitation=checked_table(ExcitationTable, stated | settings))
+    return Experiment(robot="builtin:two_link", excitation=checked_table(ExcitationSettings, stated | settings))
 
 
 # On this measure the thesis' printed motions have 95.8, 31.5 and 253: see test_the_printed_motions_of_the_thesis.
@@ -68,7 +65,7 @@ def two_link(**settings) -> Experiment:
     ],
 )
 def test_examples_reach_their_targets_within_their_limits(name: str, at_most: float, starts: int) -> None:
-    found = excite(example(name), time_limit=LONG, starts=starts)
+    found = excite_experiment(example(name), time_limit=LONG, starts=starts)
     robot, trajectory = found.robot, found.designs[0].trajectory
     times = np.arange(834) / 125.0  # one period
     q, v, a = trajectory.states(times)
@@ -98,7 +95,7 @@ def test_examples_reach_their_targets_within_their_limits(name: str, at_most: fl
     ],
 )
 def test_the_printed_motions_of_the_thesis(name: str, joints: slice, expected: float) -> None:
-    problem, _ = problem_of(example(name))
+    problem, _ = problem_of_experiment(example(name))
     states = printed(joints).states(np.arange(834) / 125.0)
     found = pinocchio_condition_number(problem.information.base.model.robot, *states)
     assert found == pytest.approx(expected, rel=0.005)
@@ -106,7 +103,7 @@ def test_the_printed_motions_of_the_thesis(name: str, joints: slice, expected: f
 
 
 def test_the_panda_has_64_columns_and_its_own_limits() -> None:
-    problem, findings = problem_of(example("panda_excite"))
+    problem, findings = problem_of_experiment(example("panda_excite"))
     assert len(problem.information.base) == 64
     assert problem.grid.free.family.duration == pytest.approx(21.0)
     rest = problem.trajectory(np.zeros(sum(problem.grid.free.sizes)))
@@ -132,14 +129,14 @@ def test_random_robots_are_excited_within_their_limits(robot: Robot) -> None:
 
 
 def test_the_same_seed_gives_the_same_motion() -> None:
-    once, again = (excite(two_link(), time_limit=LONG, starts=2, seed=3).designs[0] for _ in range(2))
+    once, again = (excite_experiment(two_link(), time_limit=LONG, starts=2, seed=3).designs[0] for _ in range(2))
     assert np.array_equal(once.trajectory.coefficients, again.trajectory.coefficients)
-    other = excite(two_link(), time_limit=LONG, starts=2, seed=4).designs[0]
+    other = excite_experiment(two_link(), time_limit=LONG, starts=2, seed=4).designs[0]
     assert not np.array_equal(once.trajectory.coefficients, other.trajectory.coefficients)
 
 
 def test_more_starts_are_never_worse_and_progress_is_told() -> None:
-    problem, _ = problem_of(two_link())
+    problem, _ = problem_of_experiment(two_link())
     told: list = []
     found = design(problem, time_limit=LONG, starts=6, progress=told.append)
     values = [progress.value for progress in told]
@@ -153,7 +150,7 @@ def test_more_starts_are_never_worse_and_progress_is_told() -> None:
 def test_all_limits_are_kept_on_a_fine_grid() -> None:
     frame = "forearm_link"
     tables = checked_table(
-        ExcitationTable,
+        ExcitationSettings,
         {
             "speed": [{"frame": frame, "limit": 0.8}],
             "box": [{"frame": frame, "lower": [-1, -1, 0.1], "upper": [1, 0.5, math.inf]}],
@@ -167,7 +164,7 @@ def test_all_limits_are_kept_on_a_fine_grid() -> None:
         speed=tables.speed,
         box=tables.box,
     )
-    found = excite(experiment, time_limit=LONG, starts=1).designs[0]
+    found = excite_experiment(experiment, time_limit=LONG, starts=1).designs[0]
     assert found.keeps_limits
     names = {check.name.split(" of ")[0] for check in found.checks}
     assert names == {"position", "velocity", "acceleration", "jerk", "torque", "RMS torque", "speed", "x", "y", "z"}
@@ -178,11 +175,11 @@ def test_all_limits_are_kept_on_a_fine_grid() -> None:
 def test_torque_limits_hold_at_slower_speeds_too() -> None:
     tight = 8.0  # gravity alone takes more in some postures
     experiment = two_link(effort=tight, rms_effort=5.0, velocity=6.0, acceleration=40.0, period=2.0)
-    problem, _ = problem_of(experiment)
+    problem, _ = problem_of_experiment(experiment)
     torques = PriorTorques(problem.information.base.model.robot)
     q = np.random.default_rng(0).uniform(-2, 2, (500, 2))
     assert np.abs(torques.static(q)).max() > tight
-    found = excite(experiment, time_limit=LONG, starts=1).designs[0]
+    found = excite_experiment(experiment, time_limit=LONG, starts=1).designs[0]
     for speed in (0.01, 0.1, 0.3, 0.5, 0.8, 1.0):
         slow = found.trajectory.at_speed(speed)
         tau = torques.whole(*slow.states(np.linspace(0.0, slow.duration, 2001)))
@@ -191,9 +188,9 @@ def test_torque_limits_hold_at_slower_speeds_too() -> None:
 
 
 def test_a_motion_whose_postures_are_too_heavy_when_slow_is_told_so() -> None:
-    problem, _ = problem_of(two_link(effort=8.0))
+    problem, _ = problem_of_experiment(two_link(effort=8.0))
     torques = PriorTorques(problem.information.base.model.robot)
-    free, _ = problem_of(two_link())
+    free, _ = problem_of_experiment(two_link())
     rng = np.random.default_rng(0)
     starts = (random_start(free, rng) for _ in range(500))
     heavy = next(x for x in starts if np.abs(torques.static(free.motion(x).states[0])).max() > 9.0)
@@ -203,12 +200,12 @@ def test_a_motion_whose_postures_are_too_heavy_when_slow_is_told_so() -> None:
 
 
 def test_a_margin_is_left() -> None:
-    found = excite(two_link(margin=0.2), time_limit=LONG, starts=1).designs[0]
+    found = excite_experiment(two_link(margin=0.2), time_limit=LONG, starts=1).designs[0]
     assert max(check.used for check in found.checks) <= 0.8 + 1e-9
 
 
 def test_the_motion_starts_where_it_is_told_to() -> None:
-    found = excite(two_link(start=(0.5, -1.0)), time_limit=LONG, starts=1).designs[0]
+    found = excite_experiment(two_link(start=(0.5, -1.0)), time_limit=LONG, starts=1).designs[0]
     q, v, a = found.trajectory.states(np.array([0.0, found.trajectory.duration]))
     assert np.allclose(q, [0.5, -1.0])
     assert np.allclose([v, a], 0.0, atol=1e-9)
@@ -216,15 +213,15 @@ def test_the_motion_starts_where_it_is_told_to() -> None:
 
 @pytest.mark.parametrize("criterion", ["condition", "determinant", "trace", "smallest", "condition + 0.5*trace"])
 def test_every_criterion_is_made_smaller(criterion: str) -> None:
-    problem, _ = problem_of(two_link(criterion=criterion))
+    problem, _ = problem_of_experiment(two_link(criterion=criterion))
     rng = np.random.default_rng(0)
     random = min(problem.exact_value(problem.trajectory(random_start(problem, rng))) for _ in range(20))
     assert design(problem, time_limit=LONG, starts=1).value < random - 0.1
 
 
 def test_scaled_columns_are_those_of_equation_1_13() -> None:
-    experiment = two_link(stds={"m*": 10.0, "Iyy2": 0.1})
-    problem, _ = problem_of(experiment)
+    experiment = two_link(deviations={"m*": 10.0, "Iyy2": 0.1})
+    problem, _ = problem_of_experiment(experiment)
     base = problem.information.base
     trajectory = problem.trajectory(random_start(problem, np.random.default_rng(0)))
     W = base.regressor(*trajectory.states(np.arange(626) / 125.0)).reshape(-1, len(base))
@@ -233,7 +230,7 @@ def test_scaled_columns_are_those_of_equation_1_13() -> None:
 
 
 def test_magnitudes_scale_columns_and_parameters_without_one_count_as_a_hundredth() -> None:
-    problem, _ = problem_of(example("ur5_excite_arm", scale="magnitudes"))
+    problem, _ = problem_of_experiment(example("ur5_excite_arm", scale="magnitudes"))
     base, scales = problem.information.base, problem.information.scales
     values = np.abs(base.to_base(base.model.reference))
     assert (scales > 0).all()
@@ -247,7 +244,7 @@ def test_what_is_known_changes_what_is_moved_next() -> None:
     rng = np.random.default_rng(0)
     q, v, a = (rng.uniform(-1, 1, (400, 2)) * size for size in (1.5, 2.0, 5.0))
     factors = factorise(model, [Chunk(q, v, a, np.zeros((400, 2)))])
-    found = excite(experiment, known=[factors], time_limit=LONG, starts=1)
+    found = excite_experiment(experiment, known=[factors], time_limit=LONG, starts=1)
     base = find_base_parameters(model)
     W = [base.regressor(q, v, a).reshape(-1, len(base))]
     W.append(base.regressor(*found.designs[0].trajectory.states(np.arange(626) / 125.0)).reshape(-1, len(base)))
@@ -255,16 +252,16 @@ def test_what_is_known_changes_what_is_moved_next() -> None:
 
 
 def test_segments_improve_on_each_other_and_end_when_they_no_longer_do() -> None:
-    found = excite(two_link(criterion="determinant"), time_limit=LONG, starts=1, segments=3)
+    found = excite_experiment(two_link(criterion="determinant"), time_limit=LONG, starts=1, segments=3)
     values = [part.value for part in found.designs]
     assert len(values) == 3
     assert values == sorted(values, reverse=True)  # twice the data: less deviation
-    stopped = excite(two_link(), time_limit=LONG, starts=1, segments=6)
+    stopped = excite_experiment(two_link(), time_limit=LONG, starts=1, segments=6)
     assert 2 <= len(stopped.designs) < 6
 
 
 def test_block_triangular_motions_rest_joint_by_joint() -> None:
-    found = excite(two_link(), time_limit=LONG, starts=1, block_triangular=True)
+    found = excite_experiment(two_link(), time_limit=LONG, starts=1, block_triangular=True)
     speeds = [np.abs(part.trajectory.states(np.linspace(0, 5, 50))[1]).max(axis=0) > 1e-9 for part in found.designs]
     assert [one.tolist() for one in speeds] == [[True, True], [False, True]]
     assert all(part.keeps_limits for part in found.designs)
@@ -272,7 +269,7 @@ def test_block_triangular_motions_rest_joint_by_joint() -> None:
 
 def test_block_triangular_motions_move_only_what_may_move() -> None:
     last = load_robot("builtin:two_link").joints[1].name
-    found = excite(two_link(moving=(last,)), time_limit=LONG, starts=1, block_triangular=True)
+    found = excite_experiment(two_link(moving=(last,)), time_limit=LONG, starts=1, block_triangular=True)
     assert len(found.designs) == 1
     speeds = np.abs(found.designs[0].trajectory.states(np.linspace(0, 5, 50))[1]).max(axis=0)
     assert speeds[0] == pytest.approx(0.0)
@@ -280,7 +277,7 @@ def test_block_triangular_motions_move_only_what_may_move() -> None:
 
 
 def test_expected_deviations_are_those_of_repeated_experiments() -> None:
-    found = excite(two_link(noise=0.7), time_limit=LONG, starts=1)
+    found = excite_experiment(two_link(noise=0.7), time_limit=LONG, starts=1)
     base = found.designs[0].problem.information.base
     states = found.designs[0].trajectory.states(np.arange(626) / 125.0)
     W = base.regressor(*states).reshape(-1, len(base))
@@ -292,7 +289,7 @@ def test_expected_deviations_are_those_of_repeated_experiments() -> None:
 
 def test_parameters_of_joints_that_rest_are_not_expected_to_be_known() -> None:
     last = load_robot("builtin:two_link").joints[1].name
-    found = excite(two_link(moving=(last,), noise=0.7), time_limit=LONG, starts=1)
+    found = excite_experiment(two_link(moving=(last,), noise=0.7), time_limit=LONG, starts=1)
     base = found.designs[0].problem.information.base
     W = base.regressor(*found.designs[0].trajectory.states(np.arange(626) / 125.0)).reshape(-1, len(base))
     _, sizes, V = np.linalg.svd(W)
@@ -305,7 +302,7 @@ def test_parameters_of_joints_that_rest_are_not_expected_to_be_known() -> None:
 
 
 def test_noise_of_each_joint_weighs_its_rows() -> None:
-    found = excite(two_link(noise=(0.2, 2.0)), time_limit=LONG, starts=1)
+    found = excite_experiment(two_link(noise=(0.2, 2.0)), time_limit=LONG, starts=1)
     base = found.designs[0].problem.information.base
     W = (
         base.regressor(*found.designs[0].trajectory.states(np.arange(626) / 125.0))
@@ -316,7 +313,7 @@ def test_noise_of_each_joint_weighs_its_rows() -> None:
 
 
 def test_the_genetic_algorithm_keeps_limits_and_improves() -> None:
-    problem, _ = problem_of(two_link())
+    problem, _ = problem_of_experiment(two_link())
     told: list = []
     found = design_genetic(problem, time_limit=1.0, population=30, progress=told.append)
     assert found.keeps_limits
@@ -327,7 +324,7 @@ def test_postures_that_break_every_limit_are_explained() -> None:
     box = {"box": [{"frame": "link_2", "lower": [5.0, 5.0, 5.0], "upper": [6.0, 6.0, 6.0]}]}
     name = load_robot("builtin:two_link").links[1].bodies[0].name
     box["box"][0]["frame"] = name
-    problem, _ = problem_of(two_link(**box))
+    problem, _ = problem_of_experiment(two_link(**box))
     with pytest.raises(NoMotionError, match=rf"limit on [xyz] of {name}"):
         design(problem, time_limit=LONG, starts=1)
 
@@ -339,7 +336,7 @@ def test_robots_with_prismatic_joints_branches_and_mimics_are_excited() -> None:
     assert any(joint.leader is not None for joint in robot.joints) or robot.nv == 9
     settings = {"velocity": 2.0, "acceleration": 6.0, "harmonics": 3, "period": 5.0, "criterion": "determinant"}
     experiment = Experiment(
-        robot=str(example_robot_file("panda.urdf")), excitation=checked_table(ExcitationTable, settings)
+        robot=str(example_robot_file("panda.urdf")), excitation=checked_table(ExcitationSettings, settings)
     )
-    found = excite(experiment, time_limit=LONG, starts=1)
+    found = excite_experiment(experiment, time_limit=LONG, starts=1)
     assert found.designs[0].keeps_limits

@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 
 from dynid import load_robot
 from dynid.cli import app
-from dynid.excitation.trajectory_files import read_trajectory
+from dynid.excitation.trajectories import Trajectory
+from dynid.excitation.trajectory_files import read_coefficients, read_trajectory
 
 EXPERIMENT = """
 robot = "builtin:two_link"
@@ -42,6 +43,12 @@ def run(*arguments: object) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
+def plotly_script() -> str:
+    from dynid.report.html import _plotly
+
+    return _plotly()
+
+
 @pytest.fixture
 def experiment(tmp_path: Path) -> Path:
     path = tmp_path / "two_link.toml"
@@ -49,7 +56,7 @@ def experiment(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_folder_holds_the_motion_in_every_form(experiment: Path, tmp_path: Path) -> None:
+def test_the_folder_holds_the_motion_as_table_and_coefficients(experiment: Path, tmp_path: Path) -> None:
     out = tmp_path / "motion"
     status, text, _ = run(experiment, "--starts", 1, "--out", out, "--json")
     data = json.loads(text)
@@ -57,8 +64,10 @@ def test_the_folder_holds_the_motion_in_every_form(experiment: Path, tmp_path: P
     names = {path.name for path in out.iterdir()}
     assert names == {
         "approach.csv", "excitation.json", "limits.html", "return.csv", "trajectory.csv", "trajectory.json",
-        "trajectory.yaml", "trajectory_10_percent.csv", "trajectory_50_percent.csv",
+        "trajectory_10_percent.csv", "trajectory_50_percent.csv",
     }  # fmt: skip
+    assert {Path(name) for name in data["files"]} == set(out.iterdir())
+    assert "warning" not in data
     assert json.loads((out / "excitation.json").read_text()) == data
     assert data["trajectory"] == str(out / "trajectory.csv")
     q, v, a = read_csv(out / "trajectory.csv")
@@ -68,7 +77,7 @@ def test_the_folder_holds_the_motion_in_every_form(experiment: Path, tmp_path: P
     assert {"name", "limit", "reached", "unit", "kept"} == set(data["limits"][0])
     assert all(limit["kept"] for limit in data["limits"])
     assert all(row["std"] > 0 for row in data["parameters"])
-    trajectory, joints = read_trajectory(out / "trajectory.json")
+    trajectory, joints = read_coefficients(out / "trajectory.json")
     assert joints == tuple(joint.name for joint in load_robot("builtin:two_link").joints)
     assert np.allclose(trajectory.states(np.arange(len(q)) / 50.0)[0], q)
     slow = read_csv(out / "trajectory_10_percent.csv")
@@ -79,8 +88,8 @@ def test_the_folder_holds_the_motion_in_every_form(experiment: Path, tmp_path: P
     assert np.allclose(approach[-1], q[0], atol=1e-3)
     assert np.allclose(back[0], q[0])
     page = (out / "limits.html").read_text()
-    assert page.count("<svg") == 8
-    assert "<script" not in page
+    assert page.count('class="plot"') == 8
+    assert not re.search(r'(src|href)="(?!#)', page.replace(plotly_script(), ""))  # nothing is loaded
 
 
 def test_people_see_a_table_and_what_to_do_next(experiment: Path) -> None:
@@ -88,7 +97,7 @@ def test_people_see_a_table_and_what_to_do_next(experiment: Path) -> None:
     assert status == 0
     assert "condition number" in text
     assert "velocity of" in text
-    assert "expected deviation" in text
+    assert "expected std" in text
     assert "Next: write it: dynid excite" in text
 
 
@@ -108,31 +117,95 @@ def test_a_written_motion_is_never_replaced_unasked(experiment: Path, tmp_path: 
     status, _, err = run(experiment, "--starts", 1, "--seed", 5, "--out", out)
     assert (status, (out / "trajectory.csv").read_text()) == (2, before)
     assert "holds a trajectory already" in err
-    assert run(experiment, "--starts", 1, "--seed", 5, "--out", out, "--force")[0] == 0
+    assert run(experiment, "--starts", 1, "--seed", 5, "--out", out, "--overwrite")[0] == 0
     assert (out / "trajectory.csv").read_text() != before
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "file").write_text("mine")
-    assert "holds something else" in run(experiment, "--out", tmp_path / "other", "--force")[2]
+    assert "holds something else" in run(experiment, "--out", tmp_path / "other", "--overwrite")[2]
     assert "is a file" in run(experiment, "--out", experiment)[2]
 
 
-def test_a_motion_that_breaks_a_limit_is_written_only_by_force(experiment: Path, tmp_path: Path, monkeypatch) -> None:
+@pytest.fixture
+def careless(monkeypatch) -> None:
+    """Designs that violate limits."""
     from dynid.excitation import design
-    from dynid.excitation.trajectories.family import Trajectory
 
-    def careless(problem, x):
+    def too_far(problem, x):
         trajectory = problem.trajectory(1.5 * x)
         return trajectory, design.fine_checks(problem, trajectory)
 
-    monkeypatch.setattr(design, "within_limits", careless)
+    monkeypatch.setattr(design, "within_limits", too_far)
+
+
+@pytest.mark.usefixtures("careless")
+def test_a_motion_that_violates_limits_is_written_only_if_allowed_and_replaces_nothing(
+    experiment: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "motion"
-    status, _, err = run(experiment, "--starts", 1, "--out", out)
-    assert status == 2
-    assert "is allowed" in err
-    assert not out.exists()
-    assert run(experiment, "--starts", 1, "--out", out, "--force")[0] == 0
+    for options in ((), ("--overwrite",)):
+        status, _, err = run(experiment, "--starts", 1, "--out", out, *options)
+        assert status == 2
+        assert "is allowed" in err
+        assert "--allow-broken-limits" in err
+        assert not out.exists()
+    assert run(experiment, "--starts", 1, "--out", out, "--force")[0] == 2  # the old option, which did both
+    assert run(experiment, "--starts", 1, "--out", out, "--allow-broken-limits")[0] == 0
     assert not all(limit["kept"] for limit in json.loads((out / "excitation.json").read_text())["limits"])
-    assert isinstance(read_trajectory(out / "trajectory.json")[0], Trajectory)
+    before = (out / "trajectory.csv").read_text()
+    status, _, err = run(experiment, "--starts", 1, "--seed", 5, "--out", out, "--allow-broken-limits")
+    assert (status, (out / "trajectory.csv").read_text()) == (2, before)
+    assert "--overwrite" in err
+    both = ("--allow-broken-limits", "--overwrite")
+    assert run(experiment, "--starts", 1, "--seed", 5, "--out", out, *both)[0] == 0
+    assert (out / "trajectory.csv").read_text() != before
+
+
+@pytest.mark.usefixtures("careless")
+def test_every_file_of_a_motion_that_violates_limits_says_so(tmp_path: Path) -> None:
+    import yaml
+
+    out = tmp_path / "motion"
+    arguments = ("builtin:ur5", "--starts", 1, "--harmonics", 3, "--out", out, "--allow-broken-limits")
+    status, text, _ = run(*arguments, "--format", "csv,json,ros,urscript", "--json")
+    assert status == 0
+    data = json.loads(text)
+    warning = data["warning"]
+    assert "VIOLATES LIMITS" in warning
+    assert data["findings"][0]["code"] == "limits-violated"
+    for path in out.iterdir():
+        content = path.read_text()
+        assert "VIOLATES LIMITS" in content, path
+        if path.suffix == ".csv":
+            assert content.startswith("# WARNING: ")
+    assert yaml.safe_load((out / "trajectory.yaml").read_text())["header"]["frame_id"] == f"WARNING: {warning}"
+    program = (out / "trajectory.script").read_text()
+    assert program.index("popup(") < program.index("movej(")
+    assert "textmsg(" in program
+    assert 'role="alert"' in (out / "limits.html").read_text()
+    robot = load_robot("builtin:ur5")  # and dynid reads them back
+    table, series = (read_trajectory(out / f"trajectory.{suffix}", robot) for suffix in ("csv", "json"))
+    assert isinstance(table, Trajectory)
+    assert np.allclose(table.q, series.states(np.array(table.t))[0])
+
+
+@pytest.mark.usefixtures("careless")
+def test_people_are_warned_loudly(experiment: Path) -> None:
+    _, text, _ = run(experiment, "--starts", 1)
+    assert text.startswith("WARNING: THIS TRAJECTORY VIOLATES LIMITS")
+
+
+def test_formats_are_written_on_request_and_unknown_ones_are_named(experiment: Path, tmp_path: Path) -> None:
+    out = tmp_path / "motion"
+    assert run(experiment, "--starts", 1, "--out", out, "--format", "ros")[0] == 0
+    assert {path.name for path in out.iterdir()} == {
+        "approach.yaml", "excitation.json", "limits.html", "return.yaml", "trajectory.yaml",
+        "trajectory_10_percent.yaml", "trajectory_50_percent.yaml",
+    }  # fmt: skip
+    assert json.loads((out / "excitation.json").read_text())["trajectory"] == str(out / "trajectory.yaml")
+    status, _, err = run(experiment, "--format", "rosbag")
+    assert (status, "did you mean 'ros'" in err) == (2, True)
+    status, _, err = run(experiment, "--out", tmp_path / "other", "--format", "urscript")
+    assert (status, "six revolute joints" in err) == (2, True)
 
 
 def test_the_way_from_home_is_checked_too(experiment: Path, tmp_path: Path) -> None:
@@ -145,7 +218,7 @@ def test_the_way_from_home_is_checked_too(experiment: Path, tmp_path: Path) -> N
     assert f"the approach: z of {frame} reaches" in err
     assert "state another home" in err
     assert not out.exists()
-    assert run(experiment, "--starts", 1, "--out", out, "--force")[0] == 0
+    assert run(experiment, "--starts", 1, "--out", out, "--allow-broken-limits")[0] == 0
     broken = [one["name"] for one in json.loads((out / "excitation.json").read_text())["limits"] if not one["kept"]]
     assert broken == [f"approach: z of {frame}", f"return: z of {frame}"]
 
@@ -159,7 +232,7 @@ def test_a_folder_is_replaced_from_inside_and_through_links(
     (tmp_path / "link").symlink_to(out)
     before = (out / "trajectory.csv").read_text()
     monkeypatch.chdir(out)
-    status, _, err = run(experiment, "--starts", 1, "--seed", 5, "--out", name, "--force")
+    status, _, err = run(experiment, "--starts", 1, "--seed", 5, "--out", name, "--overwrite")
     monkeypatch.chdir(tmp_path)
     assert (status, err) == (0, "")
     assert (out / "trajectory.csv").read_text() != before
@@ -170,7 +243,7 @@ def test_a_folder_is_replaced_from_inside_and_through_links(
 def test_files_end_at_rest_whatever_the_rate(experiment: Path, tmp_path: Path) -> None:
     import yaml
 
-    run(experiment, "--starts", 1, "--rate", 30.7, "--out", tmp_path / "motion")
+    run(experiment, "--starts", 1, "--rate", 30.7, "--out", tmp_path / "motion", "--format", "csv,ros")
     for name in ("trajectory", "trajectory_10_percent", "approach"):
         table = np.loadtxt(tmp_path / "motion" / f"{name}.csv", delimiter=",", skiprows=1)
         assert (table[[0, -1], 3:] == 0.0).all()
@@ -182,7 +255,9 @@ def test_files_end_at_rest_whatever_the_rate(experiment: Path, tmp_path: Path) -
 
 def test_segments_have_folders_of_their_own(experiment: Path, tmp_path: Path) -> None:
     out = tmp_path / "motions"
-    status, text, _ = run(experiment, "--starts", 1, "--block-triangular", "--out", out, "--json")
+    status, text, _ = run(
+        experiment, "--starts", 1, "--block-triangular", "--out", out, "--format", "csv,ros", "--json"
+    )
     assert status == 0
     assert [Path(part["trajectory"]).exists() for part in json.loads(text)["segments"]] == [True, True]
     assert (out / "segment_2" / "trajectory.yaml").exists()
@@ -226,7 +301,7 @@ def test_a_time_limit_that_the_checks_alone_take_is_refused_with_what_is_needed(
 
 
 def test_an_arm_of_six_joints_has_a_urscript_program(tmp_path: Path) -> None:
-    run("builtin:ur5", "--starts", 1, "--harmonics", 3, "--out", tmp_path / "ur5")
+    run("builtin:ur5", "--starts", 1, "--harmonics", 3, "--out", tmp_path / "ur5", "--format", "urscript")
     program = (tmp_path / "ur5" / "trajectory.script").read_text()
     assert "servoj" in program
     lists = re.findall(r"= \[(.*)\]$", program, re.MULTILINE)
@@ -309,13 +384,13 @@ def test_a_robot_without_limits_is_told_which_to_state(tmp_path: Path) -> None:
 
 def test_limits_by_name_leave_the_others_as_they_are_in_the_file() -> None:
     from dynid.excitation.limits.stated import joint_limits
-    from dynid.excitation.settings import ExcitationTable
+    from dynid.excitation.settings import ExcitationSettings
     from dynid.experiment.reading import checked_table
 
     robot = load_robot("builtin:ur5")
     name = robot.joints[2].name
     found = joint_limits(
-        checked_table(ExcitationTable, {"velocity": {name: 0.5}, "position": {name: (-1.0, 0.5)}}), robot
+        checked_table(ExcitationSettings, {"velocity": {name: 0.5}, "position": {name: (-1.0, 0.5)}}), robot
     )
     file = [joint.limits for joint in robot.joints]
     assert (found[2].velocity, found[2].lower, found[2].upper) == (0.5, -1.0, 0.5)
@@ -353,6 +428,6 @@ def test_resting_joints_without_knowledge_are_a_finding(experiment: Path) -> Non
     data = json.loads(run(experiment, "--starts", 1, "--json")[1])
     unknown = [row["name"] for row in data["parameters"] if row["std"] is None]
     assert unknown
-    warning = next(finding["text"] for finding in data["findings"] if "cannot tell all" in finding["text"])
-    assert all(name in warning for name in unknown)
+    warning = next(finding for finding in data["findings"] if finding["code"] == "parameters-not-excited")
+    assert warning["values"]["parameters"] == unknown
     assert "not excited" in run(experiment, "--starts", 1)[1]

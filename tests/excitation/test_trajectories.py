@@ -11,22 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynid.errors import DynidError
-from dynid.excitation.approach import PointToPoint
-from dynid.excitation.free_coefficients import free_coefficients
-from dynid.excitation.trajectories import Fourier, Trajectory
-from dynid.excitation.trajectory_files import (
-    TrajectoryFileError,
-    csv_text,
-    json_text,
-    read_trajectory,
-    ros_text,
-    urscript_text,
-)
+from dynid.excitation.motion import free_coefficients
+from dynid.excitation.trajectories import Fourier, ParametricTrajectory
+from dynid.excitation.trajectories.point_to_point import PointToPoint
+from dynid.excitation.trajectory_files import TrajectoryFileError, read_coefficients
+from dynid.excitation.trajectory_formats import Written, csv_text, json_text, ros_text, urscript_text
 
 families = st.builds(Fourier, st.floats(0.1, 5.0), st.integers(1, 8), st.integers(1, 3))
 
 
-def random_trajectory(family: Fourier, joints: int = 2, seed: int = 0, posture: float | None = None) -> Trajectory:
+def random_trajectory(
+    family: Fourier, joints: int = 2, seed: int = 0, posture: float | None = None
+) -> ParametricTrajectory:
     free = free_coefficients(family, [posture] * joints)
     return free.trajectory(np.random.default_rng(seed).normal(size=sum(free.sizes)))
 
@@ -89,8 +85,8 @@ def test_another_speed_is_the_same_path(speed: float) -> None:
 def test_coefficients_written_and_read_are_the_same_motion(tmp_path: Path) -> None:
     trajectory = random_trajectory(Fourier(1.3, 3, 2)).at_speed(0.5)
     path = tmp_path / "trajectory.json"
-    path.write_text(json_text(trajectory, ["one", "two"]))
-    loaded, names = read_trajectory(path)
+    path.write_text(json_text(Written(trajectory, ("one", "two"), 10.0)))
+    loaded, names = read_coefficients(path)
     assert names == ("one", "two")
     assert loaded.family == trajectory.family
     assert np.array_equal(loaded.coefficients, trajectory.coefficients)
@@ -103,12 +99,12 @@ def test_files_that_hold_no_trajectory_are_refused(tmp_path: Path, text: str | N
     if text is not None:
         path.write_text(text)
     with pytest.raises(TrajectoryFileError, match=r"trajectory\.json"):
-        read_trajectory(path)
+        read_coefficients(path)
 
 
 def test_the_table_has_a_row_a_sample_and_names_that_need_quotes() -> None:
     trajectory = random_trajectory(Fourier(2 * np.pi, 3))
-    head, *rows = csv_text(trajectory, ['a,"b"', "two"], 10.0).splitlines()
+    head, *rows = csv_text(Written(trajectory, ('a,"b"', "two"), 10.0)).splitlines()
     assert head.startswith('t,"q_a,""b""",q_two,')
     assert len(rows) == 11
     q, v, a = trajectory.states(np.array([0.3]))
@@ -118,7 +114,7 @@ def test_the_table_has_a_row_a_sample_and_names_that_need_quotes() -> None:
 def test_the_ros_message_is_yaml_with_the_fields_of_joint_trajectories() -> None:
     yaml = pytest.importorskip("yaml")
     trajectory = random_trajectory(Fourier(2 * np.pi / 3, 3))
-    message = yaml.safe_load(ros_text(trajectory, ["one: x", "two"], 10.0))
+    message = yaml.safe_load(ros_text(Written(trajectory, ("one: x", "two"), 10.0)))
     assert message["joint_names"] == ["one: x", "two"]
     point = message["points"][13]
     assert point["time_from_start"] == {"sec": 1, "nanosec": 300000000}
@@ -144,11 +140,11 @@ def urscript_positions(program: str, t: float) -> list[float]:
 
 def test_the_urscript_program_follows_the_motion() -> None:
     trajectory = random_trajectory(Fourier(0.9, 3), 6)
-    program = urscript_text(trajectory)
+    program = urscript_text(Written(trajectory, tuple("abcdef"), 10.0))
     assert program.count("while ") + program.count("def ") == program.count("end\n")
     assert np.allclose(urscript_positions(program, 1.7), trajectory.states(np.array([1.7]))[0][0], atol=1e-8)
     with pytest.raises(DynidError, match="six joints"):
-        urscript_text(random_trajectory(Fourier(0.9, 3), 2))
+        urscript_text(Written(random_trajectory(Fourier(0.9, 3), 2), ("a", "b"), 10.0))
 
 
 def test_approach_motions_are_slow_and_end_at_rest() -> None:
@@ -168,4 +164,4 @@ def test_approach_motions_are_slow_and_end_at_rest() -> None:
 def test_series_that_are_none_are_refused(bad: dict) -> None:
     with pytest.raises(DynidError):
         Fourier(**({"frequency": 1.0, "harmonics": 2, "periods": 1} | bad))
-    assert json.loads(json_text(random_trajectory(Fourier(1.0, 3)), ["a", "b"]))["family"] == "fourier"
+    assert json.loads(json_text(Written(random_trajectory(Fourier(1.0, 3)), ("a", "b"), 10.0)))["family"] == "fourier"

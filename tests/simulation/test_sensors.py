@@ -11,14 +11,16 @@ from dynid import DynamicModel, DynidError, load_robot
 from dynid.logs.drive import Transmission
 from dynid.logs.tables import read_columns
 from dynid.logs.timing import check_time
-from dynid.simulation.closed_loop import SimulatedRobot, simulate
-from dynid.simulation.logs import write_log, write_truth
-from dynid.simulation.sensors import Sensors, measure, torque_constants
+from dynid.settings import checked
+from dynid.simulation.closed_loop import SimulatedRobot, follow
+from dynid.simulation.sensors import measure, torque_constants
+from dynid.simulation.settings import Sensors
+from dynid.simulation.simulated_files import write_log, write_truth
 from tests.simulated import gentle
 
 ROBOT = load_robot("builtin:two_link")
 SIMULATED = SimulatedRobot.of(DynamicModel(ROBOT))
-RUN = simulate(SIMULATED, gentle(ROBOT, period=4.0))
+RUN = follow(SIMULATED, gentle(ROBOT, period=4.0))
 
 
 def test_perfect_sensors_show_the_truth() -> None:
@@ -85,7 +87,7 @@ def test_saturation_cuts() -> None:
 )
 def test_impossible_sensors_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(DynidError, match=next(iter(wrong))):
-        Sensors(**wrong)
+        checked(Sensors, wrong)
 
 
 @pytest.mark.parametrize("name", ["log.csv", "log.parquet", "log.npz"])

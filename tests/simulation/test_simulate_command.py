@@ -335,9 +335,9 @@ def test_a_cut_log_is_compared_at_its_own_instants(tmp_path: Path) -> None:
         status, out, _ = run("validate", tmp_path / "result", tmp_path / f"{name}.toml", "--simulate", "--json")
         assert status == 0
         data = json.loads(out)
-        assert not any(finding["subject"] == "reference" for finding in data["findings"])
+        assert not any(finding["code"] == "reference-not-followed" for finding in data["findings"])
         for joint in data["simulation"]["joints"]:
             assert joint["rms_position"] < 0.02 * joint["rms_tracking"]
     (tmp_path / "other.toml").write_text(text.replace("t_b.csv", "t_a.csv"))
     status, out, _ = run("validate", tmp_path / "result", tmp_path / "other.toml", "--simulate", "--json")
-    assert any(finding["subject"] == "reference" for finding in json.loads(out)["findings"])
+    assert any(finding["code"] == "reference-not-followed" for finding in json.loads(out)["findings"])

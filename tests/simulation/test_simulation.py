@@ -13,17 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynid import DynamicModel, DynidError, load_robot
+from dynid.excitation.trajectories import Trajectory
 from dynid.model.sampling import random_states
 from dynid.model.terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, Offset, Spring, Term, Viscous, parse_terms
 from dynid.robot.assembly import assemble
 from dynid.robot.loading import builtin_names
-from dynid.simulation.closed_loop import LostError, Run, SimulatedRobot, simulate
-from dynid.simulation.controller import ControlLaw, Controller
-from dynid.simulation.desired_motion import TableTrajectory
+from dynid.simulation.closed_loop import LostError, Run, SimulatedRobot, follow
 from dynid.simulation.engine import mass_and_bias, start
 from dynid.simulation.joint_forces import JointForces
 from dynid.simulation.plant import Plant
-from dynid.simulation.simulated_log import nominal_robot, stated_terms
+from dynid.simulation.settings import ControlLaw, Controller
+from dynid.simulation.simulated_robot import nominal_robot, stated_terms
 from tests.references import assert_same_torques, example_robot_files
 from tests.simulated import gentle
 from tests.strategies import URDF_KINDS, descriptions
@@ -73,7 +73,7 @@ def test_joint_forces_are_the_terms_of_the_model(seed: int) -> None:
 def test_logged_torques_are_the_models_and_mujocos_inverse_dynamics_at_every_sample(law: ControlLaw) -> None:
     p = np.nan_to_num(FRICTION.reference) + np.array([0.5 * name.startswith("fv") for name in FRICTION.names])
     robot = SimulatedRobot.of(FRICTION, p)
-    run = simulate(robot, gentle(UR5), Controller(law, bandwidth=5.0), log_rate=200.0)
+    run = follow(robot, gentle(UR5), Controller(controller=law, bandwidth=5.0), log_rate=200.0)
     slips = ~run.rests
     found, scale = model_torques(robot, run), np.abs(run.torque).max()
     assert (np.abs(found - run.torque) * slips).max() < 1e-12 * scale
@@ -98,8 +98,8 @@ def energy(robot: SimulatedRobot, q: np.ndarray, v: np.ndarray) -> float:
 
 def imbalance(robot: SimulatedRobot, step: float) -> float:
     """What is missing in: gain of energy = work of the motors - work into friction [J]."""
-    controller = Controller(ControlLaw.PD, bandwidth=2.0, rate=50.0)
-    run = simulate(robot, gentle(UR5, seed=2, period=4.0), controller, finest_step=step)
+    controller = Controller(controller=ControlLaw.PD, bandwidth=2.0, rate=50.0)
+    run = follow(robot, gentle(UR5, seed=2, period=4.0), controller, finest_step=step)
     gain = energy(robot, run.q[-1], run.v[-1]) - energy(robot, run.q[0], run.v[0])
     return abs(gain - run.work[-1] + run.loss[-1])
 
@@ -129,7 +129,12 @@ def test_steep_friction_is_of_order_two() -> None:
     p = np.nan_to_num(model.reference) + np.array([100.0 * name.startswith("fv") for name in model.names])
     robot = SimulatedRobot.of(model, p)
     runs = [
-        simulate(robot, gentle(UR5), Controller(ControlLaw.PD_GRAVITY, 2.0, rate=100.0, saturates=False), finest_step=h)
+        follow(
+            robot,
+            gentle(UR5),
+            Controller(controller=ControlLaw.PD_GRAVITY, bandwidth=2.0, rate=100.0, saturates=False),
+            finest_step=h,
+        )
         for h in (2e-3, 1e-3, 1e-4)
     ]
     coarse, fine = (np.abs(run.q - runs[2].q).max() for run in runs[:2])
@@ -143,8 +148,8 @@ def test_dry_friction_holds_a_joint_exactly_until_it_breaks_away() -> None:
     p[model.names.index("fs1")] = 2.0
     robot = SimulatedRobot.of(model, p, stribeck=(1.5, 0.05))
     t = np.linspace(0.0, 4.0, 401)
-    ramp = TableTrajectory(t, 0.05 * np.maximum(t - 0.5, 0.0)[:, None] ** 3)
-    run = simulate(robot, ramp, Controller(ControlLaw.PD_GRAVITY, bandwidth=0.5, saturates=False))
+    ramp = Trajectory(t, 0.05 * np.maximum(t - 0.5, 0.0)[:, None] ** 3)
+    run = follow(robot, ramp, Controller(controller=ControlLaw.PD_GRAVITY, bandwidth=0.5, saturates=False))
     stuck = int(np.argmax(run.v[:, 0] != 0.0))
     assert stuck > 500
     assert (run.q[:stuck] == run.q[0]).all()
@@ -160,7 +165,7 @@ def test_coupled_drives_move_and_stick_together() -> None:
     for name, value in sizes.items():
         p[[k for k, other in enumerate(model.names) if other.rstrip("0123456789") == name]] = value
     robot = SimulatedRobot.of(model, p)
-    run = simulate(robot, gentle(tx40), Controller(ControlLaw.PD, bandwidth=3.0), nominal=robot)
+    run = follow(robot, gentle(tx40), Controller(controller=ControlLaw.PD, bandwidth=3.0), nominal=robot)
     assert run.rests[:, 4:].any()
     assert not run.rests[:, 4:].all()
     assert (np.abs(model_torques(robot, run) - run.torque) * ~run.rests).max() < 1e-9 * np.abs(run.torque).max()
@@ -170,7 +175,7 @@ def test_coupled_drives_move_and_stick_together() -> None:
 
 def test_smooth_friction_is_the_hyperbolic_tangent() -> None:
     robot = SimulatedRobot.of(DynamicModel(UR5, [Coulomb(), Armature()]), smoothing=0.1)
-    run = simulate(robot, gentle(UR5), log_rate=100.0)
+    run = follow(robot, gentle(UR5), log_rate=100.0)
     rigid = DynamicModel(UR5, [Armature()])
     fs = np.array([joint.dynamics.friction for joint in UR5.joints], dtype=float)
     expected = rigid.inverse_dynamics(run.q, run.v, run.a) + fs * np.tanh(run.v / 0.1)
@@ -183,7 +188,7 @@ def test_built_in_robots_run(name: str) -> None:
     robot = load_robot(f"builtin:{name}")
     nominal, made_up = nominal_robot(DynamicModel(robot, parse_terms(stated_terms(robot), robot)))
     assert bool(made_up) == (name in ("tx40", "lwr4"))
-    run = simulate(nominal, gentle(robot), nominal=nominal)
+    run = follow(nominal, gentle(robot), nominal=nominal)
     assert run.tracking_error.max() < 1e-4
     assert (np.abs(model_torques(nominal, run) - run.torque) * ~run.rests).max() < 1e-9 * np.abs(run.torque).max()
 
@@ -204,13 +209,13 @@ def test_ten_files_with_mobile_manipulators_and_two_arms_are_among_the_examples(
 def test_example_robots_run_unchanged(path) -> None:
     robot = load_robot(path)
     nominal, _ = nominal_robot(DynamicModel(robot, parse_terms(stated_terms(robot), robot)))
-    run = simulate(nominal, gentle(robot, period=0.5), Controller(saturates=False), nominal=nominal)
+    run = follow(nominal, gentle(robot, period=0.5), Controller(saturates=False), nominal=nominal)
     assert run.tracking_error.max() < 1e-2
     assert (np.abs(model_torques(nominal, run) - run.torque) * ~run.rests).max() < 1e-6 * np.abs(run.torque).max()
 
 
 def test_runs_repeat_exactly() -> None:
-    one, other = (simulate(SimulatedRobot.of(FRICTION), gentle(UR5, period=0.5)) for _ in range(2))
+    one, other = (follow(SimulatedRobot.of(FRICTION), gentle(UR5, period=0.5)) for _ in range(2))
     assert np.array_equal(one.q, other.q)
     assert np.array_equal(one.torque, other.torque)
 
@@ -218,9 +223,9 @@ def test_runs_repeat_exactly() -> None:
 def test_an_unstable_controller_is_stopped_with_the_time_and_the_joint() -> None:
     robot = SimulatedRobot.of(DynamicModel(UR5, [Armature()]))
     for saturates in (False, True):
-        controller = Controller(ControlLaw.PD_GRAVITY, bandwidth=60.0, rate=100.0, saturates=saturates)
+        controller = Controller(controller=ControlLaw.PD_GRAVITY, bandwidth=60.0, rate=100.0, saturates=saturates)
         with pytest.raises(LostError, match=r"stopped at \d\.\d+ s, when joint '\w+' .* is unstable") as caught:
-            simulate(robot, gentle(UR5, period=4.0), controller)
+            follow(robot, gentle(UR5, period=4.0), controller)
         assert 0.0 <= caught.value.time < 2.0
         assert caught.value.joint in [joint.name for joint in UR5.joints]
 
@@ -228,13 +233,13 @@ def test_an_unstable_controller_is_stopped_with_the_time_and_the_joint() -> None
 def test_impossible_parameters_are_an_error_of_one_sentence() -> None:
     model = DynamicModel(UR5)
     with pytest.raises(LostError, match="not positive definite"):
-        simulate(SimulatedRobot.of(model, -np.array(UR5.parameters)), gentle(UR5))
+        follow(SimulatedRobot.of(model, -np.array(UR5.parameters)), gentle(UR5))
     massless = np.array(UR5.parameters)
     massless[50] = 0.0
     with pytest.raises(DynidError, match="'wrist_3_link' cannot be simulated"):
-        simulate(SimulatedRobot.of(model, massless), gentle(UR5))
+        follow(SimulatedRobot.of(model, massless), gentle(UR5))
     with pytest.raises(DynidError, match="is free_flyer"):
-        simulate(SimulatedRobot.of(DynamicModel(load_robot("builtin:ur5", floating_base=True))), gentle(UR5))
+        follow(SimulatedRobot.of(DynamicModel(load_robot("builtin:ur5", floating_base=True))), gentle(UR5))
 
 
 def test_a_trajectory_that_starts_elsewhere_or_in_motion_needs_a_lead_in() -> None:
@@ -242,11 +247,11 @@ def test_a_trajectory_that_starts_elsewhere_or_in_motion_needs_a_lead_in() -> No
     trajectory = gentle(UR5)
     here = trajectory.states(np.zeros(1))[0][0] + np.array([0, 0.2, 0, 0, 0, 0])
     with pytest.raises(DynidError, match=r"elsewhere than the robot: joint 'shoulder_lift_joint' at 0 instead of 0\.2"):
-        simulate(robot, trajectory, start=here)
+        follow(robot, trajectory, start=here)
     t = np.linspace(0, 1, 101)
     with pytest.raises(DynidError, match="starts in motion: joint 'shoulder_pan_joint' at 1 rad/s"):
-        simulate(robot, TableTrajectory(t, np.tile(t[:, None], 6)))
-    run = simulate(robot, trajectory, start=here, lead_in=1.0)
+        follow(robot, Trajectory(t, np.tile(t[:, None], 6)))
+    run = follow(robot, trajectory, start=here, lead_in=1.0)
     assert run.time[0] == 0.0
     assert np.abs(run.q[0] - run.reference[0]).max() < 1e-3
 
@@ -256,7 +261,7 @@ def test_the_loop_in_plain_python_gives_the_same_numbers() -> None:
         "import numpy as np; from dynid import *; from dynid.model.terms import *; from tests.simulated import gentle\n"
         "from dynid.simulation.closed_loop import *\n"
         "robot = load_robot('builtin:two_link')\n"
-        "run = simulate(SimulatedRobot.of(DynamicModel(robot, [Viscous(), Coulomb()])), gentle(robot, period=0.1))\n"
+        "run = follow(SimulatedRobot.of(DynamicModel(robot, [Viscous(), Coulomb()])), gentle(robot, period=0.1))\n"
         "print(run.q[-1].tolist(), run.torque[-1].tolist())"
     )
     outputs = [

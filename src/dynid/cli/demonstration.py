@@ -15,23 +15,24 @@ from typing import Any
 import numpy as np
 
 from dynid.errors import FileProblemError, InvalidRequestError
-from dynid.excitation.recipe import excite, experiment_of
-from dynid.excitation.trajectory_output import excitation_data, save_excitation
+from dynid.excitation.recipe import excite
 from dynid.experiment.experiment import Experiment
 from dynid.experiment.reading import read_experiment
+from dynid.experiment.simulated import save_simulation
 from dynid.files import OutputError
 from dynid.identification.formats import Format
 from dynid.identification.pipeline import Identification, identify, model_of
 from dynid.identification.prediction import validate_result
 from dynid.identification.result import load_result, save_result
 from dynid.identification.robot_output import export_result
+from dynid.identification.simulated_experiment import simulate_experiment
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.inspection import Inspection, inspect
 from dynid.report.html import write_report
+from dynid.report.trajectory_page import PAGE, trajectory_page
 from dynid.robot.joints import Limits
 from dynid.robot.robot import Robot
-from dynid.simulation.output_files import save_simulation
-from dynid.simulation.simulated_log import nominal_robot, simulate_experiment, stated_terms
+from dynid.simulation.simulated_robot import nominal_robot, stated_terms
 
 PERIOD = 10.0
 """Length of the motions [s]."""
@@ -95,7 +96,7 @@ def run_demo(
     done(Step("Inspect", _known(inspection)))
 
     begin("Designing a motion that tells it")
-    motions = _motions(source, terms, inspection.robot, folder, design_seconds)
+    motions = _motions(inspection.robot, terms, folder, design_seconds)
     done(Step("Excite", f"condition number {motions['condition_number']:.3g}, within all limits"))
 
     begin("Moving the simulated robot")
@@ -160,14 +161,14 @@ def _terms(source: str) -> tuple[str, ...]:
     return ("viscous", "coulomb", *(term for term in stated_terms(robot) if term == "armature"))
 
 
-def _motions(source: str, terms: Sequence[str], robot: Robot, folder: Path, seconds: float) -> dict[str, Any]:
+def _motions(robot: Robot, terms: Sequence[str], folder: Path, seconds: float) -> dict[str, Any]:
     """Design the motion to learn from and another one to prove it on; save both, and give the data of the first."""
     settings = {"period": PERIOD, **_limits(robot)}
-    first = excite(experiment_of(source, terms, settings), time_limit=seconds)
-    other = excite(experiment_of(source, terms, settings), time_limit=max(seconds / 3, 3.0), starts=1, seed=1)
+    first = excite(robot, terms, time_limit=seconds, **settings)
+    other = excite(robot, terms, time_limit=max(seconds / 3, 3.0), starts=1, seed=1, **settings)
     for name, motion in (("training", first), ("validation", other)):
-        save_excitation(motion, folder / name)
-    return excitation_data(first)
+        motion.save(folder / name, beside={PAGE: trajectory_page(motion)})
+    return first.to_dict()
 
 
 def _limits(robot: Robot) -> dict[str, Any]:
@@ -200,9 +201,9 @@ def _simulated(source: str, terms: Sequence[str], motion: Path, seed: int) -> Pa
         "seed": seed,
     }
     simulation = plain.simulation.model_validate(settings)
-    simulated = simulate_experiment(plain.model_copy(update={"simulation": simulation}))
+    experiment = plain.model_copy(update={"simulation": simulation})
     log = motion.with_suffix(".csv")
-    save_simulation(simulated, log)
+    save_simulation(experiment, simulate_experiment(experiment), log)
     return log.with_suffix(".toml")
 
 

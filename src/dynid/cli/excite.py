@@ -15,62 +15,74 @@ def excite(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="ROBOT", help="A robot, as for inspect, or an experiment (.toml), whose [excitation] says the rest."
+            metavar="ROBOT", help="Robot, as for inspect, or experiment file (.toml) with an [excitation] table."
         ),
     ],
-    time_limit: Annotated[float, typer.Option("--time-limit", help="When to stop [s], with the best so far.")] = 20.0,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", help="Stop after this time [s], with the best trajectory so far.")
+    ] = 20.0,
     criterion: Annotated[
-        str, typer.Option(help="condition, determinant, trace or smallest, or a sum: condition + 0.5*trace.")
+        str,
+        typer.Option(help="Criterion: condition, determinant, trace, smallest, or a sum: condition + 0.5*trace."),
     ] = "",
     out: Annotated[Path | None, typer.Option("--out", help="Folder to write the trajectory to.")] = None,
-    terms: Annotated[list[str], typer.Option(help="What a robot's joints add, as for inspect.")] = [],  # noqa: B006
+    formats: Annotated[
+        list[str], typer.Option("--format", help="Formats to write: csv, json, ros, urscript. Default: csv,json.")
+    ] = [],  # noqa: B006
+    terms: Annotated[list[str], typer.Option(help="Friction and actuator terms of a robot, as for inspect.")] = [],  # noqa: B006
     harmonics: Annotated[int | None, typer.Option(min=1, help="Number of harmonics.")] = None,
-    period: Annotated[float | None, typer.Option(help="Time after which the motion repeats [s].")] = None,
-    rate: Annotated[float | None, typer.Option(help="Samples a second of the experiment and of the files.")] = None,
+    period: Annotated[float | None, typer.Option(help="Period of the trajectory [s].")] = None,
+    rate: Annotated[float | None, typer.Option(help="Sampling rate of the experiment and of the files [Hz].")] = None,
     noise: Annotated[float | None, typer.Option(help="Standard deviation of the torques to be measured [N m].")] = None,
     known: Annotated[
         list[Path],
-        typer.Option(
-            help="What is known already: a saved result, or a file of factors. Moves for what it cannot tell."
-        ),
+        typer.Option(help="Result folder or file of factors; design for the parameters that it leaves uncertain."),
     ] = [],  # noqa: B006
     segments: Annotated[
-        int, typer.Option(min=1, help="Motions at most, each for what those before it cannot tell.")
+        int, typer.Option(min=1, help="Maximum number of trajectories, each for what the others leave uncertain.")
     ] = 1,
     block_triangular: Annotated[
-        bool, typer.Option("--block-triangular", help="One motion a joint: all move, then all but the first, ...")
+        bool, typer.Option("--block-triangular", help="One trajectory per joint: all move, then all but the first, ...")
     ] = False,
     starts: Annotated[
-        int | None, typer.Option(min=1, help="Starts at most; the same ones give the same motion.")
+        int | None, typer.Option(min=1, help="Maximum number of starts; makes the result reproducible.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace a trajectory that is there, and write one that breaks limits.")
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a trajectory that is in the folder.")] = False,
+    allow_broken_limits: Annotated[
+        bool,
+        typer.Option(
+            "--allow-broken-limits",
+            help="DANGEROUS: write a trajectory that violates limits. Every file is marked.",
+        ),
     ] = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Design a motion that tells as much as can be, within limits."""
+    """Design an exciting trajectory within the robot's limits."""
     with errors_in_words():
-        from dynid.excitation.recipe import excite as run
-        from dynid.excitation.recipe import experiment_of, known_factors
-        from dynid.excitation.trajectory_output import check_free, excitation_data, save_excitation
+        from dynid.excitation.exciting_motion import require_free
+        from dynid.excitation.trajectory_formats import DEFAULT, require_formats
+        from dynid.experiment.requests import excite_experiment, experiment_to_excite, robot_of
+        from dynid.identification.simulated_experiment import known_factors
+        from dynid.report.trajectory_page import PAGE, trajectory_page
 
-        settings = {
-            "criterion": criterion or None,
-            "harmonics": harmonics,
-            "period": period,
-            "rate": rate,
-            "noise": noise,
-        }
-        experiment = experiment_of(source, words(*terms), settings)
+        experiment = experiment_to_excite(
+            source,
+            words(*terms),
+            criterion=criterion or None,
+            harmonics=harmonics,
+            period=period,
+            rate=rate,
+            noise=noise,
+        )
+        chosen = require_formats(words(*formats) or DEFAULT, robot_of(experiment) if out is not None else None)
         if out is not None:
-            check_free(out, overwrite=force)
-        factors = [part for path in known for part in known_factors(path, experiment)]
+            require_free(out, overwrite=overwrite)
         with steps_shown() as step:
-            step("Looking for what can be known")
-            found = run(
+            step("Finding the identifiable parameters")
+            found = excite_experiment(
                 experiment,
-                known=factors,
+                known=[part for path in known for part in known_factors(path, experiment)],
                 time_limit=time_limit,
                 starts=starts,
                 segments=segments,
@@ -78,12 +90,18 @@ def excite(
                 seed=seed,
                 progress=lambda best: step(best.in_words(experiment.excitation.criterion)),
             )
+        data = found.to_dict()
         if out is not None:
-            save_excitation(found, out, force=force)
-        data = excitation_data(found, out)
+            data = found.save(
+                out,
+                chosen,
+                overwrite=overwrite,
+                allow_broken_limits=allow_broken_limits,
+                beside={PAGE: trajectory_page(found)},
+            )
     if json_output:
         echo_json(data)
     else:
-        from dynid.cli.terminal.excitation import show_excitation
+        from dynid.cli.terminal.trajectory import show_excitation
 
         show_excitation(data, source, out)

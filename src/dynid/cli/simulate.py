@@ -16,64 +16,64 @@ def simulate(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="ROBOT", help="A robot, as for inspect, or an experiment (.toml), whose [simulation] says the rest."
+            metavar="ROBOT", help="Robot, as for inspect, or experiment file (.toml) with a [simulation] table."
         ),
     ],
     trajectory: Annotated[
         Path | None,
-        typer.Option(help="What to follow: a table with the columns t, q_JOINT and perhaps v_JOINT, a_JOINT."),
+        typer.Option(help="Trajectory file: columns t, q_JOINT, v_JOINT, a_JOINT, or JSON that excite wrote."),
     ] = None,
     out: Annotated[
         Path,
         typer.Option(
-            "--out", help="The log to write: .csv, .parquet or .npz; an experiment and the truth go beside it."
+            "--out", help="Log to write: .csv, .parquet or .npz; an experiment file and the truth go beside it."
         ),
     ] = Path("simulated.csv"),
     terms: Annotated[
         list[str],
-        typer.Option(help="What joints add, as for inspect; what the robot's file gives values for, if left out."),
+        typer.Option(help="Friction and actuator terms, as for inspect. Default: those in the robot's file."),
     ] = [],  # noqa: B006
     parameter: Annotated[
-        list[str], typer.Option("--set", help="True parameters that differ from the file's: fs1=3,fv*=0.5,m6=1.2.")
+        list[str],
+        typer.Option("--set", help="True parameters where they differ from the file: fs1=3,fv*=0.5,m6=1.2."),
     ] = [],  # noqa: B006
     payload: Annotated[
-        str, typer.Option(help="Mass [kg] on the last link, and its centre [m]: 2.5 or 2.5,0,0,0.1.")
+        str, typer.Option(help="Payload on the last link, mass [kg] and center of mass [m]: 2.5 or 2.5,0,0,0.1.")
     ] = "",
     smoothing: Annotated[
         float | None, typer.Option(help="Coulomb friction as tanh(v / SMOOTHING) [rad/s]; 0, as sign(v).")
     ] = None,
-    controller: Annotated[str, typer.Option(help="pd, pd_gravity or computed_torque.")] = "",
-    bandwidth: Annotated[float | None, typer.Option(help="Of the controller [Hz].")] = None,
-    rate: Annotated[float | None, typer.Option(help="Of the controller [Hz]; 1000 if left out.")] = None,
-    log_rate: Annotated[float | None, typer.Option(help="Of the log [Hz]; the controller's if left out.")] = None,
-    periods: Annotated[int | None, typer.Option(min=1, help="How many times to follow the trajectory.")] = None,
-    start: Annotated[
-        str, typer.Option(help="Where the robot starts [rad or m]: 0,0.5; where the trajectory does, if left out.")
-    ] = "",
+    controller: Annotated[str, typer.Option(help="Control law: pd, pd_gravity or computed_torque.")] = "",
+    bandwidth: Annotated[float | None, typer.Option(help="Bandwidth of the controller [Hz].")] = None,
+    rate: Annotated[float | None, typer.Option(help="Rate of the controller [Hz]. Default: 1000.")] = None,
+    log_rate: Annotated[float | None, typer.Option(help="Sampling rate of the log [Hz]. Default: --rate.")] = None,
+    periods: Annotated[int | None, typer.Option(min=1, help="Number of times to follow the trajectory.")] = None,
+    start: Annotated[str, typer.Option(help="Start posture [rad or m]: 0,0.5. Default: that of the trajectory.")] = "",
     lead_in: Annotated[
-        float | None, typer.Option(help="Seconds to come from rest to the trajectory's beginning; not logged.")
+        float | None, typer.Option(help="Time from rest to the start of the trajectory [s]; not logged.")
     ] = None,
     noise: Annotated[
         float | None, typer.Option(help="Standard deviation of white noise on torques [N m, or A].")
     ] = None,
-    encoder: Annotated[float | None, typer.Option(help="Step of the encoders [rad or m].")] = None,
+    encoder: Annotated[float | None, typer.Option(help="Encoder resolution [rad or m].")] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of this log: of noise, jitter and dropped samples.")
+        int | None, typer.Option(min=0, help="Random seed of this log: noise, jitter and dropped samples.")
     ] = None,
     specimen: Annotated[
-        int | None, typer.Option(min=0, help="Seed of this robot: of the errors of its torque constants.")
+        int | None, typer.Option(min=0, help="Random seed of this robot: errors of its torque constants.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist, but for inputs.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files, except inputs.")] = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Let a simulated robot follow a trajectory, and log it.
+    """Simulate the robot on a trajectory and write a log.
 
     It moves under a controller, with friction and sensors, and is logged as a real one would be.
     """
     with errors_in_words(), steps_shown() as step:
         step("Loading")
-        from dynid.simulation.output_files import check_outputs, save_simulation, simulation_data
-        from dynid.simulation.simulated_log import experiment_of, simulate_experiment
+        from dynid.experiment.requests import experiment_to_simulate
+        from dynid.experiment.simulated import check_outputs, save_simulation, simulation_data
+        from dynid.identification.simulated_experiment import simulate_experiment
 
         load = numbers("--payload", payload)
         if len(load) not in (0, 1, 4):
@@ -94,10 +94,10 @@ def simulate(
             "specimen": specimen,
             "sensors": {"noise": noise, "encoder": encoder},
         }
-        experiment = experiment_of(source, words(*terms), settings)
+        experiment = experiment_to_simulate(source, words(*terms), settings)
         check_outputs(out, source, experiment, overwrite=force)
         found = simulate_experiment(experiment, step)
-        save_simulation(found, out, overwrite=force)
+        save_simulation(experiment, found, out, overwrite=force)
         data = simulation_data(found, out)
     if json_output:
         echo_json(data)

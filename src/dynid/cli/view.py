@@ -12,14 +12,18 @@ from dynid.cli.app import errors_in_words
 
 def view(
     motion: Annotated[
-        Path, typer.Argument(metavar="TRAJECTORY", help="A trajectory or a log with columns t, q_*, v_*, a_*, tau_*.")
+        Path,
+        typer.Argument(
+            metavar="TRAJECTORY",
+            help="Trajectory or log: columns t, q_*, v_*, a_*, tau_*, or JSON of excite.",
+        ),
     ],
-    robot: Annotated[str, typer.Option("--robot", help="The robot: a file, or builtin:NAME.")],
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the page on this machine.")] = 8080,
+    robot: Annotated[str, typer.Option("--robot", help="Robot: a file, or builtin:NAME.")],
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the local web page.")] = 8080,
 ) -> None:
-    """Show the robot moving along a trajectory or a log.
+    """Show the robot moving along a trajectory or a log, in the browser.
 
-    In the browser; needs pip install 'dynid[view]'.
+    Needs pip install 'dynid[view]'.
     """
     with errors_in_words():
         from dynid.cli.viewer.gauges import read_motion

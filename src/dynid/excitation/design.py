@@ -1,4 +1,4 @@
-"""The design of exciting trajectories: many starts, smooth criteria first, sharper ones then, within a time limit."""
+"""The design of exciting trajectories: many starts within a time limit, and the check of the best on a fine grid."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.excitation.fine_check import fine_checks, within_limits
 from dynid.excitation.information import value_of
 from dynid.excitation.limits.limit import Check
+from dynid.excitation.local_search import POWERS, best_start, centre, disturbed, refined
 from dynid.excitation.problem import ExcitationProblem, experiment_times
-from dynid.excitation.refinement import POWERS, disturbed, refined
-from dynid.excitation.starts import best_start
-from dynid.excitation.trajectories.family import Trajectory
+from dynid.excitation.trajectories.family import ParametricTrajectory
 from dynid.model.kernels.adjoint import prepare
 from dynid.threads import single_threaded_blas
 
@@ -32,6 +30,15 @@ _SHARE = 10
 
 _RANDOM_FIRST = 4
 """Number of starts that are all random."""
+
+SPEEDS = (10, 50)
+"""Slower runs [%] that are written, too, for a careful first try."""
+
+_SLOW = 4
+"""Slower runs are checked at one of so many postures of the path."""
+
+_FINE = 1000.0
+"""Limits are checked at this many samples a second, at least."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +81,7 @@ class Design:
     """
 
     problem: ExcitationProblem
-    trajectory: Trajectory
+    trajectory: ParametricTrajectory
     matrix: Array
     value: float
     checks: tuple[Check, ...]
@@ -187,3 +194,44 @@ def finished(problem: ExcitationProblem, x: Array, history: Sequence[Progress], 
     M = problem.exact_matrix(trajectory)
     value = value_of(problem.criterion, M)
     return Design(problem, trajectory, M, value, checks, len(history), time.monotonic() - begin, tuple(history))
+
+
+def within_limits(problem: ExcitationProblem, x: Array) -> tuple[ParametricTrajectory, tuple[Check, ...]]:
+    """The motion, made smaller where it breaks a limit between the samples that the design looked at.
+
+    Returns:
+        The motion and what it reaches, as `fine_checks`.
+    """
+    first = trajectory, checks = _checked(problem, x)
+    if all(check.is_kept for check in checks):
+        return first
+    middle = centre(problem, x)
+    for size in 1.0 - np.geomspace(1e-3, 0.5, 30):
+        trajectory, checks = _checked(problem, middle + size * (x - middle))
+        if all(check.is_kept for check in checks):
+            return trajectory, checks
+    return first
+
+
+def _checked(problem: ExcitationProblem, x: Array) -> tuple[ParametricTrajectory, tuple[Check, ...]]:
+    trajectory = problem.trajectory(x)
+    return trajectory, fine_checks(problem, trajectory)
+
+
+def fine_checks(problem: ExcitationProblem, trajectory: ParametricTrajectory, every: int = 1) -> tuple[Check, ...]:
+    """What a motion reaches, against all limits, on a fine grid; and what it breaks at the slower speeds.
+
+    Args:
+        problem: The problem.
+        trajectory: The motion.
+        every: Only one of so many samples is looked at.
+    """
+    times = fine_times(problem, trajectory)[::every]
+    slow = [check for percent in SPEEDS for check in problem.slow_checks(trajectory, times[::_SLOW], percent)]
+    return (*problem.checks(trajectory, times), *slow)
+
+
+def fine_times(problem: ExcitationProblem, trajectory: ParametricTrajectory) -> Array:
+    """Times [s] over one cycle, finer than the design and the experiment look."""
+    rate = max(_FINE, problem.rate, 8.0 * len(problem.grid.times) / trajectory.family.cycle)
+    return np.linspace(0.0, trajectory.family.cycle / trajectory.speed, int(rate * trajectory.family.cycle) + 1)

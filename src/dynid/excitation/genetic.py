@@ -9,8 +9,8 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.excitation.design import Design, Progress, finished, warm_up
+from dynid.excitation.local_search import random_posture, random_start
 from dynid.excitation.problem import ExcitationProblem
-from dynid.excitation.starts import random_posture, random_start
 from dynid.threads import single_threaded_blas
 
 POPULATION = 200

@@ -16,7 +16,7 @@ from dynid.excitation.interior_point import NEAR, barrier, barrier_curvatures, b
 from dynid.excitation.limits.joint_bounds import JointBounds
 from dynid.excitation.limits.limit import Check, Limit
 from dynid.excitation.motion import Grid, Motion
-from dynid.excitation.trajectories.family import Moves, Trajectory
+from dynid.excitation.trajectories.family import MovesSmoothly, ParametricTrajectory
 
 _AT_A_TIME = 2000
 """Samples whose regressor is in memory at a time."""
@@ -78,15 +78,15 @@ class ExcitationProblem:
         """The motion at the design's samples."""
         return self.grid.motion(x)
 
-    def trajectory(self, x: Array) -> Trajectory:
+    def trajectory(self, x: Array) -> ParametricTrajectory:
         """The motion at any time."""
         return self.grid.free.trajectory(x)
 
-    def exact_value(self, trajectory: Trajectory, samples: int | None = None) -> float:
+    def exact_value(self, trajectory: ParametricTrajectory, samples: int | None = None) -> float:
         """The criterion at samples of the experiment, at most so many, with signs as they are."""
         return value_of(self.criterion, self.exact_matrix(trajectory, samples))
 
-    def exact_matrix(self, trajectory: Trajectory, samples: int | None = None) -> Array:
+    def exact_matrix(self, trajectory: ParametricTrajectory, samples: int | None = None) -> Array:
         """The information of samples of the experiment, at most so many, shape (base, base)."""
         times = experiment_times(trajectory, self.rate)
         counted = len(times) * self.grid.free.family.duration / self.grid.free.family.cycle
@@ -100,11 +100,11 @@ class ExcitationProblem:
             M = M + nothing.matrix(*states, counted / len(times))
         return M
 
-    def checks(self, trajectory: Moves, times: Array) -> list[Check]:
+    def checks(self, trajectory: MovesSmoothly, times: Array) -> list[Check]:
         """What a motion reaches at times [s], against all limits."""
         return [check for limit in (self.bounds, *self.limits) for check in limit.checks(trajectory, times)]
 
-    def slow_checks(self, trajectory: Trajectory, times: Array, percent: int) -> list[Check]:
+    def slow_checks(self, trajectory: ParametricTrajectory, times: Array, percent: int) -> list[Check]:
         """What a trajectory at a part of its speed [%] breaks; times [s] are those of the whole speed."""
         slow = trajectory.at_speed(percent / 100)
         limits = [limit for limit in self.limits if limit.grows_when_slow]
@@ -164,7 +164,7 @@ class DesignPoint:
         )
 
 
-def experiment_times(trajectory: Trajectory, rate: float) -> Array:
+def experiment_times(trajectory: ParametricTrajectory, rate: float) -> Array:
     """Times [s] of the samples of one cycle, at a rate [Hz]."""
     cycle = trajectory.family.cycle / trajectory.speed
     return np.arange(int(cycle * rate * (1.0 + 1e-12)) + 1) / rate

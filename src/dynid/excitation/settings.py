@@ -1,4 +1,4 @@
-"""`[excitation]`: motions that are designed."""
+"""`[excitation]`: how exciting trajectories are designed, within which limits."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from pydantic import Field, model_validator
 
 from dynid.settings import Count, Name, Number, PerJoint, Positive, Table
 
-LimitOfJoints = PerJoint | dict[str, Positive]
-"""One for all, one for each, or some by name: the others are the robot file's."""
+JointLimit = PerJoint | dict[str, Positive]
+"""One for all joints, one for each, or some by name: the others are the robot file's."""
 
 
-class SpeedTable(Table):
-    """`[[excitation.speed]]`: how fast a body's origin may move [m/s]."""
+class FrameSpeed(Table):
+    """`[[excitation.speed]]`: the largest speed [m/s] of the origin of a body's frame."""
 
     frame: Name
     limit: Positive
 
 
-class BoxTable(Table):
-    """`[[excitation.box]]`: the box [m], along the axes of the base, that a body's origin may not leave."""
+class FrameBox(Table):
+    """`[[excitation.box]]`: the box [m], along the base's axes, that the origin of a body's frame may not leave."""
 
     frame: Name
     lower: tuple[float, float, float]
     upper: tuple[float, float, float]
 
     @model_validator(mode="after")
-    def _has_room(self) -> BoxTable:
+    def _has_room(self) -> FrameBox:
         if not all(low < high for low, high in zip(self.lower, self.upper, strict=True)):
             raise ValueError(f"the box from {list(self.lower)} to {list(self.upper)} has no room; widen it")
         return self
 
 
-class ExcitationTable(Table):
-    """`[excitation]`: how to move, within which limits; limits that are not stated are the robot file's."""
+class ExcitationSettings(Table):
+    """`[excitation]`: the trajectory, the criterion and the limits; limits not stated are the robot file's."""
 
     harmonics: Count = 5
     period: Positive | None = None
@@ -51,17 +51,17 @@ class ExcitationTable(Table):
     moving: tuple[Name, ...] | None = None
     bound: Literal["samples", "amplitudes"] = "samples"
     position: tuple[tuple[Number, Number], ...] | tuple[Number, Number] | dict[str, tuple[Number, Number]] | None = None
-    velocity: LimitOfJoints | None = None
-    acceleration: LimitOfJoints | None = None
-    jerk: LimitOfJoints | None = None
-    effort: LimitOfJoints | None = None
+    velocity: JointLimit | None = None
+    acceleration: JointLimit | None = None
+    jerk: JointLimit | None = None
+    effort: JointLimit | None = None
     rms_effort: PerJoint | None = None
     margin: Annotated[float, Field(strict=True, ge=0.0, lt=1.0)] = 0.0
-    speed: tuple[SpeedTable, ...] = ()
-    box: tuple[BoxTable, ...] = ()
+    speed: tuple[FrameSpeed, ...] = ()
+    box: tuple[FrameBox, ...] = ()
 
     @model_validator(mode="after")
-    def _says_things_once(self) -> ExcitationTable:
+    def _states_things_once(self) -> ExcitationSettings:
         if self.period is not None and self.frequency is not None:
             raise ValueError("the motion repeats after 'period' (s) or with 'frequency' (rad/s); state one")
         if self.deviations and self.scale != "none":

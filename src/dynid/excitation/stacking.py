@@ -13,8 +13,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.excitation.design import Design, Progress, design
-from dynid.excitation.free_coefficients import free_coefficients
-from dynid.excitation.motion import Grid
+from dynid.excitation.motion import Grid, free_coefficients
 from dynid.excitation.problem import ExcitationProblem
 
 ENOUGH = 0.05

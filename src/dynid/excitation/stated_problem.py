@@ -1,9 +1,9 @@
-"""From an experiment to the design problem that it states."""
+"""From settings to the design problem that they state."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -11,25 +11,23 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.estimation.factors.factors import Factors
 from dynid.excitation.criteria import parse_criterion
-from dynid.excitation.expectation import reference_values
-from dynid.excitation.free_coefficients import FreeCoefficients, free_coefficients
-from dynid.excitation.information import Information, known_factor
+from dynid.excitation.information import Information, known_factor, reference_values
 from dynid.excitation.limits.amplitudes import AmplitudeLimit
-from dynid.excitation.limits.frames import BoxLimit, FramePoint, SpeedLimit
+from dynid.excitation.limits.frame_limits import BoxLimit, FramePoint, SpeedLimit
 from dynid.excitation.limits.joint_bounds import JointBounds
 from dynid.excitation.limits.limit import Limit
 from dynid.excitation.limits.stated import joint_limits, per_joint, posture_of, require_home, require_posture
 from dynid.excitation.limits.torques import PriorTorques, RmsTorqueLimit, TorqueLimit
-from dynid.excitation.motion import Grid
+from dynid.excitation.motion import FreeCoefficients, Grid, free_coefficients
 from dynid.excitation.problem import ExcitationProblem
-from dynid.excitation.settings import ExcitationTable
+from dynid.excitation.settings import ExcitationSettings
 from dynid.excitation.trajectories.fourier import Fourier
-from dynid.experiment.experiment import Experiment
-from dynid.findings import Finding, Severity, prose
-from dynid.identification.pipeline import model_of
+from dynid.findings import Finding
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
+from dynid.model.dynamic_model import DynamicModel
 from dynid.model.known_values import split_known
 from dynid.model.parameters import matching
+from dynid.model.terms import Term, parse_terms
 from dynid.robot.joints import Limits
 from dynid.robot.robot import Robot
 
@@ -46,19 +44,38 @@ _BETWEEN_SAMPLES = 0.99
 """Part of a limit that is left to values between a design's samples, where it is not known exactly."""
 
 
-def problem_of(experiment: Experiment, known: Sequence[Factors] = ()) -> tuple[ExcitationProblem, list[Finding]]:
-    """The design problem that an experiment states, and what was noticed.
+def model_for(
+    robot: Robot, terms: Sequence[str | Term] = (), known_values: Mapping[str, float] | None = None
+) -> DynamicModel:
+    """The model of a robot with terms, as names or objects, at known values of their nonlinear parameters."""
+    parts = [parse_terms([term], robot) if isinstance(term, str) else (term,) for term in terms]
+    model = DynamicModel(robot, tuple(term for part in parts for term in part))
+    return model.at_nonlinear(split_known(model, known_values or {})[0])
+
+
+def problem_of(
+    model: DynamicModel,
+    settings: ExcitationSettings | None = None,
+    known: Sequence[Factors] = (),
+    known_values: Mapping[str, float] | None = None,
+) -> tuple[ExcitationProblem, list[Finding]]:
+    """The design problem that settings state for a model, and what was noticed.
+
+    Args:
+        model: The robot and its terms.
+        settings: The trajectory, the criterion and the limits.
+        known: Factors of logs that exist already.
+        known_values: Values of parameters that are known beforehand.
 
     Raises:
         InvalidRequestError: If the robot cannot be excited so, or what is stated contradicts itself.
     """
-    settings = experiment.excitation
-    model = model_of(experiment)
+    settings = settings or ExcitationSettings()
     robot = model.robot
     _require_single_joints(robot)
-    base = find_base_parameters(model, known=split_known(model, experiment.known)[1])
+    base = find_base_parameters(model, known=split_known(model, known_values or {})[1])
     if not len(base):
-        raise InvalidRequestError(f"nothing of '{robot.name}' shows in its torques, so no motion can tell more")
+        raise InvalidRequestError(f"no parameter of '{robot.name}' is identifiable from joint torques")
     family = _family(settings)
     _require_few_samples(family, settings.rate)
     samples = settings.samples or max(150, 30 * settings.harmonics)
@@ -93,7 +110,7 @@ def _require_single_joints(robot: Robot) -> None:
         )
 
 
-def _family(settings: ExcitationTable) -> Fourier:
+def _family(settings: ExcitationSettings) -> Fourier:
     period = settings.period or DEFAULT_PERIOD
     return Fourier(settings.frequency or 2 * math.pi / period, settings.harmonics, settings.periods)
 
@@ -112,7 +129,7 @@ def _require_few_samples(family: Fourier, rate: float) -> None:
         )
 
 
-def moving_of(settings: ExcitationTable, robot: Robot) -> list[bool] | None:
+def moving_of(settings: ExcitationSettings, robot: Robot) -> list[bool] | None:
     """For each joint whether it moves; None where all do."""
     if settings.moving is None:
         return None
@@ -121,7 +138,7 @@ def moving_of(settings: ExcitationTable, robot: Robot) -> list[bool] | None:
 
 
 def _other_limits(
-    settings: ExcitationTable, robot: Robot, bounds: JointBounds, limits: Sequence[Limits]
+    settings: ExcitationSettings, robot: Robot, bounds: JointBounds, limits: Sequence[Limits]
 ) -> tuple[tuple[Limit, ...], list[Finding]]:
     part = (1.0 - settings.margin) * _BETWEEN_SAMPLES
     found: list[Limit] = (
@@ -134,8 +151,7 @@ def _other_limits(
         if any(link.has_inertia for link in robot.links):
             found.append(TorqueLimit.of(torques, efforts).tightened(part))
         else:
-            text = "the robot's file states no inertias, so torques cannot be predicted and their limits are not kept"
-            findings.append(prose(Severity.WARNING, "torques", text))
+            findings.append(Finding.of("torque-limits-unchecked", "torques"))
     if settings.rms_effort is not None:
         rms = np.array(per_joint("rms_effort", settings.rms_effort, robot))
         found.append(RmsTorqueLimit(torques, rms).tightened(part))
@@ -148,7 +164,7 @@ def _other_limits(
 
 
 def _information(
-    settings: ExcitationTable, base: BaseParameters, known: Sequence[Factors], limits: Sequence[Limits]
+    settings: ExcitationSettings, base: BaseParameters, known: Sequence[Factors], limits: Sequence[Limits]
 ) -> Information:
     robot = base.model.robot
     noise = np.array(per_joint("noise", settings.noise, robot))
@@ -160,7 +176,7 @@ def _information(
     return Information(base, scales, weights, known_factor(parts, len(base)), smoothing=0.03 * slowest)
 
 
-def _scales(settings: ExcitationTable, base: BaseParameters) -> Array:
+def _scales(settings: ExcitationSettings, base: BaseParameters) -> Array:
     scales = np.ones(len(base))
     if settings.scale == "magnitudes":
         values = reference_values(base)
@@ -174,7 +190,7 @@ def _scales(settings: ExcitationTable, base: BaseParameters) -> Array:
 
 
 def _free(
-    settings: ExcitationTable, family: Fourier, posture: Sequence[float | None], robot: Robot
+    settings: ExcitationSettings, family: Fourier, posture: Sequence[float | None], robot: Robot
 ) -> FreeCoefficients:
     moving = moving_of(settings, robot)
     if moving is not None and not any(moving):

@@ -1,92 +1,143 @@
-"""Trajectories for others: CSV, JSON with coefficients, ROS messages, URScript programs."""
+"""Reading trajectories: tables of any format that logs have, and the coefficients that `excite` writes.
+
+A table has the columns `t` [s], `q_JOINT` [rad or m] and perhaps `v_JOINT`, `a_JOINT`; logs have `tau_JOINT`, too.
+"""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Iterable, Sequence
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.errors import DynidError, FileProblemError, InvalidRequestError
-from dynid.excitation.trajectories.family import Moves, Trajectory
+from dynid.errors import DynidError, FileProblemError, InvalidRequestError, UnknownNameError
+from dynid.excitation.trajectories.family import Moves, ParametricTrajectory
 from dynid.excitation.trajectories.fourier import Fourier
+from dynid.excitation.trajectories.sampled import Trajectory
+from dynid.logs.tables import read_groups, source_of
+from dynid.robot.robot import Joint, Robot
 
 SCHEMA = "dynid-trajectory-1"
 """What a file of coefficients says of itself."""
 
-_SERVO_STEP = 0.008
-"""Time between set points of a UR arm [s]."""
-_SAME_TIME = 1e-9
-"""Times [s] that are nearer than this are the same."""
-_AT_REST = 1e-9
-"""Velocities and accelerations of ends below this [rad or m, s] are rounding."""
+MIMICS = 1e-3
+"""Largest distance [rad or m, rad/s, ...] of a mimic joint's column from what its leader's says."""
+
+CONTRADICTS = 0.25
+"""Share of a motion by which the integral of velocities may miss positions; rows far apart make it miss some."""
+
+STILL = 1e-3
+"""The same [rad or m] for a joint that does not move."""
+
+Followable: TypeAlias = Moves | str | os.PathLike[str] | Sequence[Any]
+"""A motion, the path of its file, or arrays (t, q) or (t, q, v, a)."""
 
 
 class TrajectoryFileError(FileProblemError):
     """A file holds no trajectory that can be read."""
 
 
-def sample_times(motion: Moves, rate: float) -> Array:
-    """Times [s] from the start, so many a second, and the end, which may be nearer to the one before it."""
-    times = np.arange(int(motion.duration * rate * (1.0 + 1e-12)) + 1) / rate
-    return times if motion.duration - times[-1] < _SAME_TIME else np.append(times, motion.duration)
+def as_motion(motion: Followable, robot: Robot) -> Moves:
+    """The motion that a user means: an object, the path of a file, or arrays.
+
+    Raises:
+        TrajectoryFileError: If a file holds none.
+        InvalidRequestError: If it is nothing of that.
+    """
+    if isinstance(motion, str | os.PathLike):
+        return read_trajectory(motion, robot)
+    if isinstance(motion, Sequence) and 2 <= len(motion) <= 4:
+        return Trajectory(*(None if part is None else np.asarray(part, dtype=float) for part in motion))  # type: ignore[arg-type]
+    if isinstance(motion, Moves):
+        return motion
+    raise InvalidRequestError(
+        f"a {type(motion).__name__} is no trajectory; give what dynid.excite returned, a file, or arrays (t, q, v, a)"
+    )
 
 
-def _rows(motion: Moves, rate: float) -> tuple[Array, Array, Array, Array]:
-    """Times and states; rounding of a motion that starts or ends at rest is zero."""
-    times = sample_times(motion, rate)
-    q, v, a = motion.states(times)
-    for part in (v, a):
-        ends = part[[0, -1]]
-        part[[0, -1]] = np.where(np.abs(ends) < _AT_REST, 0.0, ends)
-    return times, q, v, a
+def read_trajectory(
+    path: str | os.PathLike[str], robot: Robot, *, strict: bool = True
+) -> Trajectory | ParametricTrajectory:
+    """Read a trajectory: coefficients from a JSON file that `excite` wrote, samples from any other, as `read_table`.
+
+    Raises:
+        FileProblemError: If the file holds no trajectory.
+        UnknownNameError: If it names a joint that the robot does not have.
+    """
+    path = Path(path)
+    if path.suffix.lower() != ".json":
+        return read_table(path, robot, strict=strict)
+    trajectory, names = read_coefficients(path)
+    columns = {robot.joint(name).v.start: k for k, name in enumerate(names)}
+    if sorted(columns) != list(range(robot.nv)) or len(names) != trajectory.joints:
+        raise TrajectoryFileError(
+            path, f"it moves {', '.join(names)}, and '{robot.name}' has other joints; give one for each joint"
+        )
+    order = [columns[k] for k in range(robot.nv)]
+    return ParametricTrajectory(trajectory.family, trajectory.coefficients[:, order], trajectory.speed)
 
 
-def csv_text(motion: Moves, names: Sequence[str], rate: float) -> str:
-    """A table with the columns t, q_NAME..., v_NAME..., a_NAME... [s, rad or m], so many rows a second."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["t", *(f"{what}_{name}" for what in "qva" for name in names)])
-    rows = np.column_stack(_rows(motion, rate))
-    writer.writerows([[f"{value:.12g}" for value in row] for row in rows])
-    return stream.getvalue()
+def read_table(path: str | os.PathLike[str], robot: Robot, *, strict: bool = True) -> Trajectory:
+    """Read a trajectory from a table.
+
+    Args:
+        path: A table of any format that logs have; times in s, positions in rad or m.
+        robot: The robot; JOINT in a column's name is a joint's name or number. Mimic joints need no columns, but may
+            have them.
+        strict: Whether columns must agree with each other and name the robot's joints. Otherwise, as for logs to look
+            at, they need not be each other's derivatives, and other names count in their order where there are as
+            many as joints.
+
+    Raises:
+        RecordingError: If the table cannot be read.
+        TrajectoryFileError: If time does not advance, a column is missing, or columns contradict each other.
+        UnknownNameError: If a column names a joint that the robot does not have.
+    """
+    path = Path(path)
+    names = source_of(path).names
+    wanted = [name for name in names if name == "t" or re.match(r"(q|v|a|tau)_", name)]
+    if "t" not in wanted:
+        listed = ", ".join(names[:20])
+        raise TrajectoryFileError(path, f"there is no column 't' of times in s; the columns are {listed}")
+    table = read_groups(path, [wanted])
+    values = dict(zip(wanted, table.groups[0].T, strict=True))
+    time = values["t"]
+    late = np.flatnonzero(np.diff(time) <= 0.0)
+    if len(late):
+        row = table.first_row + int(late[0]) + 1
+        problem = f"time does not advance in row {row}: {time[late[0] + 1]:g} s; sort the rows by 't', or cut the file"
+        raise TrajectoryFileError(path, problem)
+    columns = {what: _columns(path, values, what, robot, strict) for what in ("q", "v", "a", "tau")}
+    if not columns["q"]:
+        raise TrajectoryFileError(path, "there are no columns q_JOINT of positions; write one for each joint")
+    for slower, faster, unit in (("q", "v", "rad/s or m/s"), ("v", "a", "rad/s^2 or m/s^2")) if strict else ():
+        for key in columns[slower].keys() & columns[faster].keys():
+            _check_slope(path, time, columns[slower][key], columns[faster][key], unit)
+    q, v, a, torque = (_stacked(part) for part in columns.values())
+    assert q is not None
+    return Trajectory(time, q, v, a, torque)
 
 
-def json_text(trajectory: Trajectory, names: Sequence[str]) -> str:
-    """The coefficients of a Fourier trajectory; `read_trajectory` reads them back."""
-    family = _fourier(trajectory)
-    data = {
-        "schema": SCHEMA,
-        "family": "fourier",
-        "frequency": family.frequency,
-        "harmonics": family.harmonics,
-        "periods": family.periods,
-        "speed": trajectory.speed,
-        "joints": list(names),
-        "coefficients": trajectory.coefficients.T.tolist(),
-        "order": "for each joint: constant, cosines, sines",
-    }
-    return json.dumps(data, indent=1) + "\n"
-
-
-def read_trajectory(path: Path) -> tuple[Trajectory, tuple[str, ...]]:
-    """Read a trajectory and the names of its joints from a JSON file.
+def read_coefficients(path: str | os.PathLike[str]) -> tuple[ParametricTrajectory, tuple[str, ...]]:
+    """Read a trajectory and the names of its joints from a JSON file of coefficients.
 
     Raises:
         TrajectoryFileError: If the file is missing or holds something else.
     """
+    path = Path(path)
     try:
         data: Any = json.loads(path.read_text(encoding="utf-8"))
         if data["schema"] != SCHEMA:
             raise TrajectoryFileError(path, f"it says '{data['schema']}' instead of '{SCHEMA}'")
         family = Fourier(float(data["frequency"]), int(data["harmonics"]), int(data["periods"]))
         coefficients = np.array(data["coefficients"], dtype=float).T
-        return Trajectory(family, coefficients, float(data["speed"])), tuple(map(str, data["joints"]))
+        return ParametricTrajectory(family, coefficients, float(data["speed"])), tuple(map(str, data["joints"]))
     except OSError as error:
         raise TrajectoryFileError(path, f"cannot be read ({error.strerror or error})") from error
     except (ValueError, KeyError, TypeError, InvalidRequestError) as error:
@@ -97,72 +148,74 @@ def read_trajectory(path: Path) -> tuple[Trajectory, tuple[str, ...]]:
         raise TrajectoryFileError(path, f"holds no trajectory: {error}") from error
 
 
-def ros_text(motion: Moves, names: Sequence[str], rate: float) -> str:
-    """A `trajectory_msgs/JointTrajectory` message as YAML."""
-    lines = [
-        "header: {stamp: {sec: 0, nanosec: 0}, frame_id: ''}",
-        f"joint_names: {json.dumps(list(names))}",
-        "points:",
-    ]
-    for t, q, v, a in zip(*_rows(motion, rate), strict=True):
-        seconds, nanoseconds = divmod(round(t * 1e9), 10**9)
-        lines.append(
-            f"- {{positions: {_numbers(q)}, velocities: {_numbers(v)}, accelerations: {_numbers(a)}, effort: [], "
-            f"time_from_start: {{sec: {seconds}, nanosec: {nanoseconds}}}}}"
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """A column of a table, with the joint that it is about."""
+
+    name: str
+    joint: Joint
+    values: Array
+
+
+def _columns(path: Path, values: Mapping[str, Array], what: str, robot: Robot, strict: bool) -> dict[int, _Column]:
+    """The column of each coordinate, in their order; none where the file has none of that kind."""
+    names = [name for name in values if name.startswith(f"{what}_")]
+    try:
+        given = [_Column(name, robot.joint(name.removeprefix(f"{what}_")), values[name]) for name in names]
+    except UnknownNameError:
+        if strict or len(names) != robot.nv:
+            raise
+        pairs = zip(sorted(names, key=_natural), robot.independent_joints, strict=True)
+        given = [_Column(name, joint, values[name]) for name, joint in pairs]
+    own: dict[int, _Column] = {}
+    for column in (column for column in given if column.joint.leader is None):
+        other = own.setdefault(column.joint.v.start, column)
+        if other is not column:
+            raise TrajectoryFileError(
+                path, f"the columns '{other.name}' and '{column.name}' are both for one joint; leave one out"
+            )
+    if not given:
+        return {}
+    for joint in robot.independent_joints:
+        if joint.v.start not in own:
+            raise TrajectoryFileError(path, f"there is no column '{what}_{joint.name}'; give one for each joint")
+    for column in (column for column in given if strict and column.joint.leader is not None):
+        _check_mimic(path, own[column.joint.v.start], column, what)
+    return dict(sorted(own.items()))
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Sorts names as people count: q_2 before q_10."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+def _check_mimic(path: Path, leader: _Column, follower: _Column, what: str) -> None:
+    """Refuse a mimic joint's column that is not what its leader's says; it is not needed otherwise."""
+    joint = follower.joint
+    offset = joint.offset if what == "q" else 0.0
+    away = float(np.abs(joint.ratio * leader.values + offset - follower.values).max())
+    if away > MIMICS:
+        raise TrajectoryFileError(
+            path,
+            f"joint '{joint.name}' follows '{leader.joint.name}', but column '{follower.name}' is up to {away:.3g} "
+            f"away from {joint.ratio:g} times '{leader.name}'{f' and {offset:g}' if offset else ''}; leave it out",
         )
-    return "\n".join(lines) + "\n"
 
 
-def urscript_text(trajectory: Trajectory) -> str:
-    """A program for a UR arm, which computes the Fourier series on the robot's own controller.
-
-    It moves slowly to the start, follows the motion by `servoj`, and stops. Change `speed` for a careful first run.
-    """
-    family = _fourier(trajectory)
-    if trajectory.joints != 6:
-        raise InvalidRequestError(f"URScript is for arms of six joints, and this one has {trajectory.joints}")
-    n = family.harmonics
-    C = trajectory.coefficients
-    start = trajectory.states(np.zeros(1))[0][0]
-    return f"""def dynid_excitation():
-  speed = {float(trajectory.speed)!r}
-  frequency = {float(family.frequency)!r}
-  duration = {float(family.duration)!r}
-  constant = {_numbers(C[0])}
-  cosines = {_numbers(C[1 : n + 1].T.ravel())}
-  sines = {_numbers(C[n + 1 :].T.ravel())}
-  q = {_numbers(start)}
-  movej(q, a=0.3, v=0.2)
-  t = 0.0
-  while t < duration:
-    joint = 0
-    while joint < 6:
-      position = constant[joint]
-      k = 0
-      while k < {n}:
-        phase = (k + 1) * frequency * t
-        position = position + cosines[joint * {n} + k] * cos(phase) + sines[joint * {n} + k] * sin(phase)
-        k = k + 1
-      end
-      q[joint] = position
-      joint = joint + 1
-    end
-    servoj(q, 0, 0, {_SERVO_STEP}, 0.1, 300)
-    t = t + {_SERVO_STEP} * speed
-  end
-  stopj(1.0)
-end
-dynid_excitation()
-"""
+def _check_slope(path: Path, time: Array, column: _Column, slope: _Column, unit: str) -> None:
+    """Refuse a column that is not the derivative of another: its integral must give the other back."""
+    steps = 0.5 * np.diff(time) * (slope.values[1:] + slope.values[:-1])
+    moved = column.values - column.values[0]
+    away = np.concatenate([[0.0], np.cumsum(steps)]) - moved
+    size = float(np.sqrt(np.mean(moved**2)))
+    if np.sqrt(np.mean(away**2)) > CONTRADICTS * size + STILL:
+        raise TrajectoryFileError(
+            path,
+            f"column '{slope.name}' is not the derivative of '{column.name}': its integral is up to "
+            f"{np.abs(away).max():.3g} away, and '{column.name}' moves by {np.ptp(moved):.3g}; write {unit}, or leave "
+            "it out",
+        )
 
 
-def _numbers(values: Iterable[float]) -> str:
-    """A list of numbers that everyone reads as such: YAML and URScript want a point in each."""
-    texts = [repr(float(f"{value:.10g}")) for value in values]
-    return "[" + ", ".join(text if "." in text else text.replace("e", ".0e") for text in texts) + "]"
-
-
-def _fourier(trajectory: Trajectory) -> Fourier:
-    if not isinstance(trajectory.family, Fourier):
-        raise InvalidRequestError("only Fourier trajectories can be written with their coefficients")
-    return trajectory.family
+def _stacked(columns: Mapping[int, _Column]) -> Array | None:
+    return np.column_stack([column.values for column in columns.values()]) if columns else None

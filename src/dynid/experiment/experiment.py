@@ -7,10 +7,10 @@ from typing import Literal
 from pydantic import model_validator
 
 from dynid.estimation.settings import EstimationSettings, PhysicalSettings
-from dynid.excitation.settings import BoxTable, ExcitationTable, SpeedTable
+from dynid.excitation.settings import ExcitationSettings, FrameBox, FrameSpeed
 from dynid.logs.settings import Coupling, Drive, LogSource, Processing, Quantity
 from dynid.settings import Name, Number, Table
-from dynid.simulation.settings import PayloadTable, SensorTable, SimulationTable
+from dynid.simulation.settings import Payload, Sensors, SimulationSettings
 
 
 class Experiment(Table):
@@ -21,7 +21,7 @@ class Experiment(Table):
     lock: dict[str, Number] = {}
     terms: tuple[Name, ...] = ()
     known: dict[str, Number] = {}
-    excitation: ExcitationTable = ExcitationTable()
+    excitation: ExcitationSettings = ExcitationSettings()
     torque: Literal["signed", "magnitude"] = "signed"
     discard_sign: bool = False
     drive: Drive = Drive()
@@ -29,7 +29,7 @@ class Experiment(Table):
     processing: Processing = Processing()
     estimation: EstimationSettings = EstimationSettings()
     physical: PhysicalSettings = PhysicalSettings()
-    simulation: SimulationTable = SimulationTable()
+    simulation: SimulationSettings = SimulationSettings()
 
     @model_validator(mode="after")
     def _counts_logs_once(self) -> Experiment:
@@ -66,9 +66,9 @@ class Experiment(Table):
 
 TABLES: dict[str, type[Table]] = {
     "drive": Drive,
-    "excitation": ExcitationTable,
-    "speed": SpeedTable,
-    "box": BoxTable,
+    "excitation": ExcitationSettings,
+    "speed": FrameSpeed,
+    "box": FrameBox,
     "couplings": Coupling,
     "log": LogSource,
     "position": Quantity,
@@ -79,8 +79,8 @@ TABLES: dict[str, type[Table]] = {
     "processing": Processing,
     "estimation": EstimationSettings,
     "physical": PhysicalSettings,
-    "simulation": SimulationTable,
-    "sensors": SensorTable,
-    "payload": PayloadTable,
+    "simulation": SimulationSettings,
+    "sensors": Sensors,
+    "payload": Payload,
 }
 """Tables below the whole, by the key that they stand at."""

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from dynid.errors import InvalidRequestError
 from dynid.estimation.settings import EstimationSettings, PhysicalSettings
-from dynid.experiment.reading import checked_table
 from dynid.logs.log import Log
 from dynid.logs.settings import Drive, LogSource, Processing
 from dynid.model.dynamic_model import DynamicModel
@@ -17,6 +16,7 @@ from dynid.model.known_values import split_known
 from dynid.model.terms import Term
 from dynid.robot.loading import load_robot
 from dynid.robot.robot import Robot
+from dynid.settings import checked
 
 SETTINGS = {"drive": Drive, "processing": Processing, "estimation": EstimationSettings, "physical": PhysicalSettings}
 """Settings of an identification, by the name of their table in the experiment file."""
@@ -64,7 +64,7 @@ class Task:
         if any(not isinstance(log, Log) for log in logs):
             raise InvalidRequestError("logs must be dynid.Log objects; read files with dynid.read_log")
         given = {
-            key: checked_table(SETTINGS[key], value) if isinstance(value, Mapping) else value
+            key: checked(SETTINGS[key], value)
             for key, value in settings.items()
             if value is not None and key in SETTINGS
         }

@@ -107,6 +107,18 @@ def _require_same_joints(subjects: Sequence[Subject]) -> None:
 
 def page(subjects: Sequence[Subject]) -> str:
     """The whole page."""
+    names = " and ".join(subject.name for subject in subjects)
+    return rendered(
+        "report.html",
+        title=f"{subjects[0].result.data['robot']}: {names}",
+        robot=subjects[0].result.data["robot"],
+        subjects=subjects,
+        sections=sections_of(subjects),
+    )
+
+
+def rendered(template: str, **data: Any) -> str:
+    """A page of a template, with our scripts and styles inside: it needs nothing else."""
     from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
     environment = Environment(
@@ -117,18 +129,13 @@ def page(subjects: Sequence[Subject]) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"embedded": embedded, "number": number, "short": short, "percent": percent, "unit": unit}
-    sections = sections_of(subjects)
     scripts = [_plotly(), _own("report.js")]
-    names = " and ".join(subject.name for subject in subjects)
-    return environment.get_template("report.html").render(
-        title=f"{subjects[0].result.data['robot']}: {names}",
-        robot=subjects[0].result.data["robot"],
-        subjects=subjects,
-        sections=sections,
+    return environment.get_template(template).render(
         scripts=[_trusted(script) for script in scripts],
         hashes=" ".join(_hash(script) for script in scripts),
         style=_trusted(_own("report.css")),
         version=__version__,
+        **data,
     )
 
 

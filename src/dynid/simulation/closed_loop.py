@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError
+from dynid.excitation.trajectories.family import Moves
 from dynid.robot.joints import JointKind
 from dynid.robot.robot import Robot
-from dynid.simulation.controller import ControlLaw, Controller
-from dynid.simulation.desired_motion import Trajectory
-from dynid.simulation.lead_in import Reference, reference_of
+from dynid.simulation.desired_motion import Reference, reference_of
 from dynid.simulation.lost import LostError, impossible, lost, without_inertia
+from dynid.simulation.settings import ControlLaw, Controller
 from dynid.simulation.simulated_robot import SimulatedRobot
 
 if TYPE_CHECKING:
     from dynid.simulation.engine import Instance
     from dynid.simulation.loop import Law, Track
 
-__all__ = ["LostError", "Run", "SimulatedRobot", "simulate"]
+__all__ = ["LostError", "Run", "SimulatedRobot", "follow"]
 
 logger = logging.getLogger(__name__)
 
@@ -67,9 +67,9 @@ class Run:
         return np.sqrt(np.mean((self.q - self.reference) ** 2, axis=0))
 
 
-def simulate(
+def follow(
     robot: SimulatedRobot,
-    trajectory: Trajectory,
+    trajectory: Moves,
     controller: Controller = Controller(),
     *,
     nominal: SimulatedRobot | None = None,
@@ -79,7 +79,7 @@ def simulate(
     settling: float = 0.0,
     finest_step: float | None = None,
 ) -> Run:
-    """Let a simulated robot follow a trajectory.
+    """Let a simulated robot follow a trajectory under a controller.
 
     The robot starts at rest at `start`, and comes to the trajectory within `lead_in` seconds, which are not logged;
     nor are `settling` seconds of a periodic trajectory after which the robot, too, moves periodically.
@@ -87,9 +87,9 @@ def simulate(
     Args:
         robot: The robot.
         trajectory: What to follow.
-        controller: Who drives it.
+        controller: The controller.
         nominal: The robot as the controller knows it; the robot file's values when None.
-        log_rate: Samples a second of the log [Hz], a whole part of the controller's rate; that rate when None.
+        log_rate: Sampling rate of the log [Hz], the controller's rate over a whole number; that rate when None.
         start: Where it starts [rad or m], shape (nv,); where the trajectory, or the lead-in, does when None.
         lead_in: Seconds before the trajectory begins.
         settling: Seconds of the trajectory before it is logged: whole periods of a periodic one.
@@ -224,7 +224,7 @@ def _law(controller: Controller, robot: Robot, reference: Array, inertia: Array)
     }
     slides = np.array([joint.kind is JointKind.PRISMATIC for joint in robot.independent_joints])
     return loop.Law(
-        kinds[controller.law],
+        kinds[controller.controller],
         *controller.gains(inertia),
         controller.limits(robot),
         20.0 + 10.0 * np.abs(reference[1]).max(axis=0),

@@ -7,9 +7,13 @@ same numbers.
 
 from __future__ import annotations
 
+import ctypes
+import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import mujoco
@@ -18,6 +22,9 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.simulation.compilation import IS_COMPILED, compiled, inner
 from dynid.simulation.plant import Plant
+
+STEPS = ("mj_kinematics", "mj_comPos", "mj_makeM", "mj_comVel", "mj_rne")
+"""What MuJoCo does for a mass matrix and bias forces."""
 
 
 class Engine(NamedTuple):
@@ -90,12 +97,15 @@ _ALIVE: dict[int, tuple[Any, Any, Callable[[], Array | None]]] = {}
 """The MuJoCo objects of each engine, by the address of its data, for as long as the engine's `bias` lives."""
 
 
+@cache
 def _addresses() -> np.ndarray:
+    """Addresses of the functions of `STEPS` in the library that MuJoCo's Python package has loaded, shape (5,)."""
     if not IS_COMPILED:
         return np.zeros(5, dtype=np.int64)
-    from dynid.simulation.native_calls import addresses
-
-    return addresses()
+    folder = Path(mujoco.__file__).parent
+    pattern = {"win32": "mujoco.dll", "darwin": "libmujoco*.dylib"}.get(sys.platform, "libmujoco.so*")
+    library = ctypes.CDLL(str(next(folder.glob(pattern))))
+    return np.array([ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in STEPS], dtype=np.int64)
 
 
 def _from_python(_functions: np.ndarray, pointers: np.ndarray) -> None:
@@ -109,13 +119,39 @@ def _from_python(_functions: np.ndarray, pointers: np.ndarray) -> None:
     mujoco.mj_rne(model, data, 0, bias)
 
 
-def _from_compiled_code() -> Callable[..., Any]:
-    from dynid.simulation import native_calls
+def _generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+    """LLVM code of a call at an address; pointers are passed as 64-bit integers, as all our platforms do."""
+    from llvmlite import ir
 
-    return inner(native_calls.mass_and_bias)
+    address, *others = arguments
+    kind = ir.FunctionType(ir.VoidType(), [argument.type for argument in others])
+    builder.call(builder.inttoptr(address, kind.as_pointer()), others)
+    return context.get_dummy_value()
 
 
-_run = _from_compiled_code() if IS_COMPILED else _from_python
+if IS_COMPILED:  # at the top level, not in a function: Numba's cache takes no closures
+    from numba import types
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def _call(_typing, _address, _model, _data):
+        """Call `void f(mjModel*, mjData*)` at an address."""
+        return types.void(types.int64, types.int64, types.int64), _generate
+
+    @intrinsic
+    def _call_rne(_typing, _address, _model, _data, _with_acceleration, _result):
+        """Call `void mj_rne(mjModel*, mjData*, int, mjtNum*)` at an address."""
+        return types.void(types.int64, types.int64, types.int64, types.int32, types.int64), _generate
+
+    @inner
+    def _run(functions, pointers):
+        """Let MuJoCo find mass matrix and bias forces; pointers to the model, the data and the result."""
+        for k in range(4):
+            _call(functions[k], pointers[0], pointers[1])  # pyright: ignore[reportCallIssue]
+        _call_rne(functions[4], pointers[0], pointers[1], np.int32(0), pointers[2])  # pyright: ignore[reportCallIssue]
+
+else:
+    _run = _from_python
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""What a log shows of a simulated run: encoders, current sensors, and time stamps with all their faults.
+"""Sensors: what a log shows of a simulated run, with quantisation, noise, delay, jitter and dropped samples.
 
 Sensors act on a finished run, so one run can be measured as often as an estimator wants. Everything random comes from
 two seeds: that of the log (noise, jitter, dropped samples), and that of the specimen, which keeps its torque constants
@@ -8,7 +8,6 @@ from log to log.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,55 +16,7 @@ from dynid.errors import InvalidRequestError
 from dynid.logs.drive import Transmission
 from dynid.logs.log import Log
 from dynid.simulation.closed_loop import Run
-
-MOST_DROPPED = 0.9
-"""Largest share of samples that may be dropped."""
-
-LARGEST_ERROR = 0.5
-"""Relative deviation that torque constants must stay below."""
-
-
-@dataclass(frozen=True)
-class Sensors:
-    """How a run is measured. All defaults are perfect; units are those of the log, on the side that it is logged on.
-
-    Attributes:
-        encoder: Step of the encoders [rad or m]; zero for none.
-        noise: Standard deviation of white noise on torques or currents [N m or A]; one for all, or one a joint.
-        signal_to_noise: The same as a ratio of powers [dB] for each joint, such as 50; none when None.
-        torque_constant_error: Relative standard deviation of each motor's torque constant around the stated one.
-        delay: Time [s] by which torques are logged later than positions.
-        jitter: Standard deviation of sampling times, in parts of the period; they are stamped truly.
-        dropped: Share of samples that are missing.
-        saturation: Largest torque or current that is shown [N m or A].
-    """
-
-    encoder: float = 0.0
-    noise: float | tuple[float, ...] = 0.0
-    signal_to_noise: float | None = None
-    torque_constant_error: float = 0.0
-    delay: float = 0.0
-    jitter: float = 0.0
-    dropped: float = 0.0
-    saturation: float = math.inf
-
-    def __post_init__(self) -> None:
-        for what in ("encoder", "noise", "torque_constant_error", "delay", "jitter", "dropped", "saturation"):
-            value = getattr(self, what)
-            if not all(number >= 0.0 for number in np.atleast_1d(value)):
-                raise InvalidRequestError(f"the sensors' {what} must be zero or positive, not {value}")
-        if self.jitter > 0.2 or self.dropped > MOST_DROPPED:
-            raise InvalidRequestError(
-                f"a jitter of {self.jitter:g} periods or {self.dropped:.0%} dropped samples leave no log; at most 0.2 "
-                f"and {MOST_DROPPED:.0%}"
-            )
-        if self.torque_constant_error >= LARGEST_ERROR:
-            raise InvalidRequestError(
-                f"a torque_constant_error of {self.torque_constant_error:g} would turn some motors around; it must be "
-                f"below {LARGEST_ERROR:g}, such as 0.01"
-            )
-        if self.signal_to_noise is not None and np.any(self.noise):
-            raise InvalidRequestError("give the noise or the signal-to-noise ratio of the sensors, not both")
+from dynid.simulation.settings import Sensors
 
 
 def torque_constants(sensors: Sensors, joints: int, specimen: int = 0) -> Array:
@@ -103,7 +54,8 @@ def measure(
     # The current that a torque takes goes with one over the true constant, and is read with the stated one.
     torque = torque / torque_constants(sensors, n, specimen)
     torque = torque + _noise(torque, sensors) * rng.standard_normal(torque.shape)
-    torque = np.clip(torque, -sensors.saturation, sensors.saturation)
+    limit = math.inf if sensors.saturation is None else sensors.saturation
+    torque = np.clip(torque, -limit, limit)
     return Log(time, q, torque)
 
 

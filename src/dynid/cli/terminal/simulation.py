@@ -8,7 +8,7 @@ from dynid.cli.terminal.parts import plain_console, plain_table, show_findings
 
 
 def show_simulation(data: dict[str, Any]) -> None:
-    """Show what a simulated robot did; `data` is that of `simulate.output.simulation_data`."""
+    """Show what a simulated robot did; `data` is that of `experiment.simulated.simulation_data`."""
     output = plain_console()
     output.print(
         f"{data['robot']}: {data['duration']:.4g} s, {data['samples']} samples; tracking error "

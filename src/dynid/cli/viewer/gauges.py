@@ -1,19 +1,23 @@
-"""Motions from files: a trajectory or a log, with what it asks of the robot."""
+"""A trajectory or a log to look at: its states, and how much of the robot's limits they use."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import FileProblemError, InvalidRequestError
-from dynid.logs.readers.source import RecordingError
-from dynid.logs.tables import read_columns
+from dynid.excitation.trajectories import ParametricTrajectory, Trajectory
+from dynid.excitation.trajectory_files import read_trajectory
+from dynid.excitation.trajectory_formats import samples
 from dynid.model.dynamic_model import DynamicModel
 from dynid.robot.joints import JointKind
 from dynid.robot.robot import Robot
+
+RATE = 125.0
+"""Sampling rate [Hz] at which coefficients are shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,50 +60,26 @@ class Gauge:
     share: float
 
 
-def read_motion(path: Path, robot: Robot) -> Motion:
-    """Read a trajectory or a log with columns `t`, `q_*`, and where they are there `v_*`, `a_*` and `tau_*`.
-
-    After the underscore stand the joints' names, or numbers in their order.
+def read_motion(path: str | os.PathLike[str], robot: Robot) -> Motion:
+    """Read a trajectory or a log, as `read_trajectory` without strictness does.
 
     Raises:
-        RecordingError: If the time or positions are missing, or there are not as many as joints.
+        FileProblemError: If the time or positions are missing, or there are not as many as joints.
         InvalidRequestError: If the robot has joints of several degrees of freedom.
     """
     if any(joint.kind.nv > 1 for joint in robot.joints):
         raise InvalidRequestError(f"'{robot.name}' has joints of several degrees of freedom, which cannot be shown yet")
-    time = read_columns(path, columns="t", count=1)[:, 0]
-    if not (np.diff(time) > 0).all():
-        raise FileProblemError(path, "time must advance from row to row; cut the file where it does not")
-    q = _quantity(path, "q", robot)
-    v, a, torque = (_optional(path, letter, robot) for letter in ("v", "a", "tau"))
-    if len(time) < 3:
-        raise FileProblemError(path, f"a motion needs at least 3 rows, and there are {len(time)}")
-    v = np.gradient(q, time, axis=0) if v is None else v
-    measured = torque is not None
+    found = read_trajectory(path, robot, strict=False)
+    if isinstance(found, ParametricTrajectory):
+        found = Trajectory(*samples(found, RATE))
+    if len(found) < 3:
+        raise FileProblemError(str(path), f"a motion needs at least 3 rows, and there are {len(found)}")
+    v = np.gradient(found.q, found.t, axis=0) if found.v is None else found.v
+    torque = found.torque
     if torque is None:
-        a = np.gradient(v, time, axis=0) if a is None else a
-        torque = DynamicModel(robot).inverse_dynamics(q, v, a)
-    return Motion(time - time[0], q, v, torque, measured)
-
-
-def _quantity(path: Path, letter: str, robot: Robot) -> Array:
-    joints = robot.independent_joints
-    for columns in ([f"{letter}_{joint.name}" for joint in joints], [f"{letter}_{joint.number}" for joint in joints]):
-        try:
-            return read_columns(path, columns=columns, count=robot.nv)
-        except RecordingError as error:
-            if "there is no column" not in error.problem:
-                raise
-    return read_columns(path, columns=f"{letter}_*", count=robot.nv)
-
-
-def _optional(path: Path, letter: str, robot: Robot) -> Array | None:
-    try:
-        return _quantity(path, letter, robot)
-    except RecordingError as error:
-        if "there is no column" not in error.problem:
-            raise
-        return None
+        a = np.gradient(v, found.t, axis=0) if found.a is None else found.a
+        torque = DynamicModel(robot).inverse_dynamics(found.q, v, a)
+    return Motion(found.t - found.t[0], found.q, v, torque, found.torque is not None)
 
 
 def gauges(robot: Robot, motion: Motion, index: int) -> list[Gauge]:

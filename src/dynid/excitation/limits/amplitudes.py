@@ -15,7 +15,7 @@ from dynid.errors import InvalidRequestError
 from dynid.excitation.limits.joint_bounds import QUANTITIES, JointBounds
 from dynid.excitation.limits.limit import Check, Limit
 from dynid.excitation.motion import Motion
-from dynid.excitation.trajectories.family import Moves, Trajectory
+from dynid.excitation.trajectories.family import MovesSmoothly, ParametricTrajectory
 from dynid.excitation.trajectories.fourier import Fourier
 
 _ROUNDED = 1e-4
@@ -97,9 +97,9 @@ class AmplitudeLimit(Limit):
         sums[0] += np.sqrt((C[0] - self.bounds.middle[0]) ** 2 + rounded**2)
         return sums
 
-    def checks(self, trajectory: Moves, times: Array) -> list[Check]:
+    def checks(self, trajectory: MovesSmoothly, times: Array) -> list[Check]:
         """One for each limited quantity of each joint; none for motions without amplitudes."""
-        if not isinstance(trajectory, Trajectory):
+        if not isinstance(trajectory, ParametricTrajectory):
             return []
         sums = self._sums(_fourier(trajectory.family), trajectory.coefficients, 0.0)
         found = []

@@ -13,7 +13,7 @@ from dynid.arrays import Array, Indices, frozen
 from dynid.errors import InvalidRequestError
 from dynid.excitation.limits.limit import Check, Limit
 from dynid.excitation.motion import Grid, Motion
-from dynid.excitation.trajectories.family import Moves
+from dynid.excitation.trajectories.family import MovesSmoothly
 from dynid.robot.joints import JointKind, Limits
 from dynid.robot.robot import Robot
 
@@ -102,7 +102,7 @@ class JointBounds(Limit):
             begin += len(A)
         return np.concatenate([-J, J])[which]
 
-    def checks(self, trajectory: Moves, times: Array) -> list[Check]:
+    def checks(self, trajectory: MovesSmoothly, times: Array) -> list[Check]:
         """One for each limited quantity of each joint."""
         motions = [*trajectory.states(times), trajectory.jerk(times)]
         found = []

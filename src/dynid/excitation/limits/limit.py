@@ -11,7 +11,7 @@ import numpy as np
 
 from dynid.arrays import Array, Indices
 from dynid.excitation.motion import Motion
-from dynid.excitation.trajectories.family import Moves
+from dynid.excitation.trajectories.family import MovesSmoothly
 
 Range = tuple[float, float]
 """Smallest and largest value."""
@@ -100,7 +100,7 @@ class Limit(ABC):
         return np.zeros((len(motion.x), len(motion.x)))
 
     @abstractmethod
-    def checks(self, trajectory: Moves, times: Array) -> list[Check]:
+    def checks(self, trajectory: MovesSmoothly, times: Array) -> list[Check]:
         """What a trajectory reaches at times [s], against the limits."""
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Limits and postures that an experiment states for its motions, or else the robot's file."""
+"""Limits and postures that settings state for a trajectory, or else the robot's file."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dynid.errors import InvalidRequestError
-from dynid.excitation.settings import ExcitationTable
+from dynid.excitation.settings import ExcitationSettings
 from dynid.robot.joints import Limits
 from dynid.robot.robot import Joint, Robot
 
 
-def joint_limits(settings: ExcitationTable, robot: Robot) -> list[Limits]:
+def joint_limits(settings: ExcitationSettings, robot: Robot) -> list[Limits]:
     """The limits of each coordinate: the settings', or else the robot file's."""
     limits = [_with_followers(joint.v.start, robot) for joint in robot.independent_joints]
     if isinstance(settings.position, dict):
@@ -116,7 +116,7 @@ def per_joint(key: str, values: tuple[float, ...] | float, robot: Robot) -> list
     return list(values)
 
 
-def posture_of(settings: ExcitationTable, robot: Robot) -> list[float | None]:
+def posture_of(settings: ExcitationSettings, robot: Robot) -> list[float | None]:
     """For each joint where the motion starts and ends [rad or m]; None where the design may choose."""
     posture: list[float | None] = [None] * robot.nv
     if isinstance(settings.start, dict):

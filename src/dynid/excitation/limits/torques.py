@@ -13,7 +13,7 @@ from dynid.arrays import Array, Indices, frozen
 from dynid.errors import InvalidRequestError
 from dynid.excitation.limits.limit import Check, Limit, both_sides
 from dynid.excitation.motion import Motion
-from dynid.excitation.trajectories.family import Moves
+from dynid.excitation.trajectories.family import MovesSmoothly
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.kernels.adjoint import Slopes, layout_slopes
@@ -156,7 +156,7 @@ class TorqueLimit(Limit):
             J[mine] = motion.pull_back_rows(samples, slopes)
         return J
 
-    def checks(self, trajectory: Moves, times: Array) -> list[Check]:
+    def checks(self, trajectory: MovesSmoothly, times: Array) -> list[Check]:
         """One for each limited joint."""
         values = self.torques.whole(*trajectory.states(times))
         return [
@@ -206,7 +206,7 @@ class RmsTorqueLimit(Limit):
             rows.append(motion.pull_back(slopes or self.torques.slopes(int(r), q, v, a, weights)))
         return np.array(rows).reshape(len(which), len(motion.x))
 
-    def checks(self, trajectory: Moves, times: Array) -> list[Check]:
+    def checks(self, trajectory: MovesSmoothly, times: Array) -> list[Check]:
         """One for each limited joint."""
         values = np.sqrt(np.mean(self.torques.whole(*trajectory.states(times)) ** 2, axis=0))
         return [

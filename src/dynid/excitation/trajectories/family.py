@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -54,17 +54,22 @@ class Family(ABC):
         """
 
 
+@runtime_checkable
 class Moves(Protocol):
-    """Anything that gives states over time."""
+    """Anything that can be followed: states at any time from 0 to its duration [s]."""
 
     @property
     def duration(self) -> float:
-        """How long it lasts [s]."""
+        """How long it takes [s]."""
         ...
 
     def states(self, times: Array) -> tuple[Array, Array, Array]:
         """Positions, velocities and accelerations at times [s], each of shape (samples, joints)."""
         ...
+
+
+class MovesSmoothly(Moves, Protocol):
+    """The same with jerks, which limits may bound."""
 
     def jerk(self, times: Array) -> Array:
         """Jerk [rad/s^3 or m/s^3] at times [s], shape (samples, joints)."""
@@ -72,8 +77,8 @@ class Moves(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Trajectory:
-    """A motion of a robot.
+class ParametricTrajectory:
+    """A trajectory of a family, given by its coefficients: exact at any time.
 
     Attributes:
         family: The family it is of.
@@ -105,7 +110,7 @@ class Trajectory:
         """Number of joints."""
         return self.coefficients.shape[1]
 
-    def at_speed(self, factor: float) -> Trajectory:
+    def at_speed(self, factor: float) -> ParametricTrajectory:
         """The same path, run so many times as fast."""
         return replace(self, speed=self.speed * factor)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.excitation.trajectories.family import Family, Trajectory
+from dynid.excitation.trajectories.family import Family, ParametricTrajectory
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Fourier(Family):
         return np.hypot(coefficients[1 : n + 1], coefficients[n + 1 :])
 
 
-def fourier_motion(period: float, centre: Array, cosine: Array, sine: Array, periods: int = 1) -> Trajectory:
+def fourier_motion(period: float, centre: Array, cosine: Array, sine: Array, periods: int = 1) -> ParametricTrajectory:
     """The motion `q(t) = centre + sum_k cosine_k cos(k w t) + sine_k sin(k w t)` with w = 2 pi / period.
 
     Args:
@@ -92,4 +92,6 @@ def fourier_motion(period: float, centre: Array, cosine: Array, sine: Array, per
         periods: How many periods it lasts.
     """
     family = Fourier(2 * math.pi / period, np.shape(sine)[1], periods)
-    return Trajectory(family, np.concatenate([np.atleast_2d(centre), np.transpose(cosine), np.transpose(sine)]))
+    return ParametricTrajectory(
+        family, np.concatenate([np.atleast_2d(centre), np.transpose(cosine), np.transpose(sine)])
+    )

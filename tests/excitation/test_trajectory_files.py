@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 
 from dynid import DynidError, load_robot
+from dynid.excitation.trajectories import Trajectory
+from dynid.excitation.trajectory_files import read_table
 from dynid.robot.robot import Robot
-from dynid.simulation.desired_motion import Repeated, TableTrajectory, check_limits
-from dynid.simulation.trajectory_tables import read_trajectory
+from dynid.simulation.desired_motion import Repeated, check_limits
 
 T = np.linspace(0.0, 2.0, 201)
 Q = 0.2 * (1 - np.cos(np.pi * T))
@@ -44,7 +45,7 @@ def written(path: Path, **columns: np.ndarray) -> Path:
 
 def test_a_mimic_joints_column_leaves_its_leaders_as_it_is(tmp_path: Path, mimic: Robot) -> None:
     both = written(tmp_path / "t.csv", q_a=Q, q_b=0.1 - 2 * Q, v_b=-2 * V, v_a=V)
-    trajectory = read_trajectory(both, mimic)
+    trajectory = read_table(both, mimic)
     assert np.allclose(trajectory.q[:, 0], Q)
     assert trajectory.v is not None
     assert np.allclose(trajectory.v[:, 0], V)
@@ -52,40 +53,40 @@ def test_a_mimic_joints_column_leaves_its_leaders_as_it_is(tmp_path: Path, mimic
 
 def test_a_mimic_joints_column_that_contradicts_its_leader_is_refused(tmp_path: Path, mimic: Robot) -> None:
     with pytest.raises(DynidError, match="'b' follows 'a', but column 'q_b' is up to"):
-        read_trajectory(written(tmp_path / "t.csv", q_a=Q, q_b=Q), mimic)
+        read_table(written(tmp_path / "t.csv", q_a=Q, q_b=Q), mimic)
 
 
 def test_two_columns_for_one_joint_are_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "t.csv", q_1=Q, q_2=Q, q_joint_1=2 * Q)
     with pytest.raises(DynidError, match="'q_1' and 'q_joint_1' are both for one joint"):
-        read_trajectory(path, load_robot("builtin:two_link"))
+        read_table(path, load_robot("builtin:two_link"))
 
 
 def test_velocities_and_accelerations_must_be_slopes(tmp_path: Path) -> None:
     robot = load_robot("builtin:two_link")
     good = dict(zip(("q_1", "q_2", "v_1", "v_2", "a_1", "a_2"), (Q, 0 * Q, V, 0 * Q, A, 0 * Q), strict=True))
-    read_trajectory(written(tmp_path / "good.csv", **good), robot)
+    read_table(written(tmp_path / "good.csv", **good), robot)
     for name, values in (("v_1", np.degrees(V)), ("v_1", -V), ("v_2", 0.1 + 0 * V), ("a_1", np.degrees(A))):
-        with pytest.raises(DynidError, match=f"column '{name}' is not the slope of"):
-            read_trajectory(written(tmp_path / "bad.csv", **good | {name: values}), robot)
+        with pytest.raises(DynidError, match=f"column '{name}' is not the derivative of"):
+            read_table(written(tmp_path / "bad.csv", **good | {name: values}), robot)
 
 
 def test_rows_may_be_few_and_positions_rounded(tmp_path: Path) -> None:
     robot = load_robot("builtin:two_link")
     columns = {"t": T, "q_1": Q, "q_2": Q, "v_1": V, "v_2": V, "a_1": A, "a_2": A}
     pl.DataFrame({name: values[::40] for name, values in columns.items()}).write_csv(tmp_path / "few.csv")
-    assert len(read_trajectory(tmp_path / "few.csv", robot).time) == 6
+    assert len(read_table(tmp_path / "few.csv", robot)) == 6
     rounded = np.round(Q, 2)
-    read_trajectory(written(tmp_path / "t.csv", q_1=rounded, q_2=rounded, v_1=V, v_2=V), robot)
+    read_table(written(tmp_path / "t.csv", q_1=rounded, q_2=rounded, v_1=V, v_2=V), robot)
 
 
 def test_the_first_row_whose_time_does_not_advance_is_named(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("t,q_1,q_2\n0,0,0\n1,0,0\n0.5,0,0\n2,0,0\n")
     with pytest.raises(DynidError, match=r"does not advance in row 4: 0\.5 s"):
-        read_trajectory(tmp_path / "t.csv", load_robot("builtin:two_link"))
+        read_table(tmp_path / "t.csv", load_robot("builtin:two_link"))
 
 
 def test_limits_hold_at_the_very_end(mimic: Robot) -> None:
-    ramp = TableTrajectory(np.array([0.0, 1.0]), np.array([[0.0], [3.5]]))
+    ramp = Trajectory(np.array([0.0, 1.0]), np.array([[0.0], [3.5]]))
     with pytest.raises(DynidError, match=r"at 1 s its position is 3\.5"):
         check_limits(Repeated(ramp, 1), mimic)

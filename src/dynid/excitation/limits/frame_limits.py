@@ -10,7 +10,7 @@ from dynid.arrays import Array, Indices, frozen
 from dynid.errors import UnknownNameError
 from dynid.excitation.limits.limit import Check, Limit
 from dynid.excitation.motion import Motion
-from dynid.excitation.trajectories.family import Moves
+from dynid.excitation.trajectories.family import MovesSmoothly
 from dynid.model.regressor import joint_poses
 from dynid.robot.robot import WORLD, Robot
 
@@ -109,7 +109,7 @@ class SpeedLimit(Limit):
         slopes = (np.einsum("sk,skn->sn", scaled, H), np.einsum("sk,skn->sn", scaled, J), np.zeros_like(a))
         return motion.pull_back_rows(which, slopes)
 
-    def checks(self, trajectory: Moves, times: Array) -> list[Check]:
+    def checks(self, trajectory: MovesSmoothly, times: Array) -> list[Check]:
         """One."""
         q, v, _ = trajectory.states(times)
         speeds = np.linalg.norm(self.frame.motion(q, v)[1], axis=1)
@@ -157,7 +157,7 @@ class BoxLimit(Limit):
         there = np.isfinite(place[wall])
         return motion.pull_back_rows(sample, ((inwards[wall] * there)[:, None] * J, np.zeros_like(v), np.zeros_like(a)))
 
-    def checks(self, trajectory: Moves, times: Array) -> list[Check]:
+    def checks(self, trajectory: MovesSmoothly, times: Array) -> list[Check]:
         """One for each limited axis."""
         q, v, _ = trajectory.states(times)
         p = self.frame.motion(q, v)[0]

@@ -1,4 +1,4 @@
-"""Experiment files for simulated logs."""
+"""Simulated logs as files: the log, an experiment that `dynid identify` runs unchanged, and the truth apart."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dynid.errors import InvalidRequestError, OutputExistsError
 from dynid.experiment.experiment import Experiment
+from dynid.files import write_text
+from dynid.simulation.simulated_files import check_format
+from dynid.simulation.simulated_log import SimulatedLog, hold_of
 
 CUTOFF = 20.0
 """Cut-off [Hz] of the low-pass on positions where an experiment states no processing."""
@@ -24,19 +28,61 @@ OPEN = (
 """What a log's experiment may say of the simulation: what an experimenter knows, and nothing of the truth."""
 
 
+def outputs(log: Path) -> tuple[Path, Path, Path]:
+    """The files of a simulated experiment: its log, the experiment that identifies from it, and the truth."""
+    return log, log.with_suffix(".toml"), log.with_name(f"{log.stem}.truth.npz")
+
+
+def check_outputs(log: Path, source: str, experiment: Experiment, *, overwrite: bool) -> None:
+    """Refuse outputs that cannot be written, exist, or are inputs, before anything is computed.
+
+    Args:
+        log: The log to write.
+        source: The robot or the experiment file that is simulated.
+        experiment: The experiment.
+        overwrite: Whether existing files may be replaced; inputs may not.
+    """
+    check_format(log)
+    if not log.parent.is_dir():
+        raise InvalidRequestError(f"there is no folder '{log.parent}' for the log '{log.name}'; make it first")
+    inputs = {Path(name).resolve() for name in (source, experiment.robot, experiment.simulation.trajectory) if name}
+    for path in outputs(log):
+        if path.exists() and path.resolve() in inputs:
+            raise InvalidRequestError(f"'{path}' is an input of the simulation and would be replaced; name another log")
+        if path.exists() and not overwrite:
+            raise OutputExistsError(path)
+
+
+def save_simulation(experiment: Experiment, found: SimulatedLog, log: Path, *, overwrite: bool = False) -> None:
+    """Write the log, an experiment that `dynid identify` runs unchanged, and the truth apart.
+
+    Args:
+        experiment: The experiment that was simulated.
+        found: What the simulation gave.
+        log: The log's file; it ends in .csv, .parquet or .npz.
+        overwrite: Whether existing files may be replaced.
+    """
+    for path in outputs(log):
+        if path.exists() and not overwrite:
+            raise OutputExistsError(path)
+    found.save(log, overwrite=overwrite)
+    write_text(outputs(log)[1], experiment_text(experiment, log), overwrite=overwrite)
+
+
+def simulation_data(found: SimulatedLog, log: Path) -> dict[str, Any]:
+    """What a simulation gave and where it is saved, as plain data for JSON."""
+    names = dict(zip(("log", "experiment", "truth"), map(str, outputs(log)), strict=True))
+    data = found.to_dict()
+    return {"robot": data.pop("robot"), **names, **data}
+
+
 def delay_of(experiment: Experiment) -> float:
     """The delay [s] of torques that an experiment states for its logs, or that a simulated log has by itself.
 
     A controller holds torques: on average they act half a period after they are logged.
     """
-    if "delay" in experiment.drive.model_fields_set:
-        return experiment.drive.delay
-    return -hold_of(experiment)
-
-
-def hold_of(experiment: Experiment) -> float:
-    """The time [s] that torques act later than they are logged, on average."""
-    return 0.5 / experiment.simulation.rate
+    stated = "delay" in experiment.drive.model_fields_set
+    return experiment.drive.delay if stated else -hold_of(experiment.simulation)
 
 
 def experiment_text(experiment: Experiment, log: Path) -> str:
@@ -55,7 +101,8 @@ def experiment_text(experiment: Experiment, log: Path) -> str:
         "torque": {"file": log.name, "columns": "tau_*", "unit": unit},
         "time": {"file": log.name, "columns": "t", "unit": "s"},
     }
-    known = settings.model_dump(exclude_defaults=True, include=set(OPEN), mode="json")
+    dumped = settings.model_dump(exclude_defaults=True, include=set(OPEN), mode="json")
+    known = {key: dumped[key] for key in OPEN if key in dumped}
     if "trajectory" in known:
         known["trajectory"] = str(Path(known["trajectory"]).resolve())
     if not str(experiment.robot).startswith("builtin:"):

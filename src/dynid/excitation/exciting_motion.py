@@ -1,0 +1,332 @@
+"""Exciting trajectories: what `excite` returns, to look at, to follow and to save."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dynid import __version__
+from dynid.arrays import Array
+from dynid.errors import DynidError, FileProblemError, InvalidRequestError
+from dynid.excitation.design import SPEEDS, Design
+from dynid.excitation.information import Expectation
+from dynid.excitation.limits.limit import Check
+from dynid.excitation.limits.stated import joint_limits
+from dynid.excitation.settings import ExcitationSettings
+from dynid.excitation.trajectories.family import ParametricTrajectory
+from dynid.excitation.trajectories.point_to_point import PointToPoint
+from dynid.excitation.trajectory_formats import DEFAULT, Written, require_formats, samples, texts_of
+from dynid.files import replace_folder
+from dynid.findings import Finding
+from dynid.robot.robot import Robot
+
+SCHEMA = "dynid-excitation-1"
+"""What a summary says of itself."""
+
+_LOOKED_AT = 2000
+"""Samples at which the ways to a motion and home are checked."""
+
+
+class BrokenLimitError(DynidError):
+    """A trajectory violates a limit, and is not written."""
+
+
+class ExcitationFolderError(FileProblemError):
+    """A folder cannot take the files of a trajectory."""
+
+
+@dataclass(frozen=True, eq=False)
+class Excitation:
+    """Exciting trajectories, usually one, and the standard deviations that they promise.
+
+    It can be followed as it is: `simulate(robot, excitation)`. Where there are several, each of `designs` can be.
+
+    Attributes:
+        settings: What was asked for.
+        designs: The trajectories, in the order in which they are run.
+        condition_number: Of the base regressor of all trajectories and of what was known before, its rows in units of
+            their noise.
+        expectations: The standard deviation that least squares on all of that will have, for each base parameter.
+        design_findings: What was noticed on the way.
+        seconds: How long it took [s].
+    """
+
+    settings: ExcitationSettings
+    designs: tuple[Design, ...]
+    condition_number: float
+    expectations: tuple[Expectation, ...]
+    design_findings: tuple[Finding, ...]
+    seconds: float
+
+    def __repr__(self) -> str:
+        parts = f"{len(self.designs)} trajectories, " if len(self.designs) > 1 else ""
+        broken = f", VIOLATES {len(self.broken)} LIMITS" if self.broken else ", within all limits"
+        duration = sum(part.trajectory.duration for part in self.designs)
+        return (
+            f"Excitation({self.robot.name}: {parts}{duration:.4g} s, condition number {self.condition_number:.4g}"
+            f"{broken})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(str(row['name']))}</td><td>{escape(str(row['limit']))}</td>"
+            f"<td>{escape(str(row['reached']))}</td><td>{escape(str(row['unit']))}</td></tr>"
+            for row in self.to_dict()["limits"]
+        )
+        head = "<tr><th>limit</th><th>allowed</th><th>reached</th><th>unit</th></tr>"
+        return f"<p>{escape(repr(self))}</p><table>{head}{rows}</table>"
+
+    @property
+    def robot(self) -> Robot:
+        """The robot."""
+        return self.designs[0].problem.information.base.model.robot
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the joints, in the order of columns."""
+        return tuple(joint.name for joint in self.robot.independent_joints)
+
+    @property
+    def trajectory(self) -> ParametricTrajectory:
+        """The trajectory, exact at any time.
+
+        Raises:
+            InvalidRequestError: If there are several.
+        """
+        only, *others = self.designs
+        if others:
+            raise InvalidRequestError(
+                f"these are {len(self.designs)} trajectories; take one of them: excitation.designs[0].trajectory"
+            )
+        return only.trajectory
+
+    @cached_property
+    def _samples(self) -> tuple[Array, Array, Array, Array]:
+        return samples(self.trajectory, self.settings.rate)
+
+    @property
+    def t(self) -> Array:
+        """Times [s] at the sampling rate of the settings, shape (samples,)."""
+        return self._samples[0]
+
+    @property
+    def q(self) -> Array:
+        """Positions [rad or m] at these times, shape (samples, joints)."""
+        return self._samples[1]
+
+    @property
+    def v(self) -> Array:
+        """Velocities [rad/s or m/s] at these times, shape (samples, joints)."""
+        return self._samples[2]
+
+    @property
+    def a(self) -> Array:
+        """Accelerations [rad/s^2 or m/s^2] at these times, shape (samples, joints)."""
+        return self._samples[3]
+
+    @property
+    def duration(self) -> float:
+        """How long the trajectory takes [s]."""
+        return self.trajectory.duration
+
+    def states(self, times: Array) -> tuple[Array, Array, Array]:
+        """Positions, velocities and accelerations at times [s], each of shape (samples, joints)."""
+        return self.trajectory.states(times)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What users should know; limits that are violated come first."""
+        if not self.broken:
+            return self.design_findings
+        names = list(dict.fromkeys(check.name for check in self.broken))
+        return (Finding.of("limits-violated", "excitation", limits=names), *self.design_findings)
+
+    def ways(self, part: Design) -> dict[str, PointToPoint]:
+        """The slow motions from home to a trajectory and back; none where no home is stated."""
+        settings = self.settings
+        if settings.home is None:
+            return {}
+        limits = joint_limits(settings, self.robot)
+        velocity = np.array([limit.velocity for limit in limits])
+        acceleration = np.array([limit.acceleration for limit in limits])
+        home, start = np.array(settings.home), part.trajectory.states(np.zeros(1))[0][0]
+        return {
+            "approach": PointToPoint.slow(home, start, velocity, acceleration),
+            "return": PointToPoint.slow(start, home, velocity, acceleration),
+        }
+
+    @cached_property
+    def broken(self) -> tuple[Check, ...]:
+        """The limits that a trajectory, or a way to it or home, violates."""
+        found = []
+        for part in self.designs:
+            found += [check for check in part.checks if not check.is_kept]
+            for name, way in self.ways(part).items():
+                checks = part.problem.checks(way, np.linspace(0.0, way.duration, _LOOKED_AT))
+                found += [replace(check, name=f"{name}: {check.name}") for check in checks if not check.is_kept]
+        return tuple(found)
+
+    @property
+    def warning(self) -> str:
+        """What every file says of limits that are violated, in one line; empty where all are kept."""
+        if not self.broken:
+            return ""
+        worst = max(self.broken, key=lambda check: check.used)
+        more = f" (and {len(self.broken) - 1} more)" if len(self.broken) > 1 else ""
+        text = f"THIS TRAJECTORY VIOLATES LIMITS: {_in_words(worst)}{more}. Do not run it on a real robot."
+        return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+    def require_limits(self) -> None:
+        """Refuse trajectories that violate limits, on the way to them and home, too.
+
+        Raises:
+            BrokenLimitError: If one does; names the limit.
+        """
+        if self.broken:
+            advice = "state another home" if ": " in self.broken[0].name else "design with more samples or a margin"
+            raise BrokenLimitError(
+                f"{_in_words(self.broken[0])}; {advice}; to write it nevertheless, marked as such in every file, add "
+                "--allow-broken-limits (allow_broken_limits=True)"
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what was designed as plain data for JSON."""
+        last = self.designs[-1]
+        checks = {}
+        reached = [check for part in self.designs for check in part.checks]
+        for check in sorted((*reached, *self.broken), key=lambda check: check.used):
+            checks[check.name] = check  # the one that uses most stays
+        order = dict.fromkeys(check.name for check in (*reached, *self.broken))
+        return {
+            "schema": SCHEMA,
+            "version": __version__,
+            **({"warning": self.warning} if self.broken else {}),
+            "robot": self.robot.name,
+            "criterion": self.settings.criterion,
+            "value": last.value,
+            "condition_number": self.condition_number if math.isfinite(self.condition_number) else None,
+            "seconds": self.seconds,
+            "starts": sum(part.starts for part in self.designs),
+            "duration": sum(part.trajectory.duration for part in self.designs),
+            "rate": last.problem.rate,
+            "limits": [checks[name].to_dict() for name in order],
+            "trajectory": None,
+            "segments": [{"value": part.value, "trajectory": None} for part in self.designs],
+            "files": [],
+            "parameters": [expectation.to_dict() for expectation in self.expectations],
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+    def save(
+        self,
+        folder: str | os.PathLike[str],
+        formats: Sequence[str] = DEFAULT,
+        *,
+        overwrite: bool = False,
+        allow_broken_limits: bool = False,
+        beside: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """Save all trajectories as a folder, whole or not at all.
+
+        Args:
+            folder: The folder; it must not exist, be empty, or hold a trajectory that may be replaced.
+            formats: Names of formats: csv, json, ros, urscript.
+            overwrite: Whether a trajectory in it may be replaced.
+            allow_broken_limits: Whether trajectories that violate limits may be written. Every file then says so.
+            beside: Other texts to write into the folder, by name.
+
+        Returns:
+            Plain data for JSON, as `to_dict`, with the files that were written.
+
+        Raises:
+            BrokenLimitError: If a trajectory violates a limit.
+            ExcitationFolderError: If the folder holds something else.
+            OutputError: If it cannot be written.
+        """
+        out = Path(folder)
+        formats = require_formats(formats, self.robot)
+        if not allow_broken_limits:
+            self.require_limits()
+        require_free(out, overwrite=overwrite)
+        texts = dict(beside or {})
+        for k, part in enumerate(self.designs):
+            texts |= {str(self._place(k) / name): text for name, text in self._texts(part, formats).items()}
+        data = self._saved(out, [*texts, "excitation.json"])
+        texts["excitation.json"] = json.dumps(data, indent=2, allow_nan=False) + "\n"
+
+        def fill(made: Path) -> None:
+            for name, text in texts.items():
+                (made / name).parent.mkdir(exist_ok=True)
+                (made / name).write_text(text, encoding="utf-8")
+
+        replace_folder(out, fill)
+        return data
+
+    def plot(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write a page that shows all trajectories against their limits; it needs no network.
+
+        Only the report room draws, and it stands above this one: it is looked up here, when a user asks.
+        """
+        page = importlib.import_module("dynid.report.trajectory_page")
+        return page.write_trajectory_page(self, Path(path), overwrite=overwrite)
+
+    def _saved(self, out: Path, names: Sequence[str]) -> dict[str, Any]:
+        """What was designed, and where it is saved."""
+        data = self.to_dict()
+
+        def first(k: int) -> str | None:
+            start = "" if len(self.designs) == 1 else f"{self._place(k)}{os.sep}"
+            of_part = (f"{start}trajectory{suffix}" for suffix in (".csv", ".json", ".yaml", ".script"))
+            return next((str(out / name) for name in of_part if name in names), None)
+
+        segments = [part | {"trajectory": first(k)} for k, part in enumerate(data["segments"])]
+        files = [str(out / name) for name in names]
+        return data | {"trajectory": segments[0]["trajectory"], "segments": segments, "files": files}
+
+    def _place(self, k: int) -> Path:
+        return Path() if len(self.designs) == 1 else Path(f"segment_{k + 1}")
+
+    def _texts(self, part: Design, formats: Sequence[str]) -> dict[str, str]:
+        """All files of one trajectory, by name."""
+        written = Written(part.trajectory, self.joints, part.problem.rate, self.warning)
+        others = {
+            f"trajectory_{percent}_percent": replace(written, motion=part.trajectory.at_speed(percent / 100))
+            for percent in SPEEDS
+        }
+        others |= {name: replace(written, motion=way) for name, way in self.ways(part).items()}
+        return texts_of(formats, written, others.items())
+
+
+def require_free(folder: Path, *, overwrite: bool) -> None:
+    """Refuse a folder that trajectories cannot be saved as.
+
+    Raises:
+        ExcitationFolderError: If it is one.
+    """
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise ExcitationFolderError(folder, "is a file; name a folder for the trajectory")
+    if not any(folder.iterdir()):
+        return
+    if not (folder / "excitation.json").exists():
+        raise ExcitationFolderError(folder, "holds something else than a trajectory and is left as it is; name another")
+    if not overwrite:
+        raise ExcitationFolderError(folder, "holds a trajectory already; name another folder or add --overwrite")
+
+
+def _in_words(check: Check) -> str:
+    return (
+        f"the {check.name} reaches {check.reached[0]:.4g} to {check.reached[1]:.4g} {check.unit}, and "
+        f"{check.limit[0]:.4g} to {check.limit[1]:.4g} is allowed"
+    )

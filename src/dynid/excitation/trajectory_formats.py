@@ -1,0 +1,247 @@
+"""Writing trajectories: one function per format, in one registry, written on request.
+
+A trajectory that violates limits carries a warning, which every format puts where whoever runs it must see it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.errors import InvalidRequestError, UnknownNameError
+from dynid.excitation.trajectories.family import Moves, ParametricTrajectory
+from dynid.excitation.trajectories.fourier import Fourier
+from dynid.excitation.trajectory_files import SCHEMA
+from dynid.robot.robot import Robot
+
+DEFAULT = ("csv", "json")
+"""Formats that are written where none is asked for: for anyone, and for dynid."""
+
+_SERVO_STEP = 0.008
+"""Time between set points of a UR arm [s]."""
+_SAME_TIME = 1e-9
+"""Times [s] that are nearer than this are the same."""
+_AT_REST = 1e-9
+"""Velocities and accelerations of ends below this [rad or m, s] are rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Written:
+    """What a format writes.
+
+    Attributes:
+        motion: The motion.
+        joints: Names of its joints.
+        rate: Sampling rate [Hz] of formats that hold samples.
+        warning: What whoever runs it must know; empty where all limits are kept.
+    """
+
+    motion: Moves
+    joints: tuple[str, ...]
+    rate: float
+    warning: str = ""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of trajectory files.
+
+    Attributes:
+        suffix: How the names of its files end.
+        text: Writes a motion.
+        meaning: What it is for.
+        any_motion: Whether it holds samples of any motion: slower runs, and the ways from and to home, are written,
+            too. Others hold the coefficients of the trajectory itself.
+        refuses: Why it cannot be written for a robot; empty where it can.
+    """
+
+    suffix: str
+    text: Callable[[Written], str]
+    meaning: str
+    any_motion: bool = False
+    refuses: Callable[[Robot], str] = lambda _: ""
+
+
+def require_formats(names: Iterable[str], robot: Robot | None = None) -> tuple[str, ...]:
+    """Names of formats, each once.
+
+    Raises:
+        UnknownNameError: If there is no such format.
+        InvalidRequestError: If one cannot be written for the robot.
+    """
+    chosen = tuple(dict.fromkeys(names))
+    for name in chosen:
+        if name not in FORMATS:
+            raise UnknownNameError("trajectory format", name, FORMATS)
+        problem = "" if robot is None else FORMATS[name].refuses(robot)
+        if problem:
+            raise InvalidRequestError(f"the format {name} {problem}; leave it out")
+    return chosen
+
+
+def sample_times(motion: Moves, rate: float) -> Array:
+    """Times [s] from the start at a sampling rate [Hz], and the end, which may be nearer to the one before it."""
+    times = np.arange(int(motion.duration * rate * (1.0 + 1e-12)) + 1) / rate
+    return times if motion.duration - times[-1] < _SAME_TIME else np.append(times, motion.duration)
+
+
+def samples(motion: Moves, rate: float) -> tuple[Array, Array, Array, Array]:
+    """Times and states; rounding of a motion that starts or ends at rest is zero."""
+    times = sample_times(motion, rate)
+    q, v, a = motion.states(times)
+    for part in (v, a):
+        ends = part[[0, -1]]
+        part[[0, -1]] = np.where(np.abs(ends) < _AT_REST, 0.0, ends)
+    return times, q, v, a
+
+
+def csv_text(written: Written) -> str:
+    """A table with the columns t, q_NAME..., v_NAME..., a_NAME... [s, rad or m]."""
+    stream = io.StringIO()
+    if written.warning:
+        stream.write(f"# WARNING: {written.warning}\n")
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["t", *(f"{what}_{name}" for what in "qva" for name in written.joints)])
+    rows = np.column_stack(samples(written.motion, written.rate))
+    writer.writerows([[f"{value:.12g}" for value in row] for row in rows])
+    return stream.getvalue()
+
+
+def json_text(written: Written) -> str:
+    """The coefficients of a Fourier trajectory; `read_coefficients` reads them back."""
+    trajectory, family = _fourier(written.motion)
+    data = {
+        "schema": SCHEMA,
+        **({"warning": written.warning} if written.warning else {}),
+        "family": "fourier",
+        "frequency": family.frequency,
+        "harmonics": family.harmonics,
+        "periods": family.periods,
+        "speed": trajectory.speed,
+        "joints": list(written.joints),
+        "coefficients": trajectory.coefficients.T.tolist(),
+        "order": "for each joint: constant, cosines, sines",
+    }
+    return json.dumps(data, indent=1) + "\n"
+
+
+def ros_text(written: Written) -> str:
+    """A `trajectory_msgs/JointTrajectory` message as YAML; a warning stands in the header, which messages keep."""
+    warning = f"WARNING: {written.warning}" if written.warning else ""
+    lines = [
+        *([f"# {warning}"] if warning else []),
+        f"header: {{stamp: {{sec: 0, nanosec: 0}}, frame_id: {json.dumps(warning) if warning else chr(39) * 2}}}",
+        f"joint_names: {json.dumps(list(written.joints))}",
+        "points:",
+    ]
+    for t, q, v, a in zip(*samples(written.motion, written.rate), strict=True):
+        seconds, nanoseconds = divmod(round(t * 1e9), 10**9)
+        lines.append(
+            f"- {{positions: {_numbers(q)}, velocities: {_numbers(v)}, accelerations: {_numbers(a)}, effort: [], "
+            f"time_from_start: {{sec: {seconds}, nanosec: {nanoseconds}}}}}"
+        )
+    return "\n".join(lines) + "\n"
+
+
+_URSCRIPT = """def dynid_excitation():
+{warning}  speed = {speed!r}
+  frequency = {frequency!r}
+  duration = {duration!r}
+  constant = {constant}
+  cosines = {cosines}
+  sines = {sines}
+  q = {start}
+  movej(q, a=0.3, v=0.2)
+  t = 0.0
+  while t < duration:
+    joint = 0
+    while joint < 6:
+      position = constant[joint]
+      k = 0
+      while k < {harmonics}:
+        phase = (k + 1) * frequency * t
+        wave = joint * {harmonics} + k
+        position = position + cosines[wave] * cos(phase) + sines[wave] * sin(phase)
+        k = k + 1
+      end
+      q[joint] = position
+      joint = joint + 1
+    end
+    servoj(q, 0, 0, {step}, 0.1, 300)
+    t = t + {step} * speed
+  end
+  stopj(1.0)
+end
+dynid_excitation()
+"""
+
+
+def urscript_text(written: Written) -> str:
+    """A program for a UR arm, which computes the Fourier series on the robot's own controller.
+
+    It moves slowly to the start, follows the motion by `servoj`, and stops. Change `speed` for a careful first run. A
+    warning must be confirmed on the pendant before anything moves.
+    """
+    trajectory, family = _fourier(written.motion)
+    if trajectory.joints != 6:
+        raise InvalidRequestError(f"URScript is for arms of six joints, and this one has {trajectory.joints}")
+    n, C = family.harmonics, trajectory.coefficients
+    plain = written.warning.replace('"', "'").encode("ascii", "replace").decode()
+    warning = (
+        f'  # WARNING: {plain}\n  textmsg("WARNING: {plain}")\n'
+        f'  popup("{plain}", title="dynid: limits violated", warning=True, blocking=True)\n'
+    )
+    return _URSCRIPT.format(
+        warning=warning if plain else "",
+        speed=float(trajectory.speed),
+        frequency=float(family.frequency),
+        duration=float(family.duration),
+        constant=_numbers(C[0]),
+        cosines=_numbers(C[1 : n + 1].T.ravel()),
+        sines=_numbers(C[n + 1 :].T.ravel()),
+        start=_numbers(trajectory.states(np.zeros(1))[0][0]),
+        harmonics=n,
+        step=_SERVO_STEP,
+    )
+
+
+def _not_a_ur_arm(robot: Robot) -> str:
+    joints = robot.independent_joints
+    if len(joints) == 6 and all(joint.kind.is_angular for joint in joints):
+        return ""
+    return f"is for arms of six revolute joints, and '{robot.name}' is none"
+
+
+FORMATS: dict[str, Format] = {
+    "csv": Format(".csv", csv_text, "t, q_JOINT, v_JOINT, a_JOINT at the sampling rate", any_motion=True),
+    "json": Format(".json", json_text, "the coefficients: exact positions and derivatives at any time"),
+    "ros": Format(".yaml", ros_text, "a ROS trajectory_msgs/JointTrajectory message", any_motion=True),
+    "urscript": Format(".script", urscript_text, "a program for UR arms", refuses=_not_a_ur_arm),
+}
+"""Formats by the names that users write. To add one, write its function above and a line here."""
+
+
+def _numbers(values: Iterable[float]) -> str:
+    """A list of numbers that everyone reads as such: YAML and URScript want a point in each."""
+    texts = [repr(float(f"{value:.10g}")) for value in values]
+    return "[" + ", ".join(text if "." in text else text.replace("e", ".0e") for text in texts) + "]"
+
+
+def _fourier(motion: Moves) -> tuple[ParametricTrajectory, Fourier]:
+    if not isinstance(motion, ParametricTrajectory) or not isinstance(motion.family, Fourier):
+        raise InvalidRequestError("only Fourier trajectories can be written with their coefficients")
+    return motion, motion.family
+
+
+def texts_of(formats: Sequence[str], trajectory: Written, others: Iterable[tuple[str, Written]] = ()) -> dict[str, str]:
+    """The files of a trajectory by name, in some formats; others, by name, are written where a format holds samples."""
+    made = {f"trajectory{FORMATS[name].suffix}": FORMATS[name].text(trajectory) for name in formats}
+    sampled = [FORMATS[name] for name in formats if FORMATS[name].any_motion]
+    made |= {f"{name}{form.suffix}": form.text(other) for name, other in others for form in sampled}
+    return made
