@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from dynid.model.regressor import inertial_regressor, joint_poses
     from dynid.model.terms import Term
     from dynid.report.html import ReportFile, write_report
-    from dynid.robot.formats.conversion import convert
-    from dynid.robot.loading import load_robot
+    from dynid.robot.loading import convert, load_robot
     from dynid.robot.repair import repair
     from dynid.robot.robot import Robot
     from dynid.simulation.simulated_log import simulate
@@ -64,7 +63,7 @@ _PLACES = {
     "Severity": "findings",
     "Term": "model.terms",
     "Validation": "identification.validation",
-    "convert": "robot.formats.conversion",
+    "convert": "robot.loading",
     "demo": "cli.demonstration:run_demo",
     "excite": "excitation.recipe",
     "find_base_parameters": "model.base_parameters",

@@ -9,7 +9,8 @@ from dynid.errors import InvalidRequestError
 from dynid.estimation.factors.factors import Factors
 from dynid.experiment.experiment import Experiment
 from dynid.experiment.requests import robot_of
-from dynid.files import is_file
+from dynid.identification.experiment_files import task_of
+from dynid.identification.result_files import load_result
 from dynid.logs.drive import transmission_of
 from dynid.simulation.simulated_log import SimulatedLog, simulate_run
 
@@ -50,27 +51,11 @@ def known_factors(path: Path, experiment: Experiment) -> Iterator[Factors]:
     """Factors of logs that exist: of a folder that `dynid identify` saved, or of one file of factors.
 
     Raises:
-        ResultError: If the folder holds no result, or one of another model; names the key that differs.
+        ResultError: If the folder holds no result, or one of another model; says in which respect.
     """
-    from dynid.identification.result import ResultError
-    from dynid.identification.result_files import load_result
-
     if not path.is_dir():
         yield Factors.load(path)
         return
     result = load_result(path)
-    theirs, mine = _with_whole_path(result.experiment), _with_whole_path(experiment)
-    key = theirs.difference(mine)
-    if key:
-        raise ResultError(
-            path,
-            f"is about another model than the motion: its {key} is {getattr(theirs, key)!r} instead of "
-            f"{getattr(mine, key)!r}; design for its own experiment, or make both alike",
-        )
-    yield from result.logs
-
-
-def _with_whole_path(experiment: Experiment) -> Experiment:
-    """With the whole path of a robot that is a file."""
-    path = Path(experiment.robot)
-    return experiment.model_copy(update={"robot": str(path.resolve())}) if is_file(path) else experiment
+    result.require_same_model(task_of(experiment), path)
+    yield from result.torques
