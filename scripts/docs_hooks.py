@@ -1,4 +1,4 @@
-"""Generated parts of the documentation: the findings from their catalogue, the experiment file from its types.
+"""Generated parts of the documentation: findings from their catalogue, the experiment file's keys, console output.
 
 `python scripts/docs_hooks.py` rewrites the pages in `docs/`, so that they also read well without the site; mkdocs
 calls `on_page_markdown`, so that the site is never out of date. A test checks that the pages in `docs/` are current.
@@ -72,11 +72,25 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     return re.sub(r"(<!-- generated: (\w+) -->).*?<!-- end -->", filled, markdown, flags=re.DOTALL)
 
 
+def with_real_output(markdown: str) -> str:
+    """Put what the commands of console examples print now below them."""
+    from typer.testing import CliRunner
+
+    from dynid.cli import app
+
+    def printed(match: re.Match[str]) -> str:
+        output = CliRunner().invoke(app, match[1].split(), env={"COLUMNS": "100"}).stdout
+        lines = "\n".join(line.rstrip() for line in output.strip().splitlines())
+        return f"```console\n$ dynid {match[1]}\n{lines}\n```"
+
+    return re.sub(r"```console\n\$ dynid ([^\n]*)\n.*?```", printed, markdown, flags=re.DOTALL)
+
+
 def main() -> None:
     """Rewrite the generated parts of all pages."""
-    for page in DOCS.glob("*.md"):
+    for page in (DOCS.parent / "README.md", *DOCS.glob("*.md")):
         before = page.read_text()
-        if (after := on_page_markdown(before)) != before:
+        if (after := with_real_output(on_page_markdown(before))) != before:
             page.write_text(after)
 
 
