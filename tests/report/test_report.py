@@ -116,7 +116,7 @@ def test_a_report_works_without_logs_and_says_what_is_missing(tmp_path: Path) ->
 
 
 def test_two_results_are_compared_parameter_by_parameter(tmp_path: Path) -> None:
-    report = write_report([result_of("good"), result_of("payload of 2.5 kg not told")], tmp_path / "both.html")
+    report = write_report([result_of("good"), result_of("undeclared payload of 2.5 kg")], tmp_path / "both.html")
     text = report.path.read_text()
     assert "differ by more than chance" in text
     one = {"value": 1.0, "std": 0.1, "expression": "m1"}

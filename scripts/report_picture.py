@@ -1,0 +1,44 @@
+"""The picture of a report in the README: `python scripts/report_picture.py REPORT.html docs/images/report.png`.
+
+Takes the report that `dynid demo` writes, keeps the parts that a reader recognises at a glance (verdict, one joint's
+torques, friction, link inertias) and takes a screenshot in headless Chromium. Needs Playwright and Chromium.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+WIDTH = 1040  # of the picture [px]
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+STYLE = """
+nav, footer, .sub, .modebar, table, .hint, .missing { display: none !important }
+section, section > p, section .scroll, .verdict ~ h3 { display: none !important }
+#verdict, #torques, #friction, #links { display: block !important; border: 0; padding-top: 0 !important }
+#torques .block:not(:nth-of-type(3)), #friction .block:nth-of-type(n + 3) { display: none }
+.columns { display: block } header { padding-bottom: 0; border: 0 }
+main { max-width: none } section h2 { margin-top: 12px }
+"""
+
+
+def main() -> None:
+    """Write the picture."""
+    report, picture = (Path(argument) for argument in sys.argv[1:3])
+    browser_path = next(found for name in BROWSERS if (found := shutil.which(name)))
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": WIDTH, "height": 800})
+        page.goto(report.resolve().as_uri())
+        page.add_style_tag(content=STYLE)
+        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        page.wait_for_function("[...document.querySelectorAll('.plot')].every((p) => p.querySelector('.main-svg'))")
+        page.wait_for_timeout(1000)
+        page.screenshot(path=picture, full_page=True)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
