@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from dynid import DynamicModel, Observed, Robot, find_base_parameters, load_robot
 from dynid.errors import NotAConfigurationError, ShapeError
-from dynid.estimation.factors.accumulation import factorise
+from dynid.estimation.factors.accumulation import ONE_PASS, factorise, reduced
 from dynid.estimation.factors.factors import Factors
-from dynid.estimation.factors.reduction import ONE_PASS, reduced
 from dynid.estimation.factors.row_passes import Reweighted, residuals
 from dynid.model.chunks import Chunk
 from dynid.model.formulations.row_bases import row_bases

@@ -12,10 +12,11 @@ from hypothesis import given, settings
 
 from dynid import DynamicModel, Robot, find_base_parameters
 from dynid.errors import InvalidRequestError
-from dynid.estimation.factors import power_rows, window_rows
+from dynid.estimation.factors import formulation_rows as power_rows
+from dynid.estimation.factors import formulation_rows as window_rows
 from dynid.estimation.factors.factors import Factors
+from dynid.estimation.factors.formulation_rows import integrals
 from dynid.estimation.factors.row_forms import FormName, RowForm
-from dynid.estimation.factors.window_rows import integrals
 from dynid.estimation.least_squares import ordinary_least_squares
 from dynid.experiment.reading import ExperimentError, read_experiment
 from dynid.identification.pipeline import identify

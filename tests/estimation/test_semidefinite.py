@@ -18,11 +18,10 @@ from dynid.estimation.factors.accumulation import factorise
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.least_squares import weighted_least_squares
 from dynid.estimation.physical import constraints as conditions
-from dynid.estimation.physical.link_problem import LinkPrior, PriorKind, Problem
 from dynid.estimation.physical.physical_estimate import Physics, Source, cross_validated, physical_estimate, weighed
 from dynid.estimation.physical.physical_links import definite_share
 from dynid.estimation.physical.references import Origin, plain_body, references, require_same_links
-from dynid.estimation.physical.semidefinite import ConflictError, fit
+from dynid.estimation.physical.semidefinite import ConflictError, LinkPrior, PriorKind, Problem, fit
 from dynid.model.chunks import Chunk
 from dynid.model.sampling import random_states
 from dynid.model.terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, Offset, Spring, Viscous

@@ -9,12 +9,18 @@ import numpy as np
 
 from dynid.estimation.bootstrap import Bootstrap, block_bootstrap
 from dynid.estimation.estimate import Estimate
-from dynid.estimation.estimate_findings import findings_on_bootstrap, findings_on_estimate, findings_on_robust
+from dynid.estimation.estimate_findings import (
+    findings_on_bootstrap,
+    findings_on_breakaway,
+    findings_on_directions,
+    findings_on_estimate,
+    findings_on_nonlinear,
+    findings_on_robust,
+)
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.reduced_logs import ReducedLogs
 from dynid.estimation.factors.row_forms import RowForm
 from dynid.estimation.form_fits import FormFit, findings_on_form, form_fit, with_torque_fits, without_consequences
-from dynid.estimation.friction_findings import findings_on_breakaway, findings_on_directions, findings_on_nonlinear
 from dynid.estimation.friction_probes import findings_on_friction
 from dynid.estimation.least_squares import (
     NotIdentifiableError,

@@ -13,8 +13,7 @@ from dynid.errors import InvalidRequestError
 from dynid.estimation.factors.accumulation import factors_of
 from dynid.estimation.factors.decimation import processed_rows
 from dynid.estimation.factors.factors import Factors
-from dynid.estimation.factors.power_rows import PowerRows
-from dynid.estimation.factors.window_rows import EnergyRows, MomentumRows, WindowRows
+from dynid.estimation.factors.formulation_rows import EnergyRows, MomentumRows, PowerRows, WindowRows
 from dynid.estimation.settings import EstimationSettings
 from dynid.logs.settings import Processing
 from dynid.model.chunks import Chunk

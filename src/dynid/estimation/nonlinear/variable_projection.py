@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.estimation.nonlinear.grid_scan import Reduce, scanned
-from dynid.estimation.nonlinear.projection_point import ProjectionPoint, Weights
+from dynid.estimation.nonlinear.projection_point import ProjectionPoint, Reduce, Weights, scanned
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.linearisation import linearised

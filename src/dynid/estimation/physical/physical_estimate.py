@@ -18,9 +18,8 @@ from dynid.estimation.factors.factors import Factor, Factors
 from dynid.estimation.least_squares import joint_fits, log_stds, merge_logs
 from dynid.estimation.physical import constraints as conditions
 from dynid.estimation.physical.constraints import Constraint
-from dynid.estimation.physical.link_problem import LinkPrior, Problem
 from dynid.estimation.physical.references import Origin, Reference
-from dynid.estimation.physical.semidefinite import fit
+from dynid.estimation.physical.semidefinite import LinkPrior, Problem, fit
 from dynid.model.base_parameters import BaseParameters
 from dynid.robot import inertia
 

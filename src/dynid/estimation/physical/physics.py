@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dynid.errors import InvalidRequestError
 from dynid.estimation.physical import constraints
 from dynid.estimation.physical.constraints import Constraint, Range
-from dynid.estimation.physical.link_problem import LinkPrior, PriorKind
 from dynid.estimation.physical.physical_estimate import Physics
 from dynid.estimation.physical.references import references, require_same_links
+from dynid.estimation.physical.semidefinite import LinkPrior, PriorKind
 from dynid.estimation.settings import PhysicalSettings
 from dynid.model.dynamic_model import DynamicModel
 from dynid.robot.robot import Robot

@@ -1,7 +1,7 @@
 """Signs of torques that were logged without: phase retrieval on segments, decided by data and by physics."""
 
 from dynid.estimation.signs.confidence import LIKELY, SURE, Word
-from dynid.estimation.signs.mirror import Mirror
+from dynid.estimation.signs.decision import Mirror
 from dynid.estimation.signs.recovered import Recovered, SegmentSign, SignsError
 from dynid.estimation.signs.recovery import recover_signs
 from dynid.estimation.signs.tracks import Track

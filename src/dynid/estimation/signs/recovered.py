@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dynid.arrays import Array
 from dynid.errors import DynidError
 from dynid.estimation.signs.confidence import Word
-from dynid.estimation.signs.mirror import Mirror
+from dynid.estimation.signs.decision import Mirror
 
 
 class SignsError(DynidError):
