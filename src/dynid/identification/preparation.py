@@ -158,8 +158,8 @@ def processing_of(experiment: Experiment, robot: Robot) -> Processing:
     """The processing that an experiment states, with one velocity threshold for each joint."""
     stated = experiment.processing
     threshold = stated.velocity_threshold
-    if threshold is not None and len(threshold) == 1:
-        threshold *= robot.nv
+    if threshold is not None and not isinstance(threshold, tuple):
+        threshold = (threshold,) * robot.nv
     check_count("processing.velocity_threshold", threshold, robot)
     unmeasured = tuple(robot.joint(name).name for name in experiment.drive.unmeasured or ())
     return stated.but(velocity_threshold=threshold, unmeasured=unmeasured)
