@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from dynid.errors import InvalidRequestError
@@ -10,17 +10,13 @@ from dynid.estimation.physical.physics import physics_of
 from dynid.experiment.experiment import Experiment
 from dynid.findings import Finding
 from dynid.identification.estimate_findings import findings_on_rest, findings_on_samples
-from dynid.identification.preparation import (
-    check_drives,
-    even_recording,
-    prepared_log,
-    processing_of,
-    that_still_hold,
-)
 from dynid.identification.sign_of_drives import findings_on_signs, signs_in, with_drive_signs
 from dynid.identification.unsigned import SignedLogs, with_signs
 from dynid.logs.drive import transmission_of
+from dynid.logs.log import Log
 from dynid.logs.processing.automatic import PreparedLog
+from dynid.logs.processing.periods import averaged
+from dynid.logs.processing.preparation import findings_on_log, prepare, stated_processing
 from dynid.logs.sources import read_source
 from dynid.model.base_parameters import BaseParameters
 
@@ -49,28 +45,42 @@ class ReadLogs:
 
 def read_logs(experiment: Experiment, base: BaseParameters, progress: Callable[[str], None]) -> ReadLogs:
     """Read and process the logs of an experiment, and find signs that it asks for."""
-    signs = _with_signs(experiment, base, progress) if experiment.torque == "magnitude" else None
-    findings: list[Finding] = [] if signs is None else list(signs.findings)
-    if experiment.drive.signs == "auto":
-        progress("Looking for the signs of drives")
-        experiment, notes = _with_found_signs(experiment, base)
-        findings += notes
+    if experiment.torque == "magnitude":
+        signs = _with_signs(experiment, base, progress)
+        return _looked_at(experiment, signs.logs, base, signs.findings, signs)
     logs: list[PreparedLog] = []
-    for k, log in enumerate(experiment.log, start=1):
+    findings: list[Finding] = []
+    for k, source in enumerate(experiment.log, start=1):
         progress(f"Reading log {k} of {len(experiment.log)}")
-        ready, notes = prepared_log(experiment, log, base.model, progress) if signs is None else (signs.logs[k - 1], ())
-        findings += (*notes, *findings_on_samples(base.model, ready.segments))
-        logs.append(ready)
-    findings += findings_on_rest(base.model, [log.segments for log in logs])
-    return ReadLogs(experiment, tuple(logs), signs, tuple(findings))
+        log = read_source(source, base.model.robot, progress, drive=experiment.drive)
+        if experiment.drive.signs == "auto":
+            progress("Looking for the signs of drives")
+            experiment, notes = _with_found_signs(experiment, log, base)
+            findings += notes
+        logs.append(prepare(log, base.model, experiment.drive, experiment.processing, progress=progress))
+        del log  # one log at a time is held
+    return _looked_at(experiment, logs, base, findings)
 
 
-def _with_found_signs(experiment: Experiment, base: BaseParameters) -> tuple[Experiment, tuple[Finding, ...]]:
+def _looked_at(
+    experiment: Experiment,
+    logs: Sequence[PreparedLog],
+    base: BaseParameters,
+    findings: Sequence[Finding],
+    signs: SignedLogs | None = None,
+) -> ReadLogs:
+    """Logs with what was noticed, in the order of the logs."""
+    notes = [finding for log in logs for finding in (*log.findings, *findings_on_samples(base.model, log.segments))]
+    rest = findings_on_rest(base.model, [log.segments for log in logs])
+    return ReadLogs(experiment, tuple(logs), signs, (*findings, *notes, *rest))
+
+
+def _with_found_signs(experiment: Experiment, log: Log, base: BaseParameters) -> tuple[Experiment, tuple[Finding, ...]]:
     """The experiment with the signs of its drives, found in its first log."""
-    log, model = experiment.log[0], base.model
-    ready, _ = prepared_log(experiment, log, model)
-    recording = even_recording(experiment, log, model.robot)
-    found = signs_in(recording, transmission_of(experiment.drive, model.robot), ready, base)
+    drive, processing = experiment.drive, experiment.processing
+    ready = prepare(log, base.model, drive, processing)
+    even = log if processing.period is None else averaged(log, processing.period).log
+    found = signs_in(even, transmission_of(drive, base.model.robot), ready, base)
     signs = tuple(int(sign) for sign in found.signs)
     return with_drive_signs(experiment, signs), findings_on_signs(found, ready, base)
 
@@ -95,12 +105,9 @@ def _with_signs(experiment: Experiment, base: BaseParameters, progress: Callable
             "'magnitude' if they were logged with signs"
         )
     progress("Reading logs without signs")
-    recordings = []
-    for log in experiment.log:
-        check_drives(experiment, log, robot)
-        recordings.append(read_source(log, robot, progress))
+    recordings = [read_source(source, robot, progress, drive=experiment.drive) for source in experiment.log]
     progress("Recovering signs")
-    processing = processing_of(experiment, robot)
+    processing = stated_processing(settings, experiment.drive, robot)
     signs = with_signs(
         base,
         physics_of(experiment, base.model),
@@ -110,11 +117,12 @@ def _with_signs(experiment: Experiment, base: BaseParameters, progress: Callable
         experiment.drive.delay,
         practice=experiment.discard_sign,
     )
-    noticed = [
-        finding for recording in recordings for finding in that_still_hold(recording.findings, experiment, processing)
-    ]
     logs = [
-        replace(log, temperature=recording.mean_temperature)
+        replace(
+            log,
+            temperature=recording.mean_temperature,
+            findings=tuple(findings_on_log(recording, experiment.drive, processing)),
+        )
         for log, recording in zip(signs.logs, recordings, strict=True)
     ]
-    return replace(signs, logs=tuple(logs), findings=(*noticed, *signs.findings))
+    return replace(signs, logs=tuple(logs))

@@ -14,11 +14,12 @@ from dynid.findings import Finding
 from dynid.identification.earlier import require_same_model
 from dynid.identification.estimate_findings import findings_on_samples
 from dynid.identification.filter_findings import finding_on_filters
-from dynid.identification.preparation import prepared_log
 from dynid.identification.result import Result, ResultError
 from dynid.identification.sign_of_drives import with_drive_signs
 from dynid.identification.validation import Validation, validate
+from dynid.logs.processing.preparation import prepare
 from dynid.logs.settings import Processing
+from dynid.logs.sources import read_source
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.chunks import Chunk
 
@@ -43,12 +44,19 @@ def validate_result(result: Result, logs: Sequence[Path]) -> dict[str, Any]:
                 "has torques without signs, and predictions have signs; validate on a log that has them, too",
             )
         for log in experiment.log:
-            ready, notes = prepared_log(experiment, log, model, like=training(result, experiment))
+            ready = prepare(
+                read_source(log, model.robot, drive=experiment.drive),
+                model,
+                experiment.drive,
+                experiment.processing,
+                choose=experiment.torque == "signed",
+                like=training(result, experiment),
+            )
             logs_ready.append((ready.segments, ready.processing))
             name = log.name or Path(log.position.file).name
             findings += (
                 finding_on_filters(ready.processing.applied(), result.data.get("processing") or (), name),
-                *notes,
+                *ready.findings,
             )
             findings += findings_on_samples(model, ready.segments)
     (segments, processing), *others = logs_ready or [((), Processing())]

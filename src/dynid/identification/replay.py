@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.experiment.experiment import Experiment
-from dynid.identification.preparation import prepared_log
 from dynid.logs.log import Log
+from dynid.logs.processing.preparation import prepare
 from dynid.logs.processing.signals import decimated
 from dynid.logs.processing.states import step_of
 from dynid.logs.settings import LogSource, Processing
@@ -34,7 +34,7 @@ class Segment:
 
     Attributes:
         time: Time since the log's first sample [s], shape (samples,).
-        rate: Samples a second [Hz].
+        rate: Sampling rate [Hz].
         q: Positions, shape (samples, nq).
         v: Velocities, shape (samples, nv).
         a: Accelerations, shape (samples, nv).
@@ -62,7 +62,7 @@ class Replay:
     Attributes:
         name: The log's name, or that of its file.
         recording: What was logged, as it was logged.
-        rate: Samples a second of the recording [Hz].
+        rate: Sampling rate of the recording [Hz].
         cutoff: Above this [Hz] torques were filtered away; None where they were not.
         segments: Even parts of it, processed as for the estimate.
     """
@@ -86,10 +86,11 @@ def replayed(
         log: The log.
         model: The model.
         parameters: Standard parameters p, shape (parameters,).
-        like: What was done to another log, as in `prepared_log`.
+        like: What was done to another log, as in `prepare`.
     """
-    recording = read_source(log, model.robot)
-    ready, _ = prepared_log(experiment, log, model, like=like)
+    recording = read_source(log, model.robot, drive=experiment.drive)
+    choose = experiment.torque == "signed"
+    ready = prepare(recording, model, experiment.drive, experiment.processing, choose=choose, like=like)
     processing = ready.processing
     rate = ready.sampling / step_of(ready.sampling, processing.rate)
     segments = []
