@@ -27,7 +27,6 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from dynid.identification.preparation import prepared_log
 
 from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.arrays import Array
@@ -39,8 +38,10 @@ from dynid.excitation.trajectories import ParametricTrajectory
 from dynid.excitation.trajectories.fourier import fourier_motion
 from dynid.experiment.reading import read_experiment
 from dynid.logs.drive import Transmission
+from dynid.logs.processing.preparation import prepare
 from dynid.logs.processing.states import processed
 from dynid.logs.settings import Processing
+from dynid.logs.sources import read_source
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.chunks import Chunk
 from dynid.model.terms import parse_terms
@@ -255,7 +256,8 @@ def real_log() -> dict[str, Outcome]:
     """The real log of the TX40 by rows of every form, and by those of joint 1 alone."""
     experiment = read_experiment(Path(__file__).parents[1] / "examples" / "tx40.toml")
     base = base_parameters()
-    ready, _ = prepared_log(experiment, experiment.log[0], base.model)
+    log = read_source(experiment.log[0], base.model.robot, drive=experiment.drive)
+    ready = prepare(log, base.model, experiment.drive, experiment.processing)
     how = (ready.processing, ready.sampling)
     found = {name: outcome([list(ready.segments)], RowForm(name), *how) for name in FORMS}
     return found | {"joint 1 alone": outcome([list(ready.segments)], RowForm(), *how, only="joint_1")}

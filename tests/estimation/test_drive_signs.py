@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dynid.identification.preparation import prepared_log
 
 from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.errors import DynidError
@@ -17,6 +16,8 @@ from dynid.findings import Finding
 from dynid.identification.pipeline import identify
 from dynid.identification.validation import Validation, validate
 from dynid.logs.drive import Transmission
+from dynid.logs.processing.preparation import prepare
+from dynid.logs.sources import read_source
 from dynid.model.chunks import Chunk
 from dynid.model.terms import Offset, Sigmoid, Term, Viscous
 from tests.identification.test_pipeline import EXPERIMENT, TRUTH, log, needs_logs
@@ -90,7 +91,9 @@ def tiago_held_out(split: float, folder: Path) -> tuple[Validation, Validation, 
     found = identify(experiments[0])
     model = found.base.model
     assert found.physical is not None
-    held, _ = prepared_log(experiments[1], experiments[1].log[0], model, like=found.processing[0])
+    other = experiments[1]
+    log = read_source(other.log[0], model.robot, drive=other.drive)
+    held = prepare(log, model, other.drive, other.processing, like=found.processing[0])
     file = dict(zip(model.names, model.reference.tolist(), strict=True))
     file |= _friction(found.logs[0], file)
     ours, of_file = (

@@ -271,7 +271,7 @@ ERRORS = {
     "shorter than the filter": (log(seconds=0.05), EXPERIMENT + "lowpass = 5.0\n", "needs at least"),
     "jitter": (spoiled(t=lambda t: t + 0.001 * (np.arange(len(t)) % 3)), EXPERIMENT, "set processing.resample"),
     "no motion": (spoiled(q_1=lambda x: 0 * x, q_2=lambda x: 0 * x), EXPERIMENT, "rows"),
-    "milliseconds": (spoiled(t=lambda t: 1000 * t), EXPERIMENT, " ms?"),
+    "milliseconds": (spoiled(t=lambda t: 1000 * t), EXPERIMENT, "time is in ms"),
     "amperes without constants": (log(), EXPERIMENT.replace('"tau_*" }', '"tau_*", unit = "A" }'), "torque_constants"),
     "signs of too many joints": (log(), EXPERIMENT + "[drive]\nsigns = [1, 1, 1]\n", "drive.signs has 3 numbers"),
     "ratios without motors": (log(), EXPERIMENT + "[drive]\nratios = [10, 10]\n", "no effect"),
@@ -304,7 +304,7 @@ FINDINGS = {
     "saturated torque": (spoiled(tau_1=lambda x: np.clip(x, -4.0, 4.0)), "joint 'joint_1'", "saturated?"),
     "flipped sign": (spoiled(tau_2=lambda x: -x), "joint 'joint_2'", "sign of its torque flipped?"),
     "swapped torques": (log() | {"tau_1": log()["tau_2"], "tau_2": log()["tau_1"]}, "fit", "check columns"),
-    "degrees": (spoiled(q_1=np.degrees, q_2=np.degrees), "positions", "degrees?"),
+    "degrees": (spoiled(q_1=np.degrees, q_2=np.degrees), "positions", "as positions in degrees do"),
 }
 
 

@@ -176,14 +176,14 @@ def test_time_going_backwards_is_refused_unless_it_is_to_be_split(tmp_path: Path
 
 def test_milliseconds_declared_as_seconds_are_found(tmp_path: Path) -> None:
     (finding,) = read(log(tmp_path / "log.csv", 1000 * TIME)).findings
-    assert "is time in ms?" in finding.text
+    assert (finding.code, finding.values["unit"]) == ("time-steps-long", "ms")
 
 
 def test_degrees_declared_as_radians_are_found(tmp_path: Path) -> None:
     path = log(tmp_path / "log.csv", q=np.column_stack([np.linspace(-90, 90, 30), Q[:, 1]]))
     (finding,) = read(path).findings
-    assert finding.severity is Severity.WARNING
-    assert "positions in degrees? Column 'q_1'" in finding.text
+    assert (finding.code, finding.severity) == ("positions-in-degrees", Severity.WARNING)
+    assert finding.values["column"] == "q_1"
     assert read(path, position=at(path, "deg", "q_*")).findings == ()
     assert read(path, position=at(path, "mm", "q_*")).findings == ()
 
@@ -219,9 +219,7 @@ def test_the_panda_log_loads_and_its_gaps_are_found(datasets: Path) -> None:
     assert timing.rate == pytest.approx(1000, rel=0.1)
     assert timing.largest_step == pytest.approx(8.8e-3, rel=0.01)  # as the datasets' README says
     assert timing.jitter > 0.05
-    text = " ".join(finding.text for finding in found.findings)
-    assert "longer than 1.5 periods" in text
-    assert "Steps vary by" in text
+    assert [finding.code for finding in found.findings] == ["time-gaps", "time-jitter"]
 
 
 def test_the_tiago_log_loads(datasets: Path) -> None:

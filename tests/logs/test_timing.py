@@ -11,7 +11,7 @@ from dynid.errors import InvalidRequestError
 from dynid.findings import Severity
 from dynid.logs.log import Log
 from dynid.logs.tables import RecordingError
-from dynid.logs.timing import check_time, findings, require_order, resampled, split_at_resets
+from dynid.logs.timing import check_time, findings_on_time, require_order, resampled, split_at_resets
 
 
 def recording(time: np.ndarray, *, velocity: bool = True) -> Log:
@@ -20,8 +20,8 @@ def recording(time: np.ndarray, *, velocity: bool = True) -> Log:
     return Log(time, q, 3 * q, v if velocity else None)
 
 
-def words(time: np.ndarray) -> str:
-    return " ".join(finding.text for finding in findings(check_time(time)))
+def codes(time: np.ndarray) -> list[str]:
+    return [finding.code for finding in findings_on_time(check_time(time))]
 
 
 @given(st.integers(3, 500), st.floats(2, 9000), st.floats(-1e3, 1e3))
@@ -30,17 +30,17 @@ def test_even_stamps_have_a_rate_and_no_findings(count: int, rate: float, start:
     assert timing.rate == pytest.approx(rate, rel=1e-6)
     assert timing.is_even
     assert timing.samples == count
-    assert findings(timing) == ()
+    assert not list(findings_on_time(timing))
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.1, 0.2))
-def test_jitter_is_the_deviation_of_the_steps(seed: int, jitter: float) -> None:
+def test_jitter_is_the_standard_deviation_of_the_steps(seed: int, jitter: float) -> None:
     steps = 1e-3 * (1 + jitter * np.random.default_rng(seed).uniform(-1, 1, 2000))
     timing = check_time(np.cumsum(steps))
     assert timing.jitter == pytest.approx(jitter / np.sqrt(3), rel=0.1)  # deviation of a uniform distribution
     assert not timing.is_even
     assert timing.is_ordered
-    assert "Steps vary by" in words(np.cumsum(steps))
+    assert codes(np.cumsum(steps)) == ["time-jitter"]
 
 
 def test_gaps_are_found_with_their_place_and_length() -> None:
@@ -50,9 +50,9 @@ def test_gaps_are_found_with_their_place_and_length() -> None:
     assert [step for _, step in timing.gaps] == pytest.approx([0.02, 0.04])
     assert timing.largest_step == pytest.approx(0.04)
     assert timing.jitter < 1e-9
-    (finding,) = findings(timing)
-    assert finding.severity is Severity.WARNING
-    assert "2 steps are longer than 1.5 periods of 10 ms; the longest, 40 ms, follows row 50" in finding.text
+    (finding,) = findings_on_time(timing)
+    assert (finding.code, finding.severity) == ("time-gaps", Severity.WARNING)
+    assert finding.values == pytest.approx({"count": 2, "limit": 1.5, "period_ms": 10.0, "longest_ms": 40.0, "row": 50})
 
 
 def test_time_that_goes_backwards_is_refused_with_its_row() -> None:
@@ -60,7 +60,9 @@ def test_time_that_goes_backwards_is_refused_with_its_row() -> None:
     assert [index for index, _ in timing.resets] == [3, 5]
     with pytest.raises(RecordingError, match=r"log.csv: time goes backwards by 0.1 s in row 5 \(and 1 more\); cut"):
         require_order(timing, "log.csv")
-    assert findings(timing)[0].severity is Severity.ERROR
+    finding = next(findings_on_time(timing))
+    assert (finding.code, finding.severity) == ("time-backwards", Severity.ERROR)
+    assert finding.values == {"row": 5, "count": 2}
 
 
 def test_repeated_stamps_are_refused_with_their_row() -> None:
@@ -68,16 +70,18 @@ def test_repeated_stamps_are_refused_with_their_row() -> None:
     assert timing.repeats == (3,)
     with pytest.raises(RecordingError, match="row 4 repeats the time of the row before; remove"):
         require_order(timing, "log.csv")
-    assert "Row 4 repeats" in findings(timing)[0].text
+    finding = next(findings_on_time(timing))
+    assert (finding.code, finding.values) == ("time-repeated", {"row": 4, "count": 1})
 
 
 @pytest.mark.parametrize(("unit", "factor"), [("ms", 1e3), ("us", 1e6), ("ns", 1e9)])
 def test_steps_too_long_for_a_robot_suggest_another_unit(unit: str, factor: float) -> None:
-    assert f"is time in {unit}?" in words(factor * np.arange(50) / 1000)
+    (finding,) = findings_on_time(check_time(factor * np.arange(50) / 1000))
+    assert (finding.code, finding.values["unit"]) == ("time-steps-long", unit)
 
 
 def test_steps_too_short_for_a_robot_suggest_another_unit() -> None:
-    assert "larger unit than declared" in words(1e-3 * np.arange(50) / 1000)
+    assert codes(1e-3 * np.arange(50) / 1000) == ["time-steps-short"]
 
 
 @pytest.mark.parametrize("time", [[], [1.0], [1.0, 1.0], [2.0, 1.0]])
@@ -92,7 +96,7 @@ def test_splitting_leaves_pieces_in_order() -> None:
     assert first.time.tolist() == [0, 0.1, 0.2, 0.3]
     assert second.time.tolist() == [0, 0.1, 0.2]
     assert np.array_equal(second.position[:, 1], second.time)
-    assert "1 samples repeat" in first.findings[0].text
+    assert (first.findings[0].code, first.findings[0].values) == ("samples-repeated", {"count": 1})
     assert second.findings == ()
     assert all(check_time(piece.time).is_ordered for piece in (first, second))
 
@@ -128,12 +132,13 @@ def test_long_gaps_are_not_crossed_and_short_ones_are() -> None:
     pieces = resampled(recording(time), 100.0, longest_gap=0.05)
     assert [len(piece) for piece in pieces] == [40, 40]
     assert [piece.time[0] for piece in pieces] == [0, 0.6]
-    assert "1 single samples between gaps over 50 ms were left out" in pieces[0].findings[-1].text
+    assert pieces[0].findings[-1].code == "samples-isolated"
+    assert pieces[0].findings[-1].values == pytest.approx({"count": 1, "gap_ms": 50.0})
 
 
 def test_fewer_samples_than_logged_bring_a_warning() -> None:
     (even,) = resampled(recording(np.arange(50) / 100), 20.0, longest_gap=1.0)
-    assert "low-pass first" in even.findings[-1].text
+    assert [finding.code for finding in even.findings] == ["time-resampled", "time-resampled-slower"]
 
 
 def test_resampling_needs_sense() -> None:
@@ -141,5 +146,5 @@ def test_resampling_needs_sense() -> None:
     for rate, gap in ((0.0, 1.0), (np.inf, 1.0), (np.nan, 1.0), (1.0, 0.0)):
         with pytest.raises(InvalidRequestError, match="must be positive"):
             resampled(log, rate, longest_gap=gap)
-    with pytest.raises(InvalidRequestError, match="split the recording at resets first"):
+    with pytest.raises(InvalidRequestError, match="split the log at resets first"):
         resampled(recording(np.array([0, 0.1, 0.1])), 10.0, longest_gap=1.0)

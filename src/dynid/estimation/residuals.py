@@ -138,7 +138,7 @@ def residual_diagnostics(model: DynamicModel, log: PreparedLog, parameters: Arra
     parts = list(_thinned(model, log, parameters))
     left, v, q, time = (np.concatenate([part[0][k] for part in parts]) for k in range(4))
     counts = np.concatenate([keep for _, keep in parts])
-    thresholds = log.processing.velocity_threshold or (0.0,) * v.shape[1]
+    thresholds = log.processing.thresholds or (0.0,) * v.shape[1]
     period = float(np.median(np.diff(time))) if len(time) > 1 else 0.0
     found = []
     for row, joint in enumerate(model.row_names):

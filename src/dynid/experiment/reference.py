@@ -66,7 +66,7 @@ MEANINGS = {
     "EstimationSettings.estimator": "the equations that are fitted: see [power, energy and momentum](power.md)",
     "EstimationSettings.window": "length of windows of energy and momentum [s]; that of a decimated row when left out",
     "EstimationSettings.method": "weighted (by joint and by log) or ordinary least squares",
-    "EstimationSettings.essential_ratio": "largest relative standard deviation of essential parameters, over the smallest",
+    "EstimationSettings.essential_ratio": "essential parameters: relative std up to so many times the smallest",
     "EstimationSettings.confidence": "of intervals",
     "EstimationSettings.robust": "how rows are weighed by their errors; not at all when left out",
     "EstimationSettings.bootstrap": "whether deviations are also found from blocks of time, for errors that last",

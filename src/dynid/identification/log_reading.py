@@ -74,23 +74,8 @@ def prepared_logs(task: Task, base: BaseParameters, physics: Physics, progress: 
 
 
 def read(source: Log | LogSource, robot: Robot, progress: Progress = lambda _: None, drive: Drive | None = None) -> Log:
-    """A log that is in memory, or read from its files.
-
-    Raises:
-        InvalidRequestError: If the robot's logs cannot be read, or units do not fit the drive.
-    """
-    if any(joint.kind.nq > 1 for joint in robot.joints):
-        raise InvalidRequestError(
-            f"'{robot.name}' has a floating base or spherical joints, whose logs cannot be read yet; lock them"
-        )
-    if isinstance(source, Log):
-        return source
-    torque = source.torque
-    if drive is not None and (torque.unit == "A") != (drive.torque_constants is not None):
-        in_amperes = torque.unit == "A"
-        wrong = "currents need drive.torque_constants" if in_amperes else "drive.torque_constants are for currents"
-        raise InvalidRequestError(f"{wrong}: the unit of torque is '{torque.unit or 'N m'}' in {torque.file}")
-    return read_source(source, robot, progress)
+    """A log that is in memory, or read from its files."""
+    return source if isinstance(source, Log) else read_source(source, robot, progress, drive=drive)
 
 
 def _with_signs(task: Task, base: BaseParameters, physics: Physics, progress: Progress) -> PreparedLogs:

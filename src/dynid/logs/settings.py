@@ -31,31 +31,12 @@ def _number_or_none(value: Any) -> Any:
     return None if isinstance(value, str) and value == "none" else value
 
 
-def _one_or_each(value: Any) -> Any:
-    return (value,) if isinstance(value, int | float) else value
-
-
 OrNone = Annotated[
     Positive | None,
     BeforeValidator(_number_or_none),
     WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"const": "none"}, {"type": "null"}]}),
 ]
 """A positive number; "none" states that there is none, where otherwise one would be chosen."""
-
-OneOrEach = Annotated[
-    tuple[NotNegative, ...] | None,
-    BeforeValidator(_one_or_each),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "array", "items": {"type": "number", "minimum": 0}},
-                {"type": "number", "minimum": 0},
-                {"type": "null"},
-            ]
-        }
-    ),
-]
-"""One number for each joint; a single one is for all joints."""
 
 
 class Coupling(Table):
@@ -155,7 +136,7 @@ class Processing(Table):
     period: Positive | None = None
     decimate: tuple[Count, ...] = ()
     rate: Positive | None = None
-    velocity_threshold: OneOrEach = None
+    velocity_threshold: tuple[NotNegative, ...] | NotNegative | None = None
     unmeasured: SkipJsonSchema[tuple[Name, ...]] = ()  # of a log that was processed; a file states it in [drive]
 
     @model_validator(mode="after")
@@ -183,6 +164,12 @@ class Processing(Table):
     def but(self, **changes: Any) -> Processing:
         """The same with other values, which are not checked."""
         return self.model_copy(update=changes)
+
+    @property
+    def thresholds(self) -> tuple[float, ...] | None:
+        """Velocity thresholds, one for each joint where a log was prepared; a single one is for all joints."""
+        stated = self.velocity_threshold
+        return stated if stated is None or isinstance(stated, tuple) else (stated,)
 
     def applied(self) -> dict[str, Any]:
         """What was done to a log, as plain data."""

@@ -11,13 +11,13 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, UnknownNameError
-from dynid.findings import Finding, Severity, prose
+from dynid.findings import Finding
 from dynid.logs.log import Log
 from dynid.logs.quantities import is_on_topic_of, quantities_of
 from dynid.logs.readers.source import Progress, silent
-from dynid.logs.settings import LogSource, Quantity
+from dynid.logs.settings import Drive, LogSource, Quantity
 from dynid.logs.tables import RecordingError, Table, read_groups
-from dynid.logs.timing import check_time, findings, require_order
+from dynid.logs.timing import check_time, findings_on_time, require_order
 from dynid.robot.robot import Robot
 
 UNITS: Mapping[str, Mapping[str, float]] = {
@@ -34,7 +34,12 @@ KELVIN = 273.15
 
 
 def read_source(
-    source: LogSource, robot: Robot | None = None, progress: Progress = silent, *, allow_resets: bool = False
+    source: LogSource,
+    robot: Robot | None = None,
+    progress: Progress = silent,
+    *,
+    drive: Drive | None = None,
+    allow_resets: bool = False,
 ) -> Log:
     """Read a log; each file is read once, and only the columns that are needed.
 
@@ -42,6 +47,7 @@ def read_source(
         source: Where the quantities are, and which part to read.
         robot: The robot, whose joints the columns must fit; flat text and topics of bags need it.
         progress: Callback; receives a short description of each step.
+        drive: The drives, which must fit the unit of torques.
         allow_resets: Whether time may go backwards or repeat, for `split_at_resets`.
 
     Returns:
@@ -49,14 +55,26 @@ def read_source(
 
     Raises:
         RecordingError: If a file cannot be used, files have different lengths, or nothing remains of a cut.
-        InvalidRequestError: If there are not as many columns as joints.
+        InvalidRequestError: If there are not as many columns as joints, or the unit of torques does not fit the drives.
         UnknownNameError: If there is no such unit.
     """
+    if robot is not None:
+        require_single_axes(robot)
+    if drive is not None:
+        _check_unit(source.torque, drive)
     try:
         return _read(source, quantities_of(source, robot), robot, allow_resets, progress)
     except MemoryError as error:
         problem = "there is not enough memory for the log; name fewer columns, or cut it into several logs"
         raise RecordingError(source.position.path, problem) from error
+
+
+def require_single_axes(robot: Robot) -> None:
+    """Refuse a robot whose logs cannot be read."""
+    if any(joint.kind.nq > 1 for joint in robot.joints):
+        raise InvalidRequestError(
+            f"'{robot.name}' has a floating base or spherical joints, whose logs cannot be read yet; lock them"
+        )
 
 
 def _read(
@@ -91,8 +109,18 @@ def _read(
         timing = check_time(log.time, first_row=tables["time"][0].first_row + part.start)
         if not allow_resets:
             require_order(timing, time.path)
-        notes += findings(timing)
+        notes += tuple(findings_on_time(timing))
     return replace(log, findings=notes)
+
+
+def _check_unit(torque: Quantity, drive: Drive) -> None:
+    """Refuse currents without torque constants, and torque constants without currents."""
+    units = (torque.unit,) if not isinstance(torque.unit, tuple) else torque.unit
+    if any(unit == "A" for unit in units) != (drive.torque_constants is not None):
+        needed = "currents need drive.torque_constants"
+        wrong = needed if drive.torque_constants is None else "drive.torque_constants are for currents"
+        shown = ", ".join(dict.fromkeys(unit or "N m" for unit in units))
+        raise InvalidRequestError(f"{wrong}: the unit of torque is '{shown}' in {torque.file}")
 
 
 def _read_each_file_once(
@@ -209,8 +237,8 @@ def _degrees(position: Quantity, names: tuple[str, ...], q: Array) -> tuple[Find
     if not likely:
         return ()
     widest = max(likely, key=lambda k: swept[k])
-    text = f"Are positions in degrees? Column '{names[widest]}' of {position.file} sweeps {swept[widest]:.4g} rad, "
-    text += (
-        f"{swept[widest] / (2 * math.pi):.3g} turns; declare the unit 'deg', or ignore this if it is a geared motor's."
+    turns = float(swept[widest]) / (2 * math.pi)
+    column, file = names[widest], position.file
+    return (
+        Finding.of("positions-in-degrees", "positions", column=column, file=file, swept=swept[widest], turns=turns),
     )
-    return (prose(Severity.WARNING, "positions", text),)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError
-from dynid.findings import Finding, Severity, prose
+from dynid.findings import Finding
 from dynid.logs.tables import RecordingError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ GAP = 1.5
 """Steps longer than this many periods are gaps."""
 
 JITTER = 0.05
-"""Relative deviation of steps from which jitter is worth a warning."""
+"""Relative standard deviation of steps from which jitter is worth a warning."""
 
 PERIODS = (1e-5, 1.0)
 """Periods [s] that robots are logged with; others suggest another unit."""
@@ -30,7 +31,7 @@ PERIODS = (1e-5, 1.0)
 
 @dataclass(frozen=True)
 class Timing:
-    """How a recording's samples lie in time.
+    """How the samples of a log lie in time.
 
     Attributes:
         samples: Number of samples.
@@ -54,7 +55,7 @@ class Timing:
 
     @property
     def rate(self) -> float:
-        """Samples a second [Hz]."""
+        """Sampling rate [Hz]."""
         return 1.0 / self.period
 
     @property
@@ -109,34 +110,50 @@ def require_order(timing: Timing, path: Path | str) -> None:
     if timing.resets:
         index, step = timing.resets[0]
         problem = f"time goes backwards by {-step:.6g} s in row {timing.first_row + index}{_more(len(timing.resets))}"
-        raise RecordingError(path, f"{problem}; cut a segment by rows, or split the recording at resets")
+        raise RecordingError(path, f"{problem}; cut a segment by rows, or split the log at resets")
     if timing.repeats:
         problem = f"row {timing.first_row + timing.repeats[0]} repeats the time of the row before"
         raise RecordingError(
-            path, f"{problem}{_more(len(timing.repeats))}; remove repeated rows, or split the recording at resets"
+            path, f"{problem}{_more(len(timing.repeats))}; remove repeated rows, or split the log at resets"
         )
 
 
-def findings(timing: Timing) -> tuple[Finding, ...]:
-    """What users should know about their time stamps; empty when they are even, ordered and plausible."""
-    found = [_unit_finding(timing)] if not PERIODS[0] <= timing.period < PERIODS[1] else []
+TIMING = (
+    "time-steps-long",
+    "time-steps-short",
+    "time-backwards",
+    "time-repeated",
+    "time-gaps",
+    "time-jitter",
+)
+"""Codes of findings on time stamps."""
+
+
+def findings_on_time(timing: Timing) -> Iterator[Finding]:
+    """What users should know about their time stamps; nothing when they are even, ordered and plausible."""
+    if timing.period >= PERIODS[1]:
+        unit = "ms" if timing.period < 100 else "us" if timing.period < 1e5 else "ns"
+        yield Finding.of("time-steps-long", "time", period=timing.period, unit=unit)
+    elif timing.period < PERIODS[0]:
+        yield Finding.of("time-steps-short", "time", period=timing.period)
     if timing.resets:
-        rows = f"row {timing.first_row + timing.resets[0][0]}{_more(len(timing.resets))}"
-        found.append(prose(Severity.ERROR, "time", f"Time goes backwards in {rows}; split the recording at resets."))
+        row = timing.first_row + timing.resets[0][0]
+        yield Finding.of("time-backwards", "time", row=row, count=len(timing.resets))
     if timing.repeats:
-        rows = f"Row {timing.first_row + timing.repeats[0]} repeats the time of the row before"
-        text = f"{rows}{_more(len(timing.repeats))}; remove repeated rows, or split the recording at resets."
-        found.append(prose(Severity.ERROR, "time", text))
+        row = timing.first_row + timing.repeats[0]
+        yield Finding.of("time-repeated", "time", row=row, count=len(timing.repeats))
+    period = 1e3 * timing.period
     if timing.gaps:
         index, _ = max(timing.gaps, key=lambda gap: gap[1])
-        many = f"{len(timing.gaps)} steps are" if len(timing.gaps) > 1 else "One step is"
-        text = f"{many} longer than {GAP} periods of {_ms(timing.period)}; the longest, {_ms(timing.largest_step)}, "
-        text += f"follows row {timing.first_row + index}. Resample, or cut segments around long gaps."
-        found.append(prose(Severity.WARNING, "time", text))
+        found: dict[str, Any] = {
+            "count": len(timing.gaps),
+            "limit": GAP,
+            "period_ms": period,
+            "longest_ms": 1e3 * timing.largest_step,
+        }
+        yield Finding.of("time-gaps", "time", **found, row=timing.first_row + index)
     if timing.jitter >= JITTER:
-        text = f"Steps vary by {timing.jitter:.1%} (standard deviation) around {_ms(timing.period)}; "
-        found.append(prose(Severity.WARNING, "time", text + "resample before filters that take them as even."))
-    return tuple(found)
+        yield Finding.of("time-jitter", "time", jitter=timing.jitter, period_ms=period)
 
 
 def split_at_resets(log: Log) -> tuple[Log, ...]:
@@ -146,7 +163,7 @@ def split_at_resets(log: Log) -> tuple[Log, ...]:
         log: A log, read with resets allowed.
 
     Returns:
-        The pieces in the order of the file. Each has the findings of the recording, but those of its time are its own,
+        The pieces in the order of the file. Each has the findings of the log, but those of its time are its own,
         with rows counted in the piece.
     """
     steps = np.diff(log.time)
@@ -154,12 +171,11 @@ def split_at_resets(log: Log) -> tuple[Log, ...]:
     for part in _parts(len(log), np.flatnonzero(steps < 0) + 1):
         piece = log[part]
         new = np.concatenate([[True], np.diff(piece.time) != 0])
-        notes = [finding for finding in log.findings if finding.subject not in ("time", "time unit")]
+        notes = [finding for finding in log.findings if finding.code not in TIMING]
         if not new.all():
-            text = f"{np.count_nonzero(~new)} samples repeat the stamp of the one before and were dropped."
-            notes.append(prose(Severity.WARNING, "repeated samples", text))
+            notes.append(Finding.of("samples-repeated", "time", count=int(np.count_nonzero(~new))))
         kept = piece.at(new)
-        notes += findings(check_time(kept.time)) if len(kept) > 1 else ()
+        notes += findings_on_time(check_time(kept.time)) if len(kept) > 1 else ()
         pieces.append(replace(kept, findings=tuple(notes)))
     return tuple(pieces)
 
@@ -185,18 +201,15 @@ def resampled(
         raise InvalidRequestError(f"rate {rate} Hz and longest gap {longest_gap} s must be positive to resample")
     timing = check_time(log.time)
     if not timing.is_ordered:
-        raise InvalidRequestError("time must always advance to resample; split the recording at resets first")
+        raise InvalidRequestError("time must always advance to resample; split the log at resets first")
     parts = _parts(len(log), np.flatnonzero(np.diff(log.time) > longest_gap) + 1)
     notes = list(log.findings)
-    text = f"Samples every {_ms(timing.period)} (median) were interpolated to {rate:g} Hz."
-    notes.append(prose(Severity.NOTE, "resampling", text))
+    notes.append(Finding.of("time-resampled", "time", period_ms=1e3 * timing.period, rate=rate))
     if rate < 0.99 * timing.rate:
-        text = f"{rate:g} Hz is less than the {timing.rate:.6g} Hz of the log; low-pass first, or noise is folded in."
-        notes.append(prose(Severity.WARNING, "resampling", text))
+        notes.append(Finding.of("time-resampled-slower", "time", rate=rate, logged=timing.rate))
     alone = sum(part.stop - part.start == 1 for part in parts)
     if alone:
-        text = f"{alone} single samples between gaps over {_ms(longest_gap)} were left out."
-        notes.append(prose(Severity.WARNING, "resampling", text))
+        notes.append(Finding.of("samples-isolated", "time", count=alone, gap_ms=1e3 * longest_gap))
     pieces = (log[part] for part in parts if part.stop - part.start > 1)
     return tuple(replace(_even(piece, rate, positions), findings=tuple(notes)) for piece in pieces)
 
@@ -226,19 +239,5 @@ def _parts(count: int, cuts: np.ndarray) -> list[slice]:
     return [slice(start, stop) for start, stop in itertools.pairwise(edges)]
 
 
-def _unit_finding(timing: Timing) -> Finding:
-    steps = f"The median step of time is {timing.period:.6g} s: "
-    if timing.period >= PERIODS[1]:
-        unit = "ms" if timing.period < 100 else "us" if timing.period < 1e5 else "ns"
-        text = f"{steps}is time in {unit}? Declare its unit."
-    else:
-        text = f"{steps}is time in a larger unit than declared, such as s instead of ms?"
-    return prose(Severity.WARNING, "time unit", text)
-
-
 def _more(count: int) -> str:
     return f" (and {count - 1} more)" if count > 1 else ""
-
-
-def _ms(seconds: float) -> str:
-    return f"{1e3 * seconds:.4g} ms"

@@ -118,7 +118,7 @@ def processed_rows(
     They come in pieces of bounded size, or in blocks of so many (decimated) samples.
     """
     if processing.decimate:
-        chunks = decimated_rows(rows, segments, processing.decimate, processing.velocity_threshold, block)
+        chunks = decimated_rows(rows, segments, processing.decimate, processing.thresholds, block)
     else:
         chunks = rows.of(segments, block)
     names = rows.model.row_names

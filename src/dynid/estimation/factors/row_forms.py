@@ -85,7 +85,7 @@ class RowForm:
         elif isinstance(into, WindowRows):
             samples = self._samples(segments, processing, rate)
             names = into.row_names
-            for matrices in into.passes(segments, rate, samples, processing.velocity_threshold, block):
+            for matrices in into.passes(segments, rate, samples, processing.thresholds, block):
                 yield [W[:0] if name in processing.unmeasured else W for name, W in zip(names, matrices, strict=True)]
 
     def factors(self, model: DynamicModel, segments: Sequence[Chunk], processing: Processing, rate: float) -> Factors:

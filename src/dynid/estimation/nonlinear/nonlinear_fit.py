@@ -228,7 +228,7 @@ def _robust(
 
 def threshold_of(log: PreparedLog, joint: Joint, form: RowForm) -> float:
     """Speed [rad/s or m/s] below which rows of a joint are dropped; rows of power and energy never are."""
-    thresholds = log.processing.velocity_threshold
+    thresholds = log.processing.thresholds
     return thresholds[joint.v.start] if thresholds and form.name in ("torque", "momentum") else 0.0
 
 

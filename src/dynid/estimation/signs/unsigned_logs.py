@@ -21,7 +21,7 @@ from dynid.logs.log import Log
 from dynid.logs.log_findings import findings_on_samples
 from dynid.logs.processing import signals
 from dynid.logs.processing.automatic import PreparedLog
-from dynid.logs.processing.preparation import resolved, that_still_hold
+from dynid.logs.processing.preparation import findings_on_log, stated_processing
 from dynid.logs.processing.states import even_segments, segment_of, step_of
 from dynid.logs.settings import Drive, Processing
 from dynid.model.base_parameters import BaseParameters
@@ -78,10 +78,13 @@ def recover_logs(
         SignsError: If no sign at all can be determined.
     """
     robot = base.model.robot
-    stated = resolved(processing, drive, robot)
+    stated = stated_processing(processing, drive, robot)
     signed = with_signs(base, physics, logs, transmission_of(drive, robot), stated, drive.delay, practice=practice)
-    prepared = tuple(replace(ready, weight=log.weight) for ready, log in zip(signed.logs, logs, strict=True))
-    noticed = [note for log in logs for note in that_still_hold(log.findings, drive, stated, None)]
+    prepared = tuple(
+        replace(ready, weight=log.weight, temperature=log.mean_temperature)
+        for ready, log in zip(signed.logs, logs, strict=True)
+    )
+    noticed = [note for log in logs for note in findings_on_log(log, drive, stated)]
     on_samples = [
         note
         for log, ready in zip(logs, prepared, strict=True)

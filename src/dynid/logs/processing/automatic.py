@@ -1,7 +1,7 @@
 """Processing that a log itself suggests, where nobody said otherwise: each choice with its reason.
 
 Rules of thumb of the field, with the numbers taken from the log. Positions are low-passed at ten times the motion's
-bandwidth, or where motion drowns in noise if that comes first; rows are thinned out to what five times the bandwidth
+bandwidth, or where motion drowns in noise if that comes first; rows are decimated to what five times the bandwidth
 needs; rows of a joint are dropped where its speed is no more than noise, or than a hundredth of its top speed, because
 friction near standstill is not what the model says.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from dynid.findings import Finding
 from dynid.logs.drive import Transmission
 from dynid.logs.log import Log
 from dynid.logs.processing import signals
-from dynid.logs.processing.choices import Choice, with_filters, with_threshold, without_rest
+from dynid.logs.processing.choices import with_filters, with_threshold, without_rest
 from dynid.logs.processing.delay import Delay, estimated_delay
 from dynid.logs.processing.outliers import outliers_in, pulses_in, repaired
 from dynid.logs.processing.spectra import spectra_of
@@ -32,7 +33,7 @@ SILENT = 0.5
 """Share of torques that are exactly zero above which a drive is taken to report nothing."""
 
 SURE = 5.0
-"""Deviations of a delay from which it is sure."""
+"""Standard deviations of a delay beyond which it is significant."""
 
 WORTH = 0.25
 """Share of the squared residual that a delay must explain to be taken off."""
@@ -40,19 +41,18 @@ WORTH = 0.25
 
 @dataclass(frozen=True, eq=False)
 class PreparedLog:
-    """A log that is ready for the model.
+    """A log that is ready for a model.
 
     Attributes:
         segments: Its samples.
         times: Their stamps [s], as logged.
-        processing: What was done to them, and how rows are thinned out yet.
-        sampling: Samples a second [Hz] before rows are thinned out.
+        processing: What was done to them, and how rows are yet to be decimated.
+        sampling: Sampling rate [Hz] before rows are decimated.
         delay: Time [s] by which torques were logged later than positions, taken off.
-        choices: What was chosen automatically.
+        findings: What was noticed, and what was chosen automatically.
         temperature: Time stamps [s] and mean temperatures of the joints [degrees Celsius] as logged, both of shape
             (samples,); None where they were not logged.
         weight: Rows of the log are multiplied with it.
-        findings: What was noticed and chosen.
     """
 
     segments: tuple[Chunk, ...]
@@ -60,10 +60,9 @@ class PreparedLog:
     processing: Processing
     sampling: float
     delay: float
-    choices: tuple[Choice, ...]
+    findings: tuple[Finding, ...]
     temperature: tuple[Array, Array] | None = None
     weight: float = 1.0
-    findings: tuple[Finding, ...] = ()
 
 
 def prepared(
@@ -80,42 +79,40 @@ def prepared(
         log: What was logged.
         transmission: The drives between what was logged and the joints.
         processing: What was stated about processing.
-        model: The model, which tells a delay.
+        model: The model, from which a delay is estimated.
         delay: Time [s] by which torques were logged later than positions, if it was stated.
         free: Which of `KEYS` are to be chosen; the others stay as stated.
     """
-    choices: list[Choice] = []
+    notes: list[Finding] = []
     if "unmeasured" in free:
-        processing = processing.but(unmeasured=_without_signal(log, transmission, model, choices))
+        processing = processing.but(unmeasured=_without_signal(log, transmission, model, notes))
     if "outliers" in free:
-        log = _without_outliers(log, choices)
+        log = _without_outliers(log, notes)
     timing = check_time(log.time)
     if "resample" in free and not timing.is_even:
         rate = float(f"{timing.rate:.2g}") if abs(float(f"{timing.rate:.2g}") / timing.rate - 1) < 0.03 else timing.rate
         processing = processing.but(resample=rate)
-        why = f"steps vary by {timing.jitter:.0%} and {len(timing.gaps)} are gaps, and filters need even samples"
-        choices.append(Choice("resample", f"interpolated to {rate:.6g} Hz: {why}"))
+        found: dict[str, Any] = {"rate": rate, "jitter": timing.jitter, "gaps": len(timing.gaps)}
+        notes.append(Finding.of("processing-resample", "processing.resample", **found))
     rate = processing.resample or timing.rate
     spectra = spectra_of([transmission.joint_positions(piece.position) for piece in _pieces(log, processing)], rate)
     if spectra is not None:
         processing, more = with_filters(processing, free, spectra, rate, len(log))
-        choices += more
+        notes += more
         if "idle" in free:
-            log = without_rest(log, transmission, processing, spectra, rate, choices)
+            log = without_rest(log, transmission, processing, spectra, rate, notes)
         if "velocity_threshold" in free:
-            processing = with_threshold(log, transmission, processing, spectra, rate, choices)
+            processing = with_threshold(log, transmission, processing, spectra, rate, notes)
         if "delay" in free:
-            delay = _delay(log, transmission, processing, model, rate, choices)
+            delay = _delay(log, transmission, processing, model, rate, notes)
     segments = processed(log, transmission, processing, delay)
     stamps = [signals.trimmed(piece.time, processing.trim) for piece in _pieces(log, processing)]
     step = step_of(rate, processing.rate)
     times = [stamp[::step] for stamp in stamps]
-    return PreparedLog(tuple(segments), tuple(times), processing, rate, delay, tuple(choices))
+    return PreparedLog(tuple(segments), tuple(times), processing, rate, delay, tuple(notes))
 
 
-def _without_signal(
-    log: Log, transmission: Transmission, model: DynamicModel, choices: list[Choice]
-) -> tuple[str, ...]:
+def _without_signal(log: Log, transmission: Transmission, model: DynamicModel, notes: list[Finding]) -> tuple[str, ...]:
     """Joints whose torques are mostly exact zeros while they move: drives that report nothing."""
     zeros = np.mean(log.torque == 0.0, axis=0)
     moves = np.ptp(log.position, axis=0) > 0.0
@@ -123,13 +120,12 @@ def _without_signal(
     found = [j for j in range(len(zeros)) if moves[j] and (zeros[drives[:, j]] > SILENT).all()]
     names = tuple(model.row_names[j] for j in found)
     if names:
-        listed = ", ".join(f"'{name}' ({zeros[drives[:, j]].min():.0%})" for j, name in zip(found, names, strict=True))
-        text = f"there is no signal in the torques of {listed}: so many of their samples are exactly zero while they "
-        choices.append(Choice("unmeasured", text + "move; their rows are left out"))
+        shares = {name: float(zeros[drives[:, j]].min()) for j, name in zip(found, names, strict=True)}
+        notes.append(Finding.of("processing-unmeasured", "drive.unmeasured", joints=shares))
     return names
 
 
-def _without_outliers(log: Log, choices: list[Choice]) -> Log:
+def _without_outliers(log: Log, notes: list[Finding]) -> Log:
     wrong_q = outliers_in(log.position)
     q = repaired(log.position, wrong_q)
     spoken = np.mean(log.torque == 0.0, axis=0) <= SILENT
@@ -141,8 +137,8 @@ def _without_outliers(log: Log, choices: list[Choice]) -> Log:
     if not any(count):
         return log
     where = int(np.flatnonzero((wrong_q | wrong_torque).any(axis=1))[0])
-    text = f"{count[0]} positions and {count[1]} torques stand out from their neighbours (the first in sample {where}) "
-    choices.append(Choice("outliers", text + "and were interpolated"))
+    found: dict[str, Any] = {"positions": count[0], "torques": count[1], "first": where}
+    notes.append(Finding.of("processing-outliers", "processing.outliers", **found))
     return replace(log, position=q, torque=repaired(log.torque, wrong_torque))
 
 
@@ -159,18 +155,16 @@ def _delay(
     processing: Processing,
     model: DynamicModel,
     rate: float,
-    choices: list[Choice],
+    notes: list[Finding],
 ) -> float:
     """The delay [s] to take off: none where it is not sure, or not worth it."""
     alike = processing.but(torque_lowpass=processing.lowpass, decimate=(), rate=None)
     found = estimated_delay(model, processed(log, transmission, alike), rate, processing.lowpass)
-    shown = f"{1e3 * found.seconds:.3g} ms (deviation {1e3 * found.std:.1g} ms)"
+    values: dict[str, Any] = {"delay_ms": 1e3 * found.seconds, "std_ms": 1e3 * found.std, "gain": found.gain}
     if _is_worth_it(found):
-        text = f"torques were logged {shown} later than positions, as the model tells; taken off"
-        choices.append(Choice("delay", f"{text}, for it explains {found.gain:.0%} of the squared residual"))
+        notes.append(Finding.of("processing-delay", "drive.delay", **values))
         return found.seconds
-    text = f"none taken off: the model suggests {shown}, which explains {found.gain:.0%} of the squared residual only"
-    choices.append(Choice("delay", text))
+    notes.append(Finding.of("processing-no-delay", "drive.delay", **values))
     return 0.0
 
 

@@ -1,87 +1,67 @@
-"""Choices about the processing of a log, each with its reason."""
+"""Choices about the processing of a log, each a finding with its reason."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.findings import Finding
 from dynid.logs.drive import Transmission
 from dynid.logs.log import Log
 from dynid.logs.processing import signals
 from dynid.logs.processing.spectra import Spectra
 from dynid.logs.settings import Processing
 
-
-@dataclass(frozen=True)
-class Choice:
-    """A choice and its reason.
-
-    Attributes:
-        key: What was chosen, as the experiment file calls it.
-        text: What was chosen and why, in a sentence.
-    """
-
-    key: str
-    text: str
-
-
 FEWEST_SAMPLES = 500
-"""Samples that thinning out leaves, if there are so many."""
+"""Samples that decimation leaves, if there are so many."""
 
 
 def with_filters(
     processing: Processing, free: frozenset[str], spectra: Spectra, rate: float, samples: int
-) -> tuple[Processing, list[Choice]]:
+) -> tuple[Processing, list[Finding]]:
     """Choose the cut-off, ends to trim and factors of decimation.
 
     Args:
         processing: What was stated.
         free: Which keys are to be chosen.
-        spectra: What spectra of positions tell.
-        rate: Samples a second [Hz].
+        spectra: Spectra of positions.
+        rate: Sampling rate [Hz].
         samples: Number of samples.
     """
-    choices = []
+    notes = []
     if "lowpass" in free:
-        processing, choice = _with_lowpass(processing, spectra, rate)
-        choices.append(choice)
+        processing, note = _with_lowpass(processing, spectra, rate)
+        notes.append(note)
     if "trim" in free and processing.lowpass is not None:
         trim = min(round(rate / processing.lowpass), samples // 20)
         processing = processing.but(trim=trim)
-        choices.append(Choice("trim", f"{trim} samples at each end, where filters see one side only"))
+        notes.append(Finding.of("processing-trim", "processing.trim", samples=trim))
     if "decimate" in free and processing.rate is None:
         factors = _factors(min(rate / (12.5 * spectra.bandwidth), samples / FEWEST_SAMPLES))
         processing = processing.but(decimate=factors)
-        choices += _of_decimation(factors, spectra, rate, samples)
-    return processing, choices
+        if factors:
+            kept = rate / float(np.prod(factors))
+            found: dict[str, Any] = {"factors": list(factors), "rate": kept, "bandwidth": spectra.bandwidth}
+            notes.append(Finding.of("processing-decimate", "processing.decimate", **found))
+    return processing, notes
 
 
-def _with_lowpass(processing: Processing, spectra: Spectra, rate: float) -> tuple[Processing, Choice]:
-    band = spectra.bandwidth
+def _with_lowpass(processing: Processing, spectra: Spectra, rate: float) -> tuple[Processing, Finding]:
+    band, subject = spectra.bandwidth, "processing.lowpass"
     cutoff = max(min(10.0 * band, spectra.crossing), 3.0 * band)
     if cutoff >= 0.4 * rate:
-        text = f"none: motion reaches {band:.2g} Hz, too near to half the {rate:.4g} Hz of the samples"
-        return processing, Choice("lowpass", text)
+        return processing, Finding.of("processing-no-lowpass", subject, bandwidth=band, rate=rate)
     cutoff = float(f"{cutoff:.2g}")
-    why = "ten times its bandwidth"
-    if spectra.crossing < 10.0 * band:
-        drowns = "where it drowns in noise"
-        why = drowns if spectra.crossing > 3.0 * band else "three times its bandwidth, for it soon drowns in noise"
-    noise = f"noise of positions is {spectra.noise.max():.2g} rad or m at most"
-    text = f"{cutoff:g} Hz on positions: motion reaches {band:.2g} Hz, and this is {why}; {noise}"
-    return processing.but(lowpass=cutoff), Choice("lowpass", text)
-
-
-def _of_decimation(factors: tuple[int, ...], spectra: Spectra, rate: float, samples: int) -> Iterator[Choice]:
-    if not factors:
-        return
-    band = spectra.bandwidth
-    text = f"{list(factors)}, to {rate / np.prod(factors):.4g} Hz: enough for five times the motion's {band:.2g} Hz"
-    enough = rate / (12.5 * band) <= samples / FEWEST_SAMPLES
-    yield Choice("decimate", text if enough else f"{text}, and {FEWEST_SAMPLES} samples are left")
+    found: dict[str, Any] = {
+        "cutoff": cutoff,
+        "bandwidth": band,
+        "ratio": cutoff / band,
+        "noise": float(spectra.noise.max()),
+    }
+    code = "processing-lowpass" if spectra.crossing >= 10.0 * band else "processing-lowpass-noise"
+    return processing.but(lowpass=cutoff), Finding.of(code, subject, **found)
 
 
 def _factors(total: float) -> tuple[int, ...]:
@@ -110,9 +90,9 @@ def without_rest(
     processing: Processing,
     spectra: Spectra,
     rate: float,
-    choices: list[Choice],
+    notes: list[Finding],
 ) -> Log:
-    """The recording without ends at rest; the choice is added to the others."""
+    """The log without ends at rest; the choice is added to the notes."""
     speed, top = _speeds(log, transmission, processing, rate)
     noise = spectra.speed_noise(_band(processing, spectra))
     going = np.flatnonzero((speed > np.maximum(3.0 * noise, 2.0 * SLOW * top)).any(axis=1))
@@ -124,8 +104,8 @@ def without_rest(
     stop = int(np.searchsorted(time, last)) if time[-1] - time[going[-1]] > IDLE else len(time)
     if start == 0 and stop == len(time):
         return log
-    text = f"{time[start] - time[0]:.3g} s at the beginning and {time[-1] - time[stop - 1]:.3g} s at the end"
-    choices.append(Choice("idle", f"{text}, where no joint moves, were cut"))
+    ends: dict[str, Any] = {"beginning": float(time[start] - time[0]), "end": float(time[-1] - time[stop - 1])}
+    notes.append(Finding.of("processing-idle", "processing.idle", **ends))
     return log[start:stop]
 
 
@@ -135,18 +115,14 @@ def with_threshold(
     processing: Processing,
     spectra: Spectra,
     rate: float,
-    choices: list[Choice],
+    notes: list[Finding],
 ) -> Processing:
-    """The processing with a velocity threshold for each joint; the choice is added to the others."""
+    """The processing with a velocity threshold for each joint; the choice is added to the notes."""
     _, top = _speeds(log, transmission, processing, rate)
     noise = 3.0 * spectra.speed_noise(_band(processing, spectra))
     values = np.maximum(np.minimum(noise, 3.0 * SLOW * top), SLOW * top)
-    shown = ", ".join(f"{value:.2g}" for value in values)
-    text = (
-        f"{shown} rad/s or m/s: rows below are dropped, for there friction is not what the model says; 1 % of the top "
-        "speed, or three deviations of the speed's noise where they are more"
-    )
-    choices.append(Choice("velocity_threshold", text))
+    found: dict[str, Any] = {"thresholds": values.tolist(), "share": SLOW}
+    notes.append(Finding.of("processing-velocity-threshold", "processing.velocity_threshold", **found))
     return processing.but(velocity_threshold=tuple(values.tolist()))
 
 

@@ -1,7 +1,8 @@
 """Averaging the periods of a periodic motion, and the noise that it shows.
 
 A robot that repeats its motion repeats its torques; what differs between periods is noise. The mean of N periods has
-sqrt(N) times less of it, and the deviation from the mean tells how much there was, joint by joint, without any model.
+sqrt(N) times less of it, and the standard deviation between periods shows how much there was, joint by joint, without
+any model.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.findings import Finding, Severity, prose
+from dynid.findings import Finding
 from dynid.logs.drive import Transmission
 from dynid.logs.log import Log
 from dynid.logs.processing.states import LONGEST_GAP, processed
@@ -39,7 +41,7 @@ class PeriodMean:
         position_noise: Standard deviation of one period's positions from the mean [rad or m], shape (n,).
         torque_noise: The same for torques [N m, N or A], shape (n,).
         left_out: How many times farther than usual the first period was from the others, if it was left out; else 0.
-        doubt: What speaks against the period; nothing where its periods are alike.
+        doubt: What speaks against the period; None where its periods are alike.
     """
 
     log: Log
@@ -47,28 +49,25 @@ class PeriodMean:
     position_noise: Array
     torque_noise: Array
     left_out: float = 0.0
-    doubt: str = ""
+    doubt: Finding | None = None
 
     def findings(self, names: Sequence[str], side: str, unit: str) -> tuple[Finding, ...]:
-        """What averaging told about noise, as a note; `side` is where torques were logged."""
-        noises = zip(names, self.torque_noise, self.position_noise, strict=True)
-        listed = ", ".join(
-            f"'{name}' {torque:.3g} {unit} and {position:.2g} rad or m" for name, torque, position in noises
-        )
-        text = (
-            f"the mean of {self.periods} periods was taken; noise of one period (torque at the {side}, position): "
-            f"{listed}; the mean has {math.sqrt(self.periods):.1f} times less"
-        )
-        notes = [prose(Severity.NOTE, "periods", text)]
-        if self.left_out:
-            text = (
-                f"the first period was left out: it is {self.left_out:.3g} times farther from the others than noise "
-                "explains, as if the robot had not settled yet"
+        """What averaging says about noise; `side` is where torques were logged, `unit` their unit."""
+        notes = [
+            Finding.of(
+                "periods-averaged",
+                "periods",
+                periods=self.periods,
+                torque_noise=dict(zip(names, self.torque_noise.tolist(), strict=True)),
+                position_noise=dict(zip(names, self.position_noise.tolist(), strict=True)),
+                side=side,
+                unit=unit,
+                reduction=math.sqrt(self.periods),
             )
-            notes.append(prose(Severity.NOTE, "periods", text))
-        if self.doubt:
-            notes.append(prose(Severity.WARNING, "periods", self.doubt))
-        return tuple(notes)
+        ]
+        if self.left_out:
+            notes.append(Finding.of("period-left-out", "periods", factor=self.left_out))
+        return (*notes, self.doubt) if self.doubt is not None else tuple(notes)
 
 
 def averaged(log: Log, period: float) -> PeriodMean:
@@ -116,25 +115,25 @@ def averaged(log: Log, period: float) -> PeriodMean:
     return PeriodMean(mean, len(q), spread(q), spread(torque), left_out if first else 0.0, doubt)
 
 
-def _doubt(time: Array, q: Array, period: float, share: float) -> str:
+def _doubt(time: Array, q: Array, period: float, share: float) -> Finding | None:
     """What speaks against a period whose periods differ by a share of the motion.
 
     Raises:
         InvalidRequestError: If they differ so much that their mean is no motion.
     """
     if share <= DOUBTFUL:
-        return ""
+        return None
     better = fitting_period(time, q)
+    found: dict[str, Any] = {"period": period, "share": share}
     if better is None:
-        advice = "the log shows no period that fits better: check processing.period, or do without"
+        finding = Finding.of("period-not-found", "periods", **found)
     elif abs(better - period) > 1e-4 * period:
-        advice = f"the motion repeats after {better:.5g} s: check processing.period"
+        finding = Finding.of("period-wrong", "periods", **found, better=better)
     else:
-        advice = "the period fits, so the robot does not repeat its motion: cut the log by rows or seconds"
-    text = f"positions differ between periods of {period:g} s by {share:.2g} times the motion itself; {advice}"
+        finding = Finding.of("periods-differ", "periods", **found)
     if share > DIFFERENT:
-        raise InvalidRequestError(text)
-    return text
+        raise InvalidRequestError(finding.text)
+    return finding
 
 
 def processed_period(
@@ -172,7 +171,7 @@ def _at(grid: Array, time: Array, values: Array, cubic: bool = False) -> Array:
 
 
 MOST_POINTS = 1500
-"""Points that a motion is thinned out to when its period is looked for."""
+"""Points that a motion is decimated to when its period is looked for."""
 
 REPEATS = 0.02
 """Share of the motion within which it must come back to count as periodic."""

@@ -1,0 +1,82 @@
+# The front door: what `import dynid` offers. Names are imported when they are first asked for (see __init__.py).
+from .cli.demonstration import demo
+from .cli.viewer.server import view
+from .errors import DynidError
+from .estimation.settings import EstimationSettings, PhysicalSettings
+from .excitation.recipe import excite
+from .experiment.first.first_experiment import init
+from .experiment.read_log import read_log
+from .findings import Finding, Severity
+from .identification.pipeline import identify
+from .identification.records import Parameters
+from .identification.result import Result
+from .identification.result_files import load_result
+from .identification.validation import Validation, validate
+from .logs.log import Log
+from .logs.settings import Drive, Processing
+from .model.base_parameters import BaseParameters, find_base_parameters
+from .model.dynamic_model import DynamicModel, Observed
+from .model.inspection import Inspection, inspect
+from .model.parameters import Parameter
+from .model.regressor import inertial_regressor, joint_poses
+from .model.terms import Term
+from .report.html import ReportFile, write_report
+from .robot.loading import convert, load_robot
+from .robot.repair import repair
+from .robot.robot import Robot
+from .simulation.simulated_log import simulate
+
+__version__: str
+
+__all__ = [
+    "BaseParameters",
+    "Drive",
+    "DynamicModel",
+    "DynidError",
+    "EstimationSettings",
+    "Finding",
+    "Inspection",
+    "Log",
+    "Names",
+    "Observed",
+    "Parameter",
+    "Parameters",
+    "PhysicalSettings",
+    "Processing",
+    "ReportFile",
+    "Result",
+    "Robot",
+    "Severity",
+    "Term",
+    "Validation",
+    "__init__",
+    "__version__",
+    "are",
+    "asked",
+    "convert",
+    "demo",
+    "dynid",
+    "excite",
+    "find_base_parameters",
+    "first",
+    "for",
+    "identify",
+    "imported",
+    "inertial_regressor",
+    "init",
+    "inspect",
+    "joint_poses",
+    "load_result",
+    "load_robot",
+    "offers",
+    "py",
+    "read_log",
+    "repair",
+    "see",
+    "simulate",
+    "they",
+    "validate",
+    "view",
+    "when",
+    "write_report",
+]
