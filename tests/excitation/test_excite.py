@@ -84,3 +84,27 @@ def test_motions_are_objects_files_or_arrays(found: Excitation, tmp_path: Path) 
     assert np.allclose(as_motion((found.t, found.q, found.v, found.a), robot).states(times)[0], q, atol=1e-8)
     with pytest.raises(DynidError, match="is no trajectory"):
         as_motion(3.0, robot)  # type: ignore[arg-type]
+
+
+def test_a_warning_is_one_line_whatever_joints_are_called(found: Excitation) -> None:
+    """Names come from untrusted robot files, and the warning stands in comments and programs."""
+    from dataclasses import replace
+
+    from dynid.excitation.limits.limit import Check
+    from dynid.excitation.trajectory_formats import FORMATS, Written
+
+    check = Check('velocity of a"\nmovej([0], a=9)\n#', (-1.0, 1.0), (-2.0, 2.0), "rad/s")
+    bad = replace(found, designs=(replace(found.designs[0], checks=(check,)),))
+    assert [finding.code for finding in bad.findings] == ["limits-violated"]
+    assert bad.findings[0].values["limits"] == [check.name]
+    assert "VIOLATES 1 LIMITS" in repr(bad)
+    assert len(bad.warning.splitlines()) == 1
+    joints = tuple("abcdef")
+    six = replace(bad.trajectory, coefficients=np.tile(bad.trajectory.coefficients, 3))
+    for name, form in FORMATS.items():
+        text = form.text(Written(six, joints, 10.0, bad.warning))
+        plain = form.text(Written(six, joints, 10.0))
+        assert "VIOLATES LIMITS" in text, name
+        assert not any(line.strip().startswith("movej([0]") for line in text.splitlines())
+        assert all(line.count('"') == 4 for line in text.splitlines() if line.startswith("  popup("))
+        assert len(text.splitlines()) <= len(plain.splitlines()) + 3

@@ -25,7 +25,7 @@ from dynid.excitation.limits.stated import joint_limits
 from dynid.excitation.settings import ExcitationSettings
 from dynid.excitation.trajectories.family import ParametricTrajectory
 from dynid.excitation.trajectories.point_to_point import PointToPoint
-from dynid.excitation.trajectory_formats import DEFAULT, Written, require_formats, samples, texts_of
+from dynid.excitation.trajectory_formats import DEFAULT, FORMATS, Written, require_formats, samples, texts_of
 from dynid.files import replace_folder
 from dynid.findings import Finding
 from dynid.robot.robot import Robot
@@ -286,7 +286,7 @@ class Excitation:
 
         def first(k: int) -> str | None:
             start = "" if len(self.designs) == 1 else f"{self._place(k)}{os.sep}"
-            of_part = (f"{start}trajectory{suffix}" for suffix in (".csv", ".json", ".yaml", ".script"))
+            of_part = (f"{start}trajectory{form.suffix}" for form in FORMATS.values())
             return next((str(out / name) for name in of_part if name in names), None)
 
         segments = [part | {"trajectory": first(k)} for k, part in enumerate(data["segments"])]
