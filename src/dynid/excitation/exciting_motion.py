@@ -168,13 +168,15 @@ class Excitation:
     @cached_property
     def broken(self) -> tuple[Check, ...]:
         """The limits that a trajectory, or a way to it or home, violates."""
-        found = []
-        for part in self.designs:
-            found += [check for check in part.checks if not check.is_kept]
-            for name, way in self.ways(part).items():
-                checks = part.problem.checks(way, np.linspace(0.0, way.duration, _LOOKED_AT))
-                found += [replace(check, name=f"{name}: {check.name}") for check in checks if not check.is_kept]
-        return tuple(found)
+        return tuple(check for part in self.designs for check in self.checks(part) if not check.is_kept)
+
+    def checks(self, part: Design) -> list[Check]:
+        """What a trajectory reaches, against all limits, and what the ways to it and home violate."""
+        found = list(part.checks)
+        for name, way in self.ways(part).items():
+            checks = part.problem.checks(way, np.linspace(0.0, way.duration, _LOOKED_AT))
+            found += [replace(check, name=f"{name}: {check.name}") for check in checks if not check.is_kept]
+        return found
 
     @property
     def warning(self) -> str:
