@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from dynid import DynamicModel, load_robot
 from dynid.cli import app
 from dynid.cli.viewer.drawn_bodies import poses, quaternion, shapes
-from dynid.cli.viewer.gauges import Gauge, gauges, read_motion
+from dynid.cli.viewer.gauges import Gauge, gauges, motion_to_show
 from dynid.cli.viewer.server import gauge_table, serve
 from dynid.errors import FileProblemError
 from dynid.excitation.trajectories.fourier import fourier_motion
@@ -39,8 +39,8 @@ def trajectory(path: Path, names: list[str], **more: np.ndarray) -> Path:
 
 
 def test_columns_are_found_by_names_of_joints_or_numbers_in_their_order(tmp_path: Path) -> None:
-    by_name = read_motion(trajectory(tmp_path / "a.csv", [joint.name for joint in UR5.joints]), UR5)
-    by_number = read_motion(trajectory(tmp_path / "b.csv", list("123456")), UR5)
+    by_name = motion_to_show(trajectory(tmp_path / "a.csv", [joint.name for joint in UR5.joints]), UR5)
+    by_number = motion_to_show(trajectory(tmp_path / "b.csv", list("123456")), UR5)
     _, q, v, a = sines(seconds=2.0)
     for motion in (by_name, by_number):
         assert np.allclose(motion.q, q)
@@ -52,7 +52,7 @@ def test_columns_are_found_by_names_of_joints_or_numbers_in_their_order(tmp_path
 def test_logged_torques_are_shown_as_they_are(tmp_path: Path) -> None:
     t, *_ = sines(seconds=2.0)
     torques = {f"tau_{k}": np.full(len(t), float(k)) for k in range(1, 7)}
-    motion = read_motion(trajectory(tmp_path / "a.csv", list("123456"), **torques), UR5)
+    motion = motion_to_show(trajectory(tmp_path / "a.csv", list("123456"), **torques), UR5)
     assert motion.measured
     assert motion.torque[3].tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
 
@@ -62,7 +62,7 @@ def test_other_names_count_in_their_order_and_columns_need_not_be_derivatives(tm
     path = trajectory(tmp_path / "a.csv", list("012345"))
     frame = pl.read_csv(path)
     frame.with_columns(pl.col("^v_.*$") * 10.0).write_csv(path)
-    motion = read_motion(path, UR5)
+    motion = motion_to_show(path, UR5)
     _, q, v, _ = sines(seconds=2.0)
     assert np.allclose(motion.q, q)
     assert np.allclose(motion.v, 10.0 * v)
@@ -72,8 +72,14 @@ def test_coefficients_are_shown_too(tmp_path: Path) -> None:
     series = fourier_motion(2.0, np.zeros(6), np.zeros((6, 2)), np.full((6, 2), 0.1))
     names = tuple(joint.name for joint in reversed(UR5.joints))
     (tmp_path / "a.json").write_text(json_text(Written(series, names, 125.0)))
-    motion = read_motion(tmp_path / "a.json", UR5)
+    motion = motion_to_show(tmp_path / "a.json", UR5)
     assert np.allclose(motion.q, series.states(motion.time)[0])
+
+
+def test_arrays_are_shown_too() -> None:
+    t, q, v, a = sines(seconds=2.0)
+    motion = motion_to_show((t, q, v, a), UR5)
+    assert np.allclose(motion.torque, DynamicModel(UR5).inverse_dynamics(q, v, a))
 
 
 def test_a_time_that_goes_back_is_an_error(tmp_path: Path) -> None:
@@ -81,7 +87,7 @@ def test_a_time_that_goes_back_is_an_error(tmp_path: Path) -> None:
     frame = pl.read_csv(path)
     frame.with_columns(pl.col("t").reverse()).write_csv(path)
     with pytest.raises(FileProblemError, match="does not advance in row"):
-        read_motion(path, UR5)
+        motion_to_show(path, UR5)
 
 
 def test_capsules_reach_from_joint_to_joint() -> None:
@@ -108,7 +114,7 @@ def test_quaternions_give_their_rotation_back(x: np.ndarray) -> None:
 
 
 def test_gauges_tell_what_is_beyond_limits(tmp_path: Path) -> None:
-    motion = read_motion(trajectory(tmp_path / "a.csv", list("123456")), UR5)
+    motion = motion_to_show(trajectory(tmp_path / "a.csv", list("123456")), UR5)
     first = gauges(UR5, motion, 0)[:3]
     limits = UR5.joints[0].limits
     assert first[0].share == pytest.approx(abs(motion.q[0, 0]) / limits.upper)
@@ -128,7 +134,7 @@ def test_without_viser_the_command_says_how_to_get_it(tmp_path: Path, monkeypatc
 @pytest.mark.skipif(importlib.util.find_spec("viser") is None, reason="viser is not installed")
 @pytest.mark.filterwarnings("ignore")
 def test_the_page_moves_the_robot(tmp_path: Path) -> None:
-    motion = read_motion(trajectory(tmp_path / "a.csv", list("123456")), UR5)
+    motion = motion_to_show(trajectory(tmp_path / "a.csv", list("123456")), UR5)
     addresses: list[str] = []
     left = iter(range(5))
     serve(UR5, motion, 18080, addresses.append, lambda: next(left, None) is not None)

@@ -26,13 +26,7 @@ def view(
     Needs pip install 'dynid[view]'.
     """
     with errors_in_words():
-        from dynid.cli.viewer.gauges import read_motion
-        from dynid.cli.viewer.server import serve
-        from dynid.robot.loading import load_robot
+        from dynid.cli.viewer.server import view as show
 
-        loaded = load_robot(robot)
-        moves = read_motion(motion, loaded)
-        try:
-            serve(loaded, moves, port, lambda address: typer.echo(f"Open {address} in a browser; Ctrl-C ends."))
-        except KeyboardInterrupt:
-            typer.echo("Ended.")
+        show(motion, robot, port=port, announce=lambda page: typer.echo(f"Open {page} in a browser; Ctrl-C ends."))
+        typer.echo("Ended.")

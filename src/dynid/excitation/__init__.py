@@ -1,1 +1,6 @@
-"""How to move: exciting trajectories within limits."""
+"""How to move: exciting trajectories within limits.
+
+`recipe.excite` designs them and returns an `exciting_motion.Excitation`; `trajectory_files` reads trajectories and
+`trajectory_formats` writes them. `design` searches; its `problem`, an information matrix, a criterion and limits, is
+made from `settings` by `stated_problem`.
+"""

@@ -1,4 +1,4 @@
-"""What makes a motion exciting: numbers to be made small, as functions of the eigenvalues of the information.
+"""Criteria of excitation: functions of the eigenvalues of the information matrix, to be minimised.
 
 With W the base observation matrix (rows weighed by the noise of their joints, columns by what is known of their
 parameters), the information is `M = W^T W`, and the covariance of least squares is its inverse. All criteria are
@@ -54,7 +54,7 @@ class Condition(Criterion):
 
 @dataclass(frozen=True)
 class LargestStd(Criterion):
-    """E: logarithm of the inverse of the smallest singular value of W, the deviation along the worst direction."""
+    """E: logarithm of the inverse of the smallest singular value of W, the worst direction's standard deviation."""
 
     power: float = np.inf
 
@@ -70,7 +70,7 @@ class LargestStd(Criterion):
 
 @dataclass(frozen=True)
 class Determinant(Criterion):
-    """D: `-log det(M) / (2 n)`, the mean logarithm of the deviations along all directions."""
+    """D: `-log det(M) / (2 n)`, the mean logarithm of the standard deviations."""
 
     def evaluate(self, eigenvalues: Array) -> tuple[float, Array]:
         """Minus half the mean logarithm."""
@@ -80,7 +80,7 @@ class Determinant(Criterion):
 
 @dataclass(frozen=True)
 class CovarianceTrace(Criterion):
-    """A: `log trace(M^-1) / 2`, the logarithm of the root sum of squared deviations."""
+    """A: `log trace(M^-1) / 2`, the logarithm of the root sum of variances."""
 
     def evaluate(self, eigenvalues: Array) -> tuple[float, Array]:
         """Half the logarithm of the sum of inverses."""

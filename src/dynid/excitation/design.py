@@ -38,7 +38,7 @@ _SLOW = 4
 """Slower runs are checked at one of so many postures of the path."""
 
 _FINE = 1000.0
-"""Limits are checked at this many samples a second, at least."""
+"""Limits are checked at this sampling rate [Hz], at least."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def design(
         time_limit: When to stop [s], with the best so far.
         starts: How many starts at most; as many as there is time for when None.
         seed: Seed of the random starts.
-        progress: Is told the best value after each start.
+        progress: Callback; receives the best value after each start.
 
     Raises:
         InvalidRequestError: If the time limit is too short for anything.

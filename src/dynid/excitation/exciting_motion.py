@@ -25,7 +25,7 @@ from dynid.excitation.limits.stated import joint_limits
 from dynid.excitation.settings import ExcitationSettings
 from dynid.excitation.trajectories.family import ParametricTrajectory
 from dynid.excitation.trajectories.point_to_point import PointToPoint
-from dynid.excitation.trajectory_formats import DEFAULT, Written, require_formats, samples, texts_of
+from dynid.excitation.trajectory_formats import DEFAULT, FORMATS, Written, require_formats, samples, texts_of
 from dynid.files import replace_folder
 from dynid.findings import Finding
 from dynid.robot.robot import Robot
@@ -168,13 +168,15 @@ class Excitation:
     @cached_property
     def broken(self) -> tuple[Check, ...]:
         """The limits that a trajectory, or a way to it or home, violates."""
-        found = []
-        for part in self.designs:
-            found += [check for check in part.checks if not check.is_kept]
-            for name, way in self.ways(part).items():
-                checks = part.problem.checks(way, np.linspace(0.0, way.duration, _LOOKED_AT))
-                found += [replace(check, name=f"{name}: {check.name}") for check in checks if not check.is_kept]
-        return tuple(found)
+        return tuple(check for part in self.designs for check in self.checks(part) if not check.is_kept)
+
+    def checks(self, part: Design) -> list[Check]:
+        """What a trajectory reaches, against all limits, and what the ways to it and home violate."""
+        found = list(part.checks)
+        for name, way in self.ways(part).items():
+            checks = part.problem.checks(way, np.linspace(0.0, way.duration, _LOOKED_AT))
+            found += [replace(check, name=f"{name}: {check.name}") for check in checks if not check.is_kept]
+        return found
 
     @property
     def warning(self) -> str:
@@ -286,7 +288,7 @@ class Excitation:
 
         def first(k: int) -> str | None:
             start = "" if len(self.designs) == 1 else f"{self._place(k)}{os.sep}"
-            of_part = (f"{start}trajectory{suffix}" for suffix in (".csv", ".json", ".yaml", ".script"))
+            of_part = (f"{start}trajectory{form.suffix}" for form in FORMATS.values())
             return next((str(out / name) for name in of_part if name in names), None)
 
         segments = [part | {"trajectory": first(k)} for k, part in enumerate(data["segments"])]

@@ -36,7 +36,7 @@ def design_genetic(
         time_limit: When to stop [s].
         seed: Seed of all random choices.
         population: Number of motions in a generation.
-        progress: Is told the best value after each generation.
+        progress: Callback; receives the best value after each generation.
     """
     warm_up(problem)
     begin = time.monotonic()

@@ -17,7 +17,7 @@ from dynid.model.kernels.kernel import stacked_rows
 from dynid.model.kernels.row_layout import RowLayout
 
 _RANK = 1e-12
-"""Eigenvalues below this, relative to the largest and with columns of one length, tell nothing."""
+"""Eigenvalues below this, relative to the largest and with columns of one length, are zero."""
 
 _SMALLEST_COLUMN = 1e-20
 """Squares of columns below this, relative to the largest, are rounding."""
@@ -32,8 +32,8 @@ class Information:
 
     Attributes:
         base: The base parameters.
-        scales: Z: what each column is multiplied with, such as a priori deviations or magnitudes of the parameters
-            (equation 1.13 of the Figaro thesis), shape (base,).
+        scales: Z: what each column is multiplied with, such as a priori standard deviations or magnitudes of
+            the parameters (equation 1.13 of the Figaro thesis), shape (base,).
         row_weights: What each joint's rows are multiplied with, shape (rows,).
         known: R0: what is known already, as a factor whose columns are scaled like W's, shape (k, base).
         smoothing: Signs of velocities are smooth below this speed [rad/s or m/s]; zero for signs as they are.
@@ -106,7 +106,7 @@ def known_factor(parts: Sequence[Array], width: int) -> Array:
 
 @dataclass(frozen=True)
 class Expectation:
-    """How sure an experiment will be of a base parameter.
+    """The standard deviation of a base parameter that an experiment promises.
 
     Attributes:
         name: The base parameter.
@@ -124,12 +124,12 @@ class Expectation:
 
     @property
     def is_excited(self) -> bool:
-        """Whether the experiment tells it at all."""
+        """Whether the experiment excites it at all."""
         return math.isfinite(self.std)
 
     @property
     def relative_percent(self) -> float | None:
-        """Deviation relative to the value [%]; None where there is no value, it is zero, or nothing excites it."""
+        """Standard deviation relative to the value [%]; None where the value is missing or zero, or not excited."""
         return 100.0 * self.std / abs(self.value) if self.value and self.is_excited else None
 
     def to_dict(self) -> dict[str, object]:
@@ -145,7 +145,7 @@ class Expectation:
 
 
 def expected_stds(base: BaseParameters, information: Array) -> tuple[Expectation, ...]:
-    """The deviations of least squares whose information is `W^T W`, with rows in units of their noise.
+    """The standard deviations of least squares whose information is `W^T W`, with rows in units of their noise.
 
     The noise of all samples is taken as independent (equations 1.14 and 1.15 of the Figaro thesis, with sigma squared).
 
@@ -168,9 +168,9 @@ def _variances(information: Array) -> Array:
     squares = np.diag(information)
     lengths = np.sqrt(np.maximum(squares, max(_SMALLEST_COLUMN * float(squares.max()), 1e-300)))
     values, U = np.linalg.eigh(information / np.outer(lengths, lengths))
-    told = values > _RANK * max(float(values[-1]), 0.0)
-    variances = (U[:, told] ** 2 / values[told]).sum(axis=1) / lengths**2
-    unknown = (U[:, ~told] ** 2).sum(axis=1) > _NOTICEABLE
+    excited = values > _RANK * max(float(values[-1]), 0.0)
+    variances = (U[:, excited] ** 2 / values[excited]).sum(axis=1) / lengths**2
+    unknown = (U[:, ~excited] ** 2).sum(axis=1) > _NOTICEABLE
     return np.where(unknown, np.inf, variances)
 
 

@@ -120,7 +120,7 @@ def minimise(
         final_barrier: Last mu.
         iterations: Number of steps at most.
         tolerance: It is done when the steps at the last mu improve f by less than this, relative to 1.
-        should_stop: Is asked after each step whether to end the search.
+        should_stop: Callback; whether to end the search after a step.
     """
     mu = barrier
     B = np.eye(len(x)) if hessian is None else hessian

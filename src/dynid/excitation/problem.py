@@ -1,4 +1,4 @@
-"""The design problem: what is to be learned, by which motions, within which limits."""
+"""The design problem: a criterion to be minimised over trajectories within limits."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class ExcitationProblem:
 
     Attributes:
         grid: The free coefficients, and the samples at which the design looks.
-        information: What is to be learned, and what is known already.
+        information: The information of a motion, and what is known already.
         criterion: What is minimised.
         bounds: Limits that are linear in the coefficients.
         limits: All others.
-        rate: Samples a second [Hz] of the experiment to be.
+        rate: Sampling rate [Hz] of the experiment to be.
     """
 
     grid: Grid

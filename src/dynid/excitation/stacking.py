@@ -1,4 +1,4 @@
-"""Segment after segment: each motion is designed for what those before it, and logs that exist, have not told.
+"""Segment after segment: each motion is designed for what those before it, and existing logs, leave uncertain.
 
 Algorithm 1 of the Figaro thesis; and the block-triangular motions of the power-model paper (chapter IV.B), where the
 first joints rest and the others move.
@@ -63,7 +63,7 @@ def design_block_triangular(
 ) -> Iterator[Design]:
     """Design one motion for each joint: all move, then all but the first, ..., at last only the last one.
 
-    Resting joints tell less, so each motion is designed together with what those before it told.
+    Joints at rest excite less, so each motion is designed together with the information of those before it.
 
     Args:
         problem: The problem with all joints moving.

@@ -35,10 +35,10 @@ DEFAULT_PERIOD = 10.0
 """Period [s] of a motion where none is stated."""
 
 _MOST_SAMPLES = 300_000
-"""Samples of a motion; a run at 10 % of its speed, which is written too, has ten times as many."""
+"""Samples of a motion at most; a run at 10 % of its speed, which is written too, has ten times as many."""
 
 _LONGEST = 1000.0
-"""Periods [s] above this are refused: limits are checked a thousand times a second."""
+"""Periods [s] above this are refused: limits are checked at 1 kHz."""
 
 _BETWEEN_SAMPLES = 0.99
 """Part of a limit that is left to values between a design's samples, where it is not known exactly."""

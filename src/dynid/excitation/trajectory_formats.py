@@ -21,7 +21,7 @@ from dynid.excitation.trajectory_files import SCHEMA
 from dynid.robot.robot import Robot
 
 DEFAULT = ("csv", "json")
-"""Formats that are written where none is asked for: for anyone, and for dynid."""
+"""Formats that are written by default."""
 
 _SERVO_STEP = 0.008
 """Time between set points of a UR arm [s]."""

@@ -3,53 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from dynid.errors import FileProblemError, InvalidRequestError, UnknownNameError
+from dynid.errors import FileProblemError, InvalidRequestError
 from dynid.experiment.experiment import TABLES, Experiment
 from dynid.files import is_file, line_of, parse_toml, read_toml_text
-from dynid.settings import Table
+from dynid.settings import Table, in_words, key_of
 
 
 class ExperimentError(FileProblemError):
     """An experiment file is not what it should be."""
-
-
-_ALTERNATIVES = ("str", "int", "float", "bool", "tuple", "literal[", "constrained-", "function-")
-"""How pydantic names alternatives of a type; they are no keys of the file."""
-
-
-def key_of(problem: Any) -> tuple[str | int, ...]:
-    """Where in the file a problem is, from the outermost table to the key or element."""
-    return tuple(part for part in problem["loc"] if not (isinstance(part, str) and part.startswith(_ALTERNATIVES)))
-
-
-def in_words(problems: Sequence[Any]) -> str:
-    """The first problem that validation found, in one sentence that names the key and the nearest valid one."""
-    problem = problems[0]
-    path = key_of(problem)
-    names = [part for part in path if isinstance(part, str)]
-    key = ".".join(names)
-    if problem["type"] == "extra_forbidden":
-        table = next((TABLES[name] for name in reversed(names[:-1]) if name in TABLES), Experiment)
-        where = f" in [{'.'.join(names[:-1])}]" if len(names) > 1 else ""
-        return str(UnknownNameError("key", names[-1], table.model_fields, where))
-    if problem["type"] == "missing":
-        needed = f"'{key}' needs {path[-1] + 1} numbers or more" if isinstance(path[-1], int) else ""
-        return needed or f"the key '{key}' is missing"
-    if problem["type"] == "value_error":
-        message = problem["msg"].removeprefix("Value error, ")
-        return f"[{key}]: {message}" if key else message
-    found = repr(problem["input"])
-    # A key of several types has a message for each.
-    messages = dict.fromkeys(other["msg"] for other in problems if key_of(other)[: len(path)] == path)
-    message = ", or ".join(messages).replace("valid tuple", "list").replace("Input should", "it should", 1)
-    message = message.replace("Input should be", "be")
-    return f"the key '{key}' is {found if len(found) <= 60 else found[:57] + '...'}: {message}"
 
 
 T = TypeVar("T", bound=Table)
@@ -82,7 +49,7 @@ def parse_experiment(text: str, path: Path, relative_to: Path | None = None, *, 
         return Experiment.model_validate(_with_paths(values, path, text, relative_to or path.parent, needs_logs))
     except ValidationError as error:
         problem = error.errors()[0]
-        raise ExperimentError(path, in_words(error.errors()), line_of(text, key_of(problem))) from error
+        raise ExperimentError(path, in_words(error.errors(), Experiment), line_of(text, key_of(problem))) from error
 
 
 def is_experiment(path: Path) -> bool:
@@ -141,4 +108,4 @@ def checked_table(table: type[T], values: Mapping[str, Any]) -> T:
         return table.model_validate(values)
     except ValidationError as error:
         name = next(name for name, kind in TABLES.items() if kind is table)
-        raise InvalidRequestError(f"{name}: {in_words(error.errors())}") from error
+        raise InvalidRequestError(f"{name}: {in_words(error.errors(), table)}") from error

@@ -71,7 +71,7 @@ def trajectory_page(found: Excitation) -> str:
             f"trajectory-{k}",
             f"Trajectory {k}" if many else "Trajectory",
             _joints(found, part, f"trajectory-{k}"),
-            (*part.checks, *(check for check in found.broken if check not in part.checks)),
+            tuple(found.checks(part)),
         )
         for k, part in enumerate(found.designs, start=1)
     ]

@@ -1,4 +1,4 @@
-"""Accelerations of a simulated robot: MuJoCo's mass matrix and bias forces, what joints add, and dry friction.
+"""Accelerations of a simulated robot: MuJoCo's mass matrix and bias forces, the terms, and dry friction.
 
 A dry element that slips has a torque; one that sticks has the torque that keeps its acceleration at zero.
 """
@@ -31,10 +31,10 @@ class State(NamedTuple):
         a: Accelerations that were found last, shape (nv,).
         mode: Of each dry element: 1 slips forwards, -1 backwards, 0 sticks; shape (elements,).
         friction: Torque of each dry element, shape (elements,).
-        work: Work of the motors, and work that went into what joints add [J], shape (2,).
+        work: Work of the motors, and work into friction and actuator terms [J], shape (2,).
         M: Cholesky factor of the mass matrix, shape (nv, nv).
         c: Bias forces, shape (nv,).
-        added: Torques of what joints add, but for inertia, shape (nv,).
+        added: Torques of friction and actuator terms without inertia, shape (nv,).
         X: Accelerations by a unit torque of each sticking element, shape (elements, nv).
         rates: Rates of q, v and work in the stages of a step, shape (4, 2 nv + 2).
         start: q, v and work where a step begins, shape (2 nv + 2,).

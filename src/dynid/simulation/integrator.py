@@ -1,6 +1,6 @@
 """Motion of a simulated robot over a step, with dry friction that really sticks.
 
-Between events the method is the classical one of Runge and Kutta, of order four; or, where what joints add is too steep
+Between events the method is the classical one of Runge and Kutta, of order four; or, where friction is too stiff
 for it (much damping on little inertia), a Rosenbrock method of order two. Within a step every dry element slips in one
 direction, or sticks; so forces are smooth there, and the order is kept. Where a slipping element comes to rest, the
 step ends at that instant; then it sticks if friction can hold it, and else slips the other way. Whether one that sticks
@@ -171,7 +171,7 @@ def _close(engine, forces, state, u, longest, stiff, low, at_low, high, at_high)
 
 @inner
 def _bring_to_rest(forces, state):
-    """Let elements stick that have come to rest or turned, without what is left of their speed."""
+    """Let elements stick that have come to rest or turned, without their remaining speed."""
     for k in range(len(state.mode)):
         if state.mode[k] != 0.0 and forces.smoothing[k] == 0.0:
             d = forces.direction[k]

@@ -48,7 +48,7 @@ class Law(NamedTuple):
 
 
 class Track(NamedTuple):
-    """What a run leaves behind, a row a tick that is kept.
+    """What a run leaves behind: one row per tick that is kept.
 
     Attributes:
         q: Positions, shape (samples, nv).
@@ -56,7 +56,7 @@ class Track(NamedTuple):
         a: Accelerations, shape (samples, nv).
         torque: The motors' torques, shape (samples, nv).
         mode: Which dry elements slip, shape (samples, elements).
-        work: The motors' work, and the work into what joints add [J], shape (samples, 2).
+        work: The motors' work, and the work into friction and actuator terms [J], shape (samples, 2).
     """
 
     q: Array
@@ -94,10 +94,10 @@ def run(
 
     Args:
         engine: The robot.
-        forces: What its joints add.
+        forces: Its friction and actuator terms.
         state: Where it is; changed in place.
         nominal: The robot as the controller knows it.
-        nominal_forces: What its joints add, as the controller knows it.
+        nominal_forces: The same as the controller knows them.
         law: The control law.
         reference: Positions, velocities and accelerations to follow, shape (ticks, 3, nv).
         period: Time between two ticks [s].

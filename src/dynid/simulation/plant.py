@@ -1,8 +1,8 @@
 """The robot in MuJoCo: the same joints and links, built from our own tree.
 
 Whatever the robot's file is, MuJoCo gets the frozen tree of `dynid.robot`, so tables, mimic and locked joints work as
-files do, and link parameters may be any. There are no shapes, contacts, limits, and no friction of MuJoCo's own: what
-joints add is applied by us, so that it is exactly the model's.
+files do, and link parameters may be any. There are no shapes, contacts, limits, and no friction of MuJoCo's own:
+friction and actuator terms are applied by us, so that they are exactly the model's.
 """
 
 from __future__ import annotations

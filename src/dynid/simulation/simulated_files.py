@@ -18,7 +18,7 @@ FORMATS = (".csv", ".parquet", ".npz")
 """How the name of a log may end."""
 
 FRICTION = ("direction", "kinetic", "breakaway", "stribeck", "smoothing", "sigmoid")
-"""What is told of dry friction."""
+"""What the truth holds of dry friction."""
 
 
 def check_format(path: Path) -> None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.errors import FileProblemError, InvalidRequestError
-from dynid.excitation.trajectories import ParametricTrajectory, Trajectory
-from dynid.excitation.trajectory_files import read_trajectory
+from dynid.errors import InvalidRequestError
+from dynid.excitation.trajectories import Trajectory
+from dynid.excitation.trajectory_files import Followable, as_motion, read_trajectory
 from dynid.excitation.trajectory_formats import samples
 from dynid.model.dynamic_model import DynamicModel
 from dynid.robot.joints import JointKind
@@ -60,8 +60,8 @@ class Gauge:
     share: float
 
 
-def read_motion(path: str | os.PathLike[str], robot: Robot) -> Motion:
-    """Read a trajectory or a log, as `read_trajectory` without strictness does.
+def motion_to_show(motion: Followable, robot: Robot) -> Motion:
+    """The motion of a trajectory or a log: a file, read without strictness, or anything that can be followed.
 
     Raises:
         FileProblemError: If the time or positions are missing, or there are not as many as joints.
@@ -69,11 +69,12 @@ def read_motion(path: str | os.PathLike[str], robot: Robot) -> Motion:
     """
     if any(joint.kind.nv > 1 for joint in robot.joints):
         raise InvalidRequestError(f"'{robot.name}' has joints of several degrees of freedom, which cannot be shown yet")
-    found = read_trajectory(path, robot, strict=False)
-    if isinstance(found, ParametricTrajectory):
+    is_file = isinstance(motion, str | os.PathLike)
+    found = read_trajectory(motion, robot, strict=False) if is_file else as_motion(motion, robot)
+    if not isinstance(found, Trajectory):
         found = Trajectory(*samples(found, RATE))
     if len(found) < 3:
-        raise FileProblemError(str(path), f"a motion needs at least 3 rows, and there are {len(found)}")
+        raise InvalidRequestError(f"a motion to look at needs at least 3 samples, and there are {len(found)}")
     v = np.gradient(found.q, found.t, axis=0) if found.v is None else found.v
     torque = found.torque
     if torque is None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from html import escape
 from typing import Any
 
 import numpy as np
 
 from dynid.cli.viewer.drawn_bodies import Shape, capsules, poses, quaternion, reach, shapes
-from dynid.cli.viewer.gauges import Gauge, Motion, gauges
+from dynid.cli.viewer.gauges import Gauge, Motion, gauges, motion_to_show
 from dynid.errors import DynidError
+from dynid.excitation.trajectory_files import Followable
+from dynid.robot.loading import load_robot
 from dynid.robot.robot import WORLD, Robot
 
 COLOURS = ((0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167), (230, 159, 0), (86, 180, 233))
@@ -25,8 +29,32 @@ class ViewerMissingError(DynidError):
         super().__init__("dynid view needs viser and trimesh, which are not installed; run pip install 'dynid[view]'")
 
 
+def view(
+    motion: Followable,
+    robot: Robot | str | os.PathLike[str],
+    *,
+    port: int = 8080,
+    announce: Callable[[str], None] = print,
+) -> None:
+    """Show a robot moving along a trajectory or a log, on a page on this machine, until interrupted.
+
+    Args:
+        motion: The path of a trajectory or a log, what `excite` returned, or arrays (t, q).
+        robot: The robot: a path, `builtin:NAME`, or a loaded one.
+        port: Port of the page.
+        announce: Callback; receives the page's address.
+
+    Raises:
+        ViewerMissingError: If viser is not installed.
+    """
+    loaded = robot if isinstance(robot, Robot) else load_robot(os.fspath(robot))
+    shown = motion_to_show(motion, loaded)
+    with suppress(KeyboardInterrupt):
+        serve(loaded, shown, port, announce)
+
+
 def serve(
-    robot: Robot, motion: Motion, port: int, tell: Callable[[str], None], running: Callable[[], bool] = lambda: True
+    robot: Robot, motion: Motion, port: int, announce: Callable[[str], None], running: Callable[[], bool] = lambda: True
 ) -> None:
     """Show a motion until stopped.
 
@@ -34,7 +62,7 @@ def serve(
         robot: The robot.
         motion: The motion.
         port: Port of the page on this machine.
-        tell: Is told the page's address.
+        announce: Callback; receives the page's address.
         running: Asked before each frame whether to go on.
 
     Raises:
@@ -47,7 +75,7 @@ def serve(
         raise ViewerMissingError from error
     server = viser.ViserServer(host="127.0.0.1", port=port, label="dynid", verbose=False)
     try:
-        tell(f"http://127.0.0.1:{server.get_port()}")
+        announce(f"http://127.0.0.1:{server.get_port()}")
         frames = _scene(server, robot, trimesh)
         _play(server, robot, motion, frames, running)
     finally:

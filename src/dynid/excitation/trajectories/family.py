@@ -124,7 +124,7 @@ class ParametricTrajectory:
         return self._derivative(times, 3)
 
     def times(self, rate: float) -> Array:
-        """Times [s] from the start up to the end, evenly spaced: so many a second."""
+        """Times [s] from the start up to the end, at a sampling rate [Hz]."""
         return np.arange(int(self.duration * rate * (1.0 + 1e-12)) + 1) / rate
 
     def _derivative(self, times: Array, derivative: int) -> Array:
