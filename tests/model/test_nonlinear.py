@@ -48,8 +48,8 @@ class Cubic(NonlinearTerm):
     bounds = ((0.1, 5.0),)
     typical_values = (2.5,)
 
-    def features(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, shape: np.ndarray) -> tuple[np.ndarray, ...]:
-        return (np.sign(v) * np.abs(v) ** shape[0],)
+    def features(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, nonlinear: np.ndarray) -> tuple[np.ndarray, ...]:
+        return (np.sign(v) * np.abs(v) ** nonlinear[0],)
 
 
 @pytest.mark.parametrize("term", [*TERMS, Cubic()], ids=lambda term: type(term).__name__)

@@ -1,8 +1,8 @@
 """Models with nonlinear parameters, made linear: slopes over these as columns of their own.
 
-Near values z and x of nonlinear and linear parameters, `C(z + dz) (x + dx) = C(z) (x + dx) + (dC/dz x) dz` to first order. So a
-term that gives the columns dC/dz x, with dz as its parameters, makes them parameters like all others: whatever
-estimates linear parameters with their covariance does so with these.
+Near values z and x of nonlinear and linear parameters, `C(z + dz) (x + dx) = C(z) (x + dx) + (dC/dz x) dz` to first
+order. So a term that gives the columns dC/dz x, with dz as its parameters, makes them parameters like all others:
+whatever estimates linear parameters with their covariance does so with these.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ def _same_position(joint: Joint, other: Joint, q: Array) -> Array:
 class _Torques:
     """Torques of a robot, with friction and motor inertia.
 
-    They are Pinocchio's regressor times the links' parameters, so bodies may be physically inconsistent or without mass.
+    They are Pinocchio's regressor times the links' parameters, so bodies need not be physically consistent.
     """
 
     robot: Robot

@@ -172,7 +172,7 @@ def repaired(content: bytes, path: Path) -> tuple[bytes, tuple[BodyRepair, ...]]
 
 
 def nearest_inertia(matrix: Array, margin: float = MARGIN) -> Array:
-    """The nearest physically consistent inertia matrix about the centre of mass, in the Frobenius norm; (3, 3) to (3, 3).
+    """The nearest consistent inertia matrix about the centre of mass, in the Frobenius norm; (3, 3) to (3, 3).
 
     The set of consistent matrices does not depend on axes, so the nearest one has the same principal axes, and its
     principal moments are the nearest in the Euclidean norm of the form A s with A = [[0,1,1], [1,0,1], [1,1,0]] and
@@ -220,5 +220,5 @@ def _check_physical(written: Path, source: Path) -> None:
         raise RobotFileError(source, f"cannot be read after its repair: {error.problem}", error.line) from error
     for body in bodies:
         if body.inertia is not None and not inertia.is_physical(body.inertia):
-            problem = f"body '{body.name}' is still not physically consistent after the repair; is its inertia in an included file?"
+            problem = f"body '{body.name}' is still inconsistent after the repair; is its inertia in an included file?"
             raise RobotFileError(source, problem, body.line)

@@ -17,9 +17,6 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.robot import inertia
 
-SIZE = 10
-"""How many numbers there are."""
-
 _PLACES = ((0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))
 """Where s12, s23, s13, t1, t2, t3 stand in U."""
 
@@ -53,7 +50,7 @@ def jacobian(theta: Array) -> Array:
     U = _root(np.asarray(theta, dtype=float))
     scale = U[3, 3]
     columns = []
-    for k in range(SIZE):
+    for k in range(inertia.SIZE):
         dU = np.zeros((4, 4))
         if k == 0:
             dU = U

@@ -55,7 +55,7 @@ class NonlinearTerm(TermOfJoints):
 
     @abstractmethod
     def features(self, q: Array, v: Array, a: Array, nonlinear: Array) -> tuple[Array, ...]:
-        """Torque per unit of each symbol for one joint's motion, shape (samples,), and nonlinear parameters, (count,)."""
+        """Torque per unit of each symbol for one joint's motion, (samples,), and nonlinear parameters, (count,)."""
 
     def feature_slopes(self, q: Array, v: Array, a: Array, nonlinear: Array) -> tuple[tuple[Array | float, ...], ...]:
         """For each symbol the slopes of its feature over what the term `needs`; by central differences."""

@@ -41,8 +41,8 @@ class Written:
         path: The file.
         edited: Whether it is the user's own file with new numbers; else it is a new file without shapes.
         left_out: What the file does not hold, in words.
-        impossible: Bodies that are not physically consistent: as they were in the user's file, and welded to others, so that
-            only their link as a whole was identified. `dynid repair` makes them possible.
+        impossible: Bodies that are not physically consistent: as they were in the user's file, and welded to others, so
+            that only their link as a whole was identified. `dynid repair` makes them consistent.
         difference: Largest relative difference between its torques and the wanted ones.
     """
 
