@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from dynid.identification.prediction import validate_result
 
 from dynid.estimation.factors.decimation import factorise_decimated
 from dynid.experiment.reading import ExperimentError, read_experiment
 from dynid.identification.pipeline import Identification, identify
-from dynid.identification.prediction import validate_result
 from dynid.identification.result import load_result, save_result
 from dynid.model.chunks import Chunk
 from tests.identification.test_pipeline import EXPERIMENT, MODEL, log, run
