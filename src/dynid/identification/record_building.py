@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from dynid.estimation.solution import Solution
 from dynid.findings import Finding
 from dynid.identification.log_reading import PreparedLogs
 from dynid.identification.records import SCHEMA, Record
+from dynid.logs.processing.automatic import PreparedLog
 from dynid.model.base_parameters import BaseParameters
 
 
@@ -99,9 +101,15 @@ def record_of(outcome: Outcome, confidence: float) -> Record:
             },
             "residuals": [one.to_dict() for one in outcome.residuals],
             "drive_signs": stated if isinstance(stated, tuple) else None,
-            "processing": [{**log.processing.applied(), "sampling_rate": log.sampling} for log in read.logs],
+            "processing": [_applied(log) for log in read.logs],
             "samples": read.samples,
             "seconds": outcome.seconds,
             "findings": [finding.to_dict() for finding in outcome.findings],
         }
     )
+
+
+def _applied(log: PreparedLog) -> dict[str, Any]:
+    """What was done to a log, with lists as JSON has them: a record is the same in memory and in its file."""
+    used = {key: list(value) if isinstance(value, tuple) else value for key, value in log.processing.applied().items()}
+    return {**used, "sampling_rate": log.sampling}
