@@ -73,3 +73,13 @@ def assert_same_torques(found: Array, expected: Array, relative: float = 1e-9) -
     largest = np.abs(expected).max(axis=0)
     scale = np.maximum(largest, 0.01 * largest.max()) + np.finfo(float).tiny
     assert (np.abs(found - expected) / scale).max() <= relative
+
+
+def is_possible_body(p: Array) -> bool:
+    """Whether a body is physically consistent: by mass and principal moments, not by our pseudo-inertia."""
+    m, h = p[0], p[1:4]
+    about_origin = np.array([[p[4], p[5], p[7]], [p[5], p[6], p[8]], [p[7], p[8], p[9]]])
+    c = h / m
+    about_com = about_origin - m * (c @ c * np.eye(3) - np.outer(c, c))
+    first, second, third = np.linalg.eigvalsh(about_com)
+    return m > 0.0 and first > 0.0 and first + second > third

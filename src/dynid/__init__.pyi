@@ -48,6 +48,7 @@ __all__ = [
     "Severity",
     "Term",
     "Validation",
+    "__version__",
     "convert",
     "demo",
     "excite",
@@ -65,5 +66,4 @@ __all__ = [
     "validate",
     "view",
     "write_report",
-    "__version__",
 ]

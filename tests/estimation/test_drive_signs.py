@@ -11,34 +11,25 @@ from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.errors import DynidError
 from dynid.estimation.drive_signs import _best, _descended, drive_signs
 from dynid.estimation.factors.accumulation import factorise
-from dynid.experiment.reading import read_experiment
-from dynid.findings import Finding
 from dynid.identification.pipeline import identify
-from dynid.identification.validation import Validation, validate
 from dynid.logs.drive import Transmission
-from dynid.logs.processing.preparation import prepare
-from dynid.logs.sources import read_source
 from dynid.model.chunks import Chunk
 from dynid.model.terms import Offset, Sigmoid, Term, Viscous
-from tests.identification.test_pipeline import EXPERIMENT, TRUTH, log, needs_logs
-
-ROOT = Path(__file__).parents[2]
+from tests.datasets import example, needs_logs
+from tests.held_out import tiago_held_out
+from tests.practice_logs import EXPERIMENT, TRUTH, log
 
 
 @pytest.mark.parametrize("signs", [(1, 1), (1, -1), (-1, 1), (-1, -1)])
-def test_signs_are_found_and_said(signs: tuple[int, int], tmp_path: Path) -> None:
-    import polars as pl
-
+def test_signs_are_found_and_said(signs: tuple[int, int], write) -> None:
     columns = log()
     for k, sign in enumerate(signs, start=1):
         columns[f"tau_{k}"] = sign * columns[f"tau_{k}"]
-    pl.DataFrame(columns).write_csv(tmp_path / "log.csv")
-    (tmp_path / "experiment.toml").write_text(EXPERIMENT + '[drive]\nsigns = "auto"\n')
-    found = identify(read_experiment(tmp_path / "experiment.toml"))
-    assert found.drive_signs == signs
-    assert any(f"[{signs[0]:+d}, {signs[1]:+d}]" in finding.text for finding in found.findings)
-    values = dict(zip(found.estimate.names, found.estimate.values, strict=True))
-    assert all(values[name] == pytest.approx(TRUTH[name], rel=0.05, abs=0.02) for name in TRUTH)
+    found = identify(write(columns, EXPERIMENT + '[drive]\nsigns = "auto"\n'))
+    assert found.record.drive_signs == found.drive.signs == signs
+    (finding,) = [finding for finding in found.findings if finding.code == "drive-signs-found"]
+    assert finding.values["signs"] == list(signs)
+    assert all(found.values[name] == pytest.approx(TRUTH[name], rel=0.05, abs=0.02) for name in TRUTH)
 
 
 def test_flips_find_the_best_signs_as_trying_all_does() -> None:
@@ -72,64 +63,22 @@ HELD_OUT = 55.0
 @needs_logs
 def test_tiago_is_predicted_at_least_as_well_as_by_its_file(tmp_path: Path) -> None:
     """Against the URDF's own inertias with friction and offset fitted to the same training data."""
-    ours, of_file, findings = tiago_held_out(HELD_OUT, tmp_path)
-    silent = next(finding for finding in findings if finding.subject == "drive.unmeasured")
-    assert all(f"arm_{k}_joint" in silent.text for k in (5, 6, 7))
-    for joint in ("torso_lift_joint", *(f"arm_{k}_joint" for k in range(1, 5))):
-        assert ours.joints[joint].rows > 100
-        assert ours.joints[joint].rmse <= of_file.joints[joint].rmse, joint
-
-
-def tiago_held_out(split: float, folder: Path) -> tuple[Validation, Validation, tuple[Finding, ...]]:
-    """Predictions after `split` [s] by identified links and by the URDF's, both fitted before it; and the findings."""
-    text = (ROOT / "examples" / "tiago.toml").read_text()
-    experiments = []
-    for first, last in ((0.0, split), (split, 80.0)):
-        path = folder / f"{last:g}.toml"
-        path.write_text(text.replace('columns = "t" }\n', f'columns = "t" }}\nseconds = [{first}, {last}]\n'))
-        experiments.append(read_experiment(path))
-    found = identify(experiments[0])
-    model = found.base.model
-    assert found.physical is not None
-    other = experiments[1]
-    log = read_source(other.log[0], model.robot, drive=other.drive)
-    held = prepare(log, model, other.drive, other.processing, like=found.processing[0])
-    file = dict(zip(model.names, model.reference.tolist(), strict=True))
-    file |= _friction(found.logs[0], file)
-    ours, of_file = (
-        validate(found.base, _grouped(found.base, p), held.segments, held.processing)
-        for p in (found.physical.parameters, np.array([file[name] for name in model.names]))
-    )
-    return ours, of_file, found.findings
-
-
-def _friction(factors, file: dict[str, float]) -> dict[str, float]:
-    """Friction and offsets that fit best beside the file's inertias."""
-    fitted = {}
-    for factor in factors.joints.values():
-        known = {name: file[name] for name in factor.names if name.rstrip("0123456789") not in ("fv", "fs", "off")}
-        if factor.rows:
-            rest = factor.without(known)
-            fitted |= dict(zip(rest.names, rest.solve().tolist(), strict=True))
-    return fitted
-
-
-def _grouped(base, parameters: np.ndarray) -> dict[str, float]:
-    return dict(zip(base.names, base.to_base(np.nan_to_num(parameters)).tolist(), strict=True))
+    held_out = tiago_held_out(HELD_OUT, tmp_path)
+    assert held_out.result.record.processing[0]["unmeasured"] == [f"arm_{k}_joint" for k in (5, 6, 7)]
+    of_file = {joint.name: joint for joint in held_out.of_file.joints}
+    for joint in held_out.ours.joints:
+        if joint.name in ("torso_lift_joint", *(f"arm_{k}_joint" for k in range(1, 5))):
+            assert joint.rows > 100
+            assert joint.rmse <= of_file[joint.name].rmse, joint
 
 
 @needs_logs
 def test_signs_of_tiagos_drives_are_those_that_its_authors_use(tmp_path: Path) -> None:
-    text = (
-        (ROOT / "examples" / "tiago.toml")
-        .read_text()
-        .replace("-0.0", "0.0")
-        .replace("[[log]]", 'signs = "auto"\n[[log]]')
-    )
+    text = example("tiago").read_text().replace("-0.0", "0.0").replace("[[log]]", 'signs = "auto"\n[[log]]')
     (tmp_path / "tiago.toml").write_text(text[: text.index("[physical]")] + "[physical]\nfit = false\n")
-    found = identify(read_experiment(tmp_path / "tiago.toml"))
-    assert found.drive_signs is not None
-    assert found.drive_signs[:5] == (1, 1, 1, -1, -1)
+    found = identify(tmp_path / "tiago.toml")
+    assert found.record.drive_signs is not None
+    assert found.record.drive_signs[:5] == (1, 1, 1, -1, -1)
 
 
 LINK = '<inertial><mass value="1"/><inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial>'
@@ -142,7 +91,9 @@ BRANCHES = f"""<robot name="branches"><link name="base"/>
 
 
 @pytest.mark.parametrize("friction", [Viscous, Sigmoid])
-def test_a_drive_behind_a_mimic_joint_is_told_by_its_own_friction(friction: type[Term], tmp_path: Path) -> None:
+def test_the_sign_of_a_drive_behind_a_mimic_joint_comes_from_its_own_friction(
+    friction: type[Term], tmp_path: Path
+) -> None:
     (tmp_path / "branches.urdf").write_text(BRANCHES)
     model = DynamicModel(load_robot(tmp_path / "branches.urdf"), [friction(), Offset()])
     assert [joint.number for joint in model.robot.independent_joints] == [1, 3]

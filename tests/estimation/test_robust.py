@@ -1,9 +1,8 @@
-"""Outliers and coloured errors: estimates that bear the first, deviations that tell of the second."""
+"""Outliers and coloured errors: estimates that bear the first, standard deviations that account for the second."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
@@ -14,29 +13,11 @@ from dynid.estimation.factors.row_forms import TORQUES
 from dynid.estimation.least_squares import log_stds, ordinary_least_squares, weighted_least_squares
 from dynid.estimation.robust import robust_least_squares
 from dynid.findings import Severity
-from dynid.logs.processing.automatic import PreparedLog
 from dynid.logs.settings import Processing
-from dynid.model.chunks import Chunk
-from tests.identification.test_pipeline import BASE, MODEL
+from tests.practice_logs import BASE, MODEL, motion
+from tests.practice_logs import prepared_log as logged
 
-RATE = 100.0
 TRUTH = BASE.to_base(MODEL.reference)
-
-
-@cache
-def motion(seconds: float = 30.0) -> tuple[np.ndarray, ...]:
-    rng = np.random.default_rng(5)
-    t = np.arange(0.0, seconds, 1.0 / RATE)
-    w = 2 * np.pi * np.array([0.31, 0.57, 0.83])
-    sizes, phases = rng.uniform(0.2, 0.8, (2, 3)), rng.uniform(0, 6, (2, 3))
-    angle = np.multiply.outer(t, w)[:, None] + phases
-    q, v, a = (sizes * np.sin(angle)).sum(2), (sizes * w * np.cos(angle)).sum(2), -(sizes * w**2 * np.sin(angle)).sum(2)
-    return t, q, v, a, MODEL.inverse_dynamics(q, v, a)
-
-
-def logged(errors: np.ndarray, processing: Processing | None = None) -> PreparedLog:
-    t, q, v, a, torque = motion()
-    return PreparedLog((Chunk(q, v, a, torque + errors),), (t,), processing or Processing(), RATE, 0.0, ())
 
 
 @pytest.mark.parametrize("loss", ["huber", "bisquare"])
@@ -88,7 +69,7 @@ def test_intervals_by_blocks_cover_where_those_of_white_errors_do_not() -> None:
     assert np.mean(hits["white"]) < 0.80
 
 
-def test_by_blocks_white_errors_have_the_deviations_of_white_errors() -> None:
+def test_by_blocks_white_errors_have_the_standard_deviations_of_white_errors() -> None:
     for processing in (Processing(), Processing(decimate=(2,))):
         log = logged(0.3 * np.random.default_rng(0).normal(size=motion()[1].shape), processing)
         factors = TORQUES.factors(MODEL, log.segments, log.processing, log.sampling)
@@ -113,5 +94,7 @@ def test_lasting_errors_are_a_note_unless_most_parameters_are_known_no_more() ->
     for factor, severity in ((2.0, Severity.NOTE), (10.0, Severity.WARNING)):
         (finding,) = findings_on_bootstrap(estimate, Bootstrap(factor * estimate.stds, 20, 1.0, 0.3))
         assert finding.severity is severity
-        assert "errors last 300 ms" in finding.text
+        assert finding.code == "std-larger-by-bootstrap"
+        assert finding.values["correlation_time"] == pytest.approx(300.0)
+        assert finding.values["ratio"] == pytest.approx(factor)
     assert findings_on_bootstrap(estimate, Bootstrap(1.2 * estimate.stds, 20, 1.0, 0.3)) == ()

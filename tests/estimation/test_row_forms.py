@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,12 +19,14 @@ from dynid.estimation.factors.row_forms import FormName, RowForm
 from dynid.estimation.least_squares import ordinary_least_squares
 from dynid.experiment.reading import ExperimentError, read_experiment
 from dynid.identification.pipeline import identify
+from dynid.identification.result import ResultError
+from dynid.identification.result_files import load_result
 from dynid.logs.settings import Processing
 from dynid.model.chunks import Chunk
 from dynid.model.formulations.energy import dissipation_regressor
 from dynid.model.terms import Armature, Coulomb, Offset, Spring, Viscous
 from dynid.robot.joints import JointKind
-from tests.identification.test_pipeline import BASE, EXPERIMENT, MODEL, log, run, write  # noqa: F401
+from tests.practice_logs import BASE, EXPERIMENT, MODEL, PROCESSING, in_memory, log
 from tests.strategies import SINGLE, robots
 
 FORMS: tuple[FormName, ...] = ("power", "energy", "momentum")
@@ -165,63 +166,67 @@ def test_factors_know_their_form_and_do_not_mix(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_an_experiment_names_its_estimator_and_has_the_same_result(write, form: FormName) -> None:  # noqa: F811
-    text = EXPERIMENT + f'[estimation]\nestimator = "{form}"\n'
-    found = identify(read_experiment(write(experiment=text)))
-    plain = identify(read_experiment(write()))
-    assert found.form is not None
-    assert found.form.form.name == form
-    assert found.form.relative_error < 0.05
-    assert (found.form_logs[0].form, found.logs[0].form) == (form, "torque")
-    assert list(found.estimate.joints) == list(plain.estimate.joints)
-    assert found.estimate.relative_error == pytest.approx(plain.estimate.relative_error, rel=0.5)
-    assert found.bootstrap is not None
+def test_an_experiment_names_its_estimator_and_has_the_same_result(write, form: FormName) -> None:
+    text = EXPERIMENT + f'[estimation]\nestimator = "{form}"\nconfidence = 0.9999\n'
+    found = identify(write(experiment=text))
+    plain = identify(write())
+    fit = found.record.form
+    assert fit is not None
+    assert fit.name == found.record.estimator == form
+    assert fit.relative_error < 0.05
+    assert (found.rows[0].form, found.torques[0].form) == (form, "torque")
+    assert [joint.name for joint in found.record.joints] == [joint.name for joint in plain.record.joints]
+    assert found.relative_error == pytest.approx(plain.relative_error, rel=0.5)
+    assert found.record.bootstrap is not None
     assert found.physical is not None
-    assert found.physical.relative_error == pytest.approx(found.estimate.relative_error, rel=0.5)
-    true = np.array([dict(zip(BASE.names, TRUTH, strict=True))[name] for name in found.estimate.names])
-    lower, upper = found.bootstrap.interval(found.estimate.values, 0.9999)
-    slack = 0.02 * np.abs(true) + 1e-3
-    assert ((lower - slack <= true) & (true <= upper + slack)).all()
+    assert found.physical.relative_error == pytest.approx(found.relative_error, rel=0.5)
+    true = dict(zip(BASE.names, TRUTH.tolist(), strict=True))
+    for row in found.parameters:
+        slack = 0.02 * abs(true[row.name]) + 1e-3
+        assert row.bootstrap_lower is not None
+        assert row.bootstrap_upper is not None
+        assert row.bootstrap_lower - slack <= true[row.name] <= row.bootstrap_upper + slack, row
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_robust_estimates_work_on_rows_of_every_form(write, form: FormName) -> None:  # noqa: F811
+def test_robust_estimates_work_on_rows_of_every_form(form: FormName) -> None:
     columns = log()
     columns["tau_1"][[500, 1500, 2500]] += 300.0
-    text = EXPERIMENT + f'[estimation]\nestimator = "{form}"\nbootstrap = false\n'
-    plain = identify(read_experiment(write(columns, text)))
-    robust = identify(read_experiment(write(columns, text + 'robust = "huber"\n')))
-    errors = [np.linalg.norm(found.estimate.values - TRUTH) for found in (plain, robust)]
+    plain, robust = (
+        identify(
+            MODEL.robot,
+            in_memory(columns),
+            MODEL.terms,
+            processing=PROCESSING,
+            estimation={"estimator": form, "bootstrap": False, **more},
+            physical={"fit": False},
+        )
+        for more in ({}, {"robust": "huber"})
+    )
+    errors = [np.linalg.norm(found.parameters.values - TRUTH) for found in (plain, robust)]
     assert errors[1] < 0.5 * errors[0]
 
 
-def test_a_result_tells_its_form_and_takes_no_logs_of_another(write, tmp_path: Path) -> None:  # noqa: F811
+def test_a_result_knows_its_form_and_takes_no_logs_of_another(write, tmp_path: Path) -> None:
     text = EXPERIMENT + '[estimation]\nestimator = "energy"\nwindow = 0.1\n'
     folder = tmp_path / "result"
-    status, out, _ = run("identify", write(experiment=text), "--out", folder)
-    assert status == 0
-    assert "rows of energy over windows of 0.1 s" in out
-    data = json.loads((folder / "result.json").read_text())
-    assert data["estimator"] == data["form"]["name"] == "energy"
-    assert data["form"]["unit"] == "J"
-    assert data["form"]["window"] == pytest.approx(0.1)
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "experiment.toml").write_text(text.replace("log.csv", "log_2.csv"))
-    import polars as pl
-
-    pl.DataFrame(log(seed=3)).write_csv(other / "log_2.csv")
-    status, out, _ = run("identify", other / "experiment.toml", "--add-to", folder, "--json")
-    assert status == 0
-    assert json.loads(out)["logs"] == 2
-    assert json.loads(out)["form"]["rows"][0]["rows"] == 2 * data["form"]["rows"][0]["rows"]
-    (other / "torque.toml").write_text(EXPERIMENT.replace("log.csv", "log_2.csv"))
-    status, _, message = run("identify", other / "torque.toml", "--add-to", folder)
-    assert status == 2
-    assert "rows of different forms cannot be mixed" in " ".join(message.split())
+    identify(write(experiment=text)).save(folder)
+    result = load_result(folder)
+    form = result.record.form
+    assert form is not None
+    assert (result.record.estimator, form.name, form.unit) == ("energy", "energy", "J")
+    assert form.window == pytest.approx(0.1)
+    assert [factors.form for factors in result.rows] == ["energy"]
+    other = write(log(seed=3), text, name="log_2.csv")
+    both = identify(other, add_to=folder).record
+    assert both.form is not None
+    assert both.logs == 2
+    assert both.form.rows[0].rows == 2 * form.rows[0].rows
+    with pytest.raises(ResultError, match="rows of different forms cannot be mixed"):
+        identify(write(log(seed=3), name="log_2.csv"), add_to=folder)
 
 
-def test_a_window_needs_an_estimator_with_windows(write) -> None:  # noqa: F811
+def test_a_window_needs_an_estimator_with_windows(write) -> None:
     with pytest.raises(ExperimentError, match="window is for"):
         read_experiment(write(experiment=EXPERIMENT + "[estimation]\nwindow = 0.1\n"))
 

@@ -30,20 +30,11 @@ from dynid.robot.assembly import assemble
 from dynid.robot.description import BodyDescription, Description, JointDescription
 from dynid.robot.joints import JointKind
 from dynid.robot.robot import Robot
+from tests.references import is_possible_body
 from tests.strategies import SINGLE, descriptions, random_inertia
 
 cp: Any = importlib.import_module("cvxpy")  # its types are no help
 kinds = (*SINGLE, JointKind.FIXED)
-
-
-def is_possible(p: Array) -> bool:
-    """Mass, centre of mass and principal moments by themselves, not by our pseudo-inertia."""
-    m, h = p[0], p[1:4]
-    about_origin = np.array([[p[4], p[5], p[7]], [p[5], p[6], p[8]], [p[7], p[8], p[9]]])
-    c = h / m
-    about_com = about_origin - m * (c @ c * np.eye(3) - np.outer(c, c))
-    first, second, third = np.linalg.eigvalsh(about_com)
-    return m > 0.0 and first > 0.0 and first + second > third
 
 
 def with_other_bodies(description: Description, rng: np.random.Generator) -> Robot:
@@ -84,7 +75,7 @@ def test_exact_torques_of_random_robots_give_possible_links_that_predict_them(
     assert np.linalg.norm(predicted - wanted) <= 1e-6 * np.linalg.norm(wanted)
     for k, reference in enumerate(physics.references):
         own = found.parameters[10 * k : 10 * k + 10]
-        assert is_possible(own) if reference.origin is not Origin.MASSLESS else not own.any()
+        assert is_possible_body(own) if reference.origin is not Origin.MASSLESS else not own.any()
     assert (found.parameters[10 * len(physics.references) :] >= -1e-9).all()
 
 
@@ -218,7 +209,7 @@ def test_torques_that_no_robot_has_still_give_possible_links(name: str, scale: f
     found = physical_estimate(
         logs, base, Physics(references(model.robot), LinkPrior()), weighted_least_squares(logs, base)
     )
-    assert all(is_possible(found.parameters[10 * k : 10 * k + 10]) for k in range(len(found.references)))
+    assert all(is_possible_body(found.parameters[10 * k : 10 * k + 10]) for k in range(len(found.references)))
 
 
 def test_mass_matrices_of_physical_links_are_positive_definite() -> None:
@@ -330,15 +321,15 @@ def test_references_are_the_files_bodies_or_plain_ones() -> None:
     assert all(np.array_equal(r.parameters, UR5.robot.links[r.link].parameters) for r in references(UR5.robot))
     bare = load_robot("builtin:tx40")
     assert {r.origin for r in references(bare)} == {Origin.PLAIN}
-    assert all(is_possible(r.parameters) for r in references(bare))
-    assert all(is_possible(plain_body(UR5.robot, i)) for i in range(6))
+    assert all(is_possible_body(r.parameters) for r in references(bare))
+    assert all(is_possible_body(plain_body(UR5.robot, i)) for i in range(6))
 
 
 @given(descriptions(kinds))
 def test_every_link_with_mass_has_a_strictly_possible_reference(description: Description) -> None:
     robot = assemble(description)
     for reference in references(robot):
-        assert reference.origin is Origin.MASSLESS or is_possible(reference.parameters)
+        assert reference.origin is Origin.MASSLESS or is_possible_body(reference.parameters)
 
 
 def test_another_robots_file_is_refused_as_a_prior() -> None:

@@ -14,7 +14,8 @@ from dynid.experiment.first.first_experiment import initial_experiment
 from dynid.experiment.reading import read_experiment
 from dynid.identification.pipeline import identify
 from tests.bag_files import joint_states, write_bag
-from tests.identification.test_pipeline import log, run
+from tests.commands import run
+from tests.practice_logs import log
 
 STATE = "sensor_msgs/msg/JointState"
 

@@ -13,7 +13,8 @@ from dynid.errors import DynidError
 from dynid.experiment.first.first_experiment import InitialExperiment, initial_experiment
 from dynid.experiment.reading import read_experiment
 from dynid.identification.pipeline import identify
-from tests.identification.test_pipeline import RATE, log, run
+from tests.commands import run
+from tests.practice_logs import RATE, log
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DATASETS = Path(os.environ.get("DYNID_DATASETS", ""))

@@ -25,7 +25,7 @@ from dynid.logs.processing.signals import delayed
 from dynid.logs.processing.spectra import spectra_of
 from dynid.logs.settings import KEYS, Processing
 from dynid.model.terms import Coulomb, Viscous
-from tests.identification.test_pipeline import needs_logs
+from tests.datasets import needs_logs
 
 ROOT = Path(__file__).parents[2]
 RATE = 500.0

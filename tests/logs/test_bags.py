@@ -20,7 +20,8 @@ from dynid.logs.quantities import joint_columns, time_column
 from dynid.logs.readers.bags import bag, topics_of
 from dynid.logs.tables import read_columns
 from tests.bag_files import KINDS, LATEST, joint_states, write_bag
-from tests.identification.test_pipeline import log, needs_logs
+from tests.datasets import needs_logs
+from tests.practice_logs import log
 
 ROOT = Path(__file__).parents[2]
 STATE = "sensor_msgs/msg/JointState"

@@ -17,7 +17,7 @@ from dynid.identification.pipeline import identify
 from dynid.logs.quantities import joint_columns, time_column
 from dynid.logs.tables import read_columns
 from tests.bag_files import KINDS, LATEST, Messages, joint_states, write_bag
-from tests.identification.test_pipeline import log
+from tests.practice_logs import log
 
 STATE = "sensor_msgs/msg/JointState"
 NAMES = ("joint_1", "joint_2")

@@ -100,8 +100,9 @@ def _probes(logs: Sequence[Factors], base: BaseParameters) -> Iterator[Probe]:
     roles = {parameter.name: parameter.role for parameter in probed(base.model).parameters}
     for joint, factor in whole.joints.items():
         free = factor.without(base.known) if base.known else factor
-        extra = [name for name in free.names if name not in own]
-        if not extra or not free.rows:
+        extra = [name for name in free.names if name not in own]  # probes, and changes of nonlinear parameters
+        terms = tuple(roles[name].value for name in extra if name in roles)
+        if not terms or not free.rows:
             continue
         without = free.select([name for name in free.names if name in own])
         x, y = free.solve(), without.solve()
@@ -109,7 +110,6 @@ def _probes(logs: Sequence[Factors], base: BaseParameters) -> Iterator[Probe]:
         total = free.residual_squares(np.zeros(len(free.names)))
         if more - errors < SIZE**2 * total or not _brakes(free, extra, x):
             continue
-        terms = tuple(roles[name].value for name in extra)
         unit = "N" if base.model.robot.joint(joint).kind is JointKind.PRISMATIC else "N m"
         yield Probe(joint, terms, 1.0 - errors / more, float(np.sqrt((more - errors) / free.rows)), unit)
 

@@ -101,7 +101,7 @@ def record_of(outcome: Outcome, confidence: float) -> Record:
             },
             "residuals": [one.to_dict() for one in outcome.residuals],
             "drive_signs": stated if isinstance(stated, tuple) else None,
-            "processing": [_processing(log) for log in read.logs],
+            "processing": [_applied(log) for log in read.logs],
             "samples": read.samples,
             "seconds": outcome.seconds,
             "findings": [finding.to_dict() for finding in outcome.findings],
@@ -109,7 +109,7 @@ def record_of(outcome: Outcome, confidence: float) -> Record:
     )
 
 
-def _processing(log: PreparedLog) -> dict[str, Any]:
-    """What was done to a log, as JSON has it."""
+def _applied(log: PreparedLog) -> dict[str, Any]:
+    """What was done to a log, with lists as JSON has them: a record is the same in memory and in its file."""
     used = {key: list(value) if isinstance(value, tuple) else value for key, value in log.processing.applied().items()}
     return {**used, "sampling_rate": log.sampling}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +10,13 @@ import pytest
 from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.estimation.factors.accumulation import factorise
 from dynid.estimation.friction_probes import findings_on_friction, probed, without_probes
-from dynid.experiment.reading import read_experiment
+from dynid.findings import Finding
 from dynid.identification.pipeline import identify
 from dynid.model.chunks import Chunk
 from dynid.model.terms import AsymmetricCoulomb, Coulomb, Term, Viscous
+from tests.datasets import example, needs_logs
 from tests.simulated import gentle
 
-ROOT = Path(__file__).parents[2]
 ROBOT = load_robot("builtin:ur5")
 
 
@@ -30,19 +29,20 @@ def samples(friction: list[Term], values: float, noise: float = 0.05) -> Chunk:
     return Chunk(q, v, a, torque + noise * np.random.default_rng(0).normal(size=torque.shape))
 
 
-def found(chunk: Chunk, terms: list[Term]) -> str:
+def found(chunk: Chunk, terms: list[Term]) -> tuple[Finding, ...]:
     model = DynamicModel(ROBOT, terms)
     factors = factorise(probed(model), [chunk])
     assert without_probes(factors, model).names == model.names
-    return "".join(finding.text for finding in findings_on_friction([factors], find_base_parameters(model)))
+    return findings_on_friction([factors], find_base_parameters(model))
 
 
 def test_joints_without_friction_in_the_model_are_named() -> None:
-    text = found(samples([Viscous([2]), Coulomb([2, 5])], 4.0), [])
-    assert "'shoulder_lift_joint'" in text
-    assert "'wrist_2_joint'" in text
-    assert "'elbow_joint'" not in text
-    assert "add the terms viscous and coulomb" in text
+    (finding,) = found(samples([Viscous([2]), Coulomb([2, 5])], 4.0), [])
+    assert (finding.code, finding.subject) == ("friction-missing", "friction")
+    assert {"shoulder_lift_joint", "wrist_2_joint"} <= set(finding.values["joints"])
+    assert "elbow_joint" not in finding.values["joints"]
+    assert all(0.3 <= share <= 1.0 for share in finding.values["joints"].values())
+    assert finding.values["terms"] == ["viscous", "coulomb"]
 
 
 @pytest.mark.parametrize("terms", [[Viscous(), Coulomb()], [Viscous(), AsymmetricCoulomb()]], ids=["one", "two"])
@@ -59,15 +59,15 @@ def test_what_drives_instead_of_braking_is_no_friction() -> None:
     assert not found(samples([Viscous(), Coulomb()], -1.0), [])
 
 
-@pytest.mark.skipif("DYNID_DATASETS" not in os.environ, reason="DYNID_DATASETS does not name the folder of logs")
-@pytest.mark.parametrize(("example", "joints"), [("tx40", range(1, 7)), ("panda", (5, 6, 7))], ids=["tx40", "panda"])
-def test_real_logs_tell_that_friction_is_missing(tmp_path: Path, example: str, joints) -> None:
-    text = (ROOT / "examples" / f"{example}.toml").read_text()
+@needs_logs
+@pytest.mark.parametrize(("robot", "joints"), [("tx40", range(1, 7)), ("panda", (5, 6, 7))], ids=["tx40", "panda"])
+def test_real_logs_show_that_friction_is_missing(tmp_path: Path, robot: str, joints) -> None:
+    text = example(robot).read_text()
     for terms, expected in ((None, False), ("[]", True)):
         path = tmp_path / "experiment.toml"
         lines = [f"terms = {terms}" if terms and line.startswith("terms") else line for line in text.splitlines()]
         path.write_text("\n".join(lines))
-        findings = [finding for finding in identify(read_experiment(path)).findings if finding.subject == "friction"]
-        assert bool(findings) == expected
+        findings = [finding for finding in identify(path).findings if finding.code == "friction-missing"]
+        assert len(findings) == expected
         for joint in joints if expected else ():
-            assert f"'joint_{joint}'" in findings[0].text
+            assert f"joint_{joint}" in findings[0].values["joints"]

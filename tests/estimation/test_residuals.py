@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.signal import lfilter
@@ -9,13 +11,14 @@ from scipy.signal import lfilter
 from dynid import DynamicModel, find_base_parameters
 from dynid.estimation.factors.row_forms import TORQUES
 from dynid.estimation.least_squares import ordinary_least_squares
-from dynid.estimation.residuals import findings_on_residuals
+from dynid.estimation.residuals import findings_on_residuals, residual_diagnostics
 from dynid.logs.drive import Transmission
 from dynid.logs.log import Log
 from dynid.logs.processing.automatic import prepared
 from dynid.logs.settings import Processing
 from dynid.model.terms import Coulomb, Offset, Viscous
-from tests.estimation.test_robust import MODEL, logged, motion
+from tests.practice_logs import MODEL, motion
+from tests.practice_logs import prepared_log as logged
 
 T, Q, V, _, TORQUE = motion()
 OFFSET_MODEL = DynamicModel(MODEL.robot, [Viscous(), Coulomb(), Offset()])
@@ -34,18 +37,19 @@ EFFECTS = {
 @pytest.mark.parametrize("processing", [Processing(), Processing(decimate=(2,))])
 def test_what_a_residual_follows_is_found(what: str, processing: Processing) -> None:
     noise = 0.05 * np.random.default_rng(0).normal(size=Q.shape)
-    found = diagnose(MODEL, logged(noise + EFFECTS[what], processing), MODEL.reference)
+    found = residual_diagnostics(MODEL, logged(noise + EFFECTS[what], processing), MODEL.reference)
     assert [one.joint for one in found] == ["joint_1", "joint_2"]
     for one in found:
         shares = {follow.what: follow.share for follow in one.follows}
         assert shares[what] > 0.5
         assert shares[what] >= max(shares.values()) - 0.05
-    assert any("its residual follows" in finding.text for finding in findings_on_residuals(found))
+    codes = [finding.code for finding in findings_on_residuals(found)]
+    assert any(code.startswith("residual-follows-") for code in codes)
 
 
 def test_white_residuals_follow_nothing() -> None:
     log = logged(0.05 * np.random.default_rng(0).normal(size=Q.shape))
-    found = diagnose(MODEL, log, MODEL.reference, (T, 20.0 + T))
+    found = residual_diagnostics(MODEL, replace(log, temperature=(T, 20.0 + T)), MODEL.reference)
     assert all(follow.share < 0.05 for one in found for follow in one.follows)
     assert {follow.what for follow in found[0].follows} == {
         *EFFECTS,
@@ -59,8 +63,10 @@ def test_white_residuals_follow_nothing() -> None:
 def test_a_residual_that_follows_temperature_says_so() -> None:
     warm = 20.0 + 10.0 * np.sin(2.0 * T) ** 2
     log = logged(0.05 * np.random.default_rng(0).normal(size=Q.shape) + 0.05 * (warm - 25.0)[:, None])
-    found = diagnose(MODEL, log, MODEL.reference, (T, warm))
-    assert any("follows temperature" in finding.text for finding in findings_on_residuals(found))
+    found = residual_diagnostics(MODEL, replace(log, temperature=(T, warm)), MODEL.reference)
+    said = [finding for finding in findings_on_residuals(found) if finding.code == "residual-follows-temperature"]
+    assert [finding.subject for finding in said] == ["joint 'joint_1'", "joint 'joint_2'"]
+    assert all(finding.values["share"] > 0.5 for finding in said)
 
 
 def followed(kind: str, seeds: range) -> list[str]:
@@ -72,7 +78,8 @@ def followed(kind: str, seeds: range) -> list[str]:
         fit = ordinary_least_squares(
             TORQUES.factors(OFFSET_MODEL, ready.segments, ready.processing, ready.sampling), OFFSET_BASE
         )
-        found = diagnose(OFFSET_MODEL, ready, OFFSET_BASE.to_standard(fit.values), (recording.time, warmth))
+        ready = replace(ready, temperature=(recording.time, warmth))
+        found = residual_diagnostics(OFFSET_MODEL, ready, OFFSET_BASE.to_standard(fit.values))
         said += [one.clearest.what for one in found if one.clearest is not None]
     return said
 
