@@ -1,61 +1,29 @@
-"""What is wrong with an experiment file, in words."""
+"""Experiment files: reading them, with what is wrong in words and lines."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from dynid.errors import FileProblemError, InvalidRequestError, UnknownNameError
-from dynid.experiment.experiment import TABLES, Experiment
+from dynid.errors import FileProblemError
+from dynid.experiment.experiment import Experiment
 from dynid.files import is_file, line_of, parse_toml, read_toml_text
-from dynid.settings import Table
+from dynid.settings import Table, checked, key_of, problem_in_words
+
+T = TypeVar("T", bound=Table)
 
 
 class ExperimentError(FileProblemError):
     """An experiment file is not what it should be."""
 
 
-_ALTERNATIVES = ("str", "int", "float", "bool", "tuple", "literal[", "constrained-", "function-")
-"""How pydantic names alternatives of a type; they are no keys of the file."""
-
-
-def key_of(problem: Any) -> tuple[str | int, ...]:
-    """Where in the file a problem is, from the outermost table to the key or element."""
-    return tuple(part for part in problem["loc"] if not (isinstance(part, str) and part.startswith(_ALTERNATIVES)))
-
-
-def in_words(problems: Sequence[Any]) -> str:
-    """The first problem that validation found, in one sentence that names the key and the nearest valid one."""
-    problem = problems[0]
-    path = key_of(problem)
-    names = [part for part in path if isinstance(part, str)]
-    key = ".".join(names)
-    if problem["type"] == "extra_forbidden":
-        table = next((TABLES[name] for name in reversed(names[:-1]) if name in TABLES), Experiment)
-        where = f" in [{'.'.join(names[:-1])}]" if len(names) > 1 else ""
-        return str(UnknownNameError("key", names[-1], table.model_fields, where))
-    if problem["type"] == "missing":
-        needed = f"'{key}' needs {path[-1] + 1} numbers or more" if isinstance(path[-1], int) else ""
-        return needed or f"the key '{key}' is missing"
-    if problem["type"] == "value_error":
-        message = problem["msg"].removeprefix("Value error, ")
-        return f"[{key}]: {message}" if key else message
-    found = repr(problem["input"])
-    # A key of several types has a message for each.
-    messages = dict.fromkeys(other["msg"] for other in problems if key_of(other)[: len(path)] == path)
-    message = ", or ".join(messages).replace("valid tuple", "list").replace("Input should", "it should", 1)
-    message = message.replace("Input should be", "be")
-    return f"the key '{key}' is {found if len(found) <= 60 else found[:57] + '...'}: {message}"
-
-
-T = TypeVar("T", bound=Table)
-
-
-def read_experiment(path: Path, relative_to: Path | None = None, *, needs_logs: bool = True) -> Experiment:
+def read_experiment(
+    path: str | os.PathLike[str], relative_to: str | os.PathLike[str] | None = None, *, needs_logs: bool = True
+) -> Experiment:
     """Read an experiment file.
 
     Paths in it may use environment variables such as `${DYNID_DATASETS}`.
@@ -68,7 +36,8 @@ def read_experiment(path: Path, relative_to: Path | None = None, *, needs_logs: 
     Raises:
         ExperimentError: If the file cannot be read, or a key is unknown, missing or wrong; names the line.
     """
-    return parse_experiment(read_toml_text(path, ExperimentError), path, relative_to, needs_logs=needs_logs)
+    path, folder = Path(path), None if relative_to is None else Path(relative_to)
+    return parse_experiment(read_toml_text(path, ExperimentError), path, folder, needs_logs=needs_logs)
 
 
 def parse_experiment(text: str, path: Path, relative_to: Path | None = None, *, needs_logs: bool = True) -> Experiment:
@@ -82,11 +51,12 @@ def parse_experiment(text: str, path: Path, relative_to: Path | None = None, *, 
         return Experiment.model_validate(_with_paths(values, path, text, relative_to or path.parent, needs_logs))
     except ValidationError as error:
         problem = error.errors()[0]
-        raise ExperimentError(path, in_words(error.errors()), line_of(text, key_of(problem))) from error
+        raise ExperimentError(path, problem_in_words(error, Experiment), line_of(text, key_of(problem))) from error
 
 
-def is_experiment(path: Path) -> bool:
+def is_experiment(path: str | os.PathLike[str]) -> bool:
     """Whether a file is an experiment; tables of robots are TOML files, too, but have no key 'robot'."""
+    path = Path(path)
     if path.suffix.lower() != ".toml" or not is_file(path):
         return False
     return "robot" in parse_toml(read_toml_text(path, ExperimentError), path, ExperimentError)
@@ -132,13 +102,6 @@ def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path, nee
 
 
 def checked_table(table: type[T], values: Mapping[str, Any]) -> T:
-    """A table of the experiment file from values that do not come from a file.
-
-    Raises:
-        InvalidRequestError: If one is none that its key can have.
-    """
-    try:
-        return table.model_validate(values)
-    except ValidationError as error:
-        name = next(name for name, kind in TABLES.items() if kind is table)
-        raise InvalidRequestError(f"{name}: {in_words(error.errors())}") from error
+    """A table of the experiment file from values that do not come from a file; errors as `checked`."""
+    name = next((key for key, field in Experiment.model_fields.items() if field.annotation is table), "")
+    return checked(table, values, name)
