@@ -1,8 +1,8 @@
-"""What settings are made of, and what is wrong with them, in words."""
+"""What all settings are made of: tables of the experiment file that never change, and what is wrong with one in words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
@@ -19,7 +19,7 @@ PerJoint = tuple[Positive, ...] | Positive
 
 
 class Table(BaseModel):
-    """A table of the experiment file: it has no other keys, and never changes."""
+    """Settings: a table of the experiment file, without other keys, that never changes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -27,30 +27,56 @@ class Table(BaseModel):
 T = TypeVar("T", bound=Table)
 
 
+def checked(table: type[T], values: T | Mapping[str, Any] | None = None, table_name: str = "", **changes: Any) -> T:
+    """Settings from an object, from a mapping, or those by default, with some keys replaced.
+
+    Args:
+        table: The kind of settings.
+        values: Its values, by key.
+        table_name: What the table is called in messages.
+        changes: Keys that are replaced; those that are None stay as they are.
+
+    Raises:
+        InvalidRequestError: If a key is unknown, missing, or has a value that it cannot have.
+
+    >>> class Filter(Table):
+    ...     cutoff: Positive = 10.0
+    >>> checked(Filter, {"cutoff": 5}).cutoff
+    5.0
+    >>> checked(Filter, cutof=5)
+    Traceback (most recent call last):
+    dynid.errors.InvalidRequestError: there is no key 'cutof'; did you mean 'cutoff'?
+    """
+    given = {key: value for key, value in changes.items() if value is not None}
+    if isinstance(values, table) and not given:
+        return values
+    stated = values.model_dump(exclude_unset=True) if isinstance(values, BaseModel) else dict(values or {})
+    try:
+        return table.model_validate({**stated, **given})
+    except ValidationError as error:
+        words = problem_in_words(error, table)
+        raise InvalidRequestError(f"{table_name}: {words}" if table_name else words) from error
+
+
 _ALTERNATIVES = ("str", "int", "float", "bool", "tuple", "literal[", "constrained-", "function-")
 """How pydantic names alternatives of a type; they are no keys of the file."""
 
 
 def key_of(problem: Any) -> tuple[str | int, ...]:
-    """Where in the file a problem is, from the outermost table to the key or element."""
+    """Where a problem is, from the outermost table to the key or element."""
     return tuple(part for part in problem["loc"] if not (isinstance(part, str) and part.startswith(_ALTERNATIVES)))
 
 
-def in_words(problems: Sequence[Any], root: type[BaseModel]) -> str:
-    """The first problem that validation found, in one sentence that names the key and the nearest valid one.
-
-    Args:
-        problems: What pydantic found.
-        root: The table that was validated.
-    """
+def problem_in_words(error: ValidationError, root: type[BaseModel]) -> str:
+    """The first problem that validation found, in one sentence that names the key and the nearest valid one."""
+    problems = error.errors()
     problem = problems[0]
     path = key_of(problem)
     names = [part for part in path if isinstance(part, str)]
     key = ".".join(names)
     if problem["type"] == "extra_forbidden":
-        table = _table_at(root, names[:-1])
         where = f" in [{'.'.join(names[:-1])}]" if len(names) > 1 else ""
-        return str(UnknownNameError("key", names[-1], table.model_fields, where))
+        return str(UnknownNameError("key", names[-1], _table_at(root, names[:-1]).model_fields, where))
     if problem["type"] == "missing":
         needed = f"'{key}' needs {path[-1] + 1} numbers or more" if isinstance(path[-1], int) else ""
         return needed or f"the key '{key}' is missing"
@@ -65,39 +91,16 @@ def in_words(problems: Sequence[Any], root: type[BaseModel]) -> str:
     return f"the key '{key}' is {found if len(found) <= 60 else found[:57] + '...'}: {message}"
 
 
-def _table_at(root: type[BaseModel], names: Sequence[str]) -> type[BaseModel]:
-    """The table at a path of keys."""
+def _table_at(root: type[BaseModel], names: list[str]) -> type[BaseModel]:
+    """The table that stands at a path of keys."""
     for name in names:
         field = root.model_fields.get(name)
-        inner = next(_tables_in(field.annotation), None) if field is not None else None
-        root = inner or root
+        root = next(_tables_in(field.annotation), root) if field is not None else root
     return root
 
 
-def _tables_in(kind: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        yield kind
-    for part in get_args(kind):
+def _tables_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
         yield from _tables_in(part)
-
-
-def checked(kind: type[T], given: T | Mapping[str, Any] | None = None, **changes: Any) -> T:
-    """Settings from an object or a dictionary, with some keys replaced; those that are None stay as they are.
-
-    Raises:
-        InvalidRequestError: If a key is none of the settings', or a value none that its key can have.
-
-    >>> class Filter(Table):
-    ...     cutoff: Positive = 10.0
-    >>> checked(Filter, {"cutoff": 5}).cutoff
-    5.0
-    >>> checked(Filter, cutof=5)
-    Traceback (most recent call last):
-    dynid.errors.InvalidRequestError: there is no key 'cutof'; did you mean 'cutoff'?
-    """
-    stated = given.model_dump(exclude_unset=True) if isinstance(given, BaseModel) else dict(given or {})
-    stated |= {key: value for key, value in changes.items() if value is not None}
-    try:
-        return kind.model_validate(stated)
-    except ValidationError as error:
-        raise InvalidRequestError(in_words(error.errors(), kind)) from error

@@ -7,14 +7,14 @@ from typing import Literal
 from pydantic import model_validator
 
 from dynid.estimation.settings import EstimationSettings, PhysicalSettings
-from dynid.excitation.settings import ExcitationSettings, FrameBox, FrameSpeed
-from dynid.logs.settings import Coupling, Drive, LogSource, Processing, Quantity
+from dynid.excitation.settings import ExcitationSettings
+from dynid.logs.settings import Drive, LogSource, Processing
 from dynid.settings import Name, Number, Table
-from dynid.simulation.settings import Payload, Sensors, SimulationSettings
+from dynid.simulation.settings import SimulationSettings
 
 
 class Experiment(Table):
-    """An experiment: the robot, what its joints add, its drives, logs, processing and estimation."""
+    """An experiment: the robot, friction and actuator terms, drives, logs, processing and estimation."""
 
     robot: Name
     gravity: tuple[Number, Number, Number] | None = None
@@ -62,25 +62,3 @@ class Experiment(Table):
         """The first key in which two experiments are about different models, or nothing."""
         keys = ("robot", "gravity", "lock", "terms", "known")
         return next((key for key in keys if getattr(self, key) != getattr(other, key)), "")
-
-
-TABLES: dict[str, type[Table]] = {
-    "drive": Drive,
-    "excitation": ExcitationSettings,
-    "speed": FrameSpeed,
-    "box": FrameBox,
-    "couplings": Coupling,
-    "log": LogSource,
-    "position": Quantity,
-    "torque": Quantity,
-    "velocity": Quantity,
-    "time": Quantity,
-    "temperature": Quantity,
-    "processing": Processing,
-    "estimation": EstimationSettings,
-    "physical": PhysicalSettings,
-    "simulation": SimulationSettings,
-    "sensors": Sensors,
-    "payload": Payload,
-}
-"""Tables below the whole, by the key that they stand at."""

@@ -1,4 +1,4 @@
-"""What is wrong with an experiment file, in words."""
+"""Experiment files: reading them, with what is wrong in words and lines."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from dynid.errors import FileProblemError, InvalidRequestError
-from dynid.experiment.experiment import TABLES, Experiment
+from dynid.errors import FileProblemError
+from dynid.experiment.experiment import Experiment
 from dynid.files import is_file, line_of, parse_toml, read_toml_text
-from dynid.settings import Table, in_words, key_of
+from dynid.settings import Table, checked, key_of, problem_in_words
+
+T = TypeVar("T", bound=Table)
 
 
 class ExperimentError(FileProblemError):
     """An experiment file is not what it should be."""
 
 
-T = TypeVar("T", bound=Table)
-
-
-def read_experiment(path: Path, relative_to: Path | None = None, *, needs_logs: bool = True) -> Experiment:
+def read_experiment(
+    path: str | os.PathLike[str], relative_to: str | os.PathLike[str] | None = None, *, needs_logs: bool = True
+) -> Experiment:
     """Read an experiment file.
 
     Paths in it may use environment variables such as `${DYNID_DATASETS}`.
@@ -35,7 +36,8 @@ def read_experiment(path: Path, relative_to: Path | None = None, *, needs_logs: 
     Raises:
         ExperimentError: If the file cannot be read, or a key is unknown, missing or wrong; names the line.
     """
-    return parse_experiment(read_toml_text(path, ExperimentError), path, relative_to, needs_logs=needs_logs)
+    path, folder = Path(path), None if relative_to is None else Path(relative_to)
+    return parse_experiment(read_toml_text(path, ExperimentError), path, folder, needs_logs=needs_logs)
 
 
 def parse_experiment(text: str, path: Path, relative_to: Path | None = None, *, needs_logs: bool = True) -> Experiment:
@@ -49,11 +51,12 @@ def parse_experiment(text: str, path: Path, relative_to: Path | None = None, *, 
         return Experiment.model_validate(_with_paths(values, path, text, relative_to or path.parent, needs_logs))
     except ValidationError as error:
         problem = error.errors()[0]
-        raise ExperimentError(path, in_words(error.errors(), Experiment), line_of(text, key_of(problem))) from error
+        raise ExperimentError(path, problem_in_words(error, Experiment), line_of(text, key_of(problem))) from error
 
 
-def is_experiment(path: Path) -> bool:
+def is_experiment(path: str | os.PathLike[str]) -> bool:
     """Whether a file is an experiment; tables of robots are TOML files, too, but have no key 'robot'."""
+    path = Path(path)
     if path.suffix.lower() != ".toml" or not is_file(path):
         return False
     return "robot" in parse_toml(read_toml_text(path, ExperimentError), path, ExperimentError)
@@ -99,13 +102,6 @@ def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path, nee
 
 
 def checked_table(table: type[T], values: Mapping[str, Any]) -> T:
-    """A table of the experiment file from values that do not come from a file.
-
-    Raises:
-        InvalidRequestError: If one is none that its key can have.
-    """
-    try:
-        return table.model_validate(values)
-    except ValidationError as error:
-        name = next(name for name, kind in TABLES.items() if kind is table)
-        raise InvalidRequestError(f"{name}: {in_words(error.errors(), table)}") from error
+    """A table of the experiment file from values that do not come from a file; errors as `checked`."""
+    name = next((key for key, field in Experiment.model_fields.items() if field.annotation is table), "")
+    return checked(table, values, name)
