@@ -44,7 +44,7 @@ def run(*arguments: object) -> tuple[int, str, str]:
 
 
 def plotly_script() -> str:
-    from dynid.report.html import _plotly
+    from dynid.report.rendering import _plotly
 
     return _plotly()
 

@@ -19,7 +19,7 @@ from dynid.excitation.limits.torques import PriorTorques, torque_unit
 from dynid.excitation.trajectory_formats import sample_times
 from dynid.files import write_text
 from dynid.report.figure import PREDICTED, RESIDUAL, Figure, axis, packed, unit
-from dynid.report.html import rendered
+from dynid.report.rendering import rendered
 
 PAGE = "limits.html"
 """Name of the page beside the files of a trajectory."""
