@@ -19,6 +19,9 @@ from dynid.model.terms import Term, specification
 from dynid.robot.loading import load_robot
 from dynid.robot.robot import Robot
 
+NONE = ("resample", "lowpass", "torque_lowpass")
+"""Keys of `[processing]` that state "none" where otherwise a number would be chosen."""
+
 
 @dataclass(frozen=True, eq=False)
 class ExperimentFile:
@@ -85,22 +88,28 @@ def experiment_text(task: Task) -> str:
     import tomli_w
 
     robot = task.model.robot
-    source = robot.description.source
-    values: dict[str, Any] = {"robot": str(Path(source).resolve()) if is_file(Path(source)) else source}
+    values: dict[str, Any] = {"robot": _source(robot)}
     if not np.array_equal(robot.gravity, robot.description.gravity):
         values["gravity"] = robot.gravity.tolist()
     values |= {"lock": dict(robot.locked), "terms": [specification(term) for term in task.model.terms]}
     values |= {"known": dict(task.known), "torque": task.torque, "discard_sign": task.discard_sign}
     tables = {key: getattr(task, key) for key in ("drive", "processing", "estimation", "physical")}
     if task.reference is not None:
-        reference = task.reference.description.source
-        tables["physical"] = task.physical.model_copy(update={"reference": reference})
+        tables["physical"] = task.physical.model_copy(update={"reference": _source(task.reference)})
     values |= {
         key: table.model_dump(mode="json", exclude_unset=True, exclude_none=True) for key, table in tables.items()
     }
+    stated_none = [key for key in NONE if key in task.processing.model_fields_set]
+    values["processing"] = dict.fromkeys(stated_none, "none") | values["processing"]
     sources = [log for log in task.logs if isinstance(log, LogSource)]
     values["log"] = [log.model_dump(mode="json", exclude_unset=True, exclude_none=True) for log in sources]
     return tomli_w.dumps({key: value for key, value in values.items() if value not in ({}, [], False)})
+
+
+def _source(robot: Robot) -> str:
+    """Where a robot was read from; the path is absolute, so that it holds in any folder."""
+    source = robot.description.source
+    return str(Path(source).resolve()) if is_file(Path(source)) else source
 
 
 def task_file(task: Task, path: Path) -> ExperimentFile:

@@ -69,7 +69,8 @@ class Task:
             if value is not None and key in SETTINGS
         }
         rest = {key: value for key, value in settings.items() if value is not None and key not in SETTINGS}
-        if isinstance(reference := rest.get("reference"), str | Path):
+        reference = rest.get("reference") or (given["physical"].reference if "physical" in given else None)
+        if isinstance(reference, str | Path):
             rest["reference"] = load_robot(reference, lock=robot.locked)
         return Task(known_model(robot, terms, known or {}), logs, dict(known or {}), **given, **rest)
 
