@@ -15,7 +15,7 @@ from dynid import DynamicModel, Observed, Robot, find_base_parameters, load_robo
 from dynid.errors import NotAConfigurationError, ShapeError
 from dynid.estimation.factors.accumulation import ONE_PASS, factorise, reduced
 from dynid.estimation.factors.factors import Factors
-from dynid.estimation.factors.row_passes import Reweighted, residuals
+from dynid.estimation.factors.row_forms import Reweighted, residuals
 from dynid.model.chunks import Chunk
 from dynid.model.formulations.row_bases import row_bases
 from dynid.model.sampling import random_states

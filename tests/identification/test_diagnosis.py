@@ -8,7 +8,7 @@ import pytest
 from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.findings import Severity
 from dynid.identification.diagnosis.bench import Bench, Samples
-from dynid.identification.diagnosis.noise import rests
+from dynid.identification.diagnosis.cause_findings import rests
 from dynid.model.sampling import random_states
 from dynid.report.verdict import Answer
 from tests.reports import ROOT, all_cases, automatic_report_of, report_of

@@ -9,8 +9,7 @@ import pytest
 import dynid
 from dynid.errors import InvalidRequestError
 from dynid.experiment.reading import parse_experiment, read_experiment
-from dynid.identification.experiment_files import experiment_text, task_of
-from dynid.identification.task import Task
+from dynid.identification.task import Task, experiment_text, task_of
 from dynid.model.terms import JointTerm
 from dynid.robot.formats.urdf_writer import urdf_text
 from tests.practice_logs import EXPERIMENT, in_memory, log

@@ -14,8 +14,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.estimation.factors.factors import Factor
-from dynid.estimation.factors.row_forms import TORQUES, RowForm
-from dynid.estimation.factors.row_passes import RowPasses
+from dynid.estimation.factors.row_forms import TORQUES, RowForm, RowPasses
 from dynid.estimation.robust import Loss
 from dynid.logs.processing.automatic import PreparedLog
 from dynid.model.base_parameters import BaseParameters

@@ -12,7 +12,7 @@ from dynid.arrays import Array
 from dynid.estimation.bootstrap import autocorrelation, correlation_samples
 from dynid.estimation.estimate import Estimate
 from dynid.estimation.factors.decimation import kept_around
-from dynid.estimation.factors.row_passes import residuals
+from dynid.estimation.factors.row_forms import residuals
 from dynid.findings import Finding, has
 from dynid.logs.processing.automatic import PreparedLog
 from dynid.logs.processing.signals import decimated

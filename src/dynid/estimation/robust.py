@@ -16,8 +16,7 @@ from dynid.arrays import Array
 from dynid.estimation.estimate import Estimate
 from dynid.estimation.factors.accumulation import factors_of
 from dynid.estimation.factors.factors import Factors
-from dynid.estimation.factors.row_forms import TORQUES, RowForm
-from dynid.estimation.factors.row_passes import RowPasses
+from dynid.estimation.factors.row_forms import TORQUES, RowForm, RowPasses
 from dynid.estimation.least_squares import Prior, weighted_least_squares
 from dynid.logs.processing.automatic import PreparedLog
 from dynid.model.base_parameters import BaseParameters

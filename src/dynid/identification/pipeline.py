@@ -10,18 +10,16 @@ from typing import Any, Literal
 from dynid.estimation.factors.reduced_logs import EarlierLogs, reduce_logs
 from dynid.estimation.factors.row_forms import RowForm
 from dynid.estimation.nonlinear.nonlinear_fit import find_nonlinear
-from dynid.estimation.physical.physical_links import fit_physical
-from dynid.estimation.physical.physics import physics_of
+from dynid.estimation.physical.physical_links import fit_physical, physics_of
 from dynid.estimation.residuals import analyse_residuals
 from dynid.estimation.settings import EstimationSettings, PhysicalSettings
 from dynid.estimation.solution import solve
 from dynid.findings import Finding
-from dynid.identification.experiment_files import ExperimentFile, experiment_file
 from dynid.identification.log_reading import prepared_logs
 from dynid.identification.record_building import Outcome, record_of
 from dynid.identification.result import Result
 from dynid.identification.result_files import load_result
-from dynid.identification.task import Task
+from dynid.identification.task import ExperimentFile, Task, experiment_file
 from dynid.logs.log import Log
 from dynid.logs.settings import Drive, Processing
 from dynid.model.base_parameters import find_base_parameters

@@ -14,9 +14,8 @@ from dynid.errors import FileProblemError, InvalidRequestError
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.reduced_logs import EarlierLogs
 from dynid.findings import Finding
-from dynid.identification.experiment_files import ExperimentFile
 from dynid.identification.records import NonlinearEstimate, Parameters, PhysicalModel, Record
-from dynid.identification.task import Task
+from dynid.identification.task import ExperimentFile, Task
 from dynid.logs.log import Log
 from dynid.logs.settings import Drive, Processing
 from dynid.model.base_parameters import BaseParameters

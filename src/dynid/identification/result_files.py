@@ -14,9 +14,9 @@ from dynid.estimation.factors.factors import Factors
 from dynid.experiment.reading import read_experiment
 from dynid.files import replace_folder
 from dynid.findings import Finding
-from dynid.identification.experiment_files import ExperimentFile, experiment_text, task_of
 from dynid.identification.records import SCHEMA, Record
 from dynid.identification.result import Result, ResultError
+from dynid.identification.task import ExperimentFile, experiment_text, task_of
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
 from dynid.model.known_values import split_known
 

@@ -20,9 +20,9 @@ from dynid.excitation.trajectory_files import read_trajectory
 from dynid.experiment.experiment import Experiment
 from dynid.experiment.reading import read_experiment
 from dynid.findings import Finding
-from dynid.identification.experiment_files import task_of
 from dynid.identification.result import Result
 from dynid.identification.simulated_experiment import required_trajectory
+from dynid.identification.task import task_of
 from dynid.logs.drive import transmission_of
 from dynid.logs.sources import read_source
 from dynid.model.base_parameters import BaseParameters

@@ -9,8 +9,8 @@ from dynid.errors import InvalidRequestError
 from dynid.estimation.factors.factors import Factors
 from dynid.experiment.experiment import Experiment
 from dynid.experiment.requests import robot_of
-from dynid.identification.experiment_files import task_of
 from dynid.identification.result_files import load_result
+from dynid.identification.task import task_of
 from dynid.logs.drive import transmission_of
 from dynid.simulation.simulated_log import SimulatedLog, simulate_run
 

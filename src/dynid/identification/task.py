@@ -7,13 +7,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from dynid.errors import InvalidRequestError
 from dynid.estimation.settings import EstimationSettings, PhysicalSettings
+from dynid.experiment.experiment import Experiment
+from dynid.experiment.reading import parse_experiment, read_experiment
+from dynid.files import is_file
 from dynid.logs.log import Log
 from dynid.logs.settings import Drive, LogSource, Processing
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.known_values import split_known
-from dynid.model.terms import Term
+from dynid.model.terms import Term, specification
 from dynid.robot.loading import load_robot
 from dynid.robot.robot import Robot
 from dynid.settings import checked
@@ -97,3 +102,102 @@ def known_model(robot: Robot, terms: str | Sequence[str | Term], known: Mapping[
     """A model at the nonlinear parameters that are known."""
     model = DynamicModel(robot, terms)
     return model.at_nonlinear(split_known(model, known)[0])
+
+
+NONE = ("resample", "lowpass", "torque_lowpass")
+"""Keys of `[processing]` that state "none" where otherwise a number would be chosen."""
+
+
+@dataclass(frozen=True, eq=False)
+class ExperimentFile:
+    """An experiment file.
+
+    Attributes:
+        path: The file; relative paths in it are relative to its folder.
+        text: Its content.
+        experiment: What it states.
+        task: The same, ready to be identified.
+    """
+
+    path: Path
+    text: bytes
+    experiment: Experiment
+    task: Task
+
+
+def experiment_file(
+    path: Robot | str | Path,
+    terms: str | Sequence[str | Term] = (),
+    known: Mapping[str, float] | None = None,
+    **stated: Any,
+) -> ExperimentFile:
+    """Read an experiment file; nothing that it can state may be stated beside it.
+
+    Raises:
+        InvalidRequestError: If something is stated beside it, or it is a robot instead, which needs logs.
+    """
+    if isinstance(path, Robot) or Path(path).suffix.lower() != ".toml":
+        raise InvalidRequestError("a robot alone cannot be identified; give logs, or an experiment file (.toml)")
+    beside = [key for key, value in {"terms": terms or None, "known": known, **stated}.items() if value is not None]
+    if beside:
+        raise InvalidRequestError(f"'{path}' states its {beside[0]} itself; change it there, or give a robot and logs")
+    path = Path(str(path))
+    experiment = read_experiment(path)
+    return ExperimentFile(path, path.read_bytes(), experiment, task_of(experiment))
+
+
+def task_of(experiment: Experiment) -> Task:
+    """What an experiment asks to identify."""
+    robot = load_robot(experiment.robot, lock=experiment.lock, gravity=experiment.gravity)
+    reference = experiment.physical.reference
+    return Task(
+        model=known_model(robot, experiment.terms, experiment.known),
+        logs=experiment.log,
+        known=experiment.known,
+        torque=experiment.torque,
+        discard_sign=experiment.discard_sign,
+        drive=experiment.drive,
+        processing=experiment.processing,
+        estimation=experiment.estimation,
+        physical=experiment.physical,
+        reference=None if reference is None else load_robot(reference, lock=experiment.lock),
+    )
+
+
+def experiment_text(task: Task) -> str:
+    """The experiment file of a task; logs in memory are not in it.
+
+    Raises:
+        InvalidRequestError: If a term has no name that a file can state.
+    """
+    import tomli_w
+
+    robot = task.model.robot
+    values: dict[str, Any] = {"robot": _source(robot)}
+    if not np.array_equal(robot.gravity, robot.description.gravity):
+        values["gravity"] = robot.gravity.tolist()
+    values |= {"lock": dict(robot.locked), "terms": [specification(term) for term in task.model.terms]}
+    values |= {"known": dict(task.known), "torque": task.torque, "discard_sign": task.discard_sign}
+    tables = {key: getattr(task, key) for key in ("drive", "processing", "estimation", "physical")}
+    if task.reference is not None:
+        tables["physical"] = task.physical.model_copy(update={"reference": _source(task.reference)})
+    values |= {
+        key: table.model_dump(mode="json", exclude_unset=True, exclude_none=True) for key, table in tables.items()
+    }
+    stated_none = [key for key in NONE if key in task.processing.model_fields_set]
+    values["processing"] = dict.fromkeys(stated_none, "none") | values["processing"]
+    sources = [log for log in task.logs if isinstance(log, LogSource)]
+    values["log"] = [log.model_dump(mode="json", exclude_unset=True, exclude_none=True) for log in sources]
+    return tomli_w.dumps({key: value for key, value in values.items() if value not in ({}, [], False)})
+
+
+def _source(robot: Robot) -> str:
+    """Where a robot was read from; the path is absolute, so that it holds in any folder."""
+    source = robot.description.source
+    return str(Path(source).resolve()) if is_file(Path(source)) else source
+
+
+def task_file(task: Task, path: Path) -> ExperimentFile:
+    """The experiment file that a task would be saved as."""
+    text = experiment_text(task)
+    return ExperimentFile(path, text.encode(), parse_experiment(text, path, needs_logs=False), task)

@@ -14,10 +14,9 @@ from dynid.errors import InvalidRequestError
 from dynid.estimation.factors.decimation import processed_rows
 from dynid.experiment.reading import read_experiment
 from dynid.findings import Finding
-from dynid.identification.experiment_files import task_of
 from dynid.identification.log_reading import read
 from dynid.identification.result import Result, ResultError
-from dynid.identification.task import Task
+from dynid.identification.task import Task, task_of
 from dynid.logs.log import Log
 from dynid.logs.processing.automatic import PreparedLog
 from dynid.logs.processing.preparation import prepare
