@@ -20,8 +20,9 @@ from dynid.excitation.limits.stated import per_joint, posture_of
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.settings import ExcitationSettings
 from dynid.excitation.stacking import design_block_triangular, design_stack
-from dynid.excitation.stated_problem import model_for, moving_of, problem_of
+from dynid.excitation.stated_problem import moving_of, problem_of
 from dynid.findings import Finding
+from dynid.model.known_values import known_model
 from dynid.model.terms import Term
 from dynid.robot.loading import load_robot
 from dynid.robot.robot import Robot
@@ -73,7 +74,7 @@ def excite(
     stated = checked(ExcitationSettings, settings, **changes)
     begin = time.monotonic()
     loaded = robot if isinstance(robot, Robot) else load_robot(os.fspath(robot))
-    problem, findings = problem_of(model_for(loaded, terms, known_values), stated, known, known_values)
+    problem, findings = problem_of(known_model(loaded, terms, known_values or {}), stated, known, known_values)
     prepared = time.monotonic() - begin
     warm_up(problem)
     moving = moving_of(stated, loaded) or [True] * loaded.nv

@@ -23,11 +23,10 @@ from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.settings import ExcitationSettings
 from dynid.excitation.trajectories.fourier import Fourier
 from dynid.findings import Finding
-from dynid.model.base_parameters import BaseParameters, find_base_parameters
+from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
-from dynid.model.known_values import split_known
+from dynid.model.known_values import known_base
 from dynid.model.parameters import matching
-from dynid.model.terms import Term, parse_terms
 from dynid.robot.joints import Limits
 from dynid.robot.robot import Robot
 
@@ -42,15 +41,6 @@ _LONGEST = 1000.0
 
 _BETWEEN_SAMPLES = 0.99
 """Part of a limit that is left to values between a design's samples, where it is not known exactly."""
-
-
-def model_for(
-    robot: Robot, terms: Sequence[str | Term] = (), known_values: Mapping[str, float] | None = None
-) -> DynamicModel:
-    """The model of a robot with terms, as names or objects, at known values of their nonlinear parameters."""
-    parts = [parse_terms([term], robot) if isinstance(term, str) else (term,) for term in terms]
-    model = DynamicModel(robot, tuple(term for part in parts for term in part))
-    return model.at_nonlinear(split_known(model, known_values or {})[0])
 
 
 def problem_of(
@@ -73,7 +63,7 @@ def problem_of(
     settings = settings or ExcitationSettings()
     robot = model.robot
     _require_single_joints(robot)
-    base = find_base_parameters(model, known=split_known(model, known_values or {})[1])
+    base = known_base(model, known_values or {})
     if not len(base):
         raise InvalidRequestError(f"no parameter of '{robot.name}' is identifiable from joint torques")
     family = _family(settings)

@@ -11,10 +11,11 @@ from dynid.excitation.exciting_motion import Excitation
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.recipe import excite
 from dynid.excitation.settings import ExcitationSettings
-from dynid.excitation.stated_problem import model_for, problem_of
+from dynid.excitation.stated_problem import problem_of
 from dynid.experiment.experiment import Experiment
 from dynid.experiment.reading import checked_table, is_experiment, read_experiment
 from dynid.findings import Finding
+from dynid.model.known_values import known_model
 from dynid.robot.loading import load_robot
 from dynid.robot.robot import Robot
 from dynid.simulation.settings import SimulationSettings
@@ -59,7 +60,7 @@ def experiment_to_excite(source: str, terms: Sequence[str] = (), **changes: Any)
 
 def problem_of_experiment(experiment: Experiment) -> tuple[ExcitationProblem, list[Finding]]:
     """The design problem that an experiment states, and what was noticed."""
-    model = model_for(robot_of(experiment), experiment.terms, experiment.known)
+    model = known_model(robot_of(experiment), experiment.terms, experiment.known)
     return problem_of(model, experiment.excitation, known_values=experiment.known)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dynid.errors import InvalidRequestError
 from dynid.estimation.drive_signs import find_drive_signs
-from dynid.estimation.physical.physical_estimate import Physics
+from dynid.estimation.physical.physical_links import physics_of
 from dynid.estimation.signs.unsigned_logs import SignedLogs, recover_logs
 from dynid.findings import Finding
 from dynid.identification.task import Task
@@ -42,20 +42,19 @@ class PreparedLogs:
     @property
     def samples(self) -> int:
         """Number of samples of all logs."""
-        return sum(len(segment) for log in self.logs for segment in log.segments)
+        return sum(log.samples for log in self.logs)
 
 
-def prepared_logs(task: Task, base: BaseParameters, physics: Physics, progress: Progress) -> PreparedLogs:
+def prepared_logs(task: Task, base: BaseParameters, progress: Progress) -> PreparedLogs:
     """Read and process the logs of a task, each once, and find signs that it asks for.
 
     Args:
         task: The task.
         base: The base parameters of its model.
-        physics: What decides between recovered signs and their mirror image.
         progress: Callback; receives a short description of each step.
     """
     if task.torque == "magnitude":
-        return _with_signs(task, base, physics, progress)
+        return _with_signs(task, base, progress)
     model, drive = base.model, task.drive
     logs: list[PreparedLog] = []
     findings: list[Finding] = []
@@ -78,7 +77,7 @@ def read(source: Log | LogSource, robot: Robot, progress: Progress = lambda _: N
     return source if isinstance(source, Log) else read_source(source, robot, progress, drive=drive)
 
 
-def _with_signs(task: Task, base: BaseParameters, physics: Physics, progress: Progress) -> PreparedLogs:
+def _with_signs(task: Task, base: BaseParameters, progress: Progress) -> PreparedLogs:
     """The logs of a task whose torques have no signs, with signs."""
     settings = task.processing
     if base.model.nonlinear or any(term.needs_links for term in base.model.terms):
@@ -100,6 +99,7 @@ def _with_signs(task: Task, base: BaseParameters, physics: Physics, progress: Pr
     progress("Reading logs without signs")
     logs = [read(source, base.model.robot, progress, task.drive) for source in task.logs]
     progress("Recovering signs")
+    physics = physics_of(task.physical, base.model, task.reference)
     signs = recover_logs(base, physics, logs, task.drive, settings, practice=task.discard_sign)
     findings = (*signs.findings, *findings_on_rest(base.model, signs.logs))
     return PreparedLogs(signs.logs, task.drive, signs, findings)

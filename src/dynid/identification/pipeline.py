@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dynid.estimation.factors.reduced_logs import EarlierLogs, reduce_logs
-from dynid.estimation.factors.row_forms import RowForm
 from dynid.estimation.nonlinear.nonlinear_fit import find_nonlinear
 from dynid.estimation.physical.physical_links import fit_physical, physics_of
 from dynid.estimation.residuals import analyse_residuals
@@ -22,8 +21,8 @@ from dynid.identification.result_files import load_result
 from dynid.identification.task import ExperimentFile, Task, experiment_file
 from dynid.logs.log import Log
 from dynid.logs.settings import Drive, Processing
-from dynid.model.base_parameters import find_base_parameters
-from dynid.model.known_values import split_known
+from dynid.model.formulations.energy import stored_inertia
+from dynid.model.known_values import known_base
 from dynid.model.terms import Term
 from dynid.robot.robot import Robot
 
@@ -104,17 +103,17 @@ def run(
     start = time.perf_counter()
     progress("Finding base parameters")
     model = task.model if earlier is None else earlier.model
-    base = find_base_parameters(model, known=split_known(model, task.known)[1])
-    form = RowForm.of(task.estimation)
-    form.equations(model)  # a term that does not go with the form is refused before a log is read
+    base = known_base(model, task.known)
+    if task.estimation.estimator != "torque":
+        stored_inertia(model)  # a term that does not go with other rows is refused before a log is read
+    read = prepared_logs(task, base, progress)
     physics = physics_of(task.physical, model, task.reference)
-    read = prepared_logs(task, base, physics, progress)
     findings: list[Finding] = [*base.findings(), *read.findings]
     held, hold = tuple(task.held), earlier is not None
     nonlinear = find_nonlinear(base, read.logs, task.estimation, held, hold=hold, progress=progress)
     base = nonlinear.base
     by_folds = task.physical.fit and task.physical.weight == "cross-validation"
-    reduced = reduce_logs(read.logs, nonlinear, form, earlier, folds=by_folds, progress=progress)
+    reduced = reduce_logs(read.logs, nonlinear, task.estimation, earlier, folds=by_folds, progress=progress)
     progress("Estimating")
     solution = solve(read.logs, reduced, nonlinear, task.estimation, findings, progress)
     findings += solution.findings

@@ -17,8 +17,8 @@ from dynid.findings import Finding
 from dynid.identification.records import SCHEMA, Record
 from dynid.identification.result import Result, ResultError
 from dynid.identification.task import ExperimentFile, experiment_text, task_of
-from dynid.model.base_parameters import BaseParameters, find_base_parameters
-from dynid.model.known_values import split_known
+from dynid.model.base_parameters import BaseParameters
+from dynid.model.known_values import known_base
 
 
 def save_result(result: Result, folder: Path, *, overwrite: bool = False) -> None:
@@ -94,7 +94,7 @@ def load_result(folder: str | Path) -> Result:
         raise ResultError(folder, f"its result.json is damaged ({_where(error)}); identify again") from error
     experiment = read_experiment(folder / "experiment.toml", relative_to=origin.parent, needs_logs=False)
     task = task_of(experiment)
-    base = _base_of(folder, record, find_base_parameters(task.model, known=split_known(task.model, task.known)[1]))
+    base = _base_of(folder, record, known_base(task.model, task.known))
     estimator = experiment.estimation.estimator
     torques = tuple(Factors.load(folder / f"log_{k + 1}.factors") for k in range(record.logs))
     rows = torques

@@ -17,7 +17,7 @@ from dynid.files import is_file
 from dynid.logs.log import Log
 from dynid.logs.settings import Drive, LogSource, Processing
 from dynid.model.dynamic_model import DynamicModel
-from dynid.model.known_values import split_known
+from dynid.model.known_values import known_model, split_known
 from dynid.model.terms import Term, specification
 from dynid.robot.loading import load_robot
 from dynid.robot.robot import Robot
@@ -25,6 +25,8 @@ from dynid.settings import checked
 
 SETTINGS = {"drive": Drive, "processing": Processing, "estimation": EstimationSettings, "physical": PhysicalSettings}
 """Settings of an identification, by the name of their table in the experiment file."""
+
+_DRIVE, _PROCESSING, _ESTIMATION, _PHYSICAL = Drive(), Processing(), EstimationSettings(), PhysicalSettings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +51,10 @@ class Task:
     known: Mapping[str, float] = field(default_factory=dict)
     torque: Literal["signed", "magnitude"] = "signed"
     discard_sign: bool = False
-    drive: Drive = field(default_factory=Drive)
-    processing: Processing = field(default_factory=Processing)
-    estimation: EstimationSettings = field(default_factory=EstimationSettings)
-    physical: PhysicalSettings = field(default_factory=PhysicalSettings)
+    drive: Drive = _DRIVE
+    processing: Processing = _PROCESSING
+    estimation: EstimationSettings = _ESTIMATION
+    physical: PhysicalSettings = _PHYSICAL
     reference: Robot | None = None
 
     @staticmethod
@@ -96,12 +98,6 @@ class Task:
             "known": dict(self.known) == dict(other.known),
         }
         return next((key for key, is_same in same.items() if not is_same), "")
-
-
-def known_model(robot: Robot, terms: str | Sequence[str | Term], known: Mapping[str, float]) -> DynamicModel:
-    """A model at the nonlinear parameters that are known."""
-    model = DynamicModel(robot, terms)
-    return model.at_nonlinear(split_known(model, known)[0])
 
 
 NONE = ("resample", "lowpass", "torque_lowpass")

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from dynid.errors import InvalidRequestError, UnknownNameError
+from dynid.model.base_parameters import BaseParameters, find_base_parameters
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.parameters import matching
+from dynid.model.terms import Term
+from dynid.robot.robot import Robot
+
+
+def known_model(robot: Robot, terms: str | Sequence[str | Term], known: Mapping[str, float]) -> DynamicModel:
+    """The model of a robot with terms, at the nonlinear parameters that are known."""
+    model = DynamicModel(robot, terms)
+    return model.at_nonlinear(split_known(model, known)[0])
+
+
+def known_base(model: DynamicModel, known: Mapping[str, float]) -> BaseParameters:
+    """The base parameters of a model of which some parameters are known."""
+    return find_base_parameters(model, known=split_known(model, known)[1])
 
 
 def split_known(model: DynamicModel, known: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.excitation.stated_problem import model_for
 from dynid.excitation.trajectory_files import Followable, as_motion
 from dynid.findings import Finding
 from dynid.logs.drive import Transmission
 from dynid.logs.log import Log
 from dynid.model.dynamic_model import DynamicModel
+from dynid.model.known_values import known_model
 from dynid.model.terms import Term
 from dynid.robot.loading import load_robot
 from dynid.robot.robot import Robot
@@ -154,7 +154,7 @@ def simulate_run(
     several = tuple(noise) if isinstance(noise, Sequence) else noise
     stated = stated.model_copy(update={"sensors": checked(Sensors, sensors or stated.sensors, noise=several)})
     robot = robot if isinstance(robot, Robot) else load_robot(os.fspath(robot))
-    model = model_for(robot, stated_terms(robot) if terms is None else terms, known_values or {})
+    model = known_model(robot, stated_terms(robot) if terms is None else terms, known_values or {})
     require_simple_joints(model.robot)
     nominal, made_up = nominal_robot(model)
     true = simulated_robot(model, nominal.parameters, stated)

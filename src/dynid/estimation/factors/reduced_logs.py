@@ -9,6 +9,7 @@ from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.row_forms import TORQUES, RowForm
 from dynid.estimation.friction_probes import probed, without_probes
 from dynid.estimation.nonlinear.nonlinear_fit import NonlinearFit
+from dynid.estimation.settings import EstimationSettings
 from dynid.logs.processing.automatic import PreparedLog
 from dynid.model.chunks import split
 from dynid.model.dynamic_model import DynamicModel
@@ -52,7 +53,7 @@ class ReducedLogs:
 def reduce_logs(
     logs: Sequence[PreparedLog],
     nonlinear: NonlinearFit,
-    form: RowForm,
+    settings: EstimationSettings,
     earlier: EarlierLogs | None = None,
     *,
     folds: bool = False,
@@ -63,12 +64,12 @@ def reduce_logs(
     Args:
         logs: The logs, ready for the model.
         nonlinear: The nonlinear parameters of the model, found or held.
-        form: The rows to estimate from.
+        settings: How to estimate: which rows.
         earlier: Logs that were reduced before.
         folds: Whether parts of the logs are reduced by themselves, too, for cross-validation.
         progress: Callback; receives a short description of each step.
     """
-    model = nonlinear.linear.model
+    form, model = RowForm.of(settings), nonlinear.linear.model
     torques, rows = ([], []) if earlier is None else (list(earlier.torques), list(earlier.rows))
     parts, probes = list(rows), list[Factors]()
     with_probes = probed(model)

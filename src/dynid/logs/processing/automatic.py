@@ -64,6 +64,11 @@ class PreparedLog:
     temperature: tuple[Array, Array] | None = None
     weight: float = 1.0
 
+    @property
+    def samples(self) -> int:
+        """Number of samples."""
+        return sum(map(len, self.segments))
+
 
 def prepared(
     log: Log,
