@@ -30,14 +30,16 @@ def report(
     It says whether the model can be trusted, for what, and what to improve; of two results, how they differ.
     """
     with errors_in_words(), steps_shown() as step:
-        step("Loading")
-        from dynid.report import write_report
+        import dynid
 
         if len(results) > 2:
             raise InvalidRequestError(f"a report is on one result, or compares two, not {len(results)}")
         name = "report.html" if len(results) == 1 else "comparison.html"
         path = results[0] / name if out is None else out
-        done = write_report(results, path, validate=validate_on, overwrite=force, progress=step)
+        compare = results[1] if len(results) > 1 else None
+        done = dynid.write_report(
+            results[0], path, compare=compare, validate=validate_on, overwrite=force, progress=step
+        )
     if json_output:
         echo_json(done.to_dict())
     else:
