@@ -129,7 +129,14 @@ def cases() -> tuple[Case, ...]:
             {},
             "friction-missing-by-residual",
         ),
-        Case("sign of a torque flipped", EXPERIMENT, _changed(tau_4=lambda x: -x), {}, "torque-sign-flipped", "wrist_1_joint"),
+        Case(
+            "sign of a torque flipped",
+            EXPERIMENT,
+            _changed(tau_4=lambda x: -x),
+            {},
+            "torque-sign-flipped",
+            "wrist_1_joint",
+        ),
         Case(
             "saturated torque",
             EXPERIMENT,
