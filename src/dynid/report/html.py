@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from dynid import __version__
 from dynid.errors import InvalidRequestError, OutputExistsError
 from dynid.files import write_text
 from dynid.identification.result import Result
 from dynid.identification.result_files import load_result
 from dynid.logs.log import Log
-from dynid.report.figure import Figure, unit
+from dynid.report.rendering import rendered
 from dynid.report.sections import sections_of
 from dynid.report.subject import Subject, subject_of
 
@@ -135,66 +130,3 @@ def page(subjects: Sequence[Subject]) -> str:
         subjects=subjects,
         sections=sections_of(subjects),
     )
-
-
-def rendered(template: str, **data: Any) -> str:
-    """A page of a template, with our scripts and styles inside: it needs nothing else."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-
-    environment = Environment(
-        loader=PackageLoader("dynid.report"),
-        autoescape=select_autoescape(default=True),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"embedded": embedded, "number": number, "short": short, "percent": percent, "unit": unit}
-    scripts = [_plotly(), _own("report.js")]
-    return environment.get_template(template).render(
-        scripts=[_trusted(script) for script in scripts],
-        hashes=" ".join(_hash(script) for script in scripts),
-        style=_trusted(_own("report.css")),
-        version=__version__,
-        **data,
-    )
-
-
-def embedded(figure: Figure) -> Any:
-    """A figure as JSON that can stand in a page: nothing in it can end its element."""
-    text = json.dumps(figure.to_dict(), allow_nan=False, separators=(",", ":"))
-    return _trusted(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
-
-
-def number(value: float | None, digits: int = 4) -> str:
-    """A number for tables; a dash where there is none."""
-    return "–" if value is None else f"{value:.{digits}g}".replace("-", "−")
-
-
-def short(value: float | None) -> str:
-    """A positive number with two digits, and all digits before the point; a dash where there is none."""
-    return "–" if value is None else f"{value:.0f}" if value >= 10 else f"{value:.2g}"
-
-
-def percent(value: float | None) -> str:
-    """A share in percent with three digits."""
-    return "–" if value is None else f"{100 * value:.3g} %"
-
-
-def _trusted(text: str) -> Any:
-    from markupsafe import Markup
-
-    return Markup(text)  # our own files, or JSON without any of HTML's letters
-
-
-def _own(name: str) -> str:
-    return resources.files("dynid.report").joinpath("templates", name).read_text(encoding="utf-8")
-
-
-def _plotly() -> str:
-    script = resources.files("plotly").joinpath("package_data", "plotly.min.js").read_text(encoding="utf-8")
-    return script.replace("</script", "<\\/script")
-
-
-def _hash(script: str) -> str:
-    """What a page says about a script that it allows to run."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
