@@ -63,8 +63,7 @@ CODES = {
 def diagnose(result: Result, replay: Replay) -> tuple[Finding, ...]:
     """Look for causes of a result's residuals in one of its logs.
 
-    Each cause is looked for once: saturation and missing friction where logs are read and reduced, a delay here only
-    where processing has not looked for it.
+    Saturation is not looked for here, but where logs are read; a delay only where processing has not looked for it.
 
     Args:
         result: The result.
@@ -92,10 +91,8 @@ def diagnose(result: Result, replay: Replay) -> tuple[Finding, ...]:
     samples = _samples(segment, base, result.standard_parameters())
     tried = causes(Bench.of(base, result.standard_parameters(), samples))
     named = tuple(_named(tried, enough))
-    found = list(named or _payload(base, result.torques))
-    if has(result.findings, "friction-missing"):
-        found = [one for one in found if one.code != CODES["friction"]]
-    return (*found, *_unexplained(left, bool(named) or bool(found) or known))
+    found = named or tuple(_payload(base, result.torques))
+    return (*found, *_unexplained(left, bool(found) or known))
 
 
 def _relative_error(segment: Segment) -> float:
