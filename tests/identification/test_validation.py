@@ -79,7 +79,6 @@ def test_a_log_file_needs_the_layout_of_an_experiment(result: Result, tmp_path: 
 
 def test_json_keeps_its_keys(result: Result) -> None:
     data = json.loads(json.dumps(result.validate(in_memory(log(seed=7))).to_dict(), allow_nan=False))
-    assert {"relative_error", "joints", "findings", "samples", "physical_relative_error", "physical_joints"} == set(
-        data
-    )
+    promised = {"relative_error", "joints", "findings", "samples", "physical_relative_error", "physical_joints"}
+    assert promised <= set(data)
     assert {"name", "rmse", "nrmse", "r2"} <= set(data["joints"][0])
