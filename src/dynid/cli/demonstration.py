@@ -121,7 +121,7 @@ class Demo:
         )
 
 
-def run_demo(
+def demo(
     out: str | Path | None = None,
     robot: str | Path = "builtin:ur5",
     *,
