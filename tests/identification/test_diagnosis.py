@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dynid import DynamicModel, find_base_parameters, load_robot
+from dynid.estimation.diagnosis.bench import Bench, Samples
+from dynid.estimation.diagnosis.cause_findings import rests
 from dynid.findings import Severity
-from dynid.identification.diagnosis.bench import Bench, Samples
-from dynid.identification.diagnosis.cause_findings import rests
 from dynid.model.sampling import random_states
 from dynid.report.subject import Subject
 from dynid.report.verdict import Answer

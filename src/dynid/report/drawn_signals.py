@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.identification.replay import Replay, Segment
+from dynid.estimation.replay import Replay, Segment
 from dynid.logs.log import Log
 from dynid.model.dynamic_model import DynamicModel
 

@@ -16,12 +16,7 @@ from dynid.report.comparison import compared
 from dynid.report.drawn_signals import Signals
 from dynid.report.figure import Section
 from dynid.report.parameter_figures import error_figure
-from dynid.report.parameter_sections import (
-    excitation_section,
-    identifiability_section,
-    link_section,
-    parameter_section,
-)
+from dynid.report.parameter_sections import excitation_section, identifiability_section, link_section, parameter_section
 from dynid.report.residual_section import residual_section
 from dynid.report.signal_figures import friction_curve, friction_figure, sign_figure, spectrum_figure, torque_figure
 from dynid.report.subject import Subject

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.estimation.replay import friction_columns, is_frictional
 from dynid.identification.records import SignRecord
-from dynid.identification.replay import friction_columns, is_frictional
 from dynid.model.dynamic_model import DynamicModel
 from dynid.report.drawn_signals import BUCKETS, Cloud, JointTrace, Signals, Spectrum, extreme_indices
 from dynid.report.figure import DASHES, INK, MEASURED, PALETTE, PREDICTED, RESIDUAL, Figure, axis, packed, plain

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from dynid.errors import DynidError
+from dynid.estimation.diagnosis.cause_findings import CODES
+from dynid.estimation.replay import Replay, replayed
 from dynid.findings import Finding, Severity, has
-from dynid.identification.diagnosis.cause_findings import CODES, diagnose
-from dynid.identification.replay import Replay, replayed, replays
 from dynid.identification.result import Result
 from dynid.identification.validation import Validation, unseen_logs, validate
 from dynid.logs.log import Log
@@ -112,10 +112,10 @@ def _own_logs(result: Result, progress: Progress) -> tuple[Signals | None, str, 
     causes: list[Finding] = []
 
     def diagnosed() -> Iterator[Replay]:
-        for k, replay in enumerate(replays(result, progress)):
+        for k, replay in enumerate(result.replays(progress)):
             if k == 0 and not any(term.needs_temperature for term in result.model.terms):
                 progress("Diagnosing residuals")
-                causes.extend(diagnose(result, replay))
+                causes.extend(result.diagnose(replay))
             yield replay
 
     if not result.task.logs:
