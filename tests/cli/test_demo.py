@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from dynid import load_result, load_robot
 from dynid.cli import app
-from dynid.cli.demonstration import Step, run_demo
+from dynid.cli.demonstration import Step, demo
 from dynid.robot import inertia
 from tests.references import example_robot_files
 
@@ -27,7 +27,7 @@ def slim_arm() -> str:
 def test_the_demo_comes_near_the_truth_and_writes_everything(robot: str, tmp_path: Path) -> None:
     steps: list[Step] = []
     source = slim_arm() if robot == "URDF" else robot
-    made = run_demo(tmp_path / "demo", source, design_seconds=4.0, done=steps.append)
+    made = demo(tmp_path / "demo", source, design_seconds=4.0, done=steps.append)
     assert [step.title for step in steps] == ["Inspect", "Excite", "Simulate", "Identify", "Validate", "Write"]
     assert made.true_parameter_error < 0.02
     assert made.validation.relative_error < 0.03
@@ -58,7 +58,7 @@ def test_a_floating_robot_is_refused_with_words(tmp_path: Path) -> None:
 
 def test_the_demo_runs_in_memory_and_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    made = run_demo(robot="builtin:two_link", design_seconds=4.0)
+    made = demo(robot="builtin:two_link", design_seconds=4.0)
     assert made.true_parameter_error < 0.02
     assert made.validation.relative_error < 0.03
     assert list(tmp_path.iterdir()) == []
