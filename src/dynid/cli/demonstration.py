@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -173,20 +173,20 @@ def demo(
     done(Step("Validate", f"relative error {validation.relative_error:.4f} on a held-out trajectory"))
 
     p = np.array([truth[name] for name in inspection.model.names])
-    demo = Demo(inspection, motions["training"], result, validation, p)
-    return demo if folder is None else _written(demo, logs[1], folder, progress, done)
+    made = Demo(inspection, motions["training"], result, validation, p)
+    return made if folder is None else _written(made, logs[1], folder, progress, done)
 
 
 def _written(
-    demo: Demo, held_out: Log | Path, folder: Path, progress: Callable[[str], None], done: Callable[[Step], None]
+    made: Demo, held_out: Log | Path, folder: Path, progress: Callable[[str], None], done: Callable[[Step], None]
 ) -> Demo:
     """The demo with its result, robot files and report in a folder."""
     progress("Writing robot files and the report")
-    demo.result.save(folder / "result")
-    files = tuple(demo.result.export(folder / name).path for name in ("robot.urdf", "robot.xml"))
-    report = demo.result.report(folder / "report.html", validate=[held_out]).path
+    made.result.save(folder / "result")
+    files = tuple(made.result.export(folder / name).path for name in ("robot.urdf", "robot.xml"))
+    report = made.result.report(folder / "report.html", validate=[held_out]).path
     done(Step("Write", f"{', '.join(map(str, files))} and {report}"))
-    return Demo(demo.inspection, demo.excitation, demo.result, demo.validation, demo.truth, folder, files, report)
+    return replace(made, folder=folder, files=files, report=report)
 
 
 def _prepare(folder: Path, overwrite: bool) -> None:

@@ -77,7 +77,7 @@ class Signals:
     Attributes:
         names: Names of the logs.
         starts: Where each log begins on the common time axis [s].
-        samples: Number of samples in all.
+        samples: Number of samples of all logs.
         factor: Largest number of samples per drawn point.
         traces: Torques of each row.
         clouds: Friction of each row.

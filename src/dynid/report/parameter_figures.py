@@ -111,7 +111,7 @@ def _intervals(
         if wide:
             label = {"name": "block bootstrap"} if len(names) == 1 else {"name": "", "showlegend": False}
             marker = {"color": "#6b7280", "size": 3}
-            traces.append(_marks(wide, marker, thickness=1) | {"hoverinfo": "skip"} | where | label)
+            traces.append(_marks(wide, marker, thickness=1) | {"hoverinfo": "skip", **where, **label})
         narrow = [(i + shift, estimate.value, estimate.lower, estimate.upper) for i, estimate in shown]
         marker = {"color": PALETTE[k], "size": 6, "symbol": ("circle", "square")[k % 2]}
         traces.append(

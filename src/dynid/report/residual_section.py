@@ -42,7 +42,7 @@ def autocorrelation_figure(key: str, joints: Sequence[ResidualRecord]) -> Figure
             "type": "scatter",
             "mode": "lines",
             "name": plain(joint.name),
-            "x": packed(1e3 * joint.period * np.arange(len(joint.autocorrelation))),
+            "x": packed(1e3 * joint.period * np.arange(len(joint.autocorrelation), dtype=np.float64)),
             "y": packed(np.array(joint.autocorrelation)),
             "line": {"color": PALETTE[k % 8], "width": 1.3, "dash": DASHES[(k // 8) % 4]},
             "hovertemplate": "%{x:.3g} ms: %{y:.2f}",

@@ -98,7 +98,7 @@ def _validation(subjects: Sequence[Subject]) -> Iterator[Section]:
     data = []
     for i, subject in enumerate(subjects):
         validation = subject.validation
-        if validation is None or subject.unseen is None:
+        if validation is None or subject.held_out is None:
             data.append({"subject": subject, "validation": None})
             continue
         fits = subject.result.record.joints
@@ -110,9 +110,9 @@ def _validation(subjects: Sequence[Subject]) -> Iterator[Section]:
             {
                 "subject": subject,
                 "validation": validation,
-                "signals": subject.unseen,
+                "signals": subject.held_out,
                 "figure": error_figure(f"validation{i}", [joint.name for joint in fits], errors),
-                "traces": _traces(subject, subject.unseen, f"unseen{i}"),
+                "traces": _traces(subject, subject.held_out, f"held-out{i}"),
             }
         )
     yield Section("validation", "Validation on held-out logs", "validation.html", {"results": data})

@@ -41,7 +41,7 @@ class Subject:
         signals: What is drawn of its logs; None where they could not be read.
         missing: Why they could not; empty where they could.
         validation: How well held-out logs are predicted; None where none was given.
-        unseen: What is drawn of those.
+        held_out: What is drawn of those.
         findings: Everything that was noticed, most severe first.
         verdict: Whether the model can be trusted, and for what.
     """
@@ -51,7 +51,7 @@ class Subject:
     signals: Signals | None
     missing: str
     validation: Validation | None
-    unseen: Signals | None
+    held_out: Signals | None
     findings: tuple[Finding, ...]
     verdict: Verdict
 
@@ -81,13 +81,13 @@ def subject_of(
         progress: Callback; receives a short description of each step.
     """
     signals, missing, causes = _own_logs(result, progress)
-    validation = unseen = None
+    validation = predicted = None
     if held_out:
         progress("Predicting held-out logs")
         logs = unseen_logs(result, held_out, progress)
         validation = validate(result, *logs)
         p = result.standard_parameters()
-        unseen = _drawn((replayed(one.log, one.prepared, result.model, p) for one in logs), len(logs), result)
+        predicted = _drawn((replayed(one.log, one.prepared, result.model, p) for one in logs), len(logs), result)
     findings = tuple(sorted(_once([*causes, *result.findings, *_on_missing_logs(result)]), key=_rank))
     return Subject(
         name=_name(result),
@@ -95,7 +95,7 @@ def subject_of(
         signals=signals,
         missing=missing,
         validation=validation,
-        unseen=unseen,
+        held_out=predicted,
         findings=findings,
         verdict=judge(result.record, findings, validation),
     )
