@@ -21,7 +21,7 @@ def init(
     ],
     out: Annotated[Path, typer.Option("--out", help="The experiment file to write.")] = Path("experiment.toml"),
     rate: Annotated[
-        float | None, typer.Option("--rate", metavar="HZ", help="Samples a second, where the log has no time stamps.")
+        float | None, typer.Option("--rate", metavar="HZ", help="Sampling rate, where the log has no time stamps.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
     json_output: JsonOption = False,
@@ -29,14 +29,13 @@ def init(
     """Write a first experiment by looking at a robot and a log."""
     with errors_in_words(), steps_shown() as step:
         step("Looking at the log")
-        from dynid.experiment.first.first_experiment import initial_experiment
-        from dynid.files import write_text
+        from dynid.experiment.first.first_experiment import init as first_experiment
 
-        made = initial_experiment(robot, log, out.parent, step, rate=rate)
-        write_text(out, made.text, overwrite=force)
+        made = first_experiment(robot, *log, rate=rate, folder=out.parent, progress=step)
+        made.save(out, overwrite=force)
     if json_output:
         data = {"experiment": str(out), "joints": made.joints, "locked": made.locked, "guesses": made.guesses}
-        echo_json({**data, "needed": made.needed})
+        echo_json({**data, "needed": made.needed, "findings": [finding.to_dict() for finding in made.findings]})
     else:
         from dynid.cli.terminal.initial_experiment import show_initial_experiment
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from dynid.cli.terminal.parts import plain_console
 
 if TYPE_CHECKING:
-    from dynid.experiment.first.first_experiment import InitialExperiment
+    from dynid.experiment.first.first_experiment import FirstExperiment
 
 
-def show_initial_experiment(path: Path, made: InitialExperiment) -> None:
+def show_initial_experiment(path: Path, made: FirstExperiment) -> None:
     """Show what a first experiment guesses."""
     output = plain_console()
     output.print(f"Wrote {path} for {len(made.joints)} joints: {', '.join(made.joints)}.")
