@@ -10,7 +10,7 @@ import typer
 from dynid.cli.app import JsonOption, RobotArgument, echo_json, errors_in_words, steps_shown
 
 if TYPE_CHECKING:
-    from dynid.experiment.first.first_experiment import InitialExperiment
+    from dynid.experiment.first.first_experiment import FirstExperiment
 
 
 def init(
@@ -31,19 +31,18 @@ def init(
     """Write a first experiment file from a robot and a log."""
     with errors_in_words(), steps_shown() as step:
         step("Reading the log")
-        from dynid.experiment.first.first_experiment import initial_experiment
-        from dynid.files import write_text
+        import dynid
 
-        made = initial_experiment(robot, log, out.parent, step, rate=rate)
-        write_text(out, made.text, overwrite=force)
+        made = dynid.init(robot, *log, rate=rate, folder=out.parent, progress=step)
+        made.save(out, overwrite=force)
     if json_output:
         data = {"experiment": str(out), "joints": made.joints, "locked": made.locked, "guesses": made.guesses}
-        echo_json({**data, "needed": made.needed})
+        echo_json({**data, "needed": made.needed, "findings": [finding.to_dict() for finding in made.findings]})
     else:
         show_first_experiment(out, made)
 
 
-def show_first_experiment(path: Path, made: InitialExperiment) -> None:
+def show_first_experiment(path: Path, made: FirstExperiment) -> None:
     """Print what a first experiment assumes, and what it needs."""
     from dynid.cli.tables import plain_console, show_next
 
