@@ -24,8 +24,7 @@ from dynid.excitation.settings import ExcitationSettings
 from dynid.excitation.trajectories.fourier import Fourier
 from dynid.findings import Finding
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
-from dynid.model.dynamic_model import DynamicModel
-from dynid.model.known_values import split_known
+from dynid.model.dynamic_model import DynamicModel, split_known
 from dynid.model.parameters import matching
 from dynid.model.terms import Term, parse_terms
 from dynid.robot.joints import Limits

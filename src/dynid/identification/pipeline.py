@@ -25,7 +25,7 @@ from dynid.identification.task import Task
 from dynid.logs.log import Log
 from dynid.logs.settings import Drive, Processing
 from dynid.model.base_parameters import find_base_parameters
-from dynid.model.known_values import split_known
+from dynid.model.dynamic_model import split_known
 from dynid.model.terms import Term
 from dynid.robot.robot import Robot
 

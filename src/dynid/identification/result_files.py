@@ -18,7 +18,7 @@ from dynid.identification.experiment_files import ExperimentFile, experiment_tex
 from dynid.identification.records import SCHEMA, Record
 from dynid.identification.result import Result, ResultError
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
-from dynid.model.known_values import split_known
+from dynid.model.dynamic_model import split_known
 
 
 def save_result(result: Result, folder: Path, *, overwrite: bool = False) -> None:

@@ -11,8 +11,7 @@ from dynid.errors import InvalidRequestError
 from dynid.estimation.settings import EstimationSettings, PhysicalSettings
 from dynid.logs.log import Log
 from dynid.logs.settings import Drive, LogSource, Processing
-from dynid.model.dynamic_model import DynamicModel
-from dynid.model.known_values import split_known
+from dynid.model.dynamic_model import DynamicModel, split_known
 from dynid.model.terms import Term
 from dynid.robot.loading import load_robot
 from dynid.robot.robot import Robot

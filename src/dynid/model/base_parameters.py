@@ -17,8 +17,8 @@ import numpy as np
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.findings import Finding
-from dynid.model.column_selection import largest_by_unit, regroup, select_in_order, select_pivoted
 from dynid.model.dynamic_model import DynamicModel
+from dynid.model.independent_columns import largest_by_unit, regroup, select_in_order, select_pivoted
 from dynid.model.parameters import matching
 from dynid.model.plain_tables import html_table
 from dynid.model.sampling import random_states

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.model.regressor import joint_poses
+from dynid.model.kernels.kernel import joint_poses
 from dynid.robot.robot import WORLD, Robot
 
 

@@ -18,7 +18,7 @@ from dynid.estimation.settings import EstimationSettings
 from dynid.logs.settings import Processing
 from dynid.model.chunks import Chunk
 from dynid.model.dynamic_model import DynamicModel
-from dynid.model.formulations.stored_inertia import stored_inertia
+from dynid.model.formulations.energy import stored_inertia
 from dynid.model.formulations.torque_rows import Rows, TorqueRows
 
 FormName = Literal["torque", "power", "energy", "momentum"]
