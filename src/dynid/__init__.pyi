@@ -17,8 +17,8 @@ from .logs.settings import Drive, Processing
 from .model.base_parameters import BaseParameters, find_base_parameters
 from .model.dynamic_model import DynamicModel, Observed
 from .model.inspection import Inspection, inspect
+from .model.kernels.kernel import inertial_regressor, joint_poses
 from .model.parameters import Parameter
-from .model.regressor import inertial_regressor, joint_poses
 from .model.terms import Term
 from .report.html import ReportFile, write_report
 from .robot.loading import convert, load_robot

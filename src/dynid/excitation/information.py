@@ -12,9 +12,8 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.excitation.criteria import Criterion
 from dynid.model.base_parameters import BaseParameters
-from dynid.model.kernels.adjoint import Slopes, layout_slopes
 from dynid.model.kernels.kernel import stacked_rows
-from dynid.model.kernels.row_layout import RowLayout
+from dynid.model.kernels.row_layout import RowLayout, Slopes, layout_slopes
 
 _RANK = 1e-12
 """Eigenvalues below this, relative to the largest and with columns of one length, are zero."""

@@ -22,7 +22,7 @@ from dynid.excitation.settings import ExcitationSettings
 from dynid.excitation.stacking import design_block_triangular, design_stack
 from dynid.excitation.stated_problem import moving_of, problem_of
 from dynid.findings import Finding
-from dynid.model.known_values import known_model
+from dynid.model.dynamic_model import known_model
 from dynid.model.terms import Term
 from dynid.robot.loading import load_robot
 from dynid.robot.robot import Robot

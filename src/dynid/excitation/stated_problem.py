@@ -23,9 +23,8 @@ from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.settings import ExcitationSettings
 from dynid.excitation.trajectories.fourier import Fourier
 from dynid.findings import Finding
-from dynid.model.base_parameters import BaseParameters
+from dynid.model.base_parameters import BaseParameters, known_base
 from dynid.model.dynamic_model import DynamicModel
-from dynid.model.known_values import known_base
 from dynid.model.parameters import matching
 from dynid.robot.joints import Limits
 from dynid.robot.robot import Robot

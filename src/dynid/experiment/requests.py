@@ -15,7 +15,7 @@ from dynid.excitation.stated_problem import problem_of
 from dynid.experiment.experiment import Experiment
 from dynid.experiment.reading import checked_table, is_experiment, read_experiment
 from dynid.findings import Finding
-from dynid.model.known_values import known_model
+from dynid.model.dynamic_model import known_model
 from dynid.robot.loading import load_robot
 from dynid.robot.robot import Robot
 from dynid.simulation.settings import SimulationSettings

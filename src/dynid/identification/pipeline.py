@@ -21,8 +21,8 @@ from dynid.identification.result_files import load_result
 from dynid.identification.task import ExperimentFile, Task, experiment_file
 from dynid.logs.log import Log
 from dynid.logs.settings import Drive, Processing
-from dynid.model.formulations.stored_inertia import stored_inertia
-from dynid.model.known_values import known_base
+from dynid.model.base_parameters import known_base
+from dynid.model.formulations.energy import stored_inertia
 from dynid.model.terms import Term
 from dynid.robot.robot import Robot
 

@@ -17,8 +17,7 @@ from dynid.findings import Finding
 from dynid.identification.records import SCHEMA, Record
 from dynid.identification.result import Result, ResultError
 from dynid.identification.task import ExperimentFile, experiment_text, task_of
-from dynid.model.base_parameters import BaseParameters
-from dynid.model.known_values import known_base
+from dynid.model.base_parameters import BaseParameters, known_base
 
 
 def save_result(result: Result, folder: Path, *, overwrite: bool = False) -> None:

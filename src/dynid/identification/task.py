@@ -16,8 +16,7 @@ from dynid.experiment.reading import parse_experiment, read_experiment
 from dynid.files import is_file
 from dynid.logs.log import Log
 from dynid.logs.settings import Drive, LogSource, Processing
-from dynid.model.dynamic_model import DynamicModel
-from dynid.model.known_values import known_model
+from dynid.model.dynamic_model import DynamicModel, known_model
 from dynid.model.terms import Term, specification
 from dynid.robot.loading import load_robot
 from dynid.robot.robot import Robot

@@ -17,8 +17,8 @@ import numpy as np
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.findings import Finding
-from dynid.model.column_selection import largest_by_unit, regroup, select_in_order, select_pivoted
-from dynid.model.dynamic_model import DynamicModel
+from dynid.model.dynamic_model import DynamicModel, split_known
+from dynid.model.independent_columns import largest_by_unit, regroup, select_in_order, select_pivoted
 from dynid.model.parameters import matching
 from dynid.model.plain_tables import html_table
 from dynid.model.sampling import random_states
@@ -227,6 +227,11 @@ def find_base_parameters(
     sequence = _sequence(model, values, order, selection)
     with single_threaded_blas():
         return _find(model, values, sequence, selection, tolerance, rng or np.random.default_rng(0))
+
+
+def known_base(model: DynamicModel, known: Mapping[str, float]) -> BaseParameters:
+    """The base parameters of a model of which some parameters are known, by name or pattern."""
+    return find_base_parameters(model, known=split_known(model, known)[1])
 
 
 def _find(

@@ -15,7 +15,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.identification.records import LinkEstimate
-from dynid.model.regressor import joint_poses
+from dynid.model.kernels.kernel import joint_poses
 from dynid.report.figure import DASHES, INK, PALETTE, Figure, axis, plain
 from dynid.robot.robot import WORLD, Robot
 

@@ -6,7 +6,7 @@ locked joints) are one link. All inertial parameters of a link are about its joi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -185,6 +185,13 @@ class Robot:
     def neutral(self) -> Array:
         """Positions at which every joint frame is where the file puts it, shape (nq,)."""
         return np.concatenate([neutral(joint.kind) for joint in self.independent_joints])
+
+    def chain(self, link: int) -> Iterator[int]:
+        """Indices of the joints that move a link: its own first, then those below it."""
+        at = link
+        while at != WORLD:
+            yield at
+            at = self.joints[at].parent
 
     def joint(self, key: str | int) -> Joint:
         """Find a joint by its name, or else by its number (as an int, or as digits)."""

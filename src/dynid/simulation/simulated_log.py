@@ -15,8 +15,7 @@ from dynid.excitation.trajectory_files import Followable, as_motion
 from dynid.findings import Finding
 from dynid.logs.drive import Transmission
 from dynid.logs.log import Log
-from dynid.model.dynamic_model import DynamicModel
-from dynid.model.known_values import known_model
+from dynid.model.dynamic_model import DynamicModel, known_model
 from dynid.model.terms import Term
 from dynid.robot.loading import load_robot
 from dynid.robot.robot import Robot

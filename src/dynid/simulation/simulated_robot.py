@@ -13,8 +13,7 @@ import numpy as np
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError
 from dynid.estimation.physical.references import plain_body
-from dynid.model.dynamic_model import DynamicModel, Observed
-from dynid.model.known_values import split_known
+from dynid.model.dynamic_model import DynamicModel, Observed, split_known
 from dynid.model.parameters import matching
 from dynid.robot import inertia
 from dynid.robot.robot import Robot

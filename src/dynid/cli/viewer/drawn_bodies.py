@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.model.regressor import joint_poses
+from dynid.model.kernels.kernel import joint_poses
 from dynid.robot.frames import pose
 from dynid.robot.joints import rotation_about
 from dynid.robot.robot import WORLD, Robot

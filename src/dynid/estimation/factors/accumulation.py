@@ -10,8 +10,8 @@ from dynid.arrays import Array
 from dynid.estimation.factors.factors import Factor, Factors
 from dynid.model.chunks import Chunk
 from dynid.model.dynamic_model import DynamicModel
-from dynid.model.formulations.row_bases import RowBasis
 from dynid.model.formulations.torque_rows import Rows, TorqueRows
+from dynid.model.independent_columns import RowBasis
 from dynid.model.kernels.kernel import kernel_for
 from dynid.threads import parallel, single_threaded_blas
 

@@ -27,8 +27,8 @@ from dynid.model.formulations.energy import (
     impulse_regressor,
     momentum_regressor,
 )
-from dynid.model.formulations.row_bases import power_basis, row_bases
 from dynid.model.formulations.torque_rows import CHUNK_BYTES, Rows
+from dynid.model.independent_columns import power_basis, row_bases
 
 ENERGY, MOMENTUM = "energy", "momentum"
 

@@ -20,7 +20,7 @@ from dynid.logs.settings import Processing
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.chunks import Chunk, Samples, checked
 from dynid.model.dynamic_model import DynamicModel
-from dynid.model.formulations.stored_inertia import stored_inertia
+from dynid.model.formulations.energy import stored_inertia
 from dynid.model.formulations.torque_rows import Rows, TorqueRows
 from dynid.threads import single_threaded_blas
 

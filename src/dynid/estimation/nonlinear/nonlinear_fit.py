@@ -20,8 +20,7 @@ from dynid.estimation.robust import robust_least_squares
 from dynid.estimation.settings import EstimationSettings
 from dynid.logs.processing.automatic import PreparedLog
 from dynid.model.base_parameters import BaseParameters
-from dynid.model.dynamic_model import DynamicModel
-from dynid.model.known_values import split_known
+from dynid.model.dynamic_model import DynamicModel, split_known
 from dynid.model.linearisation import linearised, with_nonlinear_columns
 from dynid.model.terms import NonlinearParameter
 from dynid.robot.robot import Joint

@@ -16,8 +16,7 @@ from dynid.excitation.motion import Motion
 from dynid.excitation.trajectories.family import MovesSmoothly
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
 from dynid.model.dynamic_model import DynamicModel
-from dynid.model.kernels.adjoint import Slopes, layout_slopes
-from dynid.model.kernels.row_layout import RowLayout
+from dynid.model.kernels.row_layout import RowLayout, Slopes, layout_slopes
 from dynid.robot.joints import JointKind
 from dynid.robot.robot import Robot
 
