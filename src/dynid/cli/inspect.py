@@ -97,7 +97,7 @@ def show_inspection(inspection: Inspection) -> None:
     """Print which parameters of a robot are identifiable."""
     from rich.text import Text
 
-    from dynid.cli.tables import plain_console, plain_table, show_findings, show_next
+    from dynid.cli.console import plain_console, plain_table, show_findings, show_next
 
     output = plain_console()
     base, model, robot = inspection.base_parameters, inspection.model, inspection.robot

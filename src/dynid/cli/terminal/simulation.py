@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynid.cli.tables import plain_console, plain_table, show_findings
+from dynid.cli.console import plain_console, plain_table, show_findings
 from dynid.findings import Finding
 
 

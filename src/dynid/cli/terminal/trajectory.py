@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from dynid.cli.tables import plain_console, plain_table, show_findings
+from dynid.cli.console import plain_console, plain_table, show_findings
 from dynid.findings import Finding
 
 
