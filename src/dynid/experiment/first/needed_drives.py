@@ -79,4 +79,4 @@ def _too_small(layout: Layout, robot: Robot) -> Iterator[Finding]:
         "reached": float(layout.largest[k]),
         "gravity": float(weight[k]),
     }
-    yield Finding.of("torques-too-small", "torques", joint=layout.joints[k], **found)
+    yield Finding.of("torques-too-small", "torques", **found)
