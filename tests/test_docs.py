@@ -149,8 +149,9 @@ def test_the_tutorial_runs_from_its_first_block_to_its_last(tmp_path: Path, monk
 
 
 def test_the_reference_of_the_experiment_file_has_every_key_and_no_other() -> None:
+    from scripts.experiment_reference import MEANINGS, reference_markdown
+
     from dynid.experiment.experiment import Experiment
-    from dynid.experiment.reference import MEANINGS, reference_markdown
 
     text = reference_markdown()
     schema = Experiment.model_json_schema()

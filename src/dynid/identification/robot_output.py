@@ -12,10 +12,10 @@ import numpy as np
 
 from dynid.errors import InvalidRequestError, OutputExistsError, UnknownNameError
 from dynid.files import is_file, write_bytes, write_text
-from dynid.identification.formats import Format
 from dynid.identification.result import Result
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.parameters import Role, of_joint
+from dynid.robot.formats import Format
 from dynid.robot.formats.write_back import Written, write_back
 from dynid.robot.joints import JointDynamics
 from dynid.robot.robot import Joint

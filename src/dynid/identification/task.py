@@ -12,7 +12,7 @@ import numpy as np
 from dynid.errors import InvalidRequestError
 from dynid.estimation.settings import EstimationSettings, PhysicalSettings
 from dynid.experiment.experiment import Experiment
-from dynid.experiment.reading import parse_experiment, read_experiment
+from dynid.experiment.reading import read_experiment
 from dynid.files import is_file
 from dynid.logs.log import Log
 from dynid.logs.settings import Drive, LogSource, Processing
@@ -185,9 +185,3 @@ def _source(robot: Robot) -> str:
     """Where a robot was read from; the path is absolute, so that it holds in any folder."""
     source = robot.description.source
     return str(Path(source).resolve()) if is_file(Path(source)) else source
-
-
-def task_file(task: Task, path: Path) -> ExperimentFile:
-    """The experiment file that a task would be saved as."""
-    text = experiment_text(task)
-    return ExperimentFile(path, text.encode(), parse_experiment(text, path, needs_logs=False), task)
