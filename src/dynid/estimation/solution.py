@@ -73,6 +73,7 @@ class Solution:
     findings: tuple[Finding, ...]
 
 
+@single_threaded_blas()
 def solve(
     logs: Sequence[PreparedLog],
     reduced: ReducedLogs,
@@ -94,18 +95,6 @@ def solve(
     Raises:
         NotIdentifiableError: If the data do not determine all parameters.
     """
-    with single_threaded_blas():
-        return _solve(logs, reduced, nonlinear, settings, noticed, progress)
-
-
-def _solve(
-    logs: Sequence[PreparedLog],
-    reduced: ReducedLogs,
-    nonlinear: NonlinearFit,
-    settings: EstimationSettings,
-    noticed: Sequence[Finding],
-    progress: Callable[[str], None],
-) -> Solution:
     form, base = RowForm.of(settings), nonlinear.base
     early = (
         *base.findings(),
