@@ -38,7 +38,6 @@ from dynid.findings import Finding, Severity
 from dynid.logs.log_findings import findings_on_rest
 from dynid.logs.processing.automatic import PreparedLog
 from dynid.model.base_parameters import BaseParameters
-from dynid.threads import single_threaded_blas
 
 Scales = Sequence[Mapping[str, float]]
 """For each log and each of its rows, the standard deviation that rows are divided by."""
@@ -73,7 +72,6 @@ class Solution:
     findings: tuple[Finding, ...]
 
 
-@single_threaded_blas()
 def solve(
     logs: Sequence[PreparedLog],
     reduced: ReducedLogs,

@@ -28,6 +28,7 @@ from dynid.model.base_parameters import BaseParameters, known_base
 from dynid.model.formulations.energy import stored_inertia
 from dynid.model.terms import Term
 from dynid.robot.robot import Robot
+from dynid.threads import single_threaded_blas
 
 Progress = Callable[[str], None]
 
@@ -117,7 +118,8 @@ def run(
     by_folds = task.physical.fit and task.physical.weight == "cross-validation"
     reduced = reduce_logs(read.logs, nonlinear, task.estimation, earlier, folds=by_folds, progress=progress)
     progress("Estimating")
-    solution = solve(read.logs, reduced, nonlinear, task.estimation, findings, progress)
+    with single_threaded_blas():
+        solution = solve(read.logs, reduced, nonlinear, task.estimation, findings, progress)
     findings += solution.findings
     progress("Analysing residuals")
     residuals, notes = analyse_residuals(read.logs, base, solution.estimate, findings, bool(solution.lost))
