@@ -20,7 +20,7 @@ from dynid.cli.viewer.drawn_bodies import poses, quaternion, shapes
 from dynid.cli.viewer.gauges import Gauge, gauges, motion_to_show
 from dynid.cli.viewer.server import gauge_table, serve
 from dynid.errors import FileProblemError
-from dynid.excitation.trajectories.fourier import fourier_motion
+from dynid.excitation.trajectories import fourier_motion
 from dynid.excitation.trajectory_formats import Written, json_text
 from dynid.robot.joints import rotation_from_quaternion
 from dynid.robot.robot import WORLD

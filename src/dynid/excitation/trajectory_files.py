@@ -17,9 +17,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import DynidError, FileProblemError, InvalidRequestError, UnknownNameError
-from dynid.excitation.trajectories.family import Moves, ParametricTrajectory
-from dynid.excitation.trajectories.fourier import Fourier
-from dynid.excitation.trajectories.sampled import Trajectory
+from dynid.excitation.trajectories import Fourier, Moves, ParametricTrajectory, Trajectory
 from dynid.logs.tables import read_groups, source_of
 from dynid.robot.robot import Joint, Robot
 

@@ -13,7 +13,7 @@ from dynid.arrays import Array, Indices, frozen
 from dynid.errors import InvalidRequestError
 from dynid.excitation.limits.limit import Check, Limit, both_sides
 from dynid.excitation.motion import Motion
-from dynid.excitation.trajectories.family import MovesSmoothly
+from dynid.excitation.trajectories import MovesSmoothly
 from dynid.model.base_parameters import BaseParameters, find_base_parameters
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.kernels.adjoint import Slopes, layout_slopes
