@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -36,14 +36,12 @@ class JointBounds(Limit):
         units: For each joint "rad" or "m".
         middle: Middles, shape (4, joints); rows are position, velocity, acceleration and jerk.
         half: Half widths, shape (4, joints); infinite where nothing is limited.
-        factor: Part of the widths that a design may use.
     """
 
     names: tuple[str, ...]
     units: tuple[str, ...]
     middle: Array
     half: Array
-    factor: float = 1.0
 
     @staticmethod
     def of(robot: Robot, limits: Sequence[Limits]) -> JointBounds:
@@ -119,10 +117,6 @@ class JointBounds(Limit):
                 found.append(Check(name, (middle - half, middle + half), reached, unit, symmetric=k > 0))
         return found
 
-    def tightened(self, factor: float) -> JointBounds:
-        """With a part of all widths."""
-        return replace(self, factor=self.factor * factor)
-
 
 def _check(name: str, limit: Limits) -> None:
     if not limit.lower < limit.upper:
@@ -169,13 +163,11 @@ class AmplitudeLimit(Limit):
 
     Attributes:
         bounds: What the sums are limited by.
-        factor: Part of the limits that a design may use.
     """
 
     knows_curvature = True
 
     bounds: JointBounds
-    factor: float = 1.0
 
     def slacks(self, motion: Motion) -> Array:
         """One for each quantity of each joint; 1 where it is not limited, shape (4 * joints,)."""
@@ -251,7 +243,3 @@ class AmplitudeLimit(Limit):
             half = float(self.bounds.half[k, j])
             found.append(Check(f"amplitudes of {check.name}", (-half, half), (0.0, total), check.unit))
         return found
-
-    def tightened(self, factor: float) -> AmplitudeLimit:
-        """With a part of all limits."""
-        return replace(self, factor=self.factor * factor)
