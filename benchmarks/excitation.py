@@ -14,14 +14,14 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.genetic import design_genetic
 from benchmarks.independent_condition import condition_number, read_csv
 from benchmarks.thesis_motions import printed
 from dynid.excitation.design import Design, design, warm_up
-from dynid.excitation.genetic import design_genetic
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.trajectory_formats import Written, csv_text
 from dynid.experiment.reading import read_experiment
-from dynid.experiment.requests import problem_of_experiment
+from dynid.identification.requests import problem_of_experiment
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 CASES = {

@@ -21,10 +21,9 @@ from dynid.arrays import Array
 from dynid.estimation.factors.accumulation import factorise
 from dynid.estimation.friction_probes import findings_on_friction, probed, without_probes
 from dynid.estimation.least_squares import ordinary_least_squares, weighted_least_squares
-from dynid.excitation.trajectories.family import Moves
-from dynid.excitation.trajectories.fourier import fourier_motion
+from dynid.excitation.trajectories import Moves, fourier_motion
 from dynid.findings import Finding
-from dynid.identification.validation import Validation, validate
+from dynid.identification.validation import Prediction, predict
 from dynid.logs.drive import Transmission
 from dynid.logs.processing.states import processed
 from dynid.logs.settings import Processing
@@ -124,7 +123,7 @@ class Outcome:
         seconds: How long simulation and identification took [s].
     """
 
-    validation: Validation
+    validation: Prediction
     floor: Array
     findings: tuple[Finding, ...]
     seconds: float
@@ -145,7 +144,7 @@ def identify(case: Case, modelled: bool, specimen: int = 0) -> Outcome:
     probes = factorise(probed(model), moving(segments))
     estimate = weighted_least_squares(without_probes(probes, model), base)
     other, exact = case.log(case.run(unseen()), 2, specimen)
-    found = validate(base, dict(zip(estimate.names, estimate.values, strict=True)), moving(other))
+    found = predict(base, estimate.values, [(moving(other), PROCESSING)])
     logged = other[0].torque
     kept = np.abs(other[0].v) > 0.02
     floor = np.sqrt(((logged - exact) ** 2 * kept).sum(axis=0) / (logged**2 * kept).sum(axis=0))
@@ -184,8 +183,8 @@ def identify_halves(case: Case) -> Array:
             for log in (segments, other)
         ]
         estimate = weighted_least_squares(factorise(base.model, own[0]), base)
-        found = validate(base, dict(zip(estimate.names, estimate.values, strict=True)), own[1])
-        errors += [joint.relative_error for joint in found.joints.values()]
+        found = predict(base, estimate.values, [(own[1], PROCESSING)])
+        errors += [joint.relative_error for joint in found.joints]
     return np.array(errors)
 
 
@@ -200,13 +199,13 @@ def main() -> None:
     print("\nvalidation relative error [%] on an unseen motion; all joints, then joints 1 to 6")
     for case in CASES:
         outcome = identify(case, case.friction)
-        errors = np.array([joint.relative_error for joint in outcome.validation.joints.values()])
+        errors = np.array([joint.relative_error for joint in outcome.validation.joints])
         print(f"{case.name} whole arm    {100 * outcome.validation.relative_error:8.4f} | {percent(errors)}")
         if case.noisy:
             print(f"{case.name} noise floor           | {percent(outcome.floor)}")
         if case.friction:
             blind = identify(case, modelled=False)
-            errors = np.array([joint.relative_error for joint in blind.validation.joints.values()])
+            errors = np.array([joint.relative_error for joint in blind.validation.joints])
             print(f"{case.name} no friction  {100 * blind.validation.relative_error:8.4f} | {percent(errors)}")
             print("   " + "; ".join(finding.text for finding in blind.findings))
         print(f"{case.name} two halves            | {percent(identify_halves(case))}")
@@ -221,7 +220,7 @@ def main() -> None:
 def _ratios(case: Case, specimen: int) -> tuple[float, float]:
     """The largest error of a joint over that of its own log, and over the root mean square that the sensors state."""
     outcome = identify(case, case.friction, specimen)
-    errors = np.array([joint.relative_error for joint in outcome.validation.joints.values()])
+    errors = np.array([joint.relative_error for joint in outcome.validation.joints])
     stated = np.hypot(SENSORS.torque_constant_error, 10.0 ** (-(SENSORS.signal_to_noise or np.inf) / 20.0))
     return float((errors / outcome.floor).max()), float((errors / stated).max())
 

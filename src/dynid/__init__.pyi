@@ -1,6 +1,6 @@
 # The front door: what `import dynid` offers. Names are imported when they are first asked for (see __init__.py).
 from .cli.demonstration import demo
-from .cli.viewer.server import view
+from .cli.viewer_page import view
 from .errors import DynidError
 from .estimation.settings import EstimationSettings, PhysicalSettings
 from .excitation.recipe import excite

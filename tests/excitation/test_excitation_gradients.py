@@ -11,9 +11,8 @@ from dynid import DynamicModel, Robot, find_base_parameters, load_robot
 from dynid.excitation.criteria import CRITERIA, Condition, LargestStd, parse_criterion
 from dynid.excitation.information import Information
 from dynid.excitation.interior_point import barrier, barrier_curvatures, barrier_slopes
-from dynid.excitation.limits.amplitudes import AmplitudeLimit
 from dynid.excitation.limits.frame_limits import BoxLimit, FramePoint, SpeedLimit
-from dynid.excitation.limits.joint_bounds import JointBounds
+from dynid.excitation.limits.joint_bounds import AmplitudeLimit, JointBounds
 from dynid.excitation.limits.limit import Limit
 from dynid.excitation.limits.torques import PriorTorques, RmsTorqueLimit, TorqueLimit
 from dynid.excitation.local_search import scaled_into_limits

@@ -21,8 +21,8 @@ from dynid.excitation.exciting_motion import Excitation
 from dynid.experiment.experiment import Experiment
 from dynid.experiment.simulated import save_simulation
 from dynid.files import OutputError
+from dynid.identification.requests import simulate_experiment
 from dynid.identification.result import Result
-from dynid.identification.simulated_experiment import simulate_experiment
 from dynid.identification.validation import Validation
 from dynid.logs.log import Log
 from dynid.model.dynamic_model import DynamicModel

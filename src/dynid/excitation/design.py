@@ -15,7 +15,7 @@ from dynid.excitation.information import value_of
 from dynid.excitation.limits.limit import Check
 from dynid.excitation.local_search import POWERS, best_start, centre, disturbed, refined
 from dynid.excitation.problem import ExcitationProblem, experiment_times
-from dynid.excitation.trajectories.family import ParametricTrajectory
+from dynid.excitation.trajectories import ParametricTrajectory
 from dynid.model.kernels.row_layout import prepare
 from dynid.threads import single_threaded_blas
 

@@ -17,15 +17,22 @@ import numpy as np
 
 from dynid import __version__
 from dynid.arrays import Array
-from dynid.errors import DynidError, FileProblemError, InvalidRequestError
+from dynid.errors import DynidError, InvalidRequestError
 from dynid.excitation.design import SPEEDS, Design
 from dynid.excitation.information import Expectation
 from dynid.excitation.limits.limit import Check
 from dynid.excitation.limits.stated import joint_limits
 from dynid.excitation.settings import ExcitationSettings
-from dynid.excitation.trajectories.family import ParametricTrajectory
-from dynid.excitation.trajectories.point_to_point import PointToPoint
-from dynid.excitation.trajectory_formats import DEFAULT, FORMATS, Written, require_formats, samples, texts_of
+from dynid.excitation.trajectories import ParametricTrajectory, PointToPoint
+from dynid.excitation.trajectory_formats import (
+    DEFAULT,
+    FORMATS,
+    Written,
+    require_formats,
+    require_free,
+    samples,
+    texts_of,
+)
 from dynid.files import replace_folder
 from dynid.findings import Finding
 from dynid.robot.robot import Robot
@@ -39,10 +46,6 @@ _LOOKED_AT = 2000
 
 class BrokenLimitError(DynidError):
     """A trajectory violates a limit, and is not written."""
-
-
-class ExcitationFolderError(FileProblemError):
-    """A folder cannot take the files of a trajectory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,24 +310,6 @@ class Excitation:
         }
         others |= {name: replace(written, motion=way) for name, way in self.ways(part).items()}
         return texts_of(formats, written, others.items())
-
-
-def require_free(folder: Path, *, overwrite: bool) -> None:
-    """Refuse a folder that trajectories cannot be saved as.
-
-    Raises:
-        ExcitationFolderError: If it is one.
-    """
-    if not folder.exists():
-        return
-    if not folder.is_dir():
-        raise ExcitationFolderError(folder, "is a file; name a folder for the trajectory")
-    if not any(folder.iterdir()):
-        return
-    if not (folder / "excitation.json").exists():
-        raise ExcitationFolderError(folder, "holds something else than a trajectory and is left as it is; name another")
-    if not overwrite:
-        raise ExcitationFolderError(folder, "holds a trajectory already; name another folder or add --overwrite")
 
 
 def _in_words(check: Check) -> str:

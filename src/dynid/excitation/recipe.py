@@ -6,6 +6,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,9 @@ from dynid.excitation.design import Design, Progress, design, require_time, time
 from dynid.excitation.exciting_motion import Excitation
 from dynid.excitation.information import Expectation, condition_number, expected_stds
 from dynid.excitation.limits.stated import per_joint, posture_of
+from dynid.excitation.motion import Grid, free_coefficients
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.settings import ExcitationSettings
-from dynid.excitation.stacking import design_block_triangular, design_stack
 from dynid.excitation.stated_problem import moving_of, problem_of
 from dynid.findings import Finding
 from dynid.model.dynamic_model import known_model
@@ -30,6 +31,9 @@ from dynid.settings import checked
 
 _ILL_CONDITIONED = 1e6
 """Condition numbers above this mean that something is not excited at all."""
+
+ENOUGH = 0.05
+"""Segments end when one changes the criterion (for the condition number: its logarithm) by less than this."""
 
 
 def excite(
@@ -89,6 +93,77 @@ def excite(
     else:
         found = iter([design(problem, **options)])
     return _with_expectations(stated, problem, tuple(found), findings, begin)
+
+
+def design_stack(
+    problem: ExcitationProblem,
+    segments: int,
+    *,
+    time_limit: float = 20.0,
+    starts: int | None = None,
+    seed: int = 0,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Iterator[Design]:
+    """Design segments one after the other, each against what is known by then (Algorithm 1 of the Figaro thesis).
+
+    Args:
+        problem: The problem of the first segment.
+        segments: Number of segments at most; they end when one changes the criterion by less than `ENOUGH`.
+        time_limit: For all segments together [s].
+        starts: As `design`, for each segment.
+        seed: As `design`.
+        progress: As `design`.
+    """
+    before = None
+    for k in range(segments):
+        found = design(problem, time_limit=time_limit / segments, starts=starts, seed=seed + k, progress=progress)
+        yield found
+        if before is not None and abs(before - found.value) < ENOUGH:
+            return
+        before = found.value
+        problem = with_known(problem, found.matrix)
+
+
+def design_block_triangular(
+    problem: ExcitationProblem,
+    posture: Sequence[float | None],
+    moving: Sequence[bool] | None = None,
+    *,
+    time_limit: float = 20.0,
+    starts: int | None = None,
+    seed: int = 0,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Iterator[Design]:
+    """Design one motion for each joint: all move, then all but the first, ..., at last only the last one.
+
+    These are the motions of the power-model paper (chapter IV.B). Joints at rest excite less, so each motion is
+    designed together with the information of those before it.
+
+    Args:
+        problem: The problem with all joints moving.
+        posture: As `free_coefficients`.
+        moving: For each joint whether it moves at all; there is no motion for the others. All do when None.
+        time_limit: For all motions together [s].
+        starts: As `design`, for each motion.
+        seed: As `design`.
+        progress: As `design`.
+    """
+    joints = [k for k in range(len(posture)) if moving is None or moving[k]]
+    share = time_limit / len(joints)
+    for resting, first in enumerate(joints):
+        still_moving = [k in joints and k >= first for k in range(len(posture))]
+        free = free_coefficients(problem.grid.free.family, posture, still_moving)
+        problem = replace(problem, grid=Grid.of(free, len(problem.grid.times)))
+        found = design(problem, time_limit=share, starts=starts, seed=seed + resting, progress=progress)
+        yield found
+        problem = with_known(problem, found.matrix)
+
+
+def with_known(problem: ExcitationProblem, information: Array) -> ExcitationProblem:
+    """The problem once an information matrix, which contains what was known before, is known."""
+    values, U = np.linalg.eigh(information)
+    factor = np.sqrt(np.maximum(values, 0.0))[:, None] * U.T
+    return replace(problem, information=replace(problem.information, known=factor))
 
 
 def _with_expectations(

@@ -12,16 +12,15 @@ from dynid.errors import InvalidRequestError
 from dynid.estimation.factors.factors import Factors
 from dynid.excitation.criteria import parse_criterion
 from dynid.excitation.information import Information, known_factor, reference_values
-from dynid.excitation.limits.amplitudes import AmplitudeLimit
 from dynid.excitation.limits.frame_limits import BoxLimit, FramePoint, SpeedLimit
-from dynid.excitation.limits.joint_bounds import JointBounds
+from dynid.excitation.limits.joint_bounds import AmplitudeLimit, JointBounds
 from dynid.excitation.limits.limit import Limit
 from dynid.excitation.limits.stated import joint_limits, per_joint, posture_of, require_home, require_posture
 from dynid.excitation.limits.torques import PriorTorques, RmsTorqueLimit, TorqueLimit
 from dynid.excitation.motion import FreeCoefficients, Grid, free_coefficients
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.settings import ExcitationSettings
-from dynid.excitation.trajectories.fourier import Fourier
+from dynid.excitation.trajectories import Fourier
 from dynid.findings import Finding
 from dynid.model.base_parameters import BaseParameters, known_base
 from dynid.model.dynamic_model import DynamicModel

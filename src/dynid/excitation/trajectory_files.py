@@ -17,9 +17,8 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import DynidError, FileProblemError, InvalidRequestError, UnknownNameError
-from dynid.excitation.trajectories.family import Moves, ParametricTrajectory
-from dynid.excitation.trajectories.fourier import Fourier
-from dynid.excitation.trajectories.sampled import Trajectory
+from dynid.excitation.trajectories import Fourier, Moves, ParametricTrajectory, Trajectory
+from dynid.logs.log import Log
 from dynid.logs.tables import read_groups, source_of
 from dynid.robot.robot import Joint, Robot
 
@@ -35,8 +34,8 @@ CONTRADICTS = 0.25
 STILL = 1e-3
 """The same [rad or m] for a joint that does not move."""
 
-Followable: TypeAlias = Moves | str | os.PathLike[str] | Sequence[Any]
-"""A motion, the path of its file, or arrays (t, q) or (t, q, v, a)."""
+Followable: TypeAlias = Moves | Log | str | os.PathLike[str] | Sequence[Any]
+"""A motion, the path of its file, a log of joint positions, or arrays (t, q) or (t, q, v, a)."""
 
 
 class TrajectoryFileError(FileProblemError):
@@ -44,7 +43,7 @@ class TrajectoryFileError(FileProblemError):
 
 
 def as_motion(motion: Followable, robot: Robot) -> Moves:
-    """The motion that a user means: an object, the path of a file, or arrays.
+    """The motion that a user means: an object, the path of a file, a log, or arrays.
 
     Raises:
         TrajectoryFileError: If a file holds none.
@@ -52,6 +51,8 @@ def as_motion(motion: Followable, robot: Robot) -> Moves:
     """
     if isinstance(motion, str | os.PathLike):
         return read_trajectory(motion, robot)
+    if isinstance(motion, Log):
+        return Trajectory(motion.time, motion.position, motion.velocity, None, motion.torque)
     if isinstance(motion, Sequence) and 2 <= len(motion) <= 4:
         return Trajectory(*(None if part is None else np.asarray(part, dtype=float) for part in motion))  # type: ignore[arg-type]
     if isinstance(motion, Moves):

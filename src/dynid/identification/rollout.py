@@ -15,13 +15,12 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.excitation.trajectories.family import Moves
+from dynid.excitation.trajectories import Moves
 from dynid.excitation.trajectory_files import read_trajectory
 from dynid.experiment.experiment import Experiment
 from dynid.experiment.reading import read_experiment
 from dynid.findings import Finding
 from dynid.identification.result import Result
-from dynid.identification.simulated_experiment import required_trajectory
 from dynid.identification.task import task_of
 from dynid.logs.drive import transmission_of
 from dynid.logs.sources import read_source
@@ -110,10 +109,11 @@ def _parameters(result: Result, near: Array) -> Array:
 
 def _compare(result: Result, experiment: Experiment, parameters: Array | None) -> list[PositionMatch]:
     settings, model = experiment.simulation, result.base.model
+    assert settings.trajectory is not None
     nominal, _ = nominal_robot(model)
     p = _parameters(result, nominal.parameters) if parameters is None else parameters
     robot = SimulatedRobot.of(model, p, smoothing=settings.smoothing, stribeck=settings.stribeck)
-    trajectory = Repeated(read_trajectory(required_trajectory(experiment), model.robot), settings.periods)
+    trajectory = Repeated(read_trajectory(settings.trajectory, model.robot), settings.periods)
     drive = transmission_of(experiment.drive, model.robot)
     start = None if settings.start is None else np.array(settings.start)
     matches = []

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError
-from dynid.excitation.trajectories.family import Moves
+from dynid.excitation.trajectories import Moves
 from dynid.robot.joints import JointKind
 from dynid.robot.robot import Robot
 from dynid.simulation.desired_motion import Reference, reference_of

@@ -9,7 +9,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError
-from dynid.excitation.trajectories.family import Moves
+from dynid.excitation.trajectories import Moves
 from dynid.robot.robot import Robot
 
 SAME_PLACE = 1e-3

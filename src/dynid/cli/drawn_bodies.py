@@ -73,16 +73,9 @@ def poses(robot: Robot, q: Array) -> Array:
 
 def quaternion(R: Array) -> Array:
     """Unit quaternion (w, x, y, z) of a rotation (3, 3), w not negative."""
-    K = np.array(
-        [
-            [R[0, 0] + R[1, 1] + R[2, 2], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
-            [R[2, 1] - R[1, 2], R[0, 0] - R[1, 1] - R[2, 2], R[0, 1] + R[1, 0], R[0, 2] + R[2, 0]],
-            [R[0, 2] - R[2, 0], R[0, 1] + R[1, 0], R[1, 1] - R[0, 0] - R[2, 2], R[1, 2] + R[2, 1]],
-            [R[1, 0] - R[0, 1], R[0, 2] + R[2, 0], R[1, 2] + R[2, 1], R[2, 2] - R[0, 0] - R[1, 1]],
-        ]
-    )
-    q = np.linalg.eigh(K)[1][:, -1]  # Bar-Itzhack's method: the eigenvector of the largest eigenvalue
-    return q if q[0] >= 0.0 else -q
+    from scipy.spatial.transform import Rotation
+
+    return np.roll(Rotation.from_matrix(R).as_quat(canonical=True), 1)
 
 
 def reach(robot: Robot) -> float:
