@@ -19,7 +19,7 @@ from benchmarks.thesis_motions import printed
 from dynid import DynamicModel, Robot, find_base_parameters, load_robot
 from dynid.arrays import Array
 from dynid.estimation.factors.accumulation import factorise
-from dynid.estimation.friction_probes import findings_on_friction, probed, without_probes
+from dynid.estimation.factors.reduced_logs import findings_on_friction, probed, without_probes
 from dynid.estimation.least_squares import ordinary_least_squares, weighted_least_squares
 from dynid.excitation.trajectories import Moves, fourier_motion
 from dynid.findings import Finding

@@ -9,7 +9,7 @@ import pytest
 
 from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.estimation.factors.accumulation import factorise
-from dynid.estimation.friction_probes import findings_on_friction, probed, without_probes
+from dynid.estimation.factors.reduced_logs import findings_on_friction, probed, without_probes
 from dynid.findings import Finding
 from dynid.identification.pipeline import identify
 from dynid.model.chunks import Chunk

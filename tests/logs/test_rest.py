@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dynid import DynamicModel, load_robot
-from dynid.logs.log_findings import findings_on_rest
+from dynid.logs.processing.preparation import findings_on_rest
 from dynid.model.chunks import Chunk
 
 MODEL = DynamicModel(load_robot("builtin:two_link"))

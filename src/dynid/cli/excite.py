@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dynid.cli.app import JsonOption, echo_json, errors_in_words, steps_shown
-from dynid.cli.values import words
+from dynid.cli.app import JsonOption, echo_json, errors_in_words, steps_shown, words
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dynid.cli.app import JsonOption, RobotArgument, echo_json, errors_in_words, steps_shown
-from dynid.cli.values import assignments, numbers, words
+from dynid.cli.app import (
+    JsonOption,
+    RobotArgument,
+    assignments,
+    echo_json,
+    errors_in_words,
+    numbers,
+    steps_shown,
+    words,
+)
 
 if TYPE_CHECKING:
     from dynid.model.inspection import Inspection

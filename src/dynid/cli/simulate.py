@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dynid.cli.app import JsonOption, echo_json, errors_in_words, steps_shown
-from dynid.cli.values import numbers, values, words
+from dynid.cli.app import JsonOption, echo_json, errors_in_words, numbers, steps_shown, values, words
 from dynid.errors import InvalidRequestError
 
 SourceArgument = Annotated[

@@ -18,10 +18,9 @@ from dynid.estimation.estimate_findings import (
     findings_on_robust,
 )
 from dynid.estimation.factors.factors import Factors
-from dynid.estimation.factors.reduced_logs import ReducedLogs
+from dynid.estimation.factors.reduced_logs import ReducedLogs, findings_on_friction
 from dynid.estimation.factors.row_forms import RowForm
 from dynid.estimation.form_fits import FormFit, findings_on_form, form_fit, with_torque_fits, without_consequences
-from dynid.estimation.friction_probes import findings_on_friction
 from dynid.estimation.least_squares import (
     NotIdentifiableError,
     Prior,
@@ -35,8 +34,8 @@ from dynid.estimation.nonlinear.nonlinear_fit import FoundNonlinear, NonlinearFi
 from dynid.estimation.robust import LOSSES, robust_least_squares
 from dynid.estimation.settings import EstimationSettings
 from dynid.findings import Finding, Severity
-from dynid.logs.log_findings import findings_on_rest
 from dynid.logs.processing.automatic import PreparedLog
+from dynid.logs.processing.preparation import findings_on_rest
 from dynid.model.base_parameters import BaseParameters
 
 Scales = Sequence[Mapping[str, float]]

@@ -11,8 +11,8 @@ from dynid.arrays import Array
 from dynid.estimation.bootstrap import Bootstrap
 from dynid.estimation.estimate import Estimate
 from dynid.estimation.factors.factors import Factors
+from dynid.estimation.factors.reduced_logs import without_probes
 from dynid.estimation.factors.row_forms import TORQUES, RowForm
-from dynid.estimation.friction_probes import without_probes
 from dynid.estimation.least_squares import NotIdentifiableError, merge_logs
 from dynid.estimation.nonlinear.projection_point import FURTHEST, significance
 from dynid.estimation.nonlinear.variable_projection import NonlinearSearch, fit_nonlinear

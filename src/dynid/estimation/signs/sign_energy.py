@@ -19,8 +19,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.estimation.factors.factors import Factor
-from dynid.estimation.signs.segments import Labels, Segments
-from dynid.estimation.signs.tracks import ChannelRows, Track
+from dynid.estimation.signs.segments import ChannelRows, Labels, Segments, Track
 from dynid.threads import single_threaded_blas
 
 RANK = 1e-11

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.estimation.signs.segments import Segments, reversals
-from dynid.estimation.signs.tracks import Track
+from dynid.estimation.signs.segments import Segments, Track, reversals
 from dynid.model.dynamic_model import DynamicModel
 
 TURNING = 0.05

@@ -18,10 +18,9 @@ from dynid.estimation.signs import Recovered, SegmentSign, Track, Word, recover_
 from dynid.findings import Finding
 from dynid.logs.drive import Transmission, transmission_of
 from dynid.logs.log import Log
-from dynid.logs.log_findings import findings_on_samples
 from dynid.logs.processing import signals
 from dynid.logs.processing.automatic import PreparedLog
-from dynid.logs.processing.preparation import findings_on_log, stated_processing
+from dynid.logs.processing.preparation import findings_on_log, findings_on_samples, stated_processing
 from dynid.logs.processing.states import even_segments, segment_of, step_of
 from dynid.logs.settings import Drive, Processing
 from dynid.model.base_parameters import BaseParameters
