@@ -19,7 +19,7 @@ from benchmarks.thesis_motions import printed
 from dynid import DynamicModel, Robot, find_base_parameters, load_robot
 from dynid.arrays import Array
 from dynid.estimation.factors.accumulation import factorise
-from dynid.estimation.factors.reduced_logs import findings_on_friction, probed, without_probes
+from dynid.estimation.factors.reduced_logs import findings_on_friction, probed
 from dynid.estimation.least_squares import ordinary_least_squares, weighted_least_squares
 from dynid.excitation.trajectories import Moves, fourier_motion
 from dynid.findings import Finding
@@ -142,7 +142,7 @@ def identify(case: Case, modelled: bool, specimen: int = 0) -> Outcome:
     base = find_base_parameters(model)
     segments, _ = case.log(case.run(training()), 1, specimen)
     probes = factorise(probed(model), moving(segments))
-    estimate = weighted_least_squares(without_probes(probes, model), base)
+    estimate = weighted_least_squares(probes.restricted(model.names), base)
     other, exact = case.log(case.run(unseen()), 2, specimen)
     found = predict(base, estimate.values, [(moving(other), PROCESSING)])
     logged = other[0].torque

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -83,7 +83,7 @@ def reduce_logs(
         progress(f"Reducing log {k} of {len(logs)}")
         segments, processing, weight = log.segments, log.processing, log.weight
         probes.append(TORQUES.factors(with_probes, segments, processing, log.sampling).weighted(weight))
-        torques.append(without_probes(probes[-1], model))
+        torques.append(probes[-1].restricted(model.names))
         if form.name == "torque":
             rows.append(torques[-1])
         else:
@@ -130,17 +130,6 @@ def probed(model: DynamicModel) -> DynamicModel:
         if lacking:
             extra.append(term(lacking))
     return DynamicModel(model.robot, (*model.terms, *extra)) if extra else model
-
-
-def without_probes(factors: Factors, model: DynamicModel) -> Factors:
-    """The factors of the model's own parameters."""
-    if factors.names == model.names:
-        return factors
-    own = set(model.names)
-    joints = {
-        joint: factor.select([name for name in factor.names if name in own]) for joint, factor in factors.joints.items()
-    }
-    return replace(factors, names=model.names, joints=joints)
 
 
 def findings_on_friction(logs: Sequence[Factors], base: BaseParameters) -> tuple[Finding, ...]:

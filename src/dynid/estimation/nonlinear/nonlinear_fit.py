@@ -11,7 +11,6 @@ from dynid.arrays import Array
 from dynid.estimation.bootstrap import Bootstrap
 from dynid.estimation.estimate import Estimate
 from dynid.estimation.factors.factors import Factors
-from dynid.estimation.factors.reduced_logs import without_probes
 from dynid.estimation.factors.row_forms import TORQUES, RowForm
 from dynid.estimation.least_squares import NotIdentifiableError, merge_logs
 from dynid.estimation.nonlinear.projection_point import FURTHEST, significance
@@ -59,7 +58,7 @@ class NonlinearFit:
 
     def own_logs(self, logs: Iterable[Factors]) -> list[Factors]:
         """Factors without the derivatives over nonlinear parameters."""
-        return [without_probes(log, self.base.model) for log in logs]
+        return [log.restricted(self.base.model.names) for log in logs]
 
     def own(self, estimate: Estimate, logs: Sequence[Factors]) -> Estimate:
         """The estimate of linear parameters, whose covariance accounts for that of nonlinear parameters."""
