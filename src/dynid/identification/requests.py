@@ -16,6 +16,7 @@ from dynid.excitation.stated_problem import problem_of
 from dynid.experiment.experiment import Experiment
 from dynid.experiment.reading import checked_table, is_experiment, read_experiment
 from dynid.findings import Finding
+from dynid.identification.result import ResultError
 from dynid.identification.result_files import load_result
 from dynid.identification.task import task_of
 from dynid.logs.drive import transmission_of
@@ -138,7 +139,10 @@ def _factors(known: Factors | Path, experiment: Experiment) -> Iterator[Factors]
         yield known
     elif known.is_dir():
         result = load_result(known)
-        result.require_same_model(task_of(experiment), known)
+        key = result.task.difference(task_of(experiment))
+        if key:
+            problem = f"is the result of another model than that of the trajectory: its {key} differs; make both alike"
+            raise ResultError(known, problem)
         yield from result.torques
     else:
         yield Factors.load(known)
