@@ -62,30 +62,9 @@ class Role(StrEnum):
         return self in _DRY
 
 
-_NONNEGATIVE = frozenset(
-    {
-        Role.MASS,
-        Role.VISCOUS,
-        Role.COULOMB,
-        Role.COULOMB_FORWARD,
-        Role.COULOMB_BACKWARD,
-        Role.SIGMOID,
-        Role.LOAD,
-        Role.ARMATURE,
-        Role.COUPLING_COULOMB,
-    }
-)
-
-_DRY = frozenset(
-    {
-        Role.COULOMB,
-        Role.COULOMB_FORWARD,
-        Role.COULOMB_BACKWARD,
-        Role.STRIBECK,
-        Role.SIGMOID,
-        Role.COUPLING_COULOMB,
-    }
-)
+_BRAKING = {Role.COULOMB, Role.COULOMB_FORWARD, Role.COULOMB_BACKWARD, Role.SIGMOID, Role.COUPLING_COULOMB}
+_DRY = _BRAKING | {Role.STRIBECK}
+_NONNEGATIVE = _BRAKING | {Role.MASS, Role.VISCOUS, Role.LOAD, Role.ARMATURE}
 
 _LINK_ROLES = (Role.MASS, *[Role.FIRST_MOMENT] * 3, *[Role.INERTIA] * 6)
 """Roles of a link's parameters, in the order of the 10-vector."""

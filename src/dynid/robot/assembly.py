@@ -13,8 +13,7 @@ from dynid.errors import InvalidRequestError, RobotFileError, UnknownNameError
 from dynid.findings import Finding
 from dynid.robot.description import BodyDescription, Description, JointDescription, MimicDescription
 from dynid.robot.frames import pose
-from dynid.robot.joints import JointKind, motion, neutral
-from dynid.robot.numbers import LARGEST
+from dynid.robot.joints import LARGEST, JointKind, motion, neutral
 from dynid.robot.robot import WORLD, Joint, Link, Robot
 
 

@@ -96,11 +96,8 @@ class Link:
     @cached_property
     def parameters(self) -> Array:
         """The file's 10-vector about the joint frame, shape (10,); bodies without inertia count as nothing."""
-        total = np.zeros(inertia.SIZE)
-        for body in self.bodies:
-            if body.inertia is not None:
-                total += inertia.moved(body.inertia, body.placement)
-        return frozen(total)
+        stated = [inertia.moved(body.inertia, body.placement) for body in self.bodies if body.inertia is not None]
+        return frozen(sum(stated, np.zeros(inertia.SIZE)))
 
     @property
     def has_inertia(self) -> bool:

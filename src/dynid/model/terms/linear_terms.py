@@ -26,21 +26,26 @@ def sign_slope(v: Array, width: float) -> Array:
     return (1.0 - np.tanh(v / width) ** 2) / width if width else np.zeros_like(v)
 
 
-class Viscous(JointTerm):
+class Proportional(JointTerm):
+    """A torque that is proportional to what the term needs: one of q, v and a."""
+
+    def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
+        """The position, velocity or acceleration."""
+        (needed,) = self.needs
+        return ({"q": q, "v": v, "a": a}[needed],)
+
+    def feature_slopes(self, q: Array, v: Array, a: Array) -> tuple[tuple[Array | float, ...], ...]:
+        """One."""
+        return ((1.0,),)
+
+
+class Viscous(Proportional):
     """Viscous friction fv * v."""
 
     symbols = ("fv",)
     units = ("N m s/rad",)
     roles = (Role.VISCOUS,)
     needs = frozenset("v")
-
-    def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
-        """The velocity v."""
-        return (v,)
-
-    def feature_slopes(self, q: Array, v: Array, a: Array) -> tuple[tuple[Array | float, ...], ...]:
-        """One."""
-        return ((1.0,),)
 
     def reference(self, joint: Joint) -> tuple[float | None, ...]:
         """The file's damping."""
@@ -108,7 +113,7 @@ class Offset(JointTerm):
         return (np.ones_like(q),)
 
 
-class Armature(JointTerm):
+class Armature(Proportional):
     """Motor inertia Ia * a: rotor and gears, seen at the joint."""
 
     symbols = ("Ia",)
@@ -116,34 +121,18 @@ class Armature(JointTerm):
     roles = (Role.ARMATURE,)
     needs = frozenset("a")
 
-    def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
-        """The acceleration a."""
-        return (a,)
-
-    def feature_slopes(self, q: Array, v: Array, a: Array) -> tuple[tuple[Array | float, ...], ...]:
-        """One."""
-        return ((1.0,),)
-
     def reference(self, joint: Joint) -> tuple[float | None, ...]:
         """The file's armature."""
         return (joint.dynamics.armature,)
 
 
-class Spring(JointTerm):
+class Spring(Proportional):
     """A spring k * q about the joint; add `Offset` for one that rests elsewhere than at zero."""
 
     symbols = ("k",)
     units = ("N m/rad",)
     roles = (Role.SPRING,)
     needs = frozenset("q")
-
-    def features(self, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
-        """The position q."""
-        return (q,)
-
-    def feature_slopes(self, q: Array, v: Array, a: Array) -> tuple[tuple[Array | float, ...], ...]:
-        """One."""
-        return ((1.0,),)
 
 
 class Coupling(Term):

@@ -19,8 +19,7 @@ from dynid.robot.description import BodyDescription, Description, Geometry, Join
 from dynid.robot.formats.mujoco_compiler import MjModel, compile_mjcf, enum_name, mujoco_module
 from dynid.robot.formats.xml_files import Element, read_xml
 from dynid.robot.frames import pose
-from dynid.robot.joints import JointDynamics, JointKind, Limits, motion, rotation_from_quaternion
-from dynid.robot.numbers import unlimited
+from dynid.robot.joints import JointDynamics, JointKind, Limits, motion, rotation_from_quaternion, unlimited
 
 _KINDS = {
     "mjJNT_FREE": JointKind.FREE_FLYER,

@@ -20,7 +20,7 @@ from dynid.errors import RobotFileError
 from dynid.files import is_file
 from dynid.findings import Finding
 from dynid.robot.formats.xml_files import Element, read_xml
-from dynid.robot.numbers import LARGEST
+from dynid.robot.joints import LARGEST
 
 MjModel: TypeAlias = Any  # MuJoCo has no type information
 MjSpec: TypeAlias = Any

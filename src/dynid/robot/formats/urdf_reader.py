@@ -16,8 +16,7 @@ from dynid.robot import inertia
 from dynid.robot.description import BodyDescription, Description, Geometry, JointDescription, MimicDescription
 from dynid.robot.formats.xml_files import Element, ElementReader, read_xml
 from dynid.robot.frames import pose, rotation_from_rpy
-from dynid.robot.joints import JointDynamics, JointKind, Limits
-from dynid.robot.numbers import unlimited
+from dynid.robot.joints import JointDynamics, JointKind, Limits, unlimited
 
 _KINDS = {
     "revolute": JointKind.REVOLUTE,
