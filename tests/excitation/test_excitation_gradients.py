@@ -82,7 +82,6 @@ def all_limits(robot: Robot) -> dict[str, Limit]:
     frame = FramePoint.of(robot, body)
     bounds = JointBounds.of(robot, [WIDE] * robot.nv)
     return {
-        "bounds": bounds.tightened(0.9),
         "amplitudes": AmplitudeLimit(bounds),
         "torque": TorqueLimit.of(torques, [200.0] * robot.nv),
         "rms": RmsTorqueLimit(torques, np.full(robot.nv, 80.0)).tightened(0.9),

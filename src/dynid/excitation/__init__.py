@@ -2,5 +2,5 @@
 
 `recipe.excite` designs them and returns an `exciting_motion.Excitation`; `trajectory_files` reads trajectories and
 `trajectory_formats` writes them. `design` searches; its `problem`, an information matrix, a criterion and limits, is
-made from `settings` by `stated_problem`.
+made from `settings` by `stated_problem`. What can be followed is in `trajectories`.
 """

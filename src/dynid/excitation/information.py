@@ -53,9 +53,7 @@ class Information:
     def regressor(self, q: Array, v: Array, a: Array) -> Array:
         """The weighted rows of W Z, shape (joints, samples, base)."""
         W = stacked_rows(self._layout.evaluate(q, v, a))
-        if not (self._is_plain):
-            W = W * self.scales * self.row_weights[:, None, None]
-        return W
+        return W if self._is_plain else W * self.scales * self.row_weights[:, None, None]
 
     @cached_property
     def _is_plain(self) -> bool:
@@ -133,14 +131,8 @@ class Expectation:
 
     def to_dict(self) -> dict[str, object]:
         """Give it as plain data for JSON."""
-        return {
-            "name": self.name,
-            "expression": self.expression,
-            "unit": self.unit,
-            "value": self.value,
-            "std": self.std if self.is_excited else None,
-            "relative_std_percent": self.relative_percent,
-        }
+        std = self.std if self.is_excited else None
+        return {**vars(self), "std": std, "relative_std_percent": self.relative_percent}
 
 
 def expected_stds(base: BaseParameters, information: Array) -> tuple[Expectation, ...]:

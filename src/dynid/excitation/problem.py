@@ -102,7 +102,8 @@ class ExcitationProblem:
 
     def checks(self, trajectory: MovesSmoothly, times: Array) -> list[Check]:
         """What a motion reaches at times [s], against all limits."""
-        return [check for limit in (self.bounds, *self.limits) for check in limit.checks(trajectory, times)]
+        others = [check for limit in self.limits for check in limit.checks(trajectory, times)]
+        return [*self.bounds.checks(trajectory, times), *others]
 
     def slow_checks(self, trajectory: ParametricTrajectory, times: Array, percent: int) -> list[Check]:
         """What a trajectory at a part of its speed [%] breaks; times [s] are those of the whole speed."""

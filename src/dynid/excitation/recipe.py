@@ -87,36 +87,22 @@ def excite(
     left = max(time_limit - (time.monotonic() - begin), 0.5 * time_limit)  # compiling, once, may take longer
     options = {"time_limit": left, "starts": starts, "seed": seed, "progress": progress}
     if block_triangular:
-        found = design_block_triangular(problem, posture_of(stated, loaded), moving, **options)
+        found = _block_triangular(problem, posture_of(stated, loaded), moving, **options)
     elif segments > 1:
-        found = design_stack(problem, segments, **options)
+        found = _stack(problem, segments, **options)
     else:
         found = iter([design(problem, **options)])
     return _with_expectations(stated, problem, tuple(found), findings, begin)
 
 
-def design_stack(
-    problem: ExcitationProblem,
-    segments: int,
-    *,
-    time_limit: float = 20.0,
-    starts: int | None = None,
-    seed: int = 0,
-    progress: Callable[[Progress], None] = lambda _: None,
-) -> Iterator[Design]:
+def _stack(problem: ExcitationProblem, segments: int, time_limit: float, seed: int, **options: Any) -> Iterator[Design]:
     """Design segments one after the other, each against what is known by then (Algorithm 1 of the Figaro thesis).
 
-    Args:
-        problem: The problem of the first segment.
-        segments: Number of segments at most; they end when one changes the criterion by less than `ENOUGH`.
-        time_limit: For all segments together [s].
-        starts: As `design`, for each segment.
-        seed: As `design`.
-        progress: As `design`.
+    The time limit [s] is for all of them together; other options are those of `design`.
     """
     before = None
     for k in range(segments):
-        found = design(problem, time_limit=time_limit / segments, starts=starts, seed=seed + k, progress=progress)
+        found = design(problem, time_limit=time_limit / segments, seed=seed + k, **options)
         yield found
         if before is not None and abs(before - found.value) < ENOUGH:
             return
@@ -124,37 +110,26 @@ def design_stack(
         problem = with_known(problem, found.matrix)
 
 
-def design_block_triangular(
+def _block_triangular(
     problem: ExcitationProblem,
     posture: Sequence[float | None],
-    moving: Sequence[bool] | None = None,
-    *,
-    time_limit: float = 20.0,
-    starts: int | None = None,
-    seed: int = 0,
-    progress: Callable[[Progress], None] = lambda _: None,
+    moving: Sequence[bool],
+    time_limit: float,
+    seed: int,
+    **options: Any,
 ) -> Iterator[Design]:
-    """Design one motion for each joint: all move, then all but the first, ..., at last only the last one.
+    """Design one motion for each joint that moves: all move, then all but the first, ..., at last only the last one.
 
     These are the motions of the power-model paper (chapter IV.B). Joints at rest excite less, so each motion is
-    designed together with the information of those before it.
-
-    Args:
-        problem: The problem with all joints moving.
-        posture: As `free_coefficients`.
-        moving: For each joint whether it moves at all; there is no motion for the others. All do when None.
-        time_limit: For all motions together [s].
-        starts: As `design`, for each motion.
-        seed: As `design`.
-        progress: As `design`.
+    designed together with the information of those before it. The time limit [s] is for all of them together; other
+    options are those of `design`.
     """
-    joints = [k for k in range(len(posture)) if moving is None or moving[k]]
-    share = time_limit / len(joints)
+    joints = [k for k, moves in enumerate(moving) if moves]
     for resting, first in enumerate(joints):
         still_moving = [k in joints and k >= first for k in range(len(posture))]
         free = free_coefficients(problem.grid.free.family, posture, still_moving)
         problem = replace(problem, grid=Grid.of(free, len(problem.grid.times)))
-        found = design(problem, time_limit=share, starts=starts, seed=seed + resting, progress=progress)
+        found = design(problem, time_limit=time_limit / len(joints), seed=seed + resting, **options)
         yield found
         problem = with_known(problem, found.matrix)
 

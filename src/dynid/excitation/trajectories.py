@@ -15,10 +15,8 @@ import numpy as np
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError, ShapeError
 
-_PEAK_SPEED = 15.0 / 8.0
-"""Largest slope of the profile."""
-_PEAK_ACCELERATION = 10.0 / 3.0**0.5
-"""Largest second derivative of the profile."""
+_PEAK_SPEED, _PEAK_ACCELERATION = 15.0 / 8.0, 10.0 / 3.0**0.5
+"""Largest slope and second derivative of the profile of slow motions."""
 
 
 @runtime_checkable
@@ -271,15 +269,7 @@ class PointToPoint:
 
     @staticmethod
     def slow(begin: Array, end: Array, velocity: Array, acceleration: Array, part: float = 0.1) -> PointToPoint:
-        """As fast as a part of the limits allows.
-
-        Args:
-            begin: Positions at the start [rad or m], shape (joints,).
-            end: Positions at the end, shape (joints,).
-            velocity: Limits [rad/s or m/s], shape (joints,).
-            acceleration: Limits [rad/s^2 or m/s^2], shape (joints,); may be infinite.
-            part: Which part of them is used.
-        """
+        """As fast as a part of the limits of velocities and accelerations allows; all arrays are of shape (joints,)."""
         way = np.abs(end - begin)
         by_speed = _PEAK_SPEED * way / (part * velocity)
         by_acceleration = np.sqrt(_PEAK_ACCELERATION * way / (part * acceleration))

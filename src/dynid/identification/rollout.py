@@ -46,7 +46,9 @@ def standard_parameters(base: BaseParameters, values: Sequence[float], near: Arr
     return np.where(dry, np.maximum(p, 0.0), p)
 
 
-def simulate_result(result: Result, logs: Sequence[Path], parameters: Array | None = None) -> dict[str, Any]:
+def simulate_result(
+    result: Result, logs: Sequence[Path], parameters: Array | None = None
+) -> tuple[dict[str, Any], list[Finding]]:
     """Simulate a result on the references of other logs, and compare positions.
 
     Args:
@@ -57,10 +59,10 @@ def simulate_result(result: Result, logs: Sequence[Path], parameters: Array | No
 
     Returns:
         Plain data for JSON: for each joint the root mean squares [rad or m] of the difference of positions, and of the
-        measured distance from the reference; and findings.
+        measured distance from the reference. And findings.
     """
     squares: list[tuple[Array, Array]] = []
-    findings: list[dict[str, str]] = []
+    findings: list[Finding] = []
     for path in logs:
         if path.suffix != ".toml":
             raise InvalidRequestError(
@@ -73,18 +75,15 @@ def simulate_result(result: Result, logs: Sequence[Path], parameters: Array | No
                 f"there is no trajectory in [simulation] of '{path}' that says what the robot followed; state it there"
             )
         matches = _compare(result, experiment, parameters)
-        findings += [finding.to_dict() for match in matches for finding in _on_reference(match, result, path)]
+        findings += [finding for match in matches for finding in _on_reference(match, result, path)]
         squares += [(match.rms**2, match.tracking**2) for match in matches]
     differences, distances = np.sqrt(np.mean(np.array(squares), axis=0))
-    joints = zip(result.base.model.robot.independent_joints, differences, distances, strict=True)
-    return {
-        "joints": [
-            {"name": joint.name, "rms_position": float(difference), "rms_tracking": float(distance)}
-            for joint, difference, distance in joints
-        ],
-        "rms_position": float(np.sqrt(np.mean(differences**2))),
-        "findings": findings,
-    }
+    pairs = zip(result.base.model.robot.independent_joints, differences, distances, strict=True)
+    joints = [
+        {"name": joint.name, "rms_position": float(difference), "rms_tracking": float(distance)}
+        for joint, difference, distance in pairs
+    ]
+    return {"joints": joints, "rms_position": float(np.sqrt(np.mean(differences**2)))}, findings
 
 
 def _on_reference(match: PositionMatch, result: Result, path: Path) -> list[Finding]:

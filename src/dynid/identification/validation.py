@@ -161,8 +161,7 @@ def _simulated(result: Result, logs: Sequence[object]) -> tuple[dict[str, Any], 
     paths = [Path(log) for log in logs if isinstance(log, str | Path)]
     if len(paths) < len(logs):
         raise InvalidRequestError("only experiment files state what the robot followed; name one to simulate")
-    found = simulate_result(result, paths)
-    return found, [Finding.from_dict(finding) for finding in found.pop("findings")]
+    return simulate_result(result, paths)
 
 
 def unseen_logs(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -28,7 +28,7 @@ _ROUNDED = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class JointBounds(Limit):
+class JointBounds:
     """Each quantity of each joint within `middle +- half`, which is linear in the coefficients.
 
     Attributes:
@@ -36,12 +36,14 @@ class JointBounds(Limit):
         units: For each joint "rad" or "m".
         middle: Middles, shape (4, joints); rows are position, velocity, acceleration and jerk.
         half: Half widths, shape (4, joints); infinite where nothing is limited.
+        factor: Part of the widths that a design may use.
     """
 
     names: tuple[str, ...]
     units: tuple[str, ...]
     middle: Array
     half: Array
+    factor: float = 1.0
 
     @staticmethod
     def of(robot: Robot, limits: Sequence[Limits]) -> JointBounds:
@@ -87,22 +89,6 @@ class JointBounds(Limit):
             blocks.append((np.concatenate([np.zeros((0, width)), *rows]), np.concatenate([np.zeros(0), *fixed])))
         return blocks
 
-    def slacks(self, motion: Motion) -> Array:
-        """Below and above, joint by joint, shape (2 * values,)."""
-        parts = zip(self.blocks(motion.grid), motion.grid.free.slices, strict=True)
-        values = np.concatenate([A @ motion.x[where] + b for (A, b), where in parts])
-        return np.concatenate([1.0 - values, 1.0 + values])
-
-    def slopes(self, motion: Motion, which: Indices) -> Array:
-        """Rows of the blocks, which do not depend on the motion."""
-        blocks = self.blocks(motion.grid)
-        J = np.zeros((sum(len(A) for A, _ in blocks), len(motion.x)))
-        begin = 0
-        for (A, _), where in zip(blocks, motion.grid.free.slices, strict=True):
-            J[begin : begin + len(A), where] = A
-            begin += len(A)
-        return np.concatenate([-J, J])[which]
-
     def checks(self, trajectory: MovesSmoothly, times: Array) -> list[Check]:
         """One for each limited quantity of each joint."""
         motions = [*trajectory.states(times), trajectory.jerk(times)]
@@ -116,6 +102,10 @@ class JointBounds(Limit):
                 reached = (float(values.min()), float(values.max()))
                 found.append(Check(name, (middle - half, middle + half), reached, unit, symmetric=k > 0))
         return found
+
+    def tightened(self, factor: float) -> JointBounds:
+        """With a part of all widths."""
+        return replace(self, factor=self.factor * factor)
 
 
 def _check(name: str, limit: Limits) -> None:

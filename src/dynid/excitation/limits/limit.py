@@ -55,6 +55,11 @@ class Check:
         """Whether the limit is kept, but for rounding."""
         return self.used <= 1.0 + 1e-9
 
+    def in_words(self) -> str:
+        """What is reached, and what is allowed."""
+        reached, allowed = (f"{low:.4g} to {high:.4g}" for low, high in (self.reached, self.limit))
+        return f"the {self.name} reaches {reached} {self.unit}, and {allowed} is allowed"
+
     def to_dict(self) -> dict[str, object]:
         """Give the check as plain data for JSON: sizes as one number, ranges as two; None for an open end."""
         limit, reached = (

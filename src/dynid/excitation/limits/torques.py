@@ -74,10 +74,13 @@ class PriorTorques:
         links = np.stack([rows @ self._values for rows in self._all_rows.evaluate(q, v, a)], axis=1)
         return links + self._damping * v + self._armature * a
 
+    def static(self, q: Array) -> Array:
+        """Torques of standing still, shape (samples, nv)."""
+        return self.smooth(q, np.zeros_like(q), np.zeros_like(q))
+
     def moving_and_still(self, motion: Motion) -> tuple[Array, Array]:
         """Torques without Coulomb friction of a motion, and of standing still at its samples, shape (samples, nv)."""
-        q, v, a = motion.states
-        return self.smooth(q, v, a), self.smooth(q, np.zeros_like(q), np.zeros_like(q))
+        return self.smooth(*motion.states), self.static(motion.states[0])
 
     def whole(self, q: Array, v: Array, a: Array) -> Array:
         """Torques with Coulomb friction, shape (samples, nv); for any number of samples."""
