@@ -11,7 +11,7 @@ from benchmarks import seed_001
 from benchmarks.seed_001 import PAPER, Flaws, Outcome, block_triangular, mean_difference, outcome, real_log
 
 from dynid.estimation.factors.row_forms import RowForm
-from dynid.experiment.reading import read_experiment
+from dynid.findings import has
 from dynid.identification.pipeline import identify
 
 pytestmark = pytest.mark.skipif("DYNID_DATASETS" not in os.environ, reason="the published parameters are needed")
@@ -62,8 +62,7 @@ def test_what_one_equation_cannot_tell_is_named_with_the_way_out(tmp_path: Path)
     text = (Path(__file__).parents[2] / "examples" / "tx40.toml").read_text()
     path = tmp_path / "power.toml"
     path.write_text(text.replace("[estimation]", '[physical]\nfit = false\n\n[estimation]\nestimator = "energy"'))
-    found = identify(read_experiment(path))
-    (finding,) = [one for one in found.findings if one.subject == "estimation.estimator"]
-    assert "--block-triangular" in finding.text
-    assert "fs5" in finding.text  # friction of the wrist
-    assert not any("flipped" in one.text for one in found.findings)  # a consequence, and no cause
+    found = identify(path)
+    (finding,) = [one for one in found.findings if one.code == "parameters-lost-by-form-and-motion"]
+    assert "fs5" in finding.values["parameters"]  # friction of the wrist
+    assert not has(found.findings, "parameter-negative")  # a consequence, and no cause

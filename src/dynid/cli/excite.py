@@ -110,7 +110,7 @@ def show_excitation(data: dict[str, Any], source: str, out: Path | None) -> None
     """Print a designed trajectory; `data` is that of `Excitation.to_dict`."""
     from rich.text import Text
 
-    from dynid.cli.tables import plain_console, show_findings, show_next
+    from dynid.cli.console import plain_console, show_findings, show_next
     from dynid.findings import Finding
 
     output = plain_console()
@@ -140,7 +140,7 @@ def _show_limits(output: Console, checks: list[dict[str, Any]]) -> None:
     """Print each limit and what the trajectory reaches."""
     from rich.text import Text
 
-    from dynid.cli.tables import plain_table
+    from dynid.cli.console import plain_table
 
     table = plain_table(("limit",), ("allowed", "reached"), ("unit", "kept"))
     for check in checks:
@@ -154,7 +154,7 @@ def _show_limits(output: Console, checks: list[dict[str, Any]]) -> None:
 
 def _show_expectations(output: Console, parameters: list[dict[str, Any]]) -> None:
     """Print the standard deviations that the trajectory promises."""
-    from dynid.cli.tables import plain_table
+    from dynid.cli.console import plain_table
 
     table = plain_table(("parameter",), ("file's value", "expected std", "%"), ("unit",))
     for row in parameters:

@@ -117,7 +117,7 @@ def _payload(text: str) -> dict[str, Any] | None:
 
 def show_simulation(data: dict[str, Any]) -> None:
     """Print what a simulated robot did; `data` is that of `experiment.simulated.simulation_data`."""
-    from dynid.cli.tables import plain_console, plain_table, show_findings, show_next
+    from dynid.cli.console import plain_console, plain_table, show_findings, show_next
     from dynid.findings import Finding
 
     output = plain_console()
