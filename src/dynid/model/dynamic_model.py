@@ -238,20 +238,16 @@ def split_known(model: DynamicModel, known: Mapping[str, float]) -> tuple[dict[s
             rest[pattern] = value
         elif _matches(pattern, nonlinear):
             of_nonlinear |= dict.fromkeys(matching([pattern], nonlinear), value)
-            _check(model, pattern, of_nonlinear)
+            for parameter in model.nonlinear:
+                stated = of_nonlinear.get(parameter.name)
+                if stated is not None and parameter.lower > 0.0 >= stated:
+                    raise InvalidRequestError(
+                        f"known has {pattern} = {stated:g}, and {parameter.name} [{parameter.unit}] must be positive; "
+                        f"typical values are {parameter.grid[0]:.3g} to {parameter.grid[-1]:.3g}"
+                    )
         else:
             raise UnknownNameError("parameter", pattern, (*model.names, *nonlinear))
     return of_nonlinear, rest
-
-
-def _check(model: DynamicModel, pattern: str, of_nonlinear: Mapping[str, float]) -> None:
-    for parameter in model.nonlinear:
-        value = of_nonlinear.get(parameter.name)
-        if value is not None and parameter.lower > 0.0 >= value:
-            raise InvalidRequestError(
-                f"known has {pattern} = {value:g}, and {parameter.name} [{parameter.unit}] must be positive; typical "
-                f"values are {parameter.grid[0]:.3g} to {parameter.grid[-1]:.3g}"
-            )
 
 
 def _matches(pattern: str, names: tuple[str, ...] | list[str]) -> bool:
