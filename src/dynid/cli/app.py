@@ -1,7 +1,5 @@
 """The application, and what its commands share: arguments, progress, errors and JSON."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterator

@@ -1,17 +1,13 @@
 """What is drawn of each link: the shapes of its file, or capsules between joints where it has none that can be read."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.model.kernels.kernel import joint_poses
-from dynid.robot.frames import pose
-from dynid.robot.joints import rotation_about
-from dynid.robot.robot import WORLD, Robot
+from dynid.model import joint_poses
+from dynid.robot import WORLD, Robot, pose, rotation_about
 
 THICKNESS = 0.04
 """Radius of capsules, in parts of the robot's reach."""

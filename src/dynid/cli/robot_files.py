@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dynid.cli.app import JsonOption, RobotArgument, echo_json, errors_in_words, steps_shown
-from dynid.robot.formats import Format
+from dynid.robot import Format
 
 if TYPE_CHECKING:
     from dynid.identification.robot_output import Exported

@@ -1,7 +1,5 @@
 """A page on this machine that shows a robot in motion, with viser."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -15,13 +13,9 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.cli.drawn_bodies import Shape, capsules, poses, quaternion, reach, shapes
 from dynid.errors import DynidError, InvalidRequestError, ShapeError
-from dynid.excitation.trajectories import Trajectory
-from dynid.excitation.trajectory_files import Followable, as_motion, read_trajectory
-from dynid.excitation.trajectory_formats import samples
-from dynid.model.dynamic_model import DynamicModel
-from dynid.robot.joints import JointKind
-from dynid.robot.loading import load_robot
-from dynid.robot.robot import WORLD, Robot
+from dynid.excitation import Followable, Trajectory, as_motion, read_trajectory, samples
+from dynid.model import DynamicModel
+from dynid.robot import WORLD, JointKind, Robot, load_robot
 
 COLOURS = ((0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167), (230, 159, 0), (86, 180, 233))
 FRAMES_A_SECOND = 40.0

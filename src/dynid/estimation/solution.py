@@ -1,7 +1,5 @@
 """From factors to an estimate with uncertainties: the linear solution of an identification."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -34,9 +32,8 @@ from dynid.estimation.nonlinear.nonlinear_fit import FoundNonlinear, NonlinearFi
 from dynid.estimation.robust import LOSSES, robust_least_squares
 from dynid.estimation.settings import EstimationSettings
 from dynid.findings import Finding, Severity
-from dynid.logs.processing.automatic import PreparedLog
-from dynid.logs.processing.preparation import findings_on_rest
-from dynid.model.base_parameters import BaseParameters
+from dynid.logs import PreparedLog, findings_on_rest
+from dynid.model import BaseParameters
 
 Scales = Sequence[Mapping[str, float]]
 """For each log and each of its rows, the standard deviation that rows are divided by."""

@@ -1,7 +1,5 @@
 """Exciting trajectories: what `excite` returns, to look at, to follow and to save."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import math
@@ -35,7 +33,7 @@ from dynid.excitation.trajectory_formats import (
 )
 from dynid.files import replace_folder
 from dynid.findings import Finding
-from dynid.robot.robot import Robot
+from dynid.robot import Robot
 
 SCHEMA = "dynid-excitation-1"
 """What a summary says of itself."""

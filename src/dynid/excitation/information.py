@@ -1,7 +1,5 @@
 """The information matrix of a base regressor, with exact gradients, and the standard deviations that it promises."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,9 +9,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.excitation.criteria import Criterion
-from dynid.model.base_parameters import BaseParameters
-from dynid.model.kernels.kernel import stacked_rows
-from dynid.model.kernels.row_layout import RowLayout, Slopes, layout_slopes
+from dynid.model import BaseParameters, RowLayout, Slopes, layout_slopes, stacked_rows
 
 _RANK = 1e-12
 """Eigenvalues below this, relative to the largest and with columns of one length, are zero."""

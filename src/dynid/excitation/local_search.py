@@ -1,7 +1,5 @@
 """Random starts scaled into the limits, and the search from each of them: smooth criteria first, sharper ones then."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

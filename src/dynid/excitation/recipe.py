@@ -1,7 +1,5 @@
 """`excite`: from a robot to exciting trajectories within its limits."""
 
-from __future__ import annotations
-
 import math
 import os
 import time
@@ -13,7 +11,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.estimation.factors.factors import Factors
+from dynid.estimation import Factors
 from dynid.excitation.design import Design, Progress, design, require_time, time_to_finish, warm_up
 from dynid.excitation.exciting_motion import Excitation
 from dynid.excitation.information import Expectation, condition_number, expected_stds
@@ -23,10 +21,8 @@ from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.settings import ExcitationSettings
 from dynid.excitation.stated_problem import moving_of, problem_of
 from dynid.findings import Finding
-from dynid.model.dynamic_model import known_model
-from dynid.model.terms import Term
-from dynid.robot.loading import load_robot
-from dynid.robot.robot import Robot
+from dynid.model import Term, known_model
+from dynid.robot import Robot, load_robot
 from dynid.settings import checked
 
 _ILL_CONDITIONED = 1e6

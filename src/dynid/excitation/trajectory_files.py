@@ -3,8 +3,6 @@
 A table has the columns `t` [s], `q_JOINT` [rad or m] and perhaps `v_JOINT`, `a_JOINT`; logs have `tau_JOINT`, too.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -18,9 +16,8 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import DynidError, FileProblemError, InvalidRequestError, UnknownNameError
 from dynid.excitation.trajectories import Fourier, Moves, ParametricTrajectory, Trajectory
-from dynid.logs.log import Log
-from dynid.logs.tables import read_groups, source_of
-from dynid.robot.robot import Joint, Robot
+from dynid.logs import Log, read_groups, source_of
+from dynid.robot import Joint, Robot
 
 SCHEMA = "dynid-trajectory-1"
 """What a file of coefficients says of itself."""

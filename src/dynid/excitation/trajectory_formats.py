@@ -3,8 +3,6 @@
 A trajectory that violates limits carries a warning, which every format puts where whoever runs it must see it.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -18,7 +16,7 @@ from dynid.arrays import Array
 from dynid.errors import FileProblemError, InvalidRequestError, UnknownNameError
 from dynid.excitation.trajectories import Moves, ParametricTrajectory
 from dynid.excitation.trajectory_files import SCHEMA
-from dynid.robot.robot import Robot
+from dynid.robot import Robot
 
 DEFAULT = ("csv", "json")
 """Formats that are written by default."""

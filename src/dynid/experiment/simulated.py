@@ -1,14 +1,12 @@
 """Simulated logs as files: the log, an experiment that `dynid identify` runs unchanged, and the truth apart."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 from dynid.errors import InvalidRequestError, OutputExistsError
 from dynid.experiment.experiment import Experiment
 from dynid.files import write_text
-from dynid.simulation.simulated_log import SimulatedLog, check_format, hold_of
+from dynid.simulation import SimulatedLog, check_format, hold_of
 
 CUTOFF = 20.0
 """Cut-off [Hz] of the low-pass on positions where an experiment states no processing."""

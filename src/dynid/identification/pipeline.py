@@ -1,7 +1,5 @@
 """Identification as a recipe: from a robot and logs to a result."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -22,12 +20,9 @@ from dynid.identification.records import SCHEMA, Record
 from dynid.identification.result import Result
 from dynid.identification.result_files import load_result
 from dynid.identification.task import ExperimentFile, Task, experiment_file
-from dynid.logs.log import Log
-from dynid.logs.settings import Drive, Processing
-from dynid.model.base_parameters import BaseParameters, known_base
-from dynid.model.formulations.energy import stored_inertia
-from dynid.model.terms import Term
-from dynid.robot.robot import Robot
+from dynid.logs import Drive, Log, Processing
+from dynid.model import BaseParameters, Term, known_base, stored_inertia
+from dynid.robot import Robot
 from dynid.threads import single_threaded_blas
 
 Progress = Callable[[str], None]

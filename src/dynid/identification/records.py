@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dynid.arrays import Array
 from dynid.errors import UnknownNameError
-from dynid.model.plain_tables import html_table, text_table
+from dynid.model import html_table, text_table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,30 +1,20 @@
 """`excite` and `simulate` for a robot or an experiment file, with options that replace its settings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from dynid.errors import InvalidRequestError
-from dynid.estimation.factors.factors import Factors
-from dynid.excitation.exciting_motion import Excitation
-from dynid.excitation.problem import ExcitationProblem
-from dynid.excitation.recipe import excite
-from dynid.excitation.settings import ExcitationSettings
-from dynid.excitation.stated_problem import problem_of
-from dynid.experiment.experiment import Experiment
-from dynid.experiment.reading import checked_table, is_experiment, read_experiment
+from dynid.estimation import Factors
+from dynid.excitation import Excitation, ExcitationProblem, ExcitationSettings, excite, problem_of
+from dynid.experiment import Experiment, checked_table, is_experiment, read_experiment
 from dynid.findings import Finding
 from dynid.identification.result import ResultError
 from dynid.identification.result_files import load_result
 from dynid.identification.task import task_of
-from dynid.logs.drive import transmission_of
-from dynid.robot.loading import load_robot
-from dynid.robot.robot import Robot
-from dynid.simulation.settings import SimulationSettings
-from dynid.simulation.simulated_log import SimulatedLog, simulate_run
-from dynid.simulation.simulated_robot import stated_terms
+from dynid.logs import transmission_of
+from dynid.robot import Robot, load_robot
+from dynid.simulation import SimulatedLog, SimulationSettings, simulate_run, stated_terms
 
 
 def robot_of(experiment: Experiment) -> Robot:

@@ -15,21 +15,14 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.excitation.trajectories import Moves
-from dynid.excitation.trajectory_files import read_trajectory
-from dynid.experiment.experiment import Experiment
-from dynid.experiment.reading import read_experiment
+from dynid.excitation import Moves, read_trajectory
+from dynid.experiment import Experiment, read_experiment
 from dynid.findings import Finding
 from dynid.identification.result import Result
 from dynid.identification.task import task_of
-from dynid.logs.drive import transmission_of
-from dynid.logs.sources import read_source
-from dynid.model.base_parameters import BaseParameters
-from dynid.simulation.closed_loop import Run, SimulatedRobot, follow
-from dynid.simulation.desired_motion import SAME_PLACE, Repeated
-from dynid.simulation.settings import Controller
-from dynid.simulation.simulated_log import settling_of
-from dynid.simulation.simulated_robot import nominal_robot
+from dynid.logs import read_source, transmission_of
+from dynid.model import BaseParameters
+from dynid.simulation import SAME_PLACE, Controller, Repeated, Run, SimulatedRobot, follow, nominal_robot, settling_of
 
 
 def standard_parameters(base: BaseParameters, values: Sequence[float], near: Array) -> Array:

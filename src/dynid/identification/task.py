@@ -10,16 +10,12 @@ from typing import Any, Literal
 import numpy as np
 
 from dynid.errors import InvalidRequestError
-from dynid.estimation.settings import EstimationSettings, PhysicalSettings
-from dynid.experiment.experiment import Experiment
-from dynid.experiment.reading import read_experiment
+from dynid.estimation import EstimationSettings, PhysicalSettings
+from dynid.experiment import Experiment, read_experiment
 from dynid.files import is_file
-from dynid.logs.log import Log
-from dynid.logs.settings import Drive, LogSource, Processing
-from dynid.model.dynamic_model import DynamicModel, known_model
-from dynid.model.terms import Term, specification
-from dynid.robot.loading import load_robot
-from dynid.robot.robot import Robot
+from dynid.logs import Drive, Log, LogSource, Processing
+from dynid.model import DynamicModel, Term, known_model, specification
+from dynid.robot import Robot, load_robot
 from dynid.settings import checked
 
 SETTINGS = {"drive": Drive, "processing": Processing, "estimation": EstimationSettings, "physical": PhysicalSettings}

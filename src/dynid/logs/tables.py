@@ -4,8 +4,6 @@ Each format becomes a `Source`: the names of its columns, and a function that re
 checking their values is then the same for all.
 """
 
-from __future__ import annotations
-
 import difflib
 import fnmatch
 import re

@@ -5,8 +5,6 @@ largest set of independent columns W1 and writing the others as W2 = W1 B gives 
 parameters b are linear combinations of standard ones, and W1 has full rank.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

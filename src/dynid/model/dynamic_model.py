@@ -15,7 +15,7 @@ from dynid.model.kernels.kernel import stacked_rows
 from dynid.model.kernels.row_layout import RowLayout
 from dynid.model.parameters import Parameter, link_parameters, matching
 from dynid.model.terms import NonlinearParameter, Term, parse_terms
-from dynid.robot.robot import Robot
+from dynid.robot import Robot
 
 
 class Observed(Enum):

@@ -4,8 +4,6 @@ A row of the dynamics depends only on the links that its joint moves, and on few
 Working with its independent columns makes factors small, and gives them full rank.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache

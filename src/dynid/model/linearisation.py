@@ -19,7 +19,7 @@ from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.parameters import Parameter
 from dynid.model.terms import Term
-from dynid.robot.robot import Robot
+from dynid.robot import Robot
 
 
 class NonlinearSlopes(Term):

@@ -1,7 +1,5 @@
 """Parameters: their names, and what each says of itself."""
 
-from __future__ import annotations
-
 import fnmatch
 import re
 from collections.abc import Iterable, Sequence
@@ -9,8 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dynid.errors import UnknownNameError
-from dynid.robot import inertia
-from dynid.robot.robot import Robot
+from dynid.robot import Robot, inertia
 
 
 class Sign(StrEnum):

@@ -1,7 +1,5 @@
 """Tables for `str()` and for notebooks, from plain text."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """From a description to a robot: mimic joints are resolved, fixed and locked ones welded, moving ones numbered."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

@@ -4,8 +4,6 @@ Each check looks at the file's bodies and joints, or at the links that they are 
 `audit` only chains the checks.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator
 

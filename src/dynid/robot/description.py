@@ -4,8 +4,6 @@ Readers of URDF, MJCF and DH tables give a `Description`; `Robot` is assembled f
 drawn from it, and files are written from it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How large bodies are: boxes around their shapes."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -11,8 +11,6 @@
 This is the only module that knows the order of the ten elements, which is Pinocchio's.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

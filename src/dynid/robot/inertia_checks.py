@@ -1,7 +1,5 @@
 """What the checks of a robot file look at, and those of inertias: missing, inconsistent, misplaced or made up."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Velocities and accelerations are those of the moved link, in its own joint frame
 every kind is constant there, and kinds differ only in how positions become a rotation and a translation.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from enum import Enum

@@ -1,7 +1,5 @@
 """Loading and converting robots: which reader reads which source."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A `Robot` is a tree of moving joints. Joint i moves link i, and bodies that the 
 locked joints) are one link. All inertial parameters of a link are about its joint frame.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError
-from dynid.excitation.trajectories import Moves
-from dynid.robot.joints import JointKind
-from dynid.robot.robot import Robot
+from dynid.excitation import Moves
+from dynid.robot import JointKind, Robot
 from dynid.simulation.desired_motion import reference_of
 from dynid.simulation.lost import LostError, impossible, lost, without_inertia
 from dynid.simulation.settings import ControlLaw, Controller

@@ -5,8 +5,6 @@ MuJoCo's own C functions are called at their addresses, so a compiled loop uses 
 same numbers.
 """
 
-from __future__ import annotations
-
 import ctypes
 import sys
 import weakref

@@ -38,7 +38,7 @@ from dynid.model.terms import (
     Viscous,
     ViscousTemperature,
 )
-from dynid.robot.robot import Robot
+from dynid.robot import Robot
 
 MATRICES: Mapping[type[Term], str] = {
     Armature: "inertia",

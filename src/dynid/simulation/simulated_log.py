@@ -1,7 +1,5 @@
 """`simulate`: a simulated robot follows a trajectory under a controller, and is logged as a real one would be."""
 
-from __future__ import annotations
-
 import io
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -13,15 +11,12 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.excitation.trajectory_files import Followable, as_motion
+from dynid.excitation import Followable, as_motion
 from dynid.files import write_bytes
 from dynid.findings import Finding
-from dynid.logs.drive import Transmission
-from dynid.logs.log import Log
-from dynid.model.dynamic_model import DynamicModel, known_model
-from dynid.model.terms import Term
-from dynid.robot.loading import load_robot
-from dynid.robot.robot import Robot
+from dynid.logs import Log, Transmission
+from dynid.model import DynamicModel, Term, known_model
+from dynid.robot import Robot, load_robot
 from dynid.settings import checked
 from dynid.simulation.closed_loop import Run, follow
 from dynid.simulation.desired_motion import Repeated, check_limits

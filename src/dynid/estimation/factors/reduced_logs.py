@@ -1,7 +1,5 @@
 """From logs to factors: all that estimation needs of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -12,13 +10,9 @@ from dynid.estimation.factors.row_forms import TORQUES, RowForm
 from dynid.estimation.nonlinear.nonlinear_fit import NonlinearFit
 from dynid.estimation.settings import EstimationSettings
 from dynid.findings import Finding
-from dynid.logs.processing.automatic import PreparedLog
-from dynid.model.base_parameters import BaseParameters
-from dynid.model.chunks import split
-from dynid.model.dynamic_model import DynamicModel, Observed
-from dynid.model.parameters import Role, of_joint
-from dynid.model.terms import Coulomb, JointTerm, Viscous
-from dynid.robot.joints import JointKind
+from dynid.logs import PreparedLog
+from dynid.model import BaseParameters, Coulomb, DynamicModel, JointTerm, Observed, Role, Viscous, of_joint, split
+from dynid.robot import JointKind
 
 FOLDS = 5
 """Parts of a log that cross-validation predicts in turn from the others."""

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.model.base_parameters import BaseParameters
-from dynid.model.chunks import Chunk
+from dynid.model import BaseParameters, Chunk
 
 NEAR_ZERO = 3.0
 """A magnitude below so many deviations of the noise is near zero."""

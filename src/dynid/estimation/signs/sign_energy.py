@@ -9,8 +9,6 @@ a column of M: a flip costs as much as there are segments. What known parameters
 whose sign is +1 and stays.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

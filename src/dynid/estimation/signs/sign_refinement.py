@@ -4,8 +4,6 @@ Dips alone do not tell everything. A torque may jump across zero without a dip t
 passing zero. A fit sees both.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 

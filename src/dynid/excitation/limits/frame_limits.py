@@ -11,8 +11,8 @@ from dynid.errors import UnknownNameError
 from dynid.excitation.limits.limit import Check, Limit
 from dynid.excitation.motion import Motion
 from dynid.excitation.trajectories import MovesSmoothly
-from dynid.model.kernels.kernel import joint_poses
-from dynid.robot.robot import WORLD, Robot
+from dynid.model import joint_poses
+from dynid.robot import WORLD, Robot
 
 
 @dataclass(frozen=True, eq=False)

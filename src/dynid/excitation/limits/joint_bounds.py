@@ -14,8 +14,7 @@ from dynid.errors import InvalidRequestError
 from dynid.excitation.limits.limit import Check, Limit
 from dynid.excitation.motion import Grid, Motion
 from dynid.excitation.trajectories import Fourier, MovesSmoothly, ParametricTrajectory
-from dynid.robot.joints import JointKind, Limits
-from dynid.robot.robot import Robot
+from dynid.robot import JointKind, Limits, Robot
 
 QUANTITIES = ("position", "velocity", "acceleration", "jerk")
 """What is bounded, in the order of derivatives."""

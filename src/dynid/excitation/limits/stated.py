@@ -1,15 +1,12 @@
 """Limits and postures that settings state for a trajectory, or else the robot's file."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from dynid.errors import InvalidRequestError
 from dynid.excitation.settings import ExcitationSettings
-from dynid.robot.joints import Limits
-from dynid.robot.robot import Joint, Robot
+from dynid.robot import Joint, Limits, Robot
 
 
 def joint_limits(settings: ExcitationSettings, robot: Robot) -> list[Limits]:

@@ -14,11 +14,8 @@ from dynid.errors import InvalidRequestError
 from dynid.excitation.limits.limit import Check, Limit, both_sides
 from dynid.excitation.motion import Motion
 from dynid.excitation.trajectories import MovesSmoothly
-from dynid.model.base_parameters import BaseParameters, find_base_parameters
-from dynid.model.dynamic_model import DynamicModel
-from dynid.model.kernels.row_layout import RowLayout, Slopes, layout_slopes
-from dynid.robot.joints import JointKind
-from dynid.robot.robot import Robot
+from dynid.model import BaseParameters, DynamicModel, RowLayout, Slopes, find_base_parameters, layout_slopes
+from dynid.robot import JointKind, Robot
 
 _AT_A_TIME = 2000
 """Samples whose regressor is in memory at a time."""

@@ -1,7 +1,5 @@
 """Which file and which columns hold each quantity of a log, and which joints they belong to, by their names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dynid.logs.readers.source import Progress, RecordingError, Source
-from dynid.logs.tables import read_columns, source_of
+from dynid.logs import Progress, RecordingError, Source, read_columns, source_of
 
 ADVICE = (
     "call files by what they hold, such as position.csv, velocity.csv, torque.csv, current.csv and time.csv, or write "

@@ -1,7 +1,5 @@
 """What a first experiment says about drives: what no log shows is asked for, and where it is missing nothing runs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +8,7 @@ import numpy as np
 
 from dynid.experiment.first.guesses import Layout
 from dynid.findings import Finding
-from dynid.robot.robot import Robot
+from dynid.robot import Robot
 
 LIGHT = 0.3
 """Share of the gravity torque below which torques are doubted."""

@@ -5,8 +5,6 @@ the columns of W leave of both sides gives d by least squares, joint by joint an
 The columns are low-passed as torques are: where a joint turns round, dry friction steps, and shows most of a delay.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,9 +12,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.logs.processing.signals import central_difference, delayed, lowpass
-from dynid.model.chunks import Chunk
-from dynid.model.dynamic_model import DynamicModel
-from dynid.model.formulations.torque_rows import TorqueRows
+from dynid.model import Chunk, DynamicModel, TorqueRows
 from dynid.threads import single_threaded_blas
 
 SAMPLES = 20_000

@@ -5,8 +5,6 @@ on the same side, while the two agree. A step, such as that of dry friction wher
 them however high it is, and so does every slope.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dynid.arrays import Array

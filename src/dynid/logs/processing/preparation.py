@@ -1,7 +1,5 @@
 """Logs made ready for a model: one way for all that need their samples."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -19,8 +17,8 @@ from dynid.logs.readers.source import Progress, silent
 from dynid.logs.settings import Drive, Processing
 from dynid.logs.sources import require_single_axes
 from dynid.logs.timing import TIMING, check_time, findings_on_time
-from dynid.model.dynamic_model import DynamicModel
-from dynid.robot.robot import Joint, Robot
+from dynid.model import DynamicModel
+from dynid.robot import Joint, Robot
 
 FILTERS = frozenset(("lowpass", "trim", "decimate", "velocity_threshold"))
 """What a log takes over from another that was processed before it."""

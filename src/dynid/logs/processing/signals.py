@@ -1,7 +1,5 @@
 """Signals: filters without delay, derivatives, decimation. All work along time, the first axis."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ of noise is that of the upper quarter of the spectrum, where no motion is left; 
 comes down to it, a position holds more noise than motion.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """From a log to samples that a model can take: joints' side, filtered, with derivatives."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,7 +11,7 @@ from dynid.logs.log import Log
 from dynid.logs.processing import signals
 from dynid.logs.settings import Processing
 from dynid.logs.timing import check_time, resampled
-from dynid.model.chunks import Chunk
+from dynid.model import Chunk
 
 LONGEST_GAP = 20.0
 """Gaps of more periods than this are not interpolated across when a log is resampled."""

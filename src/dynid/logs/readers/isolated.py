@@ -5,8 +5,6 @@ unpack to more than any machine holds. A helper process reads for us instead, wi
 use, ends with us, and is begun anew after a crash.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """MATLAB files: version 5 to 7 with SciPy, version 7.3 (which is HDF5) with h5py. Nothing in them is ever run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

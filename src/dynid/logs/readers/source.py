@@ -1,7 +1,5 @@
 """What every reader gives: the names of a file's columns, and a way to read some of them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Delimited text of any kind and size, and flat text of one number per line."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -26,8 +26,7 @@ from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError
 from dynid.model.dynamic_model import DynamicModel, Observed
 from dynid.model.sampling import random_states
-from dynid.robot.inertia import INERTIA_BASIS, SIZE, skew
-from dynid.robot.robot import WORLD, Robot
+from dynid.robot import INERTIA_BASIS, SIZE, WORLD, Robot, skew
 
 _STATES = 3
 """Random states that a term's inertia is read at: it must be the same in all."""

@@ -1,7 +1,5 @@
 """Rows of equations that are linear in the parameters, and those of joint torques."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from dynid.arrays import Array

@@ -20,9 +20,7 @@ from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.model.kernels.vectorised import vectorised_regressor
-from dynid.robot.inertia import SIZE, skew
-from dynid.robot.joints import JointKind
-from dynid.robot.robot import WORLD, Joint, Robot
+from dynid.robot import SIZE, WORLD, Joint, JointKind, Robot, skew
 from dynid.threads import cores, parallel
 
 logger = logging.getLogger(__name__)

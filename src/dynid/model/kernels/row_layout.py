@@ -19,8 +19,7 @@ from dynid.arrays import Array
 from dynid.model.kernels.kernel import Integers, RegressorPlan, compiled_kernel, kernel_for, robot_tables
 from dynid.model.kernels.vectorised import vectorised_slopes
 from dynid.model.terms import Term
-from dynid.robot.inertia import SIZE
-from dynid.robot.robot import Robot
+from dynid.robot import SIZE, Robot
 
 logger = logging.getLogger(__name__)
 

@@ -6,13 +6,10 @@ are batched: a leading axis of samples, and matrix products over the last two. S
 the adjoint; here all vectors of a link stand in its own frame and are carried to its parent.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.robot.inertia import INERTIA_BASIS, SIZE, skew
-from dynid.robot.robot import WORLD, Robot
+from dynid.robot import INERTIA_BASIS, SIZE, WORLD, Robot, skew
 
 
 def vectorised_regressor(robot: Robot, q: Array, v: Array, a: Array) -> Array:

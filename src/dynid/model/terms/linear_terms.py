@@ -13,7 +13,7 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.model.parameters import Parameter, Role
 from dynid.model.terms.term import JointTerm, Term, single_joint, unit_at
-from dynid.robot.robot import Joint, Robot
+from dynid.robot import Joint, Robot
 
 
 def sign(v: Array, width: float) -> Array:

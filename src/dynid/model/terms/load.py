@@ -11,7 +11,7 @@ from dynid.model.kernels.kernel import inertial_regressor
 from dynid.model.parameters import Role
 from dynid.model.terms.linear_terms import sign
 from dynid.model.terms.term import STEP, TermOfJoints
-from dynid.robot.robot import Robot
+from dynid.robot import Robot
 
 PIECE = 4000
 """Samples whose loads are found at a time, to bound memory."""

@@ -1,7 +1,5 @@
 """Terms of single joints with nonlinear parameters: torques are not linear in these."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +10,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.model.parameters import NonlinearParameter, Role
 from dynid.model.terms.term import STEP, TermOfJoints, difference_slopes, own_motion, unit_at
-from dynid.robot.robot import Joint, Robot
+from dynid.robot import Joint, Robot
 
 
 class NonlinearTerm(TermOfJoints):

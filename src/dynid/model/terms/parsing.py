@@ -1,7 +1,5 @@
 """Terms by the names that users write."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from dynid.errors import InvalidRequestError, UnknownNameError
@@ -9,7 +7,7 @@ from dynid.model.terms.linear_terms import Armature, AsymmetricCoulomb, Coulomb,
 from dynid.model.terms.load import LoadCoulomb
 from dynid.model.terms.nonlinear_friction import Sigmoid, Stribeck, ViscousTemperature
 from dynid.model.terms.term import Term, TermOfJoints
-from dynid.robot.robot import Robot
+from dynid.robot import Robot
 
 TERMS: dict[str, type[TermOfJoints]] = {
     "viscous": Viscous,

@@ -12,8 +12,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.model.parameters import NonlinearParameter, Parameter, Role, Sign
-from dynid.robot.joints import JointKind
-from dynid.robot.robot import Joint, Robot
+from dynid.robot import Joint, JointKind, Robot
 
 STEP = 1e-6
 """Step of central differences [rad, m and their rates]; relative to the value for nonlinear parameters."""

@@ -1,7 +1,5 @@
 """New inertial and dynamic values in the user's own MJCF file: only `<inertial>` and attributes of `<joint>` change."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The rules of MJCF (defaults, classes, units, inertia from shapes, ...) are MuJoC
 and this module reads the compiled model.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

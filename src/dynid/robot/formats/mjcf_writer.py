@@ -3,8 +3,6 @@
 Body frames are joint frames. Bodies that are welded to a link are part of its inertia, and their frames are sites.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

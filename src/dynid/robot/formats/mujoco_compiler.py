@@ -3,8 +3,6 @@
 MJCF leaves much to its compiler (defaults, classes, units, inertia from shapes), so MuJoCo itself reads the file.
 """
 
-from __future__ import annotations
-
 import importlib
 import math
 import re

@@ -1,7 +1,5 @@
 """A robot's description with identified values: who of the bodies that are welded together takes the change."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """New inertial and dynamic values in the user's own URDF file: only numbers in `<inertial>` and `<dynamics>` change."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reading URDF files."""
 
-from __future__ import annotations
-
 import math
 import os
 from pathlib import Path

@@ -4,8 +4,6 @@ Link frames are joint frames. Bodies that are welded to a link and have a frame 
 links on fixed joints.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 What is written is loaded again, and its torques must be those that were wanted; else nothing is written.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reading untrusted XML: no entity is expanded, nothing is fetched, every error names its line. Numbers as text."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TypeAlias
 
