@@ -71,7 +71,7 @@ MEANINGS = {
     "EstimationSettings.robust": "how rows are weighed by their errors; not at all when left out",
     "EstimationSettings.bootstrap": "whether a block bootstrap gives standard deviations, too",
     "EstimationSettings.prior": "relative standard deviation of a normal prior around the robot file's values",
-    "PhysicalSettings.fit": "whether links that can exist are fitted",
+    "PhysicalSettings.fit": "whether physically consistent links are fitted",
     "PhysicalSettings.prior": "determines what the data do not",
     "PhysicalSettings.weight": "weight of the prior, or `cross-validation`",
     "PhysicalSettings.reference": "another robot file to stay near",

@@ -1,4 +1,4 @@
-"""Deviations that do not assume white errors: a bootstrap of blocks of time.
+"""Standard deviations that do not assume white errors: a block bootstrap.
 
 Errors of a model last: what friction or flexibility leaves at one sample it leaves at the next. Blocks that are longer
 than errors last are nearly independent, so drawing blocks anew shows how far estimates scatter. Each block is a Gram
@@ -38,7 +38,7 @@ BATCH = 2_000_000
 
 @dataclass(frozen=True, eq=False)
 class Bootstrap:
-    """What drawing blocks of time anew tells.
+    """The result of a block bootstrap.
 
     Attributes:
         stds: Standard deviations of the parameters, shape (parameters,).
@@ -83,7 +83,7 @@ def block_bootstrap(
         form: What the rows are.
 
     Returns:
-        The deviations; None where there are too few blocks.
+        The standard deviations; None where there are too few blocks.
     """
     widths = [form.samples_a_row(log.processing, log.sampling) for log in logs]
     rows = [sum(map(len, log.segments)) // width for log, width in zip(logs, widths, strict=True)]

@@ -68,7 +68,7 @@ def drive_signs(of_drives: Sequence[Factors], base: BaseParameters) -> DriveSign
     score = _physical_score(blocks, y @ signs, base)
     signs = signs if score >= 0.0 else -signs
     margins = flipped / left - 1.0
-    for k in np.flatnonzero(margins < CLEAR).tolist():  # other joints do not tell; its own friction may
+    for k in np.flatnonzero(margins < CLEAR).tolist():  # other joints do not decide; its own friction may
         signs = signs if _braking(blocks, y @ signs, base, k) >= 0.0 else _flip(signs, k)
     return DriveSigns(signs, margins, abs(score) > 0.2)
 
@@ -93,7 +93,7 @@ def _votes(columns: Array, y: Array, base: BaseParameters) -> dict[tuple[str, in
 
 
 def _scale(factors: Sequence[Factor]) -> float:
-    """One over the deviation of what a joint's own columns leave of its torques."""
+    """One over the standard deviation of the residual of a joint's own columns."""
     squares = sum(factor.squares for factor in factors)
     size = sum(float(factor.z @ factor.z) for factor in factors)
     rows = max(factors[0].rows, 1)

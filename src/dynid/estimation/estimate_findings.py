@@ -177,9 +177,9 @@ def findings_on_nonlinear(nonlinear: NonlinearFit, logs: Sequence[PreparedLog], 
     """Warnings on nonlinear parameters that the logs do not determine, and on a search that did not converge."""
     found: list[Finding] = []
     model = nonlinear.base.model
-    for shape in model.nonlinear:
-        if shape.name in nonlinear.doubtful:
-            found.append(_doubtful(shape, nonlinear, model.robot.joint(shape.owner), logs, form))
+    for parameter in model.nonlinear:
+        if parameter.name in nonlinear.doubtful:
+            found.append(_doubtful(parameter, nonlinear, model.robot.joint(parameter.owner), logs, form))
     if nonlinear.fit is not None and not nonlinear.fit.converged:
         found.append(Finding.of("nonlinear-search-unfinished", "nonlinear parameters", passes=nonlinear.fit.passes))
     return tuple(found)
@@ -206,20 +206,20 @@ def findings_on_breakaway(estimate: Estimate, model: DynamicModel) -> tuple[Find
 
 
 def _doubtful(
-    shape: NonlinearParameter, nonlinear: NonlinearFit, joint: Joint, logs: Sequence[PreparedLog], form: RowForm
+    parameter: NonlinearParameter, nonlinear: NonlinearFit, joint: Joint, logs: Sequence[PreparedLog], form: RowForm
 ) -> Finding:
     assert nonlinear.fit is not None
-    std = nonlinear.fit.stds[shape.name]
+    std = nonlinear.fit.stds[parameter.name]
     subject = f"joint '{joint.name}'"
-    values: dict[str, Any] = {"parameter": shape.name, "unit": shape.unit, "value": shape.value}
-    if shape.is_at_bound:
+    values: dict[str, Any] = {"parameter": parameter.name, "unit": parameter.unit, "value": parameter.value}
+    if parameter.is_at_bound:
         why = "at the end of the range that is searched"
     elif np.isinf(std):
         why = "no row depends on it"
     else:
-        distance = nonlinear.fit.significance[shape.name]
+        distance = nonlinear.fit.significance[parameter.name]
         why = f"+- {std:.2g}, and its parameter {distance:.1f} standard deviations from zero"
-    if shape.needs_temperature:
+    if parameter.needs_temperature:
         temperature = _temperatures(logs, joint)
         range_: dict[str, Any] = {"lowest": float(temperature.min()), "highest": float(temperature.max())}
         return Finding.of("nonlinear-undetermined-temperature", subject, why=why, **values, **range_)

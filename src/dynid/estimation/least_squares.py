@@ -2,7 +2,7 @@
 
 With the factor `|W x - y|^2 = |R x - z|^2 + squares` of n rows, the estimate is x = R^-1 z and, for errors of variance
 s^2, its covariance s^2 (R'R)^-1 with s^2 = |error|^2 / (n - parameters). Weighted least squares divides the rows of
-each joint by the deviation of that joint's errors first.
+each joint by the standard deviation of that joint's errors first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class NotIdentifiableError(DynidError):
     """The data do not determine all parameters.
 
     Attributes:
-        names: Parameters that take part in what cannot be told apart.
+        names: Parameters in the combinations that are not determined.
         rows: Number of rows that there are.
         problem: What is lacking.
         noticed: What was noticed about the data, and may be the cause.
@@ -131,7 +131,7 @@ def merge_logs(logs: Sequence[Factors]) -> Factors:
 
 
 def joint_weights(stds: Mapping[str, float]) -> dict[str, float]:
-    """One over each deviation, but none below a trillionth of the largest: exact torques would weigh infinitely."""
+    """One over each standard deviation, but none below 1e-12 of the largest: exact torques would weigh infinitely."""
     floor = 1e-12 * max(stds.values())
     return {joint: 1.0 / max(std, floor or 1.0) for joint, std in stds.items()}
 
@@ -149,7 +149,7 @@ def _solution(factor: Factor) -> Array:
     if len(weak):
         share = np.linalg.norm(V[weak], axis=0)
         names = tuple(name for name, part in zip(factor.names, share, strict=True) if part > 0.1)
-        problem = f"this motion cannot tell {len(weak)} combination(s) of parameters from nothing"
+        problem = f"the trajectory does not excite {len(weak)} parameter combination(s)"
         raise NotIdentifiableError(names, factor.rows, problem)
     return factor.solve()
 
@@ -207,7 +207,7 @@ def essential_parameters(
     Args:
         factors: The factors of the data, or those of several logs that are weighed each for itself.
         base: The base parameters.
-        ratio: How many times the smallest relative deviation the largest may be.
+        ratio: How many times the smallest relative standard deviation the largest may be.
         stds: Standard deviation of each joint's errors [N m or N]; those of ordinary least squares with all
             base parameters when None. They stay the same in all steps.
         names: Which of the base parameters to begin with, the others being zero; all when None.
@@ -216,7 +216,7 @@ def essential_parameters(
         The estimate of those that are left.
     """
     if not ratio > 1.0:
-        raise InvalidRequestError(f"the ratio of relative deviations must be above 1, such as 25, not {ratio}")
+        raise InvalidRequestError(f"the ratio of relative standard deviations must be above 1, such as 25, not {ratio}")
     names = base.names if names is None else names
     if stds is None:
         stds = log_stds([factors] if isinstance(factors, Factors) else factors, base, names)

@@ -182,7 +182,7 @@ def _following(what: str, x: Array, errors: Array) -> Following:
     """How errors follow a quantity x, both of shape (samples,), by the means of bins of x.
 
     By chance, errors that last for k samples have means as those of k times fewer white ones. How long they last is
-    told by what the means leave: what follows x is none of it.
+    seen in what the means leave: what follows x is none of it.
     """
     from scipy.stats import chi2
 

@@ -101,7 +101,7 @@ def fit_rows(estimate: Estimate | PhysicalEstimate) -> list[dict[str, Any]]:
 
 def nonlinear_row(found: FoundNonlinear) -> dict[str, Any]:
     """A nonlinear parameter; without a value where the logs do not determine it."""
-    parameter, determined = found.shape, found.source != "undetermined"
+    parameter, determined = found.parameter, found.source != "undetermined"
     relative = None if found.std is None or not parameter.value else 100.0 * found.std / abs(parameter.value)
     lower, upper = found.interval or (None, None)
     return {

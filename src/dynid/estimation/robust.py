@@ -161,7 +161,7 @@ def _weighed(log: RowPasses, values: Array, scales: Sequence[float], loss: Loss)
 
 
 def _spread(errors: Array, scale: float, loss: Loss) -> float:
-    """Deviation that plain rows would need for the covariance of the M-estimator [N m or N].
+    """Standard deviation that plain rows would need for the covariance of the M-estimator [N m or N].
 
     The asymptotic variance of an M-estimator is E psi^2 / (E psi')^2 times that of unit errors.
     """

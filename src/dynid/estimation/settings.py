@@ -10,7 +10,7 @@ from dynid.settings import Name, NotNegative, Number, Table
 
 
 class EstimationSettings(Table):
-    """`[estimation]`: how parameters are estimated; `prior` is a relative deviation around the robot file's values."""
+    """`[estimation]`: how parameters are estimated; `prior`: relative standard deviation around the robot file's values."""
 
     estimator: Literal["torque", "power", "energy", "momentum"] = "torque"
     window: Annotated[float, Field(strict=True, gt=0.0, allow_inf_nan=False)] | None = None
@@ -37,7 +37,7 @@ MassRange = NotNegative | tuple[NotNegative, NotNegative]
 
 
 class PhysicalSettings(Table):
-    """`[physical]`: links that can exist; masses [kg], centres of mass [m] in joint frames."""
+    """`[physical]`: physically consistent links; masses [kg], centres of mass [m] in joint frames."""
 
     fit: StrictBool = True
     prior: Literal["logdet", "euclidean", "none"] = "logdet"

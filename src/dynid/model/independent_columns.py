@@ -53,7 +53,7 @@ def select_pivoted(R: Array, sequence: list[int], tolerance: float) -> tuple[lis
 def select_in_order(R: Array, sequence: list[int], tolerance: float) -> tuple[list[int], Array]:
     """Choose independent columns in the order of the sequence; give them and every column's own part.
 
-    Each kept column becomes a direction orthogonal to those before it. What is left of a later column after all kept
+    Each kept column becomes a direction orthogonal to those before it. The rest of a later column after all kept
     directions are taken away is its own part.
 
     Args:

@@ -115,7 +115,7 @@ def _binary_stl(content: bytes) -> Array | None:
     """Corners of the triangles of a binary STL file; None when it is none, such as an STL file in text."""
     start = _STL_HEADER + 4
     count = int.from_bytes(content[_STL_HEADER:start], "little")
-    # Only the size tells text from binary: binary files, too, may begin with the word "solid".
+    # Only the size distinguishes text from binary: binary files, too, may begin with the word "solid".
     if not count or len(content) < start + count * _STL_TRIANGLE.itemsize:
         return None
     triangles = np.frombuffer(content, dtype=_STL_TRIANGLE, count=count, offset=start)

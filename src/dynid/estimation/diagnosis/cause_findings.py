@@ -113,7 +113,7 @@ def _relative_error(segment: Segment) -> float:
 def _samples(segment: Segment, base: BaseParameters, parameters: Array) -> Samples:
     """Some samples of a segment, evenly spread.
 
-    Where rows were thinned out, predictions were filtered as measurements were, and the model at thinned out positions
+    Where rows were decimated, predictions were filtered as measurements were, and the model at decimated positions
     says something else, most of all where friction steps. The difference is taken off, so that errors are those of the
     estimate.
     """
@@ -205,7 +205,7 @@ ABOVE = 3.0
 """Frequencies above so many times those of the motion are noise only."""
 
 QUIET = 3.0
-"""Ratio of power densities below which what is left is noise."""
+"""Ratio of power densities below which the residual is noise."""
 
 
 @dataclass(frozen=True)
@@ -241,8 +241,8 @@ def rests(
         q: Positions, shape (samples, rows).
         v: Velocities, of the same shape.
         torque: Measured torques, shape (samples, rows).
-        residual: What is left of them, zero where rows do not count, of the same shape.
-        rate: Samples a second [Hz].
+        residual: Their residual, zero where rows do not count, of the same shape.
+        rate: Sampling rate [Hz].
         cutoff: Cut-off of the torques' filter [Hz], above which there is no noise either.
     """
     from scipy.signal import welch

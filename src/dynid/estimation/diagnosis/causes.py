@@ -1,7 +1,7 @@
-"""Causes of errors that users do not tell: each tried on a bench, first as a small change, then fitted again.
+"""Causes of residuals: each tried on a bench, first as a small change, then fitted again.
 
 With torques `y = W x + r`, a small cause adds `C c` to what the model says, with columns C. How much less of r is left
-once c is free, beside x, tells how much of the error the cause explains. The best ones are then made true, by their c,
+once c is free, beside x, shows how much of the error the cause explains. The best ones are then made true, by their c,
 and the model is fitted again. Causes that are never small (a sign, swapped columns) are made true at once.
 """
 
@@ -191,7 +191,7 @@ SHARE = 0.9
 """Share of the difference between file and data that one body must explain."""
 
 CLEAR = 20.0
-"""The difference, in squared deviations a parameter, from which it is one."""
+"""The difference, in squared standard deviations per parameter, from which it is one."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Parallel decimation: torques, velocities and every column of the observation matrix filtered alike.
 
-A filter that is applied to both sides of `W p = torque` leaves p alone, so torques can be low-passed and thinned out as
+A filter that is applied to both sides of `W p = torque` leaves p alone, so torques can be low-passed and decimated as
 long as the columns are, too. Rows with little velocity, where Coulomb friction is not what the model says, are dropped
 after it.
 """
@@ -71,7 +71,7 @@ def decimated_rows(
 def _thinned(
     rows: TorqueRows, window: Chunk, part: slice, factors: Sequence[int], thresholds: Array
 ) -> list[tuple[Array, NDArray[np.bool_]]]:
-    """For each row of the dynamics, in a thread: what is left of a window, and which of it counts."""
+    """For each row of the dynamics, in a thread: the decimated window, and which of it counts."""
     speed = np.abs(decimated(window.v[:, rows.model.rows], factors)[part])
     kept = speed >= thresholds
     if window.keep is not None:

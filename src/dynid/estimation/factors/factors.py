@@ -77,7 +77,7 @@ class Factor:
         return replace(self, R=weight * self.R, z=weight * self.z, squares=weight**2 * self.squares)
 
     def with_prior(self, mean: Mapping[str, float], std: Mapping[str, float]) -> Factor:
-        """The factor with a row `(x - mean) / deviation` more for each parameter that has a deviation."""
+        """The factor with a row `(x - mean) / std` more for each parameter that has a standard deviation."""
         own = [name for name in self.names if name in std]
         values = np.array([[std[name], mean.get(name, 0.0)] for name in own], dtype=float).reshape(-1, 2)
         if not (np.isfinite(values).all() and (values[:, 0] > 0).all()):

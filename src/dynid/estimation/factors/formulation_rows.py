@@ -2,7 +2,7 @@
 
 Over a window from a to b, `h(b) p - h(a) p` is the work of motors less that of friction, and `P(b) p - P(a) p` is each
 joint's impulse. Velocities enter, accelerations do not. Windows follow each other and do not overlap: rows that share
-samples would share errors, and deviations that take them as independent would be too small.
+samples would share errors, and standard deviations that take them as independent would be too small.
 
 Integrals are trapezoids with the correction of Euler and Maclaurin at their ends: the error is of fourth order in the
 period, but for jumps of friction's sign, where it is of first order and below one sample's share of the window.
@@ -48,7 +48,7 @@ class WindowRows(Rows):
 
         Args:
             segments: Segments of even sampling; windows do not reach over their ends.
-            rate: Samples a second [Hz].
+            rate: Sampling rate [Hz].
             samples: Length of a window, in samples.
             thresholds: Speeds [rad/s or m/s], one for each row of the dynamics, below which friction is not what the
                 model says.
@@ -134,7 +134,7 @@ def integrals(values: Array, edges: Indices, rate: float) -> Array:
     Args:
         values: Even samples of what is integrated, shape (samples, ...).
         edges: Indices of samples, evenly spaced, shape (windows + 1,).
-        rate: Samples a second [Hz].
+        rate: Sampling rate [Hz].
 
     Returns:
         Array of shape (windows, ...).
@@ -179,7 +179,7 @@ class PowerRows(Rows):
 
         Args:
             segments: Segments of even sampling.
-            rate: Samples a second [Hz].
+            rate: Sampling rate [Hz].
             decimate: Factors of the parallel decimation.
             block: Rows of a piece; of any number when None.
         """

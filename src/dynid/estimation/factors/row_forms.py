@@ -70,8 +70,8 @@ class RowForm:
         Args:
             into: What `equations` gave.
             segments: The samples.
-            processing: What was done to them, and how rows are thinned out yet.
-            rate: Samples a second [Hz] of the segments before rows are thinned out.
+            processing: What was done to them, and how rows are decimated yet.
+            rate: Sampling rate [Hz] of the segments before rows are decimated.
             block: Rows of a piece; of any number when None.
         """
         if isinstance(into, TorqueRows):

@@ -84,14 +84,14 @@ class NonlinearFit:
         """Each nonlinear parameter with its uncertainty; estimate and bootstrap of the linearised model."""
         lower, upper = estimate.interval(confidence)
         values = []
-        for shape in self.base.model.nonlinear:
-            k = estimate.names.index(shape.name) if shape.name in self.found else None
+        for parameter in self.base.model.nonlinear:
+            k = estimate.names.index(parameter.name) if parameter.name in self.found else None
             values.append(
                 FoundNonlinear(
-                    shape,
-                    "data" if k is not None else "undetermined" if shape.name in self.doubtful else "known",
+                    parameter,
+                    "data" if k is not None else "undetermined" if parameter.name in self.doubtful else "known",
                     None if k is None else float(estimate.stds[k]),
-                    None if k is None else (shape.value + float(lower[k]), shape.value + float(upper[k])),
+                    None if k is None else (parameter.value + float(lower[k]), parameter.value + float(upper[k])),
                     None if k is None or bootstrap is None else float(bootstrap.stds[k]),
                 )
             )
@@ -103,14 +103,14 @@ class FoundNonlinear:
     """A nonlinear parameter with its uncertainty.
 
     Attributes:
-        shape: The parameter, with the value that the model has.
+        parameter: The parameter, with the value that the model has.
         source: "data", "known", or "undetermined" where the logs do not determine it.
         std: Its standard deviation for white errors; None where it was not found.
         interval: Its confidence interval.
         bootstrap: Its standard deviation that does not assume white errors.
     """
 
-    shape: NonlinearParameter
+    parameter: NonlinearParameter
     source: str
     std: float | None
     interval: tuple[float, float] | None
@@ -166,20 +166,24 @@ def doubtful_nonlinear(fit: NonlinearSearch) -> tuple[str, ...]:
     Their standard deviation is large, they ran into a bound, or the parameter whose column they change may be zero.
     """
     return tuple(
-        shape.name
-        for shape in fit.model.nonlinear
-        if shape.name in fit.free
+        parameter.name
+        for parameter in fit.model.nonlinear
+        if parameter.name in fit.free
         and (
-            fit.stds[shape.name] > UNSURE * _size(shape)
-            or fit.significance[shape.name] < SIGNIFICANT
-            or shape.is_at_bound
+            fit.stds[parameter.name] > UNSURE * _size(parameter)
+            or fit.significance[parameter.name] < SIGNIFICANT
+            or parameter.is_at_bound
         )
     )
 
 
-def _size(shape: NonlinearParameter) -> float:
+def _size(parameter: NonlinearParameter) -> float:
     """What a standard deviation is compared with: the value, or a part of the range if it has either sign."""
-    return shape.value if shape.lower > 0.0 else max(abs(shape.value), 0.02 * (shape.upper - shape.lower))
+    return (
+        parameter.value
+        if parameter.lower > 0.0
+        else max(abs(parameter.value), 0.02 * (parameter.upper - parameter.lower))
+    )
 
 
 def _robust(
@@ -206,9 +210,9 @@ def _robust(
         stds = dict(zip(estimate.names, estimate.stds.tolist(), strict=True))
         changing = significance(fit.model, p, stds)
         moved = {
-            shape.name: float(np.clip(shape.value + p[shape.name], *shape.reach(FURTHEST)))
-            for shape in fit.model.nonlinear
-            if shape.name in fit.free
+            parameter.name: float(np.clip(parameter.value + p[parameter.name], *parameter.reach(FURTHEST)))
+            for parameter in fit.model.nonlinear
+            if parameter.name in fit.free
         }
         settled = all(abs(p[name]) <= 0.02 * stds[name] for name in fit.free)
         fit = replace(
@@ -249,9 +253,9 @@ def slowest_speeds(model: DynamicModel, logs: Sequence[PreparedLog], form: RowFo
     What happens at slower speeds acts in no row: only smearing by filters, or rounding, would determine it.
     """
     found = {}
-    for shape in model.nonlinear:
-        if shape.unit in ("rad/s", "m/s") and shape.lower > 0.0:
-            speed = np.abs(speeds(logs, model.robot.joint(shape.owner), form))
+    for parameter in model.nonlinear:
+        if parameter.unit in ("rad/s", "m/s") and parameter.lower > 0.0:
+            speed = np.abs(speeds(logs, model.robot.joint(parameter.owner), form))
             if len(speed):
-                found[shape.name] = float(speed.min())
+                found[parameter.name] = float(speed.min())
     return found

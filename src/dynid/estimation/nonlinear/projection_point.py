@@ -1,4 +1,4 @@
-"""Where a search for shapes starts: the best of a grid, joint by joint, in one pass over the logs.
+"""Where a search for nonlinear parameters starts: the best of a grid, joint by joint, in one pass over the logs.
 
 Friction of a joint acts in that joint's own row. So all candidates of all joints are columns of one pass, and each
 row is fitted alone, with one candidate at a time: algebra on small triangles.
@@ -23,12 +23,12 @@ Reduce = Callable[[DynamicModel], list[Factors]]
 def scanned(
     model: DynamicModel, term: Term, free: Sequence[str], known: Mapping[str, float], reduce: Reduce
 ) -> dict[str, float]:
-    """The best values of a term's shapes on their grids.
+    """The best values of a term's nonlinear parameters on their grids.
 
     Args:
-        model: The model, at the present values of its shapes.
+        model: The model, at the present values of its nonlinear parameters.
         term: One of its terms.
-        free: Names of the shapes to look for; others stay as they are.
+        free: Names of the nonlinear parameters to look for; others stay as they are.
         known: Values of linear parameters that are known.
         reduce: A pass over the logs.
     """
@@ -51,11 +51,11 @@ def scanned(
 
 
 def _grids(model: DynamicModel, term: Term, free: Sequence[str]) -> dict[str, list[dict[str, float]]]:
-    """For each joint all combinations of its shapes' values; those that are not free have one."""
+    """For each joint all combinations of its nonlinear parameters' values; those that are not free have one."""
     owners: dict[str, list[list[tuple[str, float]]]] = {}
-    for shape in term.nonlinear(model.robot):
-        values = shape.grid if shape.name in free else (shape.value,)
-        owners.setdefault(shape.owner, []).append([(shape.name, value) for value in values])
+    for parameter in term.nonlinear(model.robot):
+        values = parameter.grid if parameter.name in free else (parameter.value,)
+        owners.setdefault(parameter.owner, []).append([(parameter.name, value) for value in values])
     return {owner: [dict(chosen) for chosen in itertools.product(*axes)] for owner, axes in owners.items()}
 
 
@@ -90,7 +90,7 @@ def column_space(A: Array, tolerance: float = 1e-9) -> Array:
 
 
 FURTHEST = 4.0
-"""Largest factor by which one step changes a shape that is positive."""
+"""Largest factor by which one step changes a parameter that is positive."""
 
 Weights = Sequence[Mapping[str, float]]
 """For each log what its rows of each joint are multiplied with."""
@@ -98,13 +98,13 @@ Weights = Sequence[Mapping[str, float]]
 
 @dataclass(frozen=True, eq=False)
 class ProjectionPoint:
-    """Shapes with the factors of all logs there.
+    """Nonlinear parameters with the factors of all logs there.
 
     Attributes:
-        model: The model at these shapes.
-        base: Its base parameters (those of another set of shapes will do).
-        free: Names of the shapes that may change.
-        logs: Factors of the logs, with the slopes over these shapes as columns of their names.
+        model: The model at these nonlinear parameters.
+        base: Its base parameters (those of another set of nonlinear parameters will do).
+        free: Names of the nonlinear parameters that may change.
+        logs: Factors of the logs, with the slopes over these nonlinear parameters as columns of their names.
     """
 
     model: DynamicModel
@@ -114,8 +114,8 @@ class ProjectionPoint:
 
     @cached_property
     def nonlinear(self) -> dict[str, float]:
-        """Values of all shapes by name."""
-        return {shape.name: shape.value for shape in self.model.nonlinear}
+        """Values of all nonlinear parameters by name."""
+        return {parameter.name: parameter.value for parameter in self.model.nonlinear}
 
     def weights(self, method: str) -> Weights:
         """Weights of rows: one over the size of their errors, or one for all with "ols"."""
@@ -126,7 +126,7 @@ class ProjectionPoint:
         return [joint_weights({j: fit.rmse for j, fit in joint_fits(log, values)[0].items()}) for log in self.logs]
 
     def values(self, weights: Weights, step: Array | None = None) -> dict[str, float]:
-        """The best linear parameters after a step of the shapes, shape (free,); of the smallest norm if many are.
+        """The best linear parameters after a step of the nonlinear ones, shape (free,); of the smallest norm if many are.
 
         Returns:
             All standard parameters of the model by name: base parameters stand for their groups.
@@ -140,12 +140,12 @@ class ProjectionPoint:
         return dict(zip(self.model.names, self.base.to_standard(b).tolist(), strict=True))
 
     def cost(self, weights: Weights) -> float:
-        """The smallest sum of squared errors at these shapes, with weights."""
+        """The smallest sum of squared errors at these nonlinear parameters, with weights."""
         _, left, squares, _ = self._projected(weights)
         return float(left @ left) + squares
 
     def step(self, weights: Weights, damping: float) -> tuple[Array, float]:
-        """The damped Gauss-Newton step of the free shapes, within their bounds, shape (free,), and what it gains."""
+        """The damped Gauss-Newton step of the free parameters, within their bounds, shape (free,), and what it gains."""
         from scipy.optimize import lsq_linear
 
         J, left, _, _ = self._projected(weights)
@@ -162,7 +162,7 @@ class ProjectionPoint:
         return step, float(left @ left - np.sum((J @ step - left) ** 2))
 
     def stds(self, weights: Weights) -> Array:
-        """Standard deviations of the free shapes for white errors, shape (free,); infinite where nothing shows them."""
+        """Standard deviations of the free parameters for white errors, shape (free,); infinite where nothing shows them."""
         J, left, squares, rows = self._projected(weights)
         found = np.full(len(self.free), np.inf)
         lengths = np.linalg.norm(J, axis=0)
@@ -175,7 +175,7 @@ class ProjectionPoint:
         return found
 
     def significance(self, weights: Weights) -> dict[str, float]:
-        """For each free shape how many deviations the parameter whose column it changes is from zero."""
+        """For each free one, how many standard deviations the parameter whose column it changes is from zero."""
         whole = self._weighed(weights)
         lengths = np.linalg.norm(whole.R, axis=0)
         lengths[lengths == 0.0] = 1.0
@@ -201,20 +201,20 @@ class ProjectionPoint:
         return J, left, whole.squares, whole.rows
 
     def _reach(self) -> tuple[Array, Array]:
-        """Smallest and largest step of each free shape."""
-        nonlinear = {shape.name: shape for shape in self.model.nonlinear}
+        """Smallest and largest step of each free parameter."""
+        nonlinear = {parameter.name: parameter for parameter in self.model.nonlinear}
         steps = []
         for name in self.free:
-            shape = nonlinear[name]
-            lower, upper = shape.reach(FURTHEST)
-            steps.append((min(lower - shape.value, 0.0), max(upper - shape.value, 0.0)))
+            parameter = nonlinear[name]
+            lower, upper = parameter.reach(FURTHEST)
+            steps.append((min(lower - parameter.value, 0.0), max(upper - parameter.value, 0.0)))
         reach = np.array(steps).reshape(-1, 2)
         return reach[:, 0], np.maximum(reach[:, 1], reach[:, 0] + 1e-12)
 
 
 def significance(model: DynamicModel, values: Mapping[str, float], stds: Mapping[str, float]) -> dict[str, float]:
-    """For each shape how many deviations the parameter whose column it changes is from zero."""
+    """For each one, how many standard deviations the parameter whose column it changes is from zero."""
     return {
-        shape: max((abs(values[x]) / max(stds[x], 1e-300) for x in names if x in stds), default=np.inf)
-        for shape, names in nonlinear_columns(model).items()
+        parameter: max((abs(values[x]) / max(stds[x], 1e-300) for x in names if x in stds), default=np.inf)
+        for parameter, names in nonlinear_columns(model).items()
     }

@@ -1,10 +1,10 @@
-"""Shapes of terms, by variable projection: parameters that are linear are solved for, those that are not are searched.
+"""Nonlinear parameters by variable projection: linear parameters are solved for, nonlinear ones are searched.
 
-    minimise over shapes z:  min over x of |W x + C(z) x - y|^2, rows weighed by joint and log
+    minimise over nonlinear parameters z:  min over x of |W x + C(z) x - y|^2, rows weighed by joint and log
 
-Each pass over the logs is made with the columns at the present shapes, and with their slopes. Its factors give the
-smallest error at these shapes, the Gauss-Newton step of the projected problem, and the covariance of all. Steps that
-do not lower the error are damped, as Levenberg and Marquardt do, and stay within bounds.
+Each pass over the logs is made with the columns at the present values, and with their slopes. Its factors give the
+smallest error at these values, the Gauss-Newton step of the projected problem, and the covariance of all. Steps that do
+not lower the error are damped, as Levenberg and Marquardt do, and stay within bounds.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,10 +23,10 @@ LOADS = 20
 """Rounds of estimates and of loads from them."""
 
 DONE = 1e-3
-"""Steps below this part of a shape's deviation are none."""
+"""Steps below this part of a standard deviation count as none."""
 
 EXACT = 1e-10
-"""Steps below this part of a shape are rounding."""
+"""Steps below this part of a parameter are rounding."""
 
 GAIN = 1e-9
 """Gains below this part of the squared error are none."""
@@ -40,14 +40,14 @@ SAME_LOAD = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class NonlinearSearch:
-    """Shapes that were found.
+    """Nonlinear parameters that were found.
 
     Attributes:
         model: The model with them.
-        free: Names of the shapes that were looked for.
+        free: Names of the nonlinear parameters that were looked for.
         stds: Their standard deviations by name, if errors are white; infinite where the data say nothing.
-        significance: How many deviations the parameter whose column a shape changes is from zero, by the shape's name.
-        parameters: Values of all standard parameters by name, at these shapes; base parameters stand for their groups.
+        significance: How many standard deviations the parameter whose column it changes is from zero, by name.
+        parameters: Values of all standard parameters by name; base parameters stand for their groups.
         passes: How many passes over the logs it took.
         converged: Whether it came to an end by itself.
     """
@@ -62,8 +62,8 @@ class NonlinearSearch:
 
     @property
     def nonlinear(self) -> dict[str, float]:
-        """Values of the shapes that were looked for, by name."""
-        return {shape.name: shape.value for shape in self.model.nonlinear if shape.name in self.free}
+        """Values of the nonlinear parameters that were looked for, by name."""
+        return {parameter.name: parameter.value for parameter in self.model.nonlinear if parameter.name in self.free}
 
 
 def fit_nonlinear(
@@ -74,21 +74,21 @@ def fit_nonlinear(
     progress: Callable[[str], None] = lambda _: None,
     scan: Reduce | None = None,
 ) -> NonlinearSearch:
-    """Find the shapes of a model, and the loads of terms that depend on them.
+    """Find the nonlinear parameters of a model, and the loads of terms that depend on them.
 
     Args:
-        base: The base parameters of the model; its shapes have the values that those in `held` keep.
+        base: The base parameters of the model; its nonlinear parameters have the values that those in `held` keep.
         reduce: A pass over the logs.
-        held: Names of shapes that are not looked for.
+        held: Names of nonlinear parameters that are not looked for.
         method: "wls" weighs the rows of each joint and log by their errors, "ols" does not.
-        progress: Is told each pass in a few words.
+        progress: Callback; receives a short description of each pass.
         scan: A pass over the rows of torques, one for each joint, where `reduce` gives others.
     """
-    free = tuple(shape.name for shape in base.model.nonlinear if shape.name not in held)
+    free = tuple(parameter.name for parameter in base.model.nonlinear if parameter.name not in held)
     search = _Search(base, reduce, free, method, progress)
     model = base.model
     for k, term in enumerate(base.model.terms):
-        own = [shape.name for shape in term.nonlinear(model.robot) if shape.name in free]
+        own = [parameter.name for parameter in term.nonlinear(model.robot) if parameter.name in free]
         if own:
             progress(f"Trying values of {', '.join(own[:3])}{', ...' if len(own) > 3 else ''}")
             model = model.at_nonlinear(scanned(model, model.terms[k], own, base.known, scan or reduce))
@@ -109,7 +109,7 @@ class _Search:
 
     def at(self, model: DynamicModel, values: Mapping[str, float]) -> ProjectionPoint:
         self.passes += 1
-        self.progress(f"Looking for shapes (pass {self.passes})")
+        self.progress(f"Fitting nonlinear parameters (pass {self.passes})")
         return ProjectionPoint(model, self.base, self.free, self.reduce(linearised(model, self.free, values)))
 
     def run(self, model: DynamicModel) -> NonlinearSearch:
@@ -130,12 +130,16 @@ class _Search:
         return self._found(point, converged)
 
     def _restarted(self, point: ProjectionPoint, converged: bool) -> tuple[ProjectionPoint, bool]:
-        """The same, or a better point from the middles of grids for joints of which a shape ran into its bound."""
-        stuck = {shape.owner for shape in point.model.nonlinear if shape.name in self.free and shape.is_at_bound}
+        """The same, or a better point from the middles of grids for joints of which a parameter ran into its bound."""
+        stuck = {
+            parameter.owner
+            for parameter in point.model.nonlinear
+            if parameter.name in self.free and parameter.is_at_bound
+        }
         middles = {
-            shape.name: shape.grid[len(shape.grid) // 2]
-            for shape in point.model.nonlinear
-            if shape.owner in stuck and shape.name in self.free
+            parameter.name: parameter.grid[len(parameter.grid) // 2]
+            for parameter in point.model.nonlinear
+            if parameter.owner in stuck and parameter.name in self.free
         }
         if not middles:
             return point, converged

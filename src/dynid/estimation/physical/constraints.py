@@ -141,7 +141,7 @@ def centre_of_mass_in_geometry(model: DynamicModel, link: str) -> list[Constrain
 
 
 def has_outline(link: Link) -> bool:
-    """Whether the file tells the size of a link."""
+    """Whether the file states the size of a link."""
     return _outline(link) is not None
 
 
@@ -168,7 +168,7 @@ def find_link(robot: Robot, name: str) -> int:
             return i
         if any(name == body.name for body in link.bodies):
             raise InvalidRequestError(
-                f"'{name}' is welded to link '{link.name}', and torques tell only of both together; state "
+                f"'{name}' is welded to link '{link.name}', and only both together are identifiable; state "
                 f"'{link.name}', with all that is welded to it, in its joint frame"
             )
     raise UnknownNameError("moving link", name, [robot.links[i].name for i in robot.solid_links])

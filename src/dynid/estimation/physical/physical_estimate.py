@@ -29,18 +29,18 @@ WEIGHTS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 
 
 MOVED = 2.0
-"""A value that is more deviations away from what the data alone say is held there by physics, not by the data."""
+"""A value more standard deviations away from the data alone is held there by physics, not by the data."""
 
 
 class Source(StrEnum):
-    """Who tells a parameter."""
+    """What determines a parameter."""
 
     DATA = "data"
-    """The data tell it by themselves."""
+    """The data alone."""
     PHYSICS = "held by physics"
-    """The data tell a value, but possible links, the prior or what users state hold it elsewhere."""
+    """Physical consistency, the prior or what users state, against the data."""
     PRIOR = "from the prior"
-    """The data tell it only together with others, or not at all."""
+    """The prior: the data determine it only in combination with others, or not at all."""
     KNOWN = "known"
     """It was known beforehand."""
 
@@ -77,7 +77,7 @@ class PhysicalEstimate:
         return dict(zip(self.base.model.names, self.parameters.tolist(), strict=True))
 
     def source(self, name: str) -> Source:
-        """Who tells a parameter."""
+        """What determines a parameter."""
         k = self.base.model.names.index(name)
         if name in self.base.known:
             return Source.KNOWN
@@ -211,16 +211,16 @@ def _root_mean_squares(log: Factors) -> dict[str, float]:
 
 
 def _told_by_data(base: BaseParameters, estimate: Estimate, references: Sequence[Reference]) -> tuple[Array, Array]:
-    """Values and standard deviations of standard parameters that the data alone tell; NaN for others.
+    """Values and standard deviations of standard parameters that the data alone determine; NaN for others.
 
-    Parameter k is told when its unit vector is a combination a of the rows of the regrouping K: p_k = a'b. Where its
-    deviation is larger than the link's own size, the data say nothing that the prior did not.
+    Parameter k is determined when its unit vector is a combination a of the rows of the regrouping K: p_k = a'b. Where
+    its standard deviation is larger than the link's own size, the data say nothing that the prior did not.
     """
     K = base.regrouping
     combinations = np.linalg.pinv(K)
-    told = np.abs(combinations @ K - np.eye(K.shape[1])).max(axis=1) < 1e-6
+    determined = np.abs(combinations @ K - np.eye(K.shape[1])).max(axis=1) < 1e-6
     variances = np.einsum("ki,ij,kj->k", combinations, estimate.covariance, combinations)
-    stds = np.where(told, np.sqrt(np.maximum(variances, 0.0)), np.nan)
+    stds = np.where(determined, np.sqrt(np.maximum(variances, 0.0)), np.nan)
     for k, reference in enumerate(references):
         own = slice(inertia.SIZE * k, inertia.SIZE * (k + 1))
         is_massless = reference.origin is Origin.MASSLESS

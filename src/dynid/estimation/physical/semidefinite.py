@@ -45,7 +45,7 @@ class LinkPrior:
     Attributes:
         kind: Which distance counts.
         weight: Of the distance, in squared standard deviations of one torque row; at 1, a link of twice its
-            reference's inertia costs as much as one torque that is off by about 1.1 deviations.
+            reference's inertia costs as much as one torque that is off by about 1.1 standard deviations.
     """
 
     kind: PriorKind = PriorKind.LOG_DET
@@ -153,7 +153,7 @@ LIGHTEST = 1e-3
 """Weight of the trace that picks the lightest bodies where there is no prior."""
 
 INFLATIONS = (1.0, 10.0, 100.0, 1000.0, 1e4)
-"""Errors of torques are taken as so many times larger where possible links cannot come near the torques at all."""
+"""Errors of torques are taken as so many times larger where no physically consistent links come near the torques."""
 
 _DIAGONAL = [stack_order(4).index((d, d)) for d in range(4)]
 

@@ -1,9 +1,9 @@
 """How sure each sign is.
 
 The margin of a sign is by how much the residual rises when it is the other way and everything else adapts: the fit,
-and other signs if that helps. It is given in deviations of the noise, as the root of the rise over the noise's
+and other signs if that helps. It is given in standard deviations of the noise, as the root of the rise over the noise's
 variance; a margin of z makes the found sign exp(z^2 / 2) times as likely as the other. Errors of neighbouring samples
-are alike, so n samples tell as much as n / T independent ones, with T the sum of their autocorrelation.
+are alike, so n samples carry as much information as n / T independent ones, with T the sum of their autocorrelation.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ class Word(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """The noise of each channel, as far as a fit tells it.
+    """The noise of each channel, as far as a fit shows it.
 
     Attributes:
         stds: Of single samples, shape (channels,).
         memory: T, over how many samples errors are alike, shape (channels,).
-        information: Independent samples less what the fit has used up; not positive where nothing can be told.
+        information: Independent samples less what the fit has used up; not positive where nothing is determined.
     """
 
     stds: Array

@@ -1,7 +1,7 @@
-"""The mirror: all signs turned round fit as well, and only physics tells them apart.
+"""The mirror: all signs flipped fit as well, and only physics distinguishes them.
 
 Its masses, inertias and friction are negative. So are those of a joint whose signs alone are turned round, where
-little ties it to the others. The semidefinite fit of possible links tells what each choice of signs costs.
+little ties it to the others. The semidefinite fit of physically consistent links shows what each choice of signs costs.
 """
 
 import itertools
@@ -26,7 +26,7 @@ ATTEMPTS = (
     (LinkPrior(PriorKind.EUCLIDEAN, 0.01), 0.1),
     (LinkPrior(PriorKind.LOG_DET), 0.1),
 )
-"""Priors and scales of the problem that are tried in turn: signs far from all possible links are hard to solve."""
+"""Priors and scales of the problem that are tried in turn: signs far from physical consistency are hard to solve."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Mirror:
     """How physics decided between signs and their mirror.
 
     Attributes:
-        energy: What possible links leave of the torques with the chosen signs, in variances of the noise.
+        energy: What physically consistent links leave of the torques with the chosen signs, in variances of the noise.
         mirrored: The same with all signs turned round.
         known: Whether known parameters decided already.
     """
@@ -45,14 +45,14 @@ class Mirror:
 
     @property
     def margin(self) -> float:
-        """How sure the choice is, in deviations of the noise."""
+        """How sure the choice is, in standard deviations of the noise."""
         if not np.isfinite(self.energy) or np.isnan(self.mirrored):
             return 0.0
         return float(np.sqrt(max(self.mirrored - self.energy, 0.0)))
 
 
 def physical_energy(energy: Energy, signs: Array, base: BaseParameters, physics: Physics) -> float:
-    """What the best possible links leave of signed torques, in variances of the noise.
+    """What the best physically consistent links leave of signed torques, in variances of the noise.
 
     Args:
         energy: The energies, with weights that make errors of unit variance.
@@ -90,7 +90,7 @@ class Decision:
 
     Attributes:
         signs: Shape (1 + segments,); the first belongs to what is known.
-        margins: In deviations of the noise, shape (segments,).
+        margins: In standard deviations of the noise, shape (segments,).
         mirror: How physics decided between all signs and their mirror.
         proven: Whether branch and bound has shown that no other signs fit better, and no nearer rivals exist.
     """
@@ -125,7 +125,7 @@ def decided(
         energy: The energies, with weights that make errors of unit variance.
         signs: Those of least energy, shape (1 + segments,).
         channel: Channel of each segment.
-        physical: What possible links leave of torques with given signs, in variances of the noise.
+        physical: What physically consistent links leave of torques with given signs, in variances of the noise.
         proven: Whether the signs are proven to have the least energy.
     """
     cost = _remembered(physical)
@@ -160,7 +160,7 @@ def decided(
 
 
 def _alternatives(energy: Energy, best: Array, groups: Sequence[NDArray[np.int64]]) -> list[Array]:
-    """Signs that only physics can tell from given ones: their mirror, and groups turned round in both."""
+    """Signs that only physics distinguishes from given ones: their mirror, and groups turned round in both."""
     turned = [flipped(best, group) for group in groups]
     return turned if energy.knows_a_sign else [*map(_mirrored, [best, *turned]), *turned]
 

@@ -12,7 +12,7 @@ from dynid.estimation.signs.decision import Mirror
 
 
 class SignsError(DynidError):
-    """The signs of torques cannot be told.
+    """The signs of torques are not determined.
 
     Attributes:
         problem: What is lacking.
@@ -20,7 +20,7 @@ class SignsError(DynidError):
 
     def __init__(self, problem: str) -> None:
         self.problem = problem
-        super().__init__(f"the signs of torques cannot be told: {problem}")
+        super().__init__(f"the signs of torques are not determined: {problem}")
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class SegmentSign:
         start: When it begins [s].
         stop: When it ends [s].
         sign: +1 or -1, of what was logged.
-        margin: How sure the sign is, in deviations of the noise.
+        margin: How sure the sign is, in standard deviations of the noise.
         word: The same in a word.
     """
 

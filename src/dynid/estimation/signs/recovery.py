@@ -89,8 +89,8 @@ def _fitted_once(
     noise = noise_of(tracks, segments, residuals, len(rows.base) + len(segments))
     if noise.information <= 0.0:
         raise SignsError(
-            f"the motion is too short: its {sum(map(len, tracks))} samples tell no more than the {len(rows.base)} "
-            f"parameters and {len(segments)} signs that are asked for; record a longer one"
+            f"the motion is too short: its {sum(map(len, tracks))} samples carry no more information than the "
+            f"{len(rows.base)} parameters and {len(segments)} signs that are asked for; record a longer one"
         )
     return Fit(segments, sums, signs, noise, predicted)
 
@@ -155,7 +155,7 @@ def recover_signs(
         rng: The random generator; a fixed one when None.
 
     Raises:
-        SignsError: If no sign at all can be told.
+        SignsError: If no sign at all is determined.
     """
     start = time.perf_counter()
     rng = rng or np.random.default_rng(0)
@@ -236,8 +236,8 @@ def _without_dead_channels(thin: Track, tracks: Sequence[Track]) -> Track:
 def _why_none(found: Decision, fit: Fit) -> str:
     if found.mirror.margin < found.margins.max(initial=0.0) + 1e-9 and not found.mirror.known:
         return (
-            "possible links fit the torques and their mirror image equally well; add what is known, such as a mass "
-            "in [physical] or a parameter in known, or record a motion with more acceleration and gravity"
+            "physically consistent links fit the torques and their mirror image equally well; add what is known, such as a "
+            "mass in [physical] or a parameter in known, or record a motion with more acceleration and gravity"
         )
     return (
         f"all {len(fit.segments)} segments fit either sign within the noise; record a longer motion that moves more "

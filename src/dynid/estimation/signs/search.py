@@ -149,7 +149,7 @@ def branch_and_bound(form: Array, signs: Array, locked: Sequence[int], limit: fl
     Args:
         form: M, positive semidefinite, shape (signs, signs).
         signs: The best signs known, shape (signs,).
-        locked: Signs that stay; where nothing known tells a sign from its mirror, one of them may be any.
+        locked: Signs that stay; where nothing known distinguishes a sign from its mirror, one of them may be any.
         limit: Rivals are of interest up to this energy above the best.
         nodes: Branches after which to give up.
     """

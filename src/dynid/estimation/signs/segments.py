@@ -20,10 +20,10 @@ from dynid.arrays import Array
 from dynid.model import BaseParameters, Chunk
 
 NEAR_ZERO = 3.0
-"""A magnitude below so many deviations of the noise is near zero."""
+"""A magnitude below so many standard deviations of the noise is near zero."""
 
 CLEAR = 6.0
-"""A segment rises above so many deviations of the noise somewhere."""
+"""A segment rises above so many standard deviations of the noise somewhere."""
 
 STEEP = 0.75
 """A magnitude below this part of its change from sample to sample is near zero."""
@@ -75,7 +75,7 @@ class Segments:
 
 
 def local_noise(magnitudes: Array) -> Array:
-    """Deviation of the noise around each sample of one channel, from its second differences, shape (samples,).
+    """Standard deviation of the noise around each sample of one channel, from its second differences, shape (samples,).
 
     The median of their size does not see single dips and jumps.
     """
@@ -99,7 +99,7 @@ def find_segments(
 
     Args:
         tracks: The tracks.
-        noise: Deviation of each channel's noise, shape (channels,); from its own roughness when None.
+        noise: Standard deviation of each channel's noise, shape (channels,); from its own roughness when None.
         splits: For each track and channel samples that begin a new segment although there is no dip.
         merges: For each track samples that are far from zero as a fit says, however steep they are, shape (samples,
             channels).
@@ -151,7 +151,7 @@ def _runs(inside: NDArray[np.bool_], cuts: Sequence[int]) -> list[tuple[int, int
 
 
 SEARCH_RATE = 200.0
-"""Samples a second [Hz] that signs are looked for with; faster logs are averaged."""
+"""Sampling rate [Hz] at which signs are searched; faster logs are averaged."""
 
 CHUNK_BYTES = 16_000_000
 """Size of the matrices of one chunk."""
@@ -162,9 +162,9 @@ class Track:
     """An evenly sampled piece of a log.
 
     Attributes:
-        samples: States; its torques are magnitudes as logged, shape (samples, channels), and `keep` tells which
+        samples: States; its torques are magnitudes as logged, shape (samples, channels), and `keep` says which
             channels of which samples may be used.
-        rate: Samples a second [Hz].
+        rate: Sampling rate [Hz].
         start: Time of the first sample [s].
         log: Which log it is of, counted from 0.
     """

@@ -108,7 +108,7 @@ class Energy:
 
     @cached_property
     def knows_a_sign(self) -> bool:
-        """Whether something known tells a sign from its mirror."""
+        """Whether something known distinguishes a sign from its mirror."""
         scale = np.sqrt(self.form[0, 0] * np.diag(self.form)[1:].max(initial=0.0))
         return bool(np.abs(self.form[0, 1:]).max(initial=0.0) > 1e-12 * scale) if scale > 0.0 else False
 

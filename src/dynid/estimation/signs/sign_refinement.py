@@ -1,6 +1,6 @@
 """Segments after a fit: split where it contradicts a sign, merged where it sees no zero.
 
-Dips alone do not tell everything. A torque may jump across zero without a dip that was sampled, and may dip without
+Dips alone do not decide everything. A torque may jump across zero without a dip that was sampled, and may dip without
 passing zero. A fit sees both.
 """
 
@@ -85,7 +85,7 @@ def completed(
         signs: Of the segments, shape (segments,).
         trusted: Which segments' signs are used; in others the prediction decides, shape (segments,).
         predicted: What a fit predicts, shape (samples, channels).
-        noise: Deviation of the noise of each channel, shape (channels,).
+        noise: Standard deviation of the noise of each channel, shape (channels,).
     """
     m = track.magnitudes
     inside = labels >= 0

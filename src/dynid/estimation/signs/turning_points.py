@@ -2,7 +2,7 @@
 
 Coulomb friction in a model jumps with the velocity's sign; that of a drive takes some hundredths of a second, and so do
 filters. Short as it is, this is the largest error of many models, always at the same place, just where torques change
-their signs. Signs are told better without these samples; the estimate of parameters that follows has them again.
+their signs. Signs are found better without these samples; the estimate of parameters that follows has them again.
 """
 
 import itertools

@@ -112,7 +112,7 @@ def with_signs(
         practice: Whether the logs are meant to have signs, thrown away to see whether they come back.
 
     Raises:
-        SignsError: If no sign at all can be told.
+        SignsError: If no sign at all is determined.
     """
     pieces = [
         piece for k, recording in enumerate(recordings) for piece in _pieces(recording, k, drive, processing, delay)
