@@ -10,7 +10,7 @@ from dynid.settings import Name, NotNegative, Number, Table
 
 
 class EstimationSettings(Table):
-    """`[estimation]`: how parameters are estimated; `prior`: relative standard deviation around the robot file's values."""
+    """`[estimation]`: the estimator; `prior` is a relative standard deviation around the robot file's values."""
 
     estimator: Literal["torque", "power", "energy", "momentum"] = "torque"
     window: Annotated[float, Field(strict=True, gt=0.0, allow_inf_nan=False)] | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AliasChoices, Field, model_validator
 
 from dynid.settings import Count, Name, Number, PerJoint, Positive, Table
 
@@ -44,7 +44,7 @@ class ExcitationSettings(Table):
     rate: Positive = 125.0
     criterion: Name = "condition"
     scale: Literal["none", "magnitudes"] = "none"
-    deviations: dict[str, Positive] = {}
+    prior_std: dict[str, Positive] = Field({}, validation_alias=AliasChoices("prior_std", "deviations"))
     noise: PerJoint = 1.0
     start: tuple[Number, ...] | dict[str, Number] = {}
     home: tuple[Number, ...] | None = None
@@ -64,6 +64,6 @@ class ExcitationSettings(Table):
     def _states_things_once(self) -> ExcitationSettings:
         if self.period is not None and self.frequency is not None:
             raise ValueError("the motion repeats after 'period' (s) or with 'frequency' (rad/s); state one")
-        if self.deviations and self.scale != "none":
-            raise ValueError("columns are scaled by 'scale' or by 'deviations', not by both")
+        if self.prior_std and self.scale != "none":
+            raise ValueError("columns are scaled by 'scale' or by 'prior_std', not by both")
         return self

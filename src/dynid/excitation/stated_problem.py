@@ -166,7 +166,7 @@ def _scales(settings: ExcitationSettings, base: BaseParameters) -> Array:
         for k, value in enumerate(values):
             alike = [abs(other or 0.0) for other, unit in zip(values, base.units, strict=True) if unit == base.units[k]]
             scales[k] = max(abs(value or 0.0), 0.01 * max(alike)) or 1.0
-    for pattern, std in settings.deviations.items():
+    for pattern, std in settings.prior_std.items():
         for name in matching([pattern], base.names):
             scales[base.names.index(name)] = std
     return scales

@@ -126,7 +126,7 @@ class ProjectionPoint:
         return [joint_weights({j: fit.rmse for j, fit in joint_fits(log, values)[0].items()}) for log in self.logs]
 
     def values(self, weights: Weights, step: Array | None = None) -> dict[str, float]:
-        """The best linear parameters after a step of the nonlinear ones, shape (free,); of the smallest norm if many are.
+        """The best linear parameters after a step of the nonlinear ones, shape (free,); of the smallest norm.
 
         Returns:
             All standard parameters of the model by name: base parameters stand for their groups.
@@ -145,7 +145,7 @@ class ProjectionPoint:
         return float(left @ left) + squares
 
     def step(self, weights: Weights, damping: float) -> tuple[Array, float]:
-        """The damped Gauss-Newton step of the free parameters, within their bounds, shape (free,), and what it gains."""
+        """The damped Gauss-Newton step of the free parameters, within bounds, shape (free,), and what it gains."""
         from scipy.optimize import lsq_linear
 
         J, left, _, _ = self._projected(weights)
@@ -162,7 +162,7 @@ class ProjectionPoint:
         return step, float(left @ left - np.sum((J @ step - left) ** 2))
 
     def stds(self, weights: Weights) -> Array:
-        """Standard deviations of the free parameters for white errors, shape (free,); infinite where nothing shows them."""
+        """Standard deviations of the free parameters for white errors, shape (free,); infinite where undetermined."""
         J, left, squares, rows = self._projected(weights)
         found = np.full(len(self.free), np.inf)
         lengths = np.linalg.norm(J, axis=0)
