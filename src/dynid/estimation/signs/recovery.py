@@ -236,8 +236,8 @@ def _without_dead_channels(thin: Track, tracks: Sequence[Track]) -> Track:
 def _why_none(found: Decision, fit: Fit) -> str:
     if found.mirror.margin < found.margins.max(initial=0.0) + 1e-9 and not found.mirror.known:
         return (
-            "physically consistent links fit the torques and their mirror image equally well; add what is known, such as "
-            "a mass in [physical] or a parameter in known, or record a motion with more acceleration and gravity"
+            "physically consistent links fit the torques and their mirror image equally well; add what is known, such "
+            "as a mass in [physical] or a parameter in known, or record a motion with more acceleration and gravity"
         )
     return (
         f"all {len(fit.segments)} segments fit either sign within the noise; record a longer motion that moves more "
