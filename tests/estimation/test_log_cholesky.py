@@ -29,7 +29,11 @@ def test_bodies_go_to_numbers_and_back(seed: int) -> None:
     p = random_inertia(rng)
     assert np.allclose(from_log_cholesky(to_log_cholesky(p)), p, rtol=1e-12, atol=1e-12 * np.abs(p).max())
     theta = rng.normal(size=10)
-    assert np.allclose(to_log_cholesky(from_log_cholesky(theta)), theta, rtol=1e-12, atol=1e-12)
+    p = from_log_cholesky(theta)
+    # Rounding of p moves theta by as much as the condition number of the pseudo-inertia says: up to 1e9 here. Over
+    # 20 000 seeds the largest error was 0.9 times this product.
+    rounding = np.finfo(float).eps * np.linalg.cond(inertia.to_pseudo_inertia(p))
+    assert np.abs(to_log_cholesky(p) - theta).max() <= 5.0 * rounding
 
 
 @given(seeds)

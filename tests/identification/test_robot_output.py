@@ -10,18 +10,20 @@ from typing import Any
 import mujoco
 import numpy as np
 import pinocchio as pin
-import polars as pl
 import pytest
 import yaml
-from typer.testing import CliRunner
 
-from dynid import DynamicModel, load_robot
+from dynid import DynamicModel, DynidError, Log, Result, identify, load_robot
 from dynid.arrays import Array
-from dynid.cli import app
-from dynid.identification.result import load_result
+from dynid.errors import InvalidRequestError, OutputExistsError, UnknownNameError
+from dynid.files import OutputError
+from dynid.findings import has
+from dynid.identification.formats import Format
+from dynid.identification.robot_output import default_path
 from dynid.model.sampling import random_states
 from dynid.model.terms import parse_terms
 from dynid.robot.formats.urdf_writer import urdf_text
+from tests.practice_logs import PROCESSING
 
 TERMS = ("viscous", "coulomb", "armature", "offset")
 MJCF = """<mujoco model="arm">
@@ -40,14 +42,8 @@ MJCF = """<mujoco model="arm">
 """
 
 
-def run(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result.exit_code, result.stdout, result.stderr
-
-
-def made(folder: Path, robot_file: str, physical: str = "", terms: tuple[str, ...] = TERMS) -> Path:
-    """A result of a robot whose bodies are 20 % heavier than its file says, with friction, from exact states."""
+def logged(robot_file: str | Path, terms: tuple[str, ...], sign: float) -> Log:
+    """A log of a robot whose bodies are 20 % heavier than its file says, with friction, from exact states."""
     robot = load_robot(robot_file)
     model = DynamicModel(robot, parse_terms(terms, robot))
     rng = np.random.default_rng(0)
@@ -58,24 +54,14 @@ def made(folder: Path, robot_file: str, physical: str = "", terms: tuple[str, ..
     angle = np.multiply.outer(t, w)[:, None] + 6.0 * phases
     q, v, a = (sizes * np.sin(angle)).sum(2), (sizes * w * np.cos(angle)).sum(2), -(sizes * w**2 * np.sin(angle)).sum(2)
     torque = model.inverse_dynamics(q, v, a, p) + 1e-3 * rng.normal(size=q.shape)
-    columns = {f"q_{k}": q[:, k] for k in range(robot.nv)} | {f"tau_{k}": torque[:, k] for k in range(robot.nv)}
-    pl.DataFrame({"t": t} | columns).write_csv(folder / "log.csv")
-    experiment = folder / "experiment.toml"
-    experiment.write_text(f"""
-robot = "{robot_file}"
-terms = {list(terms)}
-[[log]]
-position = {{ file = "log.csv", columns = "q_*" }}
-torque = {{ file = "log.csv", columns = "tau_*" }}
-time = {{ file = "log.csv", columns = "t" }}
-[processing]
-trim = 5
-velocity_threshold = 0.05
-{physical}
-""")
-    status, _, error = run("identify", experiment, "--out", folder / "result")
-    assert status == 0, error
-    return folder / "result"
+    return Log(time=t, position=q, torque=sign * torque)
+
+
+def made(
+    robot_file: str | Path, physical: dict[str, Any] | None = None, terms: tuple[str, ...] = TERMS, sign: float = 1.0
+) -> Result:
+    """What is identified from such a log."""
+    return identify(robot_file, logged(robot_file, terms, sign), terms, processing=PROCESSING, physical=physical)
 
 
 @pytest.fixture
@@ -84,13 +70,6 @@ def urdf(tmp_path: Path) -> Path:
     text = urdf_text(load_robot("builtin:two_link")).replace("<robot ", "<!-- my arm -->\n<robot ", 1)
     path.write_text(text)
     return path
-
-
-def identified_torques(folder: Path, q: Array, v: Array, a: Array) -> Array:
-    result = load_result(folder)
-    values = result.physical_values
-    assert values is not None
-    return result.base.model.inverse_dynamics(q, v, a, np.array(list(values.values())))
 
 
 def torques_of_files(robot_file: Path, q: Array, v: Array, a: Array) -> Array:
@@ -104,101 +83,101 @@ def torques_of_files(robot_file: Path, q: Array, v: Array, a: Array) -> Array:
     return model.inverse_dynamics(q, v, a, np.array(list(p.values())))
 
 
-def assert_same_torques(folder: Path, written: Path) -> None:
-    states = random_states(load_result(folder).base.model, 20, np.random.default_rng(1))
-    wanted, found = identified_torques(folder, *states), torques_of_files(written, *states)
+def assert_same_torques(result: Result, written: Path) -> None:
+    states = random_states(result.model, 20, np.random.default_rng(1))
+    wanted, found = result.predict(*states, physical=True), torques_of_files(written, *states)
     assert np.abs(found - wanted).max() <= 1e-9 * np.abs(wanted).max()
 
 
 def test_the_users_urdf_gets_identified_numbers_and_nothing_else(tmp_path: Path, urdf: Path) -> None:
-    folder = made(tmp_path, str(urdf))
-    status, output, _ = run("export", folder, "--to", "urdf", "--json")
-    assert status == 0
-    paths: dict[str, Any] = json.loads(output)
-    written = Path(paths["path"])
-    before, after = urdf.read_text(), written.read_text()
+    result = made(urdf)
+    exported = result.export(tmp_path / "new.urdf")
+    assert exported.edited
+    before, after = urdf.read_text(), exported.path.read_text()
     assert before != after
     numbers = re.compile(r"(<(?:mass|inertia|dynamics|origin)\b)[^>]*")
     assert numbers.sub(r"\1", before) == numbers.sub(r"\1", after)
-    assert_same_torques(folder, written)
-    rest = {row["name"] for row in yaml.safe_load(Path(paths["beside"]).read_text())["parameters"]}
+    assert_same_torques(result, exported.path)
+    assert exported.beside is not None
+    rest = {row["name"] for row in yaml.safe_load(exported.beside.read_text())["parameters"]}
     assert rest == {"Ia1", "Ia2", "off1", "off2"}
-    assert pin.buildModelFromUrdf(str(written)).nv == 2
-    assert mujoco.MjModel.from_xml_path(str(written)).nv == 2
+    assert pin.buildModelFromUrdf(str(exported.path)).nv == 2
+    assert mujoco.MjModel.from_xml_path(str(exported.path)).nv == 2
+    assert json.loads(json.dumps(exported.to_dict()))["beside"] == str(exported.beside)
 
 
 def test_the_users_mjcf_gets_identified_numbers(tmp_path: Path) -> None:
     source = tmp_path / "arm.xml"
     source.write_text(MJCF)
-    folder = made(tmp_path, str(source))
-    status, _, error = run("export", folder, "--to", "mjcf")
-    assert status == 0, error
-    written = folder / "arm_identified.xml"
+    result = made(source)
+    written = result.export(tmp_path / "arm_identified.xml").path
     assert "<!-- two hinges -->" in written.read_text()
-    assert_same_torques(folder, written)
+    assert_same_torques(result, written)
     assert yaml.safe_load(written.with_name(f"{written.name}.yaml").read_text())["parameters"][0]["name"] == "off1"
 
 
-@pytest.mark.parametrize("form", ["urdf", "mjcf"])
-def test_tables_become_robot_files(tmp_path: Path, form: str) -> None:
-    folder = made(tmp_path, "builtin:two_link")
-    out = tmp_path / f"mine{'.urdf' if form == 'urdf' else '.xml'}"
-    status, output, error = run("export", folder, "--to", form, "--out", out)
-    assert status == 0, error
-    assert "a new file" in output
-    assert_same_torques(folder, out)
+@pytest.mark.parametrize(("form", "suffix"), [("urdf", ".urdf"), ("mjcf", ".xml")])
+def test_tables_become_robot_files(tmp_path: Path, form: str, suffix: str) -> None:
+    result = made("builtin:two_link")
+    exported = result.export(str(tmp_path / f"mine{suffix}"))
+    assert exported.format == form
+    assert not exported.edited
+    assert_same_torques(result, exported.path)
 
 
 def test_json_holds_every_number(tmp_path: Path) -> None:
-    folder = made(tmp_path, "builtin:two_link")
-    assert run("export", folder, "--to", "json")[0] == 0
-    data = json.loads((folder / "two_link_identified.json").read_text())
+    result = made("builtin:two_link")
+    result.export(tmp_path / "two_link.json")
+    data = json.loads((tmp_path / "two_link.json").read_text())
     assert [link["name"] for link in data["links"]] == ["link_1", "link_2"]
     assert {row["name"] for row in data["terms"]} == {f"{s}{k}" for s in ("fv", "fs", "Ia", "off") for k in (1, 2)}
+    found = {row["name"]: row["value"] for link in data["links"] for row in link["parameters"]}
+    found |= {row["name"]: row["value"] for row in data["terms"]}
+    assert found == result.physical_values
+
+
+def test_formats_follow_the_path_or_are_stated(tmp_path: Path) -> None:
+    result = made("builtin:two_link")
+    with pytest.raises(UnknownNameError, match="stl"):
+        result.export(tmp_path / "arm.stl")
+    with pytest.raises(InvalidRequestError, match=r"\.json"):
+        result.export(tmp_path / "arm.urdf", "json")
+    assert default_path(result, tmp_path, Format.MJCF) == tmp_path / "two_link_identified.xml"
 
 
 def test_existing_files_are_not_replaced_unless_asked(tmp_path: Path, urdf: Path) -> None:
-    folder = made(tmp_path, str(urdf))
+    result = made(urdf)
     before = urdf.read_bytes()
-    status, _, error = run("export", folder, "--to", "urdf", "--out", urdf)
-    assert (status, urdf.read_bytes()) == (2, before)
-    assert "exists already" in error
-    out = tmp_path / "new.urdf"
-    beside = tmp_path / "new.urdf.yaml"
+    with pytest.raises(OutputExistsError, match="exists already"):
+        result.export(urdf)
+    assert urdf.read_bytes() == before
+    out, beside = tmp_path / "new.urdf", tmp_path / "new.urdf.yaml"
     beside.write_text("mine")
-    for force in ([], ["--force"]):
-        assert run("export", folder, "--to", "urdf", "--out", out, *force)[0] == 2
+    for overwrite in (False, True):
+        with pytest.raises(OutputExistsError):
+            result.export(out, overwrite=overwrite)
         assert not out.exists()
         assert beside.read_text() == "mine"
     beside.unlink()
-    assert run("export", folder, "--to", "urdf", "--out", out)[0] == 0
-    assert run("export", folder, "--to", "urdf", "--out", out)[0] == 2
-    assert run("export", folder, "--to", "urdf", "--out", out, "--force")[0] == 0
+    result.export(out)
+    with pytest.raises(OutputExistsError):
+        result.export(out)
+    result.export(out, overwrite=True)
 
 
 def test_both_files_are_written_or_neither(tmp_path: Path, urdf: Path) -> None:
-    folder = made(tmp_path, str(urdf))
     out = tmp_path / "locked.urdf"
     out.write_text("mine")
     out.chmod(0o444)
-    assert run("export", folder, "--to", "urdf", "--out", out, "--force")[0] == 2
+    with pytest.raises(OutputError, match="read-only"):
+        made(urdf).export(out, overwrite=True)
     assert out.read_text() == "mine"
     assert not (tmp_path / "locked.urdf.yaml").exists()
 
 
-def test_a_robot_that_changed_since_is_refused(tmp_path: Path, urdf: Path) -> None:
-    folder = made(tmp_path, str(urdf))
-    urdf.write_text(urdf.read_text().replace('xyz="0.5 0 0.25"', 'xyz="0.7 0 0.25"'))
-    status, _, error = run("export", folder, "--to", "urdf")
-    assert status == 2
-    assert "elsewhere now" in error
-
-
-def test_what_the_model_has_no_term_for_is_kept_and_told(tmp_path: Path, urdf: Path) -> None:
-    folder = made(tmp_path, str(urdf), terms=("offset",))
-    status, output, _ = run("export", folder, "--to", "urdf")
-    assert status == 0
-    assert "damping of joint_1, joint_2" in " ".join(output.split())
+def test_what_the_model_has_no_term_for_is_kept_and_listed(tmp_path: Path, urdf: Path) -> None:
+    exported = made(urdf, terms=("offset",)).export(tmp_path / "new.urdf")
+    assert "damping of joint_1, joint_2" in exported.kept
 
 
 def test_friction_of_mimic_joints_is_not_counted_twice(tmp_path: Path) -> None:
@@ -211,76 +190,63 @@ def test_friction_of_mimic_joints_is_not_counted_twice(tmp_path: Path) -> None:
     )
     fingers = finger.format("a", "") + finger.format("b", '<mimic joint="ja" multiplier="-1"/>')
     source.write_text(f'<robot name="gripper"><link name="base"/>{fingers}</robot>')
-    folder = made(tmp_path, str(source), terms=("viscous", "coulomb"))
-    assert run("export", folder, "--to", "urdf")[0] == 0
-    joints = {joint.name: joint.dynamics for joint in load_robot(folder / "gripper_identified.urdf").joints}
+    exported = made(source, terms=("viscous", "coulomb")).export(tmp_path / "new.urdf")
+    joints = {joint.name: joint.dynamics for joint in load_robot(exported.path).joints}
     assert (joints["jb"].damping, joints["jb"].friction) == (0.0, 0.0)
     assert joints["ja"].damping == pytest.approx(6.0, rel=0.01)
 
 
-def test_torques_of_the_wrong_sign_keep_their_findings(tmp_path: Path) -> None:
-    folder = made(tmp_path, "builtin:two_link")
-    log = pl.read_csv(tmp_path / "log.csv").with_columns(-pl.col("^tau_.*$"))
-    log.write_csv(tmp_path / "log.csv")
-    status, output, error = run("identify", tmp_path / "experiment.toml", "--json")
-    assert status == 0, error
-    assert "drive.signs" in " ".join(finding["text"] for finding in json.loads(output)["findings"])
-    assert folder.exists()
+def test_torques_of_the_wrong_sign_keep_their_findings() -> None:
+    assert has(made("builtin:two_link", sign=-1.0).findings, "parameter-negative")
 
 
 def test_a_target_that_cannot_be_written_is_an_error(tmp_path: Path, urdf: Path) -> None:
-    folder = made(tmp_path, str(urdf))
-    status, _, error = run("export", folder, "--to", "urdf", "--out", tmp_path / "nowhere" / "arm.urdf")
-    assert status == 2
-    assert "cannot be written" in error
+    with pytest.raises(OutputError, match="cannot be written"):
+        made(urdf).export(tmp_path / "nowhere" / "arm.urdf")
 
 
 def test_a_result_without_physical_links_is_no_robot(tmp_path: Path) -> None:
-    folder = made(tmp_path, "builtin:two_link", "[physical]\nfit = false")
-    status, _, error = run("export", folder, "--to", "urdf")
-    assert status == 2
-    assert "no physical links" in error
+    with pytest.raises(InvalidRequestError, match=r"physical\.fit"):
+        made("builtin:two_link", {"fit": False}).export(tmp_path / "arm.urdf")
 
 
 @pytest.mark.parametrize(
     ("physical", "words"),
     [
         (
-            "total_mass = [0.1, 0.2]\nmasses = { link_1 = 1.0 }",
-            "physical.total_mass = [0.1, 0.2] and physical.masses.link_1 = 1 exclude each other",
+            {"total_mass": [0.1, 0.2], "masses": {"link_1": 1.0}},
+            r"physical.total_mass = \[0.1, 0.2\] and physical.masses.link_1 = 1 exclude each other",
         ),
-        ("masses = { link_7 = 1.0 }", "no moving link 'link_7'"),
-        ('reference = "builtin:ur5"', "prior's robot 'ur5'"),
-        ("in_geometry = true", "no shape of known size"),
-        ("wieght = 3", "did you mean 'weight'?"),
-        ('prior = "none"\nweight = 3.0', "neither a weight nor a reference"),
-        ("fit = false\nweight = 3.0", "no effect"),
-        ("weight = 0.0", "physical.weight"),
-        ('weight = "cv"', "'cross-validation'"),
-        ('fit = "no"', "boolean"),
-        ("total_mass = [1.0, 2.0, 3.0]", "'physical.total_mass' is [1.0, 2.0, 3.0]"),
+        ({"masses": {"link_7": 1.0}}, "no moving link 'link_7'"),
+        ({"reference": "builtin:ur5"}, "prior's robot 'ur5'"),
+        ({"in_geometry": True}, "no shape of known size"),
+        ({"wieght": 3}, "no key 'wieght'"),
+        ({"prior": "none", "weight": 3.0}, "neither a weight nor a reference"),
+        ({"fit": False, "weight": 3.0}, "no effect"),
+        ({"weight": 0.0}, "weight"),
+        ({"weight": "cv"}, "'cross-validation'"),
+        ({"fit": "no"}, "boolean"),
+        ({"total_mass": [1.0, 2.0, 3.0]}, r"total_mass' is \[1.0, 2.0, 3.0\]"),
     ],
+    ids=str,
 )
-def test_wrong_physical_tables_are_errors(tmp_path: Path, physical: str, words: str) -> None:
-    made(tmp_path, "builtin:two_link")
-    experiment = tmp_path / "experiment.toml"
-    experiment.write_text(experiment.read_text() + f"[physical]\n{physical}\n")
-    status, _, error = run("identify", experiment)
-    assert status == 2
-    assert words in " ".join(error.split())
+def test_wrong_physical_settings_are_errors(physical: dict[str, Any], words: str) -> None:
+    with pytest.raises(DynidError, match=words):
+        made("builtin:two_link", physical)
 
 
-def test_constraints_that_the_torques_contradict_are_told(tmp_path: Path) -> None:
-    folder = made(tmp_path, "builtin:two_link", "[physical]\ntotal_mass = [0.1, 0.2]")
-    data = load_result(folder).data
-    assert data["physical"]["relative_error"] > 10.0 * data["relative_error"]
-    assert any(finding["subject"] == "physical links" for finding in data["findings"])
+def test_constraints_that_the_torques_contradict_are_said() -> None:
+    found = made("builtin:two_link", {"total_mass": [0.1, 0.2]})
+    assert found.physical is not None
+    assert found.physical.relative_error > 10.0 * found.relative_error
+    (finding,) = [one for one in found.findings if one.code == "physical-fit-worse"]
+    assert finding.values["ratio"] == pytest.approx(found.physical.relative_error / found.relative_error)
 
 
-def test_the_prior_can_come_from_another_file_and_its_weight_from_cross_validation(tmp_path: Path, urdf: Path) -> None:
-    table = f'[physical]\nreference = "{urdf}"\nweight = "cross-validation"\ntotal_mass = 2.0'
-    folder = made(tmp_path, "builtin:two_link", table)
-    physical = load_result(folder).data["physical"]
-    assert physical["weight"] in (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
-    assert physical["total_mass"] == pytest.approx(2.0, abs=1e-4)
-    assert {link["reference"] for link in physical["links"]} == {"file"}
+def test_the_prior_can_come_from_another_file_and_its_weight_from_cross_validation(urdf: Path) -> None:
+    found = made("builtin:two_link", {"reference": str(urdf), "weight": "cross-validation", "total_mass": 2.0})
+    assert found.physical is not None
+    assert found.physical.weight in (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
+    assert found.physical.total_mass == pytest.approx(2.0, abs=1e-4)
+    assert {link.reference for link in found.physical.links} == {"file"}
+    assert has(found.findings, "prior-weight", "prior-weight-smallest", "prior-weight-largest")
