@@ -13,9 +13,9 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from tests.independent_condition import condition_number, read_csv
+from tests.thesis_motions import printed
 
-from benchmarks.independent_condition import condition_number, read_csv
-from benchmarks.thesis_motions import printed
 from dynid.excitation.design import Design, design, warm_up
 from dynid.excitation.genetic import design_genetic
 from dynid.excitation.problem import ExcitationProblem

@@ -15,7 +15,6 @@ import pinocchio as pin
 import polars as pl
 
 from dynid import DynamicModel, find_base_parameters, load_robot
-from dynid.experiment.reading import read_experiment
 from dynid.identification.pipeline import identify
 from dynid.robot.pinocchio import to_pinocchio
 
@@ -70,12 +69,10 @@ def main() -> None:
         experiment.write_text(EXPERIMENT)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         start = time.perf_counter()
-        found = identify(read_experiment(experiment))
+        found = identify(experiment)
         took = time.perf_counter() - start
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(
-            f"identify: {took:.1f} s, {len(found.estimate.names)} parameters; peak {peak:.0f} MB ({before:.0f} before)"
-        )
+        print(f"identify: {took:.1f} s, {len(found.parameters)} parameters; peak {peak:.0f} MB ({before:.0f} before)")
         print(f"plain loop, scaled from {PART} samples: {plain_loop(path):.0f} s")
 
 

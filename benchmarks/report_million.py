@@ -14,9 +14,7 @@ from pathlib import Path
 from tests.browser import CHROMIUM, opened
 
 from benchmarks.million import EXPERIMENT, write_log
-from dynid.experiment.reading import read_experiment
 from dynid.identification.pipeline import identify
-from dynid.identification.result import save_result
 from dynid.report import write_report
 
 
@@ -26,7 +24,7 @@ def main() -> None:
         write_log(folder / "log.parquet")
         experiment = folder / "experiment.toml"
         experiment.write_text(EXPERIMENT)
-        save_result(identify(read_experiment(experiment)), experiment, folder / "result")
+        identify(experiment).save(folder / "result")
         start = time.perf_counter()
         report = write_report([folder / "result"], folder / "report.html")
         took = time.perf_counter() - start

@@ -11,9 +11,7 @@ import pytest
 from scipy import signal
 
 from dynid import DynamicModel, find_base_parameters, load_robot
-from dynid.experiment.reading import read_experiment
 from dynid.identification.pipeline import identify
-from dynid.identification.result import save_result
 from dynid.model.terms import Term, parse_terms
 from dynid.robot.pinocchio import to_pinocchio
 
@@ -28,7 +26,7 @@ pytestmark = pytest.mark.skipif(
 @pytest.mark.benchmark(group="TX40, from raw CSV to a saved result")
 def test_dynid(benchmark, tmp_path: Path) -> None:
     def run() -> None:
-        save_result(identify(read_experiment(EXAMPLE)), EXAMPLE, tmp_path / "result", overwrite=True)
+        identify(EXAMPLE).save(tmp_path / "result", overwrite=True)
 
     run()
     benchmark(run)

@@ -9,18 +9,18 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.estimation.test_drive_signs import tiago_held_out
+from tests.held_out import tiago_held_out
 
 
 def main() -> None:
     """Print errors (RMS) of both for each split [s] of the log."""
     for split in map(float, sys.argv[1:] or ["45", "50", "55", "60"]):
         with TemporaryDirectory() as folder:
-            ours, of_file, _ = tiago_held_out(split, Path(folder))
-        for joint in ("torso_lift_joint", *(f"arm_{k}_joint" for k in range(1, 5))):
-            pair = ours.joints[joint].rmse, of_file.joints[joint].rmse
-            verdict = "" if pair[0] <= pair[1] else " worse"
-            sys.stdout.write(f"{split:g} s  {joint:17} {pair[0]:.3f} {pair[1]:.3f}{verdict}\n")
+            found = tiago_held_out(split, Path(folder))
+        for ours, of_file in zip(found.ours.joints, found.of_file.joints, strict=True):
+            if ours.rows:
+                verdict = "" if ours.rmse <= of_file.rmse else " worse"
+                sys.stdout.write(f"{split:g} s  {ours.name:17} {ours.rmse:.3f} {of_file.rmse:.3f}{verdict}\n")
 
 
 if __name__ == "__main__":
