@@ -14,8 +14,7 @@ from pathlib import Path
 from tests.browser import CHROMIUM, opened
 
 from benchmarks.million import EXPERIMENT, write_log
-from dynid.identification.pipeline import identify
-from dynid.report import write_report
+from dynid import identify, write_report
 
 
 def main() -> None:
@@ -26,7 +25,7 @@ def main() -> None:
         experiment.write_text(EXPERIMENT)
         identify(experiment).save(folder / "result")
         start = time.perf_counter()
-        report = write_report([folder / "result"], folder / "report.html")
+        report = write_report(folder / "result", folder / "report.html")
         took = time.perf_counter() - start
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(f"written in {took:.1f} s, peak {peak:.0f} MB; {report.size / 1e6:.2f} MB")

@@ -14,7 +14,7 @@ from tests.browser import WIDTHS, draw_all, opened
 from tests.reports import result_of
 from tests.verdict_cases import columns
 
-from dynid.report import write_report
+from dynid import write_report
 
 
 def main() -> None:
@@ -25,7 +25,8 @@ def main() -> None:
         pl.DataFrame(columns(seed=5)).write_csv(unseen)
         good, other = result_of("good"), result_of("wrong gear ratio")
         for name, results in (("good", [good]), ("wrong_gear_ratio", [other]), ("comparison", [good, other])):
-            report = write_report(results, Path(folder) / f"{name}.html", validate=[unseen])
+            compare = results[1] if len(results) > 1 else None
+            report = write_report(results[0], Path(folder) / f"{name}.html", compare=compare, validate=[unseen])
             for width in WIDTHS:
                 with opened(report.path, width) as watched:
                     draw_all(watched.page)

@@ -9,10 +9,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 
-from dynid.experiment.reading import read_experiment
-from dynid.identification.pipeline import identify
-from dynid.identification.result import save_result
-from dynid.report import ReportFile, write_report
+from dynid import ReportFile, identify, write_report
 from tests.verdict_cases import Case, cases, written
 
 ROOT = Path(__file__).parents[1]
@@ -40,8 +37,7 @@ def result_of(name: str) -> Path:
 
 def saved(case: Case, where: Path) -> Path:
     """Identify a case and save its result."""
-    experiment = written(case, where)
-    save_result(identify(read_experiment(experiment)), experiment, where / "result")
+    identify(written(case, where)).save(where / "result")
     return where / "result"
 
 
@@ -49,7 +45,7 @@ def saved(case: Case, where: Path) -> Path:
 def report_of(name: str) -> ReportFile:
     """The report on a case."""
     result = result_of(name)
-    return write_report([result], result.parent / "report.html")
+    return write_report(result, result.parent / "report.html")
 
 
 @cache
@@ -58,4 +54,4 @@ def automatic_report_of(name: str) -> ReportFile:
     case = all_cases()[name]
     bare = replace(case, experiment=case.experiment[: case.experiment.index("[processing]")])
     result = saved(bare, folder() / f"automatic_{list(all_cases()).index(name)}")
-    return write_report([result], result.parent / "report.html")
+    return write_report(result, result.parent / "report.html")

@@ -149,12 +149,16 @@ def test_the_tutorial_runs_from_its_first_block_to_its_last(tmp_path: Path, monk
 
 
 def test_the_reference_of_the_experiment_file_has_every_key_and_no_other() -> None:
-    from dynid.experiment.experiment import TABLES, Experiment
+    from dynid.experiment.experiment import Experiment
     from dynid.experiment.reference import MEANINGS, reference_markdown
 
     text = reference_markdown()
-    tables = [Experiment, *TABLES.values()]
-    keys = {f"{table.__name__}.{key}" for table in tables for key in table.model_fields}
+    schema = Experiment.model_json_schema()
+    keys = {
+        f"{name}.{key}"
+        for name, table in (schema["$defs"] | {"Experiment": schema}).items()
+        for key in table["properties"]
+    }
     assert not MEANINGS.keys() - keys
     for key in keys:
         assert f"| `{key.rpartition('.')[2]}` |" in text

@@ -5,7 +5,7 @@ from .errors import DynidError
 from .estimation.settings import EstimationSettings, PhysicalSettings
 from .excitation.recipe import excite
 from .experiment.first.first_experiment import init
-from .experiment.read_log import read_log
+from .experiment.log_files import read_log
 from .findings import Finding, Severity
 from .identification.pipeline import identify
 from .identification.records import Parameters

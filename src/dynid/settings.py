@@ -1,4 +1,4 @@
-"""What all settings are made of: tables of the experiment file that never change, and what is wrong with one in words."""
+"""What all settings are made of: frozen tables of the experiment file, and what is wrong with one in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole day in one command, on robots of every format."""
+"""The whole workflow in one command, on robots of every format."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from dynid import load_robot
+from dynid import load_result, load_robot
 from dynid.cli import app
-from dynid.cli.demonstration import Step, run_demo
+from dynid.cli.demonstration import Step, demo
 from dynid.robot import inertia
 from tests.references import example_robot_files
 
@@ -26,13 +26,17 @@ def slim_arm() -> str:
 @pytest.mark.parametrize("robot", ["builtin:two_link", "builtin:tx40", "URDF"])
 def test_the_demo_comes_near_the_truth_and_writes_everything(robot: str, tmp_path: Path) -> None:
     steps: list[Step] = []
-    data = run_demo(slim_arm() if robot == "URDF" else robot, tmp_path / "demo", design_seconds=4.0, done=steps.append)
+    source = slim_arm() if robot == "URDF" else robot
+    made = demo(tmp_path / "demo", source, design_seconds=4.0, done=steps.append)
     assert [step.title for step in steps] == ["Inspect", "Excite", "Simulate", "Identify", "Validate", "Write"]
-    assert data["true_parameter_error"] < 0.02
-    assert data["validation_relative_error"] < 0.03
+    assert made.true_parameter_error < 0.02
+    assert made.validation.relative_error < 0.03
+    data = made.to_dict()
     for file in (*data["files"], data["report"]):
         assert Path(file).stat().st_size > 0
-    written = load_robot(data["files"][0])
+    again = load_result(tmp_path / "demo" / "result")
+    assert again.parameters == made.result.parameters
+    written = load_robot(made.files[0])
     assert all(inertia.is_physical(written.links[i].parameters) for i in written.solid_links)
 
 
@@ -52,7 +56,18 @@ def test_a_floating_robot_is_refused_with_words(tmp_path: Path) -> None:
     assert "floating base" in result.stderr
 
 
-def test_the_command_prints_json_for_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dynid.cli.demonstration.run_demo", lambda *_, **__: {"report": "report.html"})
-    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "demo"), "--json"])
-    assert json.loads(result.stdout) == {"report": "report.html"}
+def test_the_demo_runs_in_memory_and_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = demo(robot="builtin:two_link", design_seconds=4.0)
+    assert made.true_parameter_error < 0.02
+    assert made.validation.relative_error < 0.03
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_prints_json_for_programs(tmp_path: Path) -> None:
+    arguments = ["demo", "--robot", "builtin:pendulum", "--out", str(tmp_path / "demo"), "--json"]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    data = json.loads(result.stdout)
+    assert data["robot"] == "pendulum"
+    assert Path(data["report"]).exists()

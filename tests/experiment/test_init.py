@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from dynid.errors import DynidError
-from dynid.experiment.first.first_experiment import initial_experiment
+from dynid.experiment.first.first_experiment import init
 from dynid.experiment.reading import read_experiment
 from dynid.identification.pipeline import identify
 from tests.bag_files import joint_states, write_bag
@@ -50,7 +50,7 @@ def test_units_are_guessed_and_said(tmp_path: Path) -> None:
     for k in (1, 2):
         columns[f"q_{k}"] = np.degrees(columns[f"q_{k}"])
     pl.DataFrame(columns).write_csv(tmp_path / "log.csv")
-    made = initial_experiment("builtin:two_link", tmp_path / "log.csv", tmp_path)
+    made = init("builtin:two_link", tmp_path / "log.csv", folder=tmp_path)
     assert 'unit = "us"' in made.text
     assert 'unit = "deg"' in made.text
     assert any("taken as degrees" in guess for guess in made.guesses)
@@ -61,7 +61,7 @@ def test_units_are_guessed_and_said(tmp_path: Path) -> None:
 def test_joints_are_matched_by_name_before_order(tmp_path: Path) -> None:
     columns = renamed(q_1="joint_1 position", q_2="joint_2 position", tau_1="joint_1 current", tau_2="joint_2 current")
     pl.DataFrame(columns).select(sorted(columns, reverse=True)).write_csv(tmp_path / "log.csv")
-    made = initial_experiment("builtin:two_link", tmp_path / "log.csv", tmp_path)
+    made = init("builtin:two_link", tmp_path / "log.csv", folder=tmp_path)
     assert 'columns = ["joint_1 position", "joint_2 position"]' in made.text
     assert 'columns = ["joint_1 current", "joint_2 current"], unit = "A"' in made.text
     (tmp_path / "first.toml").write_text(made.text)
@@ -75,7 +75,7 @@ def test_joints_that_the_log_does_not_have_are_held(tmp_path: Path) -> None:
     names = [f"joint_{k}" for k in (2, 3, 4)]
     q = np.sin(np.multiply.outer(t, rng.uniform(1, 3, 3)))
     path = write_bag(tmp_path / "run", "mcap", {"/joint_states": (STATE, joint_states("mcap", names, t, q, 5.0 * q))})
-    made = initial_experiment("builtin:panda", path, tmp_path)
+    made = init("builtin:panda", path, folder=tmp_path)
     assert made.joints == tuple(names)
     assert made.locked == ("joint_1", "joint_5", "joint_6", "joint_7")
     (tmp_path / "first.toml").write_text(made.text)
@@ -84,7 +84,7 @@ def test_joints_that_the_log_does_not_have_are_held(tmp_path: Path) -> None:
 
 def test_a_table_without_names_is_taken_by_its_width(tmp_path: Path) -> None:
     np.savetxt(tmp_path / "log.txt", np.column_stack(list(log().values())))
-    made = initial_experiment("builtin:two_link", tmp_path / "log.txt", tmp_path)
+    made = init("builtin:two_link", tmp_path / "log.txt", folder=tmp_path)
     assert "columns = [3, 4]" in made.text
     assert "GUESS" in made.text
     (tmp_path / "first.toml").write_text(made.text)
@@ -102,4 +102,4 @@ def test_a_table_without_names_is_taken_by_its_width(tmp_path: Path) -> None:
 def test_columns_that_cannot_be_told_are_one_sentence(columns: dict, message: str, tmp_path: Path) -> None:
     pl.DataFrame(columns).write_csv(tmp_path / "log.csv")
     with pytest.raises(DynidError, match=message):
-        initial_experiment("builtin:two_link", tmp_path / "log.csv", tmp_path)
+        init("builtin:two_link", tmp_path / "log.csv", folder=tmp_path)

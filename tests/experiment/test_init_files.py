@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from dynid.errors import DynidError
-from dynid.experiment.first.first_experiment import InitialExperiment, initial_experiment
+from dynid.experiment.first.first_experiment import FirstExperiment, init
 from dynid.experiment.reading import read_experiment
 from dynid.identification.pipeline import identify
 from tests.commands import run
@@ -21,7 +21,7 @@ DATASETS = Path(os.environ.get("DYNID_DATASETS", ""))
 needs_datasets = pytest.mark.skipif("DYNID_DATASETS" not in os.environ, reason="DYNID_DATASETS is not set")
 
 
-def written(folder: Path, made: InitialExperiment, *changes: tuple[str, str]) -> Path:
+def written(folder: Path, made: FirstExperiment, *changes: tuple[str, str]) -> Path:
     text = made.text
     for old, new in changes:
         assert text.count(old) == 1
@@ -42,7 +42,7 @@ def parts(*roles: str) -> dict[str, np.ndarray]:
 
 @needs_datasets
 def test_the_panda_log_runs_as_it_is(tmp_path: Path) -> None:
-    made = initial_experiment("builtin:panda", sorted((DATASETS / "panda").glob("*.txt")), tmp_path)
+    made = init("builtin:panda", sorted((DATASETS / "panda").glob("*.txt")), folder=tmp_path)
     assert made.text.count("flat = true") == 3  # velocities are in a comment
     assert not made.needed
     found = identify(read_experiment(written(tmp_path, made))).estimate
@@ -53,7 +53,7 @@ def test_the_panda_log_runs_as_it_is(tmp_path: Path) -> None:
 @needs_datasets
 def test_the_tiago_log_runs_as_it_is_and_its_efforts_are_doubted(tmp_path: Path) -> None:
     folder = DATASETS / "tiago"
-    made = initial_experiment(str(folder / "tiago_48_schunk.urdf"), sorted(folder.glob("*.csv")), tmp_path)
+    made = init(str(folder / "tiago_48_schunk.urdf"), sorted(folder.glob("*.csv")), folder=tmp_path)
     assert made.joints == ("torso_lift_joint", *(f"arm_{k}_joint" for k in range(1, 8)))
     assert "gripper_finger_joint" in made.locked
     assert "gravity alone takes" in made.needed[0]
@@ -88,39 +88,39 @@ def test_the_tx40_log_asks_for_its_rate_and_gear_ratios(tmp_path: Path) -> None:
 def test_a_rate_that_is_none_is_refused(rate: float, tmp_path: Path) -> None:
     logs = files(tmp_path, position=parts("q"), torque=parts("tau"))
     with pytest.raises(DynidError, match="not positive"):
-        initial_experiment("builtin:two_link", logs, tmp_path, rate=rate)
+        init("builtin:two_link", logs, folder=tmp_path, rate=rate)
 
 
 def test_files_tell_by_name_what_columns_do_not(tmp_path: Path) -> None:
     same = {f"tau_{k}": f"q_{k}" for k in (1, 2)}
     torques = {same[name]: values for name, values in parts("tau").items()}
     logs = files(tmp_path, run_torque=torques, run_position=parts("q"), stamps=parts("t"))
-    path = written(tmp_path, initial_experiment("builtin:two_link", logs, tmp_path))
+    path = written(tmp_path, init("builtin:two_link", logs, folder=tmp_path))
     apart = identify(read_experiment(path)).estimate
     files(tmp_path, whole=log())
-    path = written(tmp_path, initial_experiment("builtin:two_link", tmp_path / "whole.csv", tmp_path))
+    path = written(tmp_path, init("builtin:two_link", tmp_path / "whole.csv", folder=tmp_path))
     assert np.array_equal(apart.values, identify(read_experiment(path)).estimate.values)
 
 
 def test_a_given_rate_takes_the_place_of_stamps(tmp_path: Path) -> None:
     logs = files(tmp_path, position=parts("q"), torque=parts("tau"))
-    made = initial_experiment("builtin:two_link", logs, tmp_path, rate=RATE)
+    made = init("builtin:two_link", logs, folder=tmp_path, rate=RATE)
     assert identify(read_experiment(written(tmp_path, made))).estimate.relative_error < 0.01
     (whole,) = files(tmp_path, whole=log())
-    assert "time =" not in initial_experiment("builtin:two_link", whole, tmp_path, rate=RATE).text
+    assert "time =" not in init("builtin:two_link", whole, folder=tmp_path, rate=RATE).text
 
 
 def test_clocks_that_disagree_are_said(tmp_path: Path) -> None:
     late = {**parts("tau"), "t": log()["t"] + 0.1}
     logs = files(tmp_path, position=parts("t", "q"), torque=late)
-    made = initial_experiment("builtin:two_link", logs, tmp_path)
+    made = init("builtin:two_link", logs, folder=tmp_path)
     assert any("torque.csv differ by up to 0.1" in guess for guess in made.guesses)
 
 
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (("a", "torque"), "tell what it holds; call files by what they hold, such as position.csv"),
+        (("a", "torque"), "say what it holds; call files by what they hold, such as position.csv"),
         (("position", "position_2"), "positions are in position.csv and position_2.csv"),
         (("position", "velocity"), "no file looks like torques or currents among position.csv, velocity.csv"),
     ],
@@ -129,7 +129,7 @@ def test_files_that_cannot_be_told_are_one_sentence(names: tuple[str, str], mess
     numbers = {"one": np.arange(30.0), "two": np.arange(30.0)}
     logs = files(tmp_path, **dict.fromkeys(names, numbers))
     with pytest.raises(DynidError, match=message):
-        initial_experiment("builtin:two_link", logs, tmp_path, rate=100.0)
+        init("builtin:two_link", logs, folder=tmp_path, rate=100.0)
 
 
 def test_one_number_a_line_must_fit_the_joints(tmp_path: Path) -> None:
@@ -137,11 +137,11 @@ def test_one_number_a_line_must_fit_the_joints(tmp_path: Path) -> None:
     for name, values in (("position", q), ("torque", q), ("time", log()["t"])):
         np.savetxt(tmp_path / f"{name}.txt", values.ravel())
     logs = [tmp_path / f"{name}.txt" for name in ("position", "torque", "time")]
-    assert "flat = true" in initial_experiment("builtin:two_link", logs, tmp_path).text
+    assert "flat = true" in init("builtin:two_link", logs, folder=tmp_path).text
     with pytest.raises(DynidError, match=r"2 for each of the 4000 samples of time\.txt, but the robot has 3 joints"):
-        initial_experiment("builtin:spatial_3r", logs, tmp_path)
+        init("builtin:spatial_3r", logs, folder=tmp_path)
     with pytest.raises(DynidError, match="not a multiple of the robot's 3 joints"):
-        initial_experiment("builtin:spatial_3r", logs[:2], tmp_path, rate=100.0)
+        init("builtin:spatial_3r", logs[:2], folder=tmp_path, rate=100.0)
 
 
 INERTIA = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
@@ -177,7 +177,7 @@ def test_robots_of_every_kind(name: str, text: str, locked: tuple[str, ...], tmp
     (whole,) = files(tmp_path, whole={name.replace("_", "_joint_"): values for name, values in log().items()})
     if text:
         (tmp_path / name).write_text(text)
-    made = initial_experiment(str(tmp_path / name) if name else "builtin:two_link", whole, tmp_path)
+    made = init(str(tmp_path / name) if name else "builtin:two_link", whole, folder=tmp_path)
     assert made.joints == ("joint_1", "joint_2")
     assert made.locked == locked
     assert ('"finger" = 0.01' in made.text) == bool(locked)

@@ -13,7 +13,7 @@ import pytest
 from rosbags.typesys import get_types_from_msg
 
 from dynid.errors import DynidError
-from dynid.experiment.first.first_experiment import initial_experiment
+from dynid.experiment.first.first_experiment import init
 from dynid.experiment.reading import read_experiment
 from dynid.identification.pipeline import identify
 from dynid.logs.quantities import joint_columns, time_column
@@ -129,7 +129,7 @@ def test_a_bag_without_joint_states_lists_its_topics(tmp_path: Path) -> None:
     with pytest.raises(DynidError, match=r"its topics are /chatter \(std_msgs/msg/String\)"):
         joint_columns(path, "position", NAMES)
     with pytest.raises(DynidError, match=r"/chatter \(std_msgs/msg/String\)"):
-        initial_experiment("builtin:two_link", path, tmp_path)
+        init("builtin:two_link", path, folder=tmp_path)
 
 
 def test_two_robots_in_one_bag_are_told(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_an_experiment_on_a_bag_and_the_one_that_init_writes_run(kind: str, tmp_
     (tmp_path / "by_hand.toml").write_text(EXPERIMENT.format(file=path.name))
     found = identify(read_experiment(tmp_path / "by_hand.toml"))
     assert found.estimate.relative_error < 0.01
-    made = initial_experiment("builtin:two_link", path, tmp_path)
+    made = init("builtin:two_link", path, folder=tmp_path)
     (tmp_path / "made.toml").write_text(made.text)
     again = identify(read_experiment(tmp_path / "made.toml"))
     assert again.estimate.relative_error < 0.01

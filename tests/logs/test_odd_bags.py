@@ -11,7 +11,7 @@ import pytest
 from rosbags.typesys import get_types_from_msg
 
 from dynid.errors import DynidError
-from dynid.experiment.first.first_experiment import initial_experiment
+from dynid.experiment.first.first_experiment import init
 from dynid.experiment.reading import read_experiment
 from dynid.identification.pipeline import identify
 from dynid.logs.quantities import joint_columns, time_column
@@ -69,7 +69,7 @@ def _one_message_a_joint(kind: str) -> Messages:
 @pytest.mark.parametrize("made", [_with_gripper, _unset_at_first, _of_a_simulator, _twice, _one_message_a_joint])
 def test_init_makes_an_experiment_that_runs(made: Callable[[str], Messages], kind: str, tmp_path: Path) -> None:
     path = write_bag(tmp_path / "run", kind, {"/joint_states": (STATE, made(kind))})
-    first = initial_experiment("builtin:two_link", path, tmp_path)
+    first = init("builtin:two_link", path, folder=tmp_path)
     assert first.joints == NAMES
     (tmp_path / "first.toml").write_text(first.text + "\n[physical]\nfit = false\n")
     assert identify(read_experiment(tmp_path / "first.toml")).estimate.relative_error < 0.01
@@ -95,7 +95,7 @@ def test_zero_stamps_are_those_of_the_recorder_where_no_header_has_one(tmp_path:
 def test_efforts_that_are_not_there_are_told(torque: np.ndarray, message: str, tmp_path: Path) -> None:
     path = write_bag(tmp_path / "run", "mcap", {"/joint_states": (STATE, arm("mcap", torque))})
     with pytest.raises(DynidError, match=message):
-        initial_experiment("builtin:two_link", path, tmp_path)
+        init("builtin:two_link", path, folder=tmp_path)
 
 
 def test_interfaces_of_dynamic_joint_states_are_fields(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_lists_without_names_are_told_and_can_be_named_by_hand(tmp_path: Path) -
     }
     path = write_bag(tmp_path / "run", "mcap", topics)
     with pytest.raises(DynidError, match=r"lists of numbers are on /q \(data\), /tau \(data\): write the experiment"):
-        initial_experiment("builtin:two_link", path, tmp_path)
+        init("builtin:two_link", path, folder=tmp_path)
     where = ", ".join(f'{key} = "{{}}"' for key in ("file", "topic")) + ', field = "data", columns = ["0", "1"]'
     (tmp_path / "by_hand.toml").write_text(
         'robot = "builtin:two_link"\nterms = ["viscous", "coulomb"]\n[physical]\nfit = false\n[[log]]\n'

@@ -1,4 +1,4 @@
-"""Reports: what is drawn loses no extreme, files are whole, names are shown and never run."""
+"""Reports: what is drawn loses no extreme, files are complete, names are shown and never run."""
 
 from __future__ import annotations
 
@@ -14,21 +14,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from dynid import identify, load_result
 from dynid.cli import app
-from dynid.findings import Finding, Severity, prose
+from dynid.findings import Finding, Severity, has
+from dynid.identification.records import ParameterEstimate, PhysicalModel, Record, RowFit
+from dynid.identification.validation import Validation
+from dynid.logs.log import Log
 from dynid.report import write_report
 from dynid.report.comparison import differences
-from dynid.report.downsampling import extreme_indices, peaks_by_decade, spread_indices
+from dynid.report.drawn_signals import extreme_indices, peaks_by_decade, spread_indices
 from dynid.report.figure import packed, plain
+from dynid.report.parameter_figures import ParameterRow
 from dynid.report.skeleton import ellipse, ellipsoid
 from dynid.report.verdict import Answer, judge
 from tests.browser import draw_all, needs_chromium, opened
 from tests.reports import report_of, result_of, saved
-from tests.verdict_cases import EXPERIMENT, ROBOT, Case, columns
+from tests.verdict_cases import EXPERIMENT, ROBOT, Case, columns, written
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=400), st.integers(1, 60))
-def test_thinned_lines_keep_every_extreme_of_every_bucket(values: list[float], buckets: int) -> None:
+def test_downsampled_lines_keep_every_extreme_of_every_bucket(values: list[float], buckets: int) -> None:
     y = np.array(values)
     chosen = extreme_indices(y, buckets)
     assert (np.diff(chosen) > 0).all()
@@ -41,7 +46,7 @@ def test_thinned_lines_keep_every_extreme_of_every_bucket(values: list[float], b
             assert own.max() == y[first:last].max()
 
 
-def test_thinned_spectra_keep_the_largest_peak_and_clouds_their_count() -> None:
+def test_downsampled_spectra_keep_the_largest_peak_and_clouds_their_count() -> None:
     f = np.linspace(0.01, 100, 5000)
     a = np.random.default_rng(0).uniform(size=5000)
     thin_f, thin_a = peaks_by_decade(f, a, 100)
@@ -74,19 +79,12 @@ def test_a_report_is_one_file_without_links_to_others() -> None:
     assert not re.findall(r"""(?:src|href)=["'](?!#)""", own)
     assert "http" not in re.sub(r"http-equiv", "", own)
     assert report.size < 8e6
-    for title in (
-        "Verdict",
-        "Findings",
-        "torques",
-        "Validation",
-        "Parameters",
-        "identified",
-        "Excitation",
-        "Physical links",
-    ):
-        assert title in own
-    for title in ("Friction", "Spectra", "Reproduction", "velocity_threshold = 0.05", "numpy"):
-        assert title in own
+    for key in ("verdict", "findings", "torques", "validation", "parameters", "identifiable", "excitation", "links"):
+        assert f'<section id="{key}">' in own
+    for key in ("friction", "residuals", "spectra", "reproduction"):
+        assert f'<section id="{key}">' in own
+    for text in ("velocity_threshold = 0.05", "numpy"):
+        assert text in own
 
 
 def test_the_command_writes_a_report_and_never_over_another(tmp_path: Path) -> None:
@@ -99,7 +97,7 @@ def test_the_command_writes_a_report_and_never_over_another(tmp_path: Path) -> N
     data = json.loads(done.stdout)
     assert data["report"] == str(out)
     assert data["results"][0]["verdict"]["answer"] == "yes"
-    assert "unseen samples" in data["results"][0]["verdict"]["uses"][1]["reason"]
+    assert "held-out samples" in data["results"][0]["verdict"]["uses"][1]["reason"]
     before = out.read_bytes()
     again = CliRunner().invoke(app, arguments)
     assert again.exit_code == 2
@@ -108,22 +106,20 @@ def test_the_command_writes_a_report_and_never_over_another(tmp_path: Path) -> N
 
 
 def test_a_report_works_without_logs_and_says_what_is_missing(tmp_path: Path) -> None:
-    result = saved(Case("short", EXPERIMENT, columns(seconds=10.0), {}, ()), tmp_path / "case")
+    result = saved(Case("short", EXPERIMENT, columns(seconds=10.0), {}, ""), tmp_path / "case")
     (tmp_path / "case" / "log.csv").unlink()
-    report = write_report([result], tmp_path / "report.html")
+    report = write_report(result, tmp_path / "report.html")
     assert "log.csv" in report.subjects[0].missing
     assert "Torques cannot be drawn" in report.path.read_text()
 
 
 def test_two_results_are_compared_parameter_by_parameter(tmp_path: Path) -> None:
-    report = write_report([result_of("good"), result_of("undeclared payload of 2.5 kg")], tmp_path / "both.html")
-    text = report.path.read_text()
-    assert "differ by more than chance" in text
-    one = {"value": 1.0, "std": 0.1, "expression": "m1"}
+    other = load_result(result_of("undeclared payload of 2.5 kg"))
+    report = write_report(result_of("good"), tmp_path / "both.html", compare=other)
+    assert '<section id="comparison">' in report.path.read_text()
     rows = [
-        {"name": "m1", "expression": "m1", "unit": "kg", "estimates": [one, one | {"value": 1.2}]},
-        {"name": "m2", "expression": "m1", "unit": "kg", "estimates": [one, one | {"value": 2.0}]},
-        {"name": "m3", "expression": "m1", "unit": "kg", "estimates": [one, None]},
+        ParameterRow(name, "m1", "kg", "link", None, (estimate(1.0), second), (True, True))
+        for name, second in (("m1", estimate(1.2)), ("m2", estimate(2.0)), ("m3", None))
     ]
     found = differences(rows, 0.95)
     assert [(d.name, d.significant) for d in found] == [("m2", True), ("m1", False)]
@@ -135,32 +131,78 @@ def test_results_of_other_joints_and_more_than_two_are_refused() -> None:
     assert (three.exit_code, "compares two" in three.stderr) == (2, True)
 
 
-def data_like(error: float, condition: float = 100.0) -> dict:
-    joint = {"name": "j", "rows": 100, "rmse": 1.0, "relative_error": error}
-    row = {"name": "m1", "value": 1.0, "std": 0.01, "bootstrap_std": None}
-    physical = {"relative_error": error}
-    return {
-        "joints": [joint],
-        "relative_error": error,
-        "condition_number": condition,
-        "parameters": [row],
-        "physical": physical,
-    }
+def estimate(value: float, std: float = 0.1) -> ParameterEstimate:
+    return ParameterEstimate(
+        name="m1", expression="m1", unit="kg", value=value, std=std, relative_std_percent=None, lower=0.0, upper=2.0
+    )
+
+
+def record_like(error: float, condition: float = 100.0) -> Record:
+    return Record.model_construct(
+        joints=(RowFit(name="j", rows=100, rmse=1.0, relative_error=error),),
+        relative_error=error,
+        condition_number=condition,
+        parameters=(estimate(1.0, 0.01),),
+        physical=PhysicalModel.model_construct(relative_error=error),
+    )
 
 
 def test_verdicts_follow_findings_and_errors() -> None:
-    def finding(severity: Severity) -> list[Finding]:
-        return [prose(severity, "joint 'j'", "is odd")]
+    def answer(*severities: Severity, error: float = 0.02) -> Answer:
+        return judge(record_like(error), [Finding.of("fit-poor", "fit", s, joints={}) for s in severities], None).answer
 
-    assert judge(data_like(0.02), [], None).answer is Answer.YES
-    assert judge(data_like(0.02), finding(Severity.NOTE), None).answer is Answer.YES
-    assert judge(data_like(0.02), finding(Severity.WARNING), None).answer is Answer.CARE
-    assert judge(data_like(0.02), finding(Severity.ERROR), None).answer is Answer.NO
-    assert judge(data_like(0.8), [], None).answer is Answer.NO
-    assert judge(data_like(0.02), [], None).uses[1].answer is Answer.UNPROVEN
-    assert judge(data_like(0.02), [], {"relative_error": 0.03, "samples": 5}).uses[1].answer is Answer.YES
-    assert judge(data_like(0.02), [], {"relative_error": 0.4, "samples": 5}).uses[1].answer is Answer.NO
-    assert judge(data_like(0.02, 1e6), [], None).uses[1].answer is Answer.NO
+    def on_others(condition: float = 100.0, validated: float | None = None) -> Answer:
+        validation = None if validated is None else Validation(validated, (), None, 5, ())
+        return judge(record_like(0.02, condition), [], validation).uses[1].answer
+
+    assert answer() is Answer.YES
+    assert answer(Severity.NOTE) is Answer.YES
+    assert answer(Severity.WARNING) is Answer.CARE
+    assert answer(Severity.ERROR) is Answer.NO
+    assert answer(error=0.8) is Answer.NO
+    assert on_others() is Answer.UNVALIDATED
+    assert on_others(validated=0.03) is Answer.YES
+    assert on_others(validated=0.4) is Answer.NO
+    assert on_others(condition=1e6) is Answer.NO
+
+
+def test_results_in_memory_are_reported_without_a_file(tmp_path: Path) -> None:
+    def log(seed: int) -> Log:
+        table = columns(seed=seed, seconds=10.0)
+        q, tau = (np.stack([table[f"{letter}_{k}"] for k in range(1, 7)], axis=1) for letter in ("q", "tau"))
+        return Log(time=table["t"], position=q, torque=tau, name=f"run {seed}")
+
+    result = identify(ROBOT, log(0), ["viscous", "coulomb", "armature"], physical={"fit": False})
+    report = result.report(tmp_path / "report.html", validate=[log(1)])
+    (subject,) = report.subjects
+    assert subject.signals is not None
+    assert subject.signals.names == ("run 0",)
+    assert subject.validation is not None
+    assert subject.validation.relative_error == result.validate(log(1)).relative_error
+    result.save(tmp_path / "result")
+    (subject,) = write_report(tmp_path / "result", tmp_path / "again.html").subjects
+    assert subject.signals is None
+    assert has(subject.findings, "logs-not-drawn")
+
+
+def test_each_log_is_read_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from dynid.logs import sources
+
+    files: list[str] = []
+    read = sources._read_each_file_once
+
+    def counted(where, *rest):
+        files.extend(quantity.file for quantity in where.values())
+        return read(where, *rest)
+
+    unseen = tmp_path / "unseen.csv"
+    pl.DataFrame(columns(seed=5, seconds=10.0)).write_csv(unseen)
+    result = load_result(result_of("good"))
+    monkeypatch.setattr(sources, "_read_each_file_once", counted)
+    write_report(result, tmp_path / "report.html", validate=[unseen])
+    quantities = 3  # time, positions and torques of one file
+    assert len(files) == 2 * quantities
+    assert len(set(files)) == 2
 
 
 HOSTILE = '<script>window.hacked=1</script>"\'&amp;<img src=x onerror="window.hacked=2">ÄßЖ関節</title>'
@@ -178,23 +220,18 @@ def hostile_result(where: Path) -> Path:
     urdf = urdf_text(replace(ROBOT, name=f"arm{HOSTILE}", joints=joints, links=links))
     log_name = "log <script>window.hacked=3<!-- ' ä.csv".replace("/", "")
     text = EXPERIMENT.replace("builtin:ur5", "robot.urdf").replace("log.csv", log_name)
-    case = Case("hostile", f"# {HOSTILE}\n" + text, columns(seconds=10.0), {"robot.urdf": urdf}, ())
+    case = Case("hostile", f"# {HOSTILE}\n" + text, columns(seconds=10.0), {"robot.urdf": urdf}, "")
     where.mkdir(parents=True)
     result_folder = where / "x<script>window.hacked=4"
-    from dynid.experiment.reading import read_experiment
-    from dynid.identification.pipeline import identify
-    from dynid.identification.result import save_result
-    from tests.verdict_cases import written
-
     path = written(case, where)
     (where / "log.csv").rename(where / log_name)
-    save_result(identify(read_experiment(path)), path, result_folder)
+    identify(path).save(result_folder)
     return result_folder
 
 
 @needs_chromium
 def test_hostile_names_are_shown_and_never_run(tmp_path: Path) -> None:
-    report = write_report([hostile_result(tmp_path / "case")], tmp_path / "report.html")
+    report = write_report(hostile_result(tmp_path / "case"), tmp_path / "report.html")
     with opened(report.path) as watched:
         draw_all(watched.page)
         assert watched.page.evaluate("window.hacked") is None
@@ -249,10 +286,10 @@ def test_reports_open_sort_and_zoom_without_errors_or_network(width: str) -> Non
 
 def test_results_without_physical_links_are_shown_and_compared(tmp_path: Path) -> None:
     text = EXPERIMENT + "[physical]\nfit = false\n"
-    without = saved(Case("short", text, columns(seconds=10.0), {}, ()), tmp_path / "case")
-    alone = write_report([without], tmp_path / "alone.html")
-    assert "No physical links were fitted" in alone.path.read_text()
-    both = write_report([without, result_of("good")], tmp_path / "both.html")
+    without = saved(Case("short", text, columns(seconds=10.0), {}, ""), tmp_path / "case")
+    alone = write_report(without, tmp_path / "alone.html")
+    assert "physical.fit = false" in alone.path.read_text()
+    both = write_report(without, tmp_path / "both.html", compare=result_of("good"))
     assert [subject.name for subject in both.subjects] == [
         "A: case/result",
         f"B: {result_of('good').parent.name}/result",

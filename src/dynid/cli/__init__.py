@@ -1,15 +1,13 @@
-"""The `dynid` command: parse, call, print. One module a command."""
+"""The `dynid` command: parse, call, print. One module for each command."""
 
 from dynid.cli.app import app
-from dynid.cli.convert import convert
 from dynid.cli.demo import demo
 from dynid.cli.excite import excite
-from dynid.cli.export import export
 from dynid.cli.identify import identify
 from dynid.cli.init import init
 from dynid.cli.inspect import inspect
-from dynid.cli.repair import repair
 from dynid.cli.report import report
+from dynid.cli.robot_files import convert, export, repair
 from dynid.cli.simulate import simulate
 from dynid.cli.validate import validate
 from dynid.cli.view import view

@@ -1,4 +1,4 @@
-"""The command itself, and what its parts share: arguments, steps, errors and JSON."""
+"""The application, and what its commands share: arguments, progress, errors and JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dynid.errors import DynidError
 
 app = typer.Typer(
     name="dynid",
-    help="Dynamic parameters of robots: what can be known, how to excite it, what it is and how sure we are.",
+    help="Identify the dynamic parameters of robots.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -24,11 +24,11 @@ RobotArgument = Annotated[
     str,
     typer.Argument(
         metavar="ROBOT",
-        help="A URDF (.urdf), MJCF (.xml) or table (.toml) file, or builtin:NAME "
+        help="URDF (.urdf), MJCF (.xml) or DH table (.toml), or builtin:NAME "
         "(pendulum, two_link, spatial_3r, ur5, tx40, panda, lwr4).",
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of tables.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
 def _print_version(wanted: bool) -> None:
@@ -43,20 +43,20 @@ def _print_version(wanted: bool) -> None:
 def _root(
     version: Annotated[
         bool,
-        typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version),
+        typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version),
     ] = False,
 ) -> None:
-    """Dynamic parameters of robots."""
+    """Identify the dynamic parameters of robots."""
 
 
 def echo_json(data: Any) -> None:
-    """Print what programs read."""
+    """Print JSON."""
     typer.echo(json.dumps(data, indent=2, allow_nan=False))
 
 
 @contextmanager
 def steps_shown() -> Iterator[Callable[[str], None]]:
-    """Something to tell steps to, which shows them on standard error while a person watches."""
+    """A progress callback that shows each step on standard error, where that is a terminal."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -69,7 +69,7 @@ def steps_shown() -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def errors_in_words() -> Iterator[None]:
-    """Turn errors that users can mend into one sentence and exit status 2."""
+    """Turn errors that users can fix into one sentence and exit status 2."""
     try:
         yield
     except DynidError as error:

@@ -3,32 +3,55 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dynid.cli.app import JsonOption, echo_json, errors_in_words, steps_shown
 
+if TYPE_CHECKING:
+    from dynid.cli.demonstration import Demo, Step
+
 
 def demo(
-    robot: Annotated[str, typer.Option("--robot", help="The robot, as for inspect.")] = "builtin:ur5",
-    out: Annotated[Path, typer.Option("--out", help="Folder for everything that is written.")] = Path("dynid_demo"),
-    force: Annotated[bool, typer.Option("--force", help="Replace an earlier demo.")] = False,
+    robot: Annotated[str, typer.Option("--robot", help="Robot, as for inspect.")] = "builtin:ur5",
+    out: Annotated[Path, typer.Option("--out", help="Output folder.")] = Path("dynid_demo"),
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an earlier demo.")] = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Do the whole day on a simulated robot.
+    """Run the whole workflow on a simulated robot.
 
-    Inspect, excite, measure, identify, prove, write files and a report.
+    Inspect, excite, simulate, identify, validate, export and report.
     """
-    with errors_in_words():
-        from dynid.cli.demonstration import run_demo
-        from dynid.cli.terminal.demo import show_demo, show_step
+    with errors_in_words(), steps_shown() as step:
+        import dynid
 
-        with steps_shown() as step:
-            data = run_demo(
-                robot, out, overwrite=force, begin=step, done=(lambda _: None) if json_output else show_step
-            )
+        show = (lambda _: None) if json_output else show_step
+        made = dynid.demo(out, robot, overwrite=force, progress=step, done=show)
     if json_output:
-        echo_json(data)
+        echo_json(made.to_dict())
     else:
-        show_demo(data)
+        show_demo(made)
+
+
+def show_step(step: Step) -> None:
+    """Print a finished step of the demo."""
+    from rich.text import Text
+
+    from dynid.cli.tables import plain_console
+
+    plain_console().print(Text(f"{step.title:<9}", style="bold") + Text(f" {step.text}"))
+
+
+def show_demo(made: Demo) -> None:
+    """Print how close the estimate is to the true parameters, and what to try next."""
+    from dynid.cli.tables import plain_console, show_next
+
+    output = plain_console()
+    output.print(
+        "\nThe simulated robot's links and friction differ from its file. The estimate is within "
+        f"{made.true_parameter_error:.2%} of the true base parameters, and the relative error on a held-out trajectory "
+        f"is {made.validation.relative_error:.2%}."
+    )
+    output.print(f"\nReport: {made.report}")
+    show_next(output, "open it in a browser; then try your own robot: dynid demo --robot my_robot.urdf --out my_demo")

@@ -1,47 +1,47 @@
-"""The whole day on a simulated robot: inspect, excite, measure, identify, prove, write back, report.
+"""The workflow end to end on a simulated robot: inspect, excite, simulate, identify, validate, export, report.
 
-The simulated robot is not quite what its file says, as real ones are not: every link is up to a quarter heavier or
-lighter, and joints have friction. What identification finds is compared with this truth at the end.
+The simulated robot differs from its file, as real ones do: every link is up to a quarter heavier or lighter, and joints
+have friction. At the end the estimate is compared with these true parameters.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import dynid
+from dynid.arrays import Array
 from dynid.errors import FileProblemError, InvalidRequestError
-from dynid.excitation.recipe import excite
+from dynid.excitation.exciting_motion import Excitation
 from dynid.experiment.experiment import Experiment
-from dynid.experiment.reading import read_experiment
 from dynid.experiment.simulated import save_simulation
 from dynid.files import OutputError
-from dynid.identification.formats import Format
-from dynid.identification.pipeline import Identification, identify, model_of
-from dynid.identification.prediction import validate_result
-from dynid.identification.result import load_result, save_result
-from dynid.identification.robot_output import export_result
+from dynid.identification.result import Result
 from dynid.identification.simulated_experiment import simulate_experiment
+from dynid.identification.validation import Validation
+from dynid.logs.log import Log
 from dynid.model.dynamic_model import DynamicModel
-from dynid.model.inspection import Inspection, inspect
-from dynid.report.html import write_report
+from dynid.model.inspection import Inspection
 from dynid.report.trajectory_page import PAGE, trajectory_page
 from dynid.robot.joints import Limits
 from dynid.robot.robot import Robot
+from dynid.simulation.settings import SimulationSettings
+from dynid.simulation.simulated_log import hold_of
 from dynid.simulation.simulated_robot import nominal_robot, stated_terms
 
 PERIOD = 10.0
-"""Length of the motions [s]."""
+"""Duration of the trajectories [s]."""
 
 SPREAD = 0.25
-"""By how much links may be heavier or lighter than the file says."""
+"""Largest relative difference between a link's true mass and the file's."""
 
 FRICTION = 0.1
-"""Friction that is made up, relative to the torque of the motion, where the file has none."""
+"""True friction relative to the torque of the trajectory, where the file has none."""
 
 SIGNAL_TO_NOISE = 35.0
 """Of the simulated torques [dB]."""
@@ -56,82 +56,137 @@ class DemoFolderError(FileProblemError):
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the day, done.
+    """A finished step of the demo.
 
     Attributes:
         title: What was done.
-        text: What came out, in a sentence.
+        text: The outcome, in a sentence.
     """
 
     title: str
     text: str
 
 
-def run_demo(
-    source: str,
-    folder: Path,
+@dataclass(frozen=True, eq=False, repr=False)
+class Demo:
+    """Everything that the demo made.
+
+    Attributes:
+        inspection: Identifiable parameters of the robot as its file states it.
+        excitation: The exciting trajectory.
+        result: What was identified from a log of it.
+        validation: How well the result predicts a log of another trajectory.
+        truth: True standard parameters, shape (parameters,).
+        folder: Where files were written; None where nothing was.
+        files: Robot files that were written.
+        report: The report that was written.
+    """
+
+    inspection: Inspection
+    excitation: Excitation
+    result: Result
+    validation: Validation
+    truth: Array
+    folder: Path | None = None
+    files: tuple[Path, ...] = ()
+    report: Path | None = None
+
+    @property
+    def true_parameter_error(self) -> float:
+        """Norm of the error of the base parameters over the norm of the true ones."""
+        base = self.result.base
+        b = base.to_base(self.truth)
+        values = np.array([self.result.values[name] for name in base.names])
+        return float(np.linalg.norm(values - b) / np.linalg.norm(b))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data for JSON."""
+        physical = self.result.physical
+        return {
+            "robot": self.result.robot.name,
+            "folder": None if self.folder is None else str(self.folder),
+            "condition_number": self.excitation.condition_number,
+            "relative_error": self.result.relative_error,
+            "physical_relative_error": None if physical is None else physical.relative_error,
+            "validation_relative_error": self.validation.relative_error,
+            "true_parameter_error": self.true_parameter_error,
+            "files": [str(path) for path in self.files],
+            "report": None if self.report is None else str(self.report),
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"Demo('{self.result.robot.name}': relative error {self.validation.relative_error:.2%} on a held-out log, "
+            f"base parameters within {self.true_parameter_error:.2%} of the true ones)"
+        )
+
+
+def demo(
+    out: str | Path | None = None,
+    robot: str | Path = "builtin:ur5",
     *,
     design_seconds: float = 15.0,
     overwrite: bool = False,
-    begin: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = lambda _: None,
     done: Callable[[Step], None] = lambda _: None,
-) -> dict[str, Any]:
-    """Run the demo.
+) -> Demo:
+    """Run the whole workflow on a simulated robot.
 
     Args:
-        source: The robot: a path or `builtin:NAME`.
-        folder: Folder for everything that is written.
-        design_seconds: How long the motion is designed [s].
+        out: Folder for the trajectories, logs, experiments, result, robot files and report; nothing is written when
+            None.
+        robot: The robot: a path or `builtin:NAME`.
+        design_seconds: Time limit of the design of the trajectory [s].
         overwrite: Whether an earlier demo in the folder may be replaced.
-        begin: Is told each step before it begins.
-        done: Is told each step when it is done.
-
-    Returns:
-        What came out, as plain data for JSON.
+        progress: Callback; receives a short description of each step.
+        done: Callback; receives each step when it is finished.
     """
-    _prepare(folder, overwrite)
-    begin("Looking for what can be known")
-    terms = _terms(source)
-    inspection = inspect(source, terms)
-    done(Step("Inspect", _known(inspection)))
+    source, folder = str(robot), None if out is None else Path(out)
+    if folder is not None:
+        _prepare(folder, overwrite)
+    loaded = dynid.load_robot(source)
+    terms = _terms(loaded)
+    progress("Finding base parameters")
+    inspection = dynid.inspect(loaded, terms)
+    base, standard = len(inspection.base_parameters), len(inspection.model.names)
+    done(Step("Inspect", f"{loaded.name}: {base} base parameters of {standard} standard parameters"))
 
-    begin("Designing a motion that tells it")
-    motions = _motions(inspection.robot, terms, folder, design_seconds)
-    done(Step("Excite", f"condition number {motions['condition_number']:.3g}, within all limits"))
+    progress("Designing an exciting trajectory")
+    motions = _motions(loaded, terms, design_seconds)
+    condition = f"condition number {motions['training'].condition_number:.3g}"
+    done(Step("Excite", f"{condition}, within all limits"))
 
-    begin("Moving the simulated robot")
-    logs = [_simulated(source, terms, folder / name, seed) for seed, name in enumerate(("training", "validation"))]
+    progress("Simulating the robot")
+    truth = _truth(inspection.model)
+    logs = []
+    for seed, (name, motion) in enumerate(motions.items()):
+        experiment = Experiment(robot=source, terms=terms, simulation=_simulation(truth, seed))
+        logs.append(_logged(loaded, motion, experiment, None if folder is None else folder / name))
     done(Step("Simulate", f"two logs of {PERIOD:g} s under a controller, with friction and noise"))
 
-    begin("Identifying")
-    experiment = read_experiment(logs[0])
-    found = identify(experiment)
-    save_result(found, logs[0], folder / "result", confidence=experiment.estimation.confidence)
-    done(Step("Identify", _found(found)))
+    progress("Identifying")
+    result = _identified(loaded, terms, logs[0])
+    done(Step("Identify", _found(result)))
 
-    begin("Proving it on the other motion")
-    result = load_result(folder / "result")
-    proof = validate_result(result, [logs[1]])
-    done(Step("Validate", f"relative error {proof['relative_error']:.4f} on a motion that was not used"))
+    progress("Validating on the other log")
+    validation = dynid.validate(result, logs[1])
+    done(Step("Validate", f"relative error {validation.relative_error:.4f} on a held-out trajectory"))
 
-    begin("Writing robot files and the report")
-    files = [
-        str(export_result(result, form, folder / f"robot{form.suffix}").path) for form in (Format.URDF, Format.MJCF)
-    ]
-    report = write_report([folder / "result"], folder / "report.html", validate=[logs[1]])
-    done(Step("Write", f"{', '.join(files)} and {report.path}"))
-    truth = _distance_from_truth(folder / "training.truth.npz", found)
-    return {
-        "robot": inspection.robot.name,
-        "folder": str(folder),
-        "condition_number": motions["condition_number"],
-        "relative_error": found.estimate.relative_error,
-        "physical_relative_error": None if found.physical is None else found.physical.relative_error,
-        "validation_relative_error": proof["relative_error"],
-        "true_parameter_error": truth,
-        "files": files,
-        "report": str(report.path),
-    }
+    p = np.array([truth[name] for name in inspection.model.names])
+    made = Demo(inspection, motions["training"], result, validation, p)
+    return made if folder is None else _written(made, logs[1], folder, progress, done)
+
+
+def _written(
+    made: Demo, held_out: Log | Path, folder: Path, progress: Callable[[str], None], done: Callable[[Step], None]
+) -> Demo:
+    """The demo with its result, robot files and report in a folder."""
+    progress("Writing robot files and the report")
+    made.result.save(folder / "result")
+    files = tuple(made.result.export(folder / name).path for name in ("robot.urdf", "robot.xml"))
+    report = made.result.report(folder / "report.html", validate=[held_out]).path
+    done(Step("Write", f"{', '.join(map(str, files))} and {report}"))
+    return replace(made, folder=folder, files=files, report=report)
 
 
 def _prepare(folder: Path, overwrite: bool) -> None:
@@ -143,7 +198,7 @@ def _prepare(folder: Path, overwrite: bool) -> None:
             raise DemoFolderError(folder, "holds something else than a demo and is left as it is; name another folder")
         if not overwrite:
             raise DemoFolderError(folder, "holds a demo already; name another folder or add --force")
-        for path in folder.iterdir():  # the folder itself may be a link, or where we are
+        for path in folder.iterdir():  # the folder itself may be a link, or the working directory
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -151,28 +206,24 @@ def _prepare(folder: Path, overwrite: bool) -> None:
         raise OutputError(folder, error) from error
 
 
-def _terms(source: str) -> tuple[str, ...]:
+def _terms(robot: Robot) -> tuple[str, ...]:
     """Friction, and motor inertia where the file states it."""
-    from dynid.robot.loading import load_robot
-
-    robot = load_robot(source)
     if any(joint.kind.nq != 1 for joint in robot.independent_joints):
         raise InvalidRequestError(f"'{robot.name}' has a floating base or spherical joints; the demo needs others")
     return ("viscous", "coulomb", *(term for term in stated_terms(robot) if term == "armature"))
 
 
-def _motions(robot: Robot, terms: Sequence[str], folder: Path, seconds: float) -> dict[str, Any]:
-    """Design the motion to learn from and another one to prove it on; save both, and give the data of the first."""
-    settings = {"period": PERIOD, **_limits(robot)}
-    first = excite(robot, terms, time_limit=seconds, **settings)
-    other = excite(robot, terms, time_limit=max(seconds / 3, 3.0), starts=1, seed=1, **settings)
-    for name, motion in (("training", first), ("validation", other)):
-        motion.save(folder / name, beside={PAGE: trajectory_page(motion)})
-    return first.to_dict()
+def _motions(robot: Robot, terms: Sequence[str], seconds: float) -> dict[str, Excitation]:
+    """A trajectory to identify from, and another one to validate on."""
+    limits = {"period": PERIOD, **_limits(robot)}
+    return {
+        "training": dynid.excite(robot, terms, time_limit=seconds, **limits),
+        "validation": dynid.excite(robot, terms, time_limit=max(seconds / 3, 3.0), starts=1, seed=1, **limits),
+    }
 
 
 def _limits(robot: Robot) -> dict[str, Any]:
-    """Limits for what the robot's file does not limit."""
+    """Limits where the robot's file states none."""
     joints = [joint.limits for joint in robot.independent_joints]
     return {
         "position": tuple(_range(limits) for limits in joints),
@@ -189,26 +240,41 @@ def _within(limit: float, usual: float) -> float:
     return limit if 0.0 < limit < np.inf else usual
 
 
-def _simulated(source: str, terms: Sequence[str], motion: Path, seed: int) -> Path:
-    """Let the simulated robot follow a motion; gives the experiment that identifies from its log."""
-    plain = Experiment(robot=source, terms=tuple(terms))
-    model = model_of(plain)
-    settings = {
-        "trajectory": str(motion / "trajectory.csv"),
-        "parameters": _truth(model),
-        "sensors": {"signal_to_noise": SIGNAL_TO_NOISE, "encoder": 1e-5},
-        "saturates": False,
-        "seed": seed,
-    }
-    simulation = plain.simulation.model_validate(settings)
-    experiment = plain.model_copy(update={"simulation": simulation})
-    log = motion.with_suffix(".csv")
+def _simulation(truth: Mapping[str, float], seed: int) -> SimulationSettings:
+    sensors = {"signal_to_noise": SIGNAL_TO_NOISE, "encoder": 1e-5}
+    settings = {"parameters": dict(truth), "sensors": sensors, "saturates": False, "seed": seed}
+    return SimulationSettings.model_validate(settings)
+
+
+def _logged(robot: Robot, motion: Excitation, experiment: Experiment, place: Path | None) -> Log | Path:
+    """The log of a trajectory, or the experiment file that identifies from it.
+
+    Args:
+        robot: The robot.
+        motion: The trajectory.
+        experiment: The terms and the simulation.
+        place: Where the trajectory is saved, with the log and its experiment beside it; nowhere when None.
+    """
+    if place is None:
+        return dynid.simulate(robot, motion, terms=experiment.terms, settings=experiment.simulation)
+    motion.save(place, beside={PAGE: trajectory_page(motion)})
+    simulation = experiment.simulation.model_copy(update={"trajectory": str(place / "trajectory.csv")})
+    experiment = experiment.model_copy(update={"simulation": simulation})
+    log = place.with_suffix(".csv")
     save_simulation(experiment, simulate_experiment(experiment), log)
     return log.with_suffix(".toml")
 
 
+def _identified(robot: Robot, terms: Sequence[str], log: Log | Path) -> Result:
+    """What the log in memory, or the experiment file, gives."""
+    if isinstance(log, Path):
+        return dynid.identify(log)
+    delay = -hold_of(SimulationSettings())  # torques act half a tick of the controller after they are logged
+    return dynid.identify(robot, log, terms, drive={"delay": delay}, processing={"lowpass": 20.0, "decimate": [10]})
+
+
 def _truth(model: DynamicModel) -> dict[str, float]:
-    """Parameters of the robot as it really is."""
+    """Parameters of the simulated robot."""
     rng = np.random.default_rng(0)
     nominal, _ = nominal_robot(model)
     p = nominal.parameters.copy()
@@ -226,19 +292,7 @@ def _truth(model: DynamicModel) -> dict[str, float]:
     return dict(zip(model.names, p.tolist(), strict=True))
 
 
-def _known(inspection: Inspection) -> str:
-    standard, base = len(inspection.model.names), len(inspection.base_parameters)
-    return f"{inspection.robot.name}: torques can tell {base} combinations of {standard} parameters"
-
-
-def _found(found: Identification) -> str:
-    links = "" if found.physical is None else f", {found.physical.relative_error:.4f} with possible links"
-    return f"{len(found.estimate.names)} parameters, relative error {found.estimate.relative_error:.4f}{links}"
-
-
-def _distance_from_truth(truth: Path, found: Identification) -> float:
-    """Norm of the error of the base parameters over the norm of the true ones."""
-    with np.load(truth, allow_pickle=False) as stored:
-        p = stored["parameters"]
-    b = found.base.to_base(p)
-    return float(np.linalg.norm(found.estimate.values - b) / np.linalg.norm(b))
+def _found(result: Result) -> str:
+    physical = result.physical
+    links = "" if physical is None else f", {physical.relative_error:.4f} with physically consistent links"
+    return f"{len(result.parameters)} base parameters, relative error {result.relative_error:.4f}{links}"

@@ -2,37 +2,177 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dynid.cli.app import JsonOption, echo_json, errors_in_words, steps_shown
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dynid.identification.records import FormFitRecord, NonlinearEstimate, PhysicalModel, Record
+    from dynid.identification.result import Result
 
 
 def identify(
     experiment: Annotated[Path, typer.Argument(metavar="EXPERIMENT", help="Experiment file (.toml).")],
     out: Annotated[Path | None, typer.Option("--out", help="Folder to save the result in.")] = None,
     add_to: Annotated[
-        Path | None, typer.Option("--add-to", help="Saved result whose logs count, too; they are not read again.")
+        Path | None, typer.Option("--add-to", help="Saved result whose logs are added; they are not read again.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing result.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing result.")] = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Identify base parameters and physically consistent links from logs."""
-    with errors_in_words():
+    """Identify dynamic parameters from logs."""
+    with errors_in_words(), steps_shown() as step:
         import dynid
         from dynid.identification.result_files import check_free
 
         if out is not None:
-            check_free(out, overwrite=force)
-        with steps_shown() as step:
-            result = dynid.identify(experiment, add_to=add_to, progress=step)
+            check_free(out, overwrite=force)  # before logs are read, which may take long
+        result = dynid.identify(experiment, add_to=add_to, progress=step)
         if out is not None:
             result.save(out, overwrite=force)
     if json_output:
         echo_json(result.to_dict())
     else:
-        from dynid.cli.terminal.identification import show_identification
+        show_result(result, out, experiment)
 
-        show_identification(result.to_dict(), out, experiment)
+
+def show_result(result: Result, out: Path | None, experiment: Path) -> None:
+    """Print a result: parameters, fit, physically consistent links, findings."""
+    from dynid.cli.tables import plain_console, plain_table, show_findings, show_next
+
+    output, record = plain_console(), result.record
+    output.print(_summary(record))
+    if record.form is not None:
+        _show_form(output, record.form, record.relative_error)
+    _show_parameters(output, result)
+    if record.nonlinear:
+        _show_nonlinear(output, record.nonlinear, record.nonlinear_passes)
+    joints = plain_table(("joint",), ("rows", "RMSE", "relative error"))
+    for joint in record.joints:
+        joints.add_row(joint.name, str(joint.rows), f"{joint.rmse:.4g}", f"{joint.relative_error:.4f}")
+    output.print(joints)
+    if record.sign_recovery is not None:
+        _show_signs(output, record)
+    if record.physical is not None:
+        _show_physical(output, record.physical)
+    output.print(
+        f"{len(record.essential)} essential parameters (*) alone: relative error {record.essential_relative_error:.4f}."
+    )
+    show_findings(output, result.findings)
+    save = f"save the result: dynid identify {experiment} --out result"
+    use = f"validate on another log: dynid validate {out} OTHER.toml; write a report: dynid report {out}"
+    show_next(output, save if out is None else use)
+
+
+def _summary(record: Record) -> str:
+    cutoffs = dict.fromkeys(processing["lowpass"] for processing in record.processing)
+    shown = " and ".join("nothing" if cutoff is None else f"{cutoff:g} Hz" for cutoff in cutoffs)
+    filtered = "unfiltered" if shown in ("nothing", "") else f"low-passed at {shown}"
+    return (
+        f"{record.robot}: {len(record.parameters)} base parameters from {record.samples} samples "
+        f"({sum(joint.rows for joint in record.joints)} rows), {filtered}; relative error {record.relative_error:.4f}, "
+        f"condition number {record.condition_number:.0f}, {record.seconds:.1f} s."
+    )
+
+
+def _show_form(output: Console, form: FormFitRecord, torques: float) -> None:
+    """Print which rows were estimated from, and how well they and the torques are fitted."""
+    rows = sum(row.rows for row in form.rows)
+    window = "" if form.window is None else f" over windows of {form.window:.3g} s"
+    output.print(
+        f"Estimated from {rows} rows of {form.name}{window}, with a relative error of {form.relative_error:.4f}; "
+        f"joint torques are reconstructed with {torques:.4f}."
+    )
+
+
+def _show_parameters(output: Console, result: Result) -> None:
+    """Print base parameters; the block bootstrap only where it says something else than white errors."""
+    from dynid.cli.tables import plain_table
+    from dynid.findings import has
+
+    record = result.record
+    essential = {row.name for row in record.essential}
+    bootstrap = has(result.findings, "std-larger-by-bootstrap", "std-smaller-by-bootstrap")
+    columns = ("value", "std", *(("bootstrap\nstd",) if bootstrap else ()), "std [%]")
+    table = plain_table(("parameter",), columns, ("unit",))
+    for row in record.parameters:
+        std = row.honest_std if bootstrap else row.std
+        numbers = [f"{row.value:.6g}", f"{row.std:.2g}"]
+        numbers += [f"{row.bootstrap_std or 0.0:.2g}"] if bootstrap else []
+        percent = f"{100.0 * std / abs(row.value):.1f}" if row.value else "-"
+        table.add_row(f"{row.expression}{' *' if row.name in essential else ''}", *numbers, percent, row.unit)
+    output.print(table)
+    if bootstrap and record.bootstrap is not None:
+        output.print(
+            "std: standard deviation for white errors; bootstrap std: by block bootstrap (residuals are "
+            f"autocorrelated, {1e3 * record.bootstrap.correlation_time:.3g} ms); std [%]: the larger of both."
+        )
+
+
+def _show_nonlinear(output: Console, parameters: Sequence[NonlinearEstimate], passes: int) -> None:
+    """Print nonlinear parameters, and what determines them."""
+    from dynid.cli.tables import plain_table
+
+    searched = "" if not passes else f" ({passes} passes over the logs)"
+    output.print(f"Nonlinear parameters{searched}:")
+    table = plain_table(("parameter",), ("value", "std", "std [%]"), ("unit", "source"))
+    for row in parameters:
+        value = "-" if row.value is None else f"{row.value:.6g}"
+        std = "-" if row.std is None else f"{row.std:.2g}"
+        percent = "-" if row.relative_std_percent is None else f"{row.relative_std_percent:.1f}"
+        table.add_row(row.name, value, std, percent, row.unit, row.source)
+    output.print(table)
+
+
+def _show_physical(output: Console, physical: PhysicalModel) -> None:
+    """Print physically consistent links, and which of their parameters the data determine."""
+    from dynid.cli.tables import plain_table
+
+    weight = "" if physical.prior == "none" else f" of weight {physical.weight:g}"
+    output.print(
+        f"Physically consistent links (prior: {physical.prior}{weight}): relative error "
+        f"{physical.relative_error:.4f}, total mass {physical.total_mass:.4g} kg."
+    )
+    table = plain_table(
+        ("link",), ("mass\n[kg]", "centre of\nmass [m]", "principal\nmoments [kg m^2]"), ("determined by the data",)
+    )
+    for link in physical.links:
+        determined = [row.name for row in link.parameters if row.source == "data"]
+        held = [row.name for row in link.parameters if row.source == "held by physics"]
+        centre = " ".join(f"{x:.3f}" for x in link.centre_of_mass)
+        moments = " ".join(f"{x:.2g}" for x in link.principal_moments)
+        words = ", ".join(determined) or "none individually"
+        words += f"; held by physics: {', '.join(held)}" if held else ""
+        table.add_row(link.name, f"{link.mass:.4g}", centre, moments, words)
+    output.print(table)
+    if physical.prior != "none":
+        output.print("The remainder comes from the prior.")
+
+
+def _show_signs(output: Console, record: Record) -> None:
+    """Print how surely the signs of each joint's torque were recovered."""
+    from dynid.cli.tables import plain_table
+
+    recovery, signs = record.sign_recovery, record.signs
+    if recovery is None:
+        return
+    margin = recovery.mirror_margin
+    mirror = "" if margin is None else f"; physical consistency rejects the mirror image by {margin:.0f}"
+    output.print(
+        f"Signs of {len(signs)} segments recovered in {recovery.seconds:.1f} s: {recovery.sure:.0%} sure (margin of "
+        f"{recovery.thresholds['sure']:g} standard deviations), {recovery.likely:.0%} likely "
+        f"({recovery.thresholds['likely']:g}), {recovery.undecided:.0%} undecided and left out{mirror}."
+    )
+    table = plain_table(("joint",), ("segments", "+", "-", "sure", "likely", "undecided", "smallest margin"))
+    for joint in dict.fromkeys(segment.joint for segment in signs):
+        own = [segment for segment in signs if segment.joint == joint]
+        words = [str(sum(s.word == word for s in own)) for word in ("sure", "likely", "undecided")]
+        counts = [str(len(own)), *(str(sum(s.sign == sign for s in own)) for sign in (1, -1))]
+        table.add_row(joint, *counts, *words, f"{min(segment.margin for segment in own):.1f}")
+    output.print(table)

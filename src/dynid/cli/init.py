@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dynid.cli.app import JsonOption, RobotArgument, echo_json, errors_in_words, steps_shown
+
+if TYPE_CHECKING:
+    from dynid.experiment.first.first_experiment import FirstExperiment
 
 
 def init(
@@ -15,29 +18,39 @@ def init(
     log: Annotated[
         list[Path],
         typer.Argument(
-            metavar="LOG...",
-            help="A log: CSV, text, Parquet, NPZ, MAT or a ROS bag; or several files, one for each quantity.",
+            metavar="LOG...", help="Log (CSV, text, Parquet, NPZ, MAT, ROS bag), or several files, one per quantity."
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", help="The experiment file to write.")] = Path("experiment.toml"),
+    out: Annotated[Path, typer.Option("--out", help="Experiment file to write.")] = Path("experiment.toml"),
     rate: Annotated[
-        float | None, typer.Option("--rate", metavar="HZ", help="Samples a second, where the log has no time stamps.")
+        float | None, typer.Option("--rate", metavar="HZ", help="Sampling rate, where the log has no time stamps.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Write a first experiment by looking at a robot and a log."""
+    """Write a first experiment file from a robot and a log."""
     with errors_in_words(), steps_shown() as step:
-        step("Looking at the log")
-        from dynid.experiment.first.first_experiment import initial_experiment
-        from dynid.files import write_text
+        step("Reading the log")
+        import dynid
 
-        made = initial_experiment(robot, log, out.parent, step, rate=rate)
-        write_text(out, made.text, overwrite=force)
+        made = dynid.init(robot, *log, rate=rate, folder=out.parent, progress=step)
+        made.save(out, overwrite=force)
     if json_output:
         data = {"experiment": str(out), "joints": made.joints, "locked": made.locked, "guesses": made.guesses}
-        echo_json({**data, "needed": made.needed})
+        echo_json({**data, "needed": made.needed, "findings": [finding.to_dict() for finding in made.findings]})
     else:
-        from dynid.cli.terminal.initial_experiment import show_initial_experiment
+        show_first_experiment(out, made)
 
-        show_initial_experiment(out, made)
+
+def show_first_experiment(path: Path, made: FirstExperiment) -> None:
+    """Print what a first experiment assumes, and what it needs."""
+    from dynid.cli.tables import plain_console, show_next
+
+    output = plain_console()
+    output.print(f"Wrote {path} for {len(made.joints)} joints: {', '.join(made.joints)}.")
+    for guess in made.guesses:
+        output.print(f"- {guess}")
+    for what in made.needed:
+        output.print(f"- NEEDED: {what}")
+    first = "fill in what is needed" if made.needed else "check it"
+    show_next(output, f"{first}, then dynid identify {path}")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dynid.cli.app import JsonOption, RobotArgument, echo_json, errors_in_words, steps_shown
 from dynid.cli.values import assignments, numbers, words
+
+if TYPE_CHECKING:
+    from dynid.model.inspection import Inspection
 
 
 class Selection(StrEnum):
@@ -23,48 +26,44 @@ def inspect(
     terms: Annotated[
         list[str],
         typer.Option(
-            help="What the joints add, separated by commas: viscous, coulomb, asymmetric_coulomb, stribeck, sigmoid, "
-            "load_coulomb, viscous_temperature, offset, armature, spring, coupling. For some joints only: viscous:1:2. "
-            "A coupling of two: coupling:5:6."
+            help="Friction and actuator terms, comma-separated: viscous, coulomb, asymmetric_coulomb, stribeck, "
+            "sigmoid, load_coulomb, viscous_temperature, offset, armature, spring, coupling. For some joints only: "
+            "viscous:1:2. Coupling of two joints: coupling:5:6."
         ),
     ] = [],  # noqa: B006 (Typer copies it)
     gravity_only: Annotated[
-        bool, typer.Option("--gravity-only", help="What the robot at rest can tell: only gravity acts.")
+        bool, typer.Option("--gravity-only", help="Static measurements: only gravity acts.")
     ] = False,
-    floating: Annotated[bool, typer.Option("--floating", help="The base is free in space.")] = False,
+    floating: Annotated[bool, typer.Option("--floating", help="Floating base.")] = False,
     wrench: Annotated[
-        bool,
-        typer.Option("--wrench", help="Only the wrench on the base is measured, and the base stands still."),
+        bool, typer.Option("--wrench", help="Only the wrench on the (stationary) base is measured.")
     ] = False,
     moving: Annotated[bool, typer.Option("--moving", help="With --wrench: the base moves.")] = False,
     lock: Annotated[
-        list[str],
-        typer.Option(help="Joints to hold still, by name or number: elbow,4 or elbow=1.2 (rad or m)."),
+        list[str], typer.Option(help="Joints to lock, by name or number: elbow,4 or elbow=1.2 [rad or m].")
     ] = [],  # noqa: B006
     known: Annotated[
-        list[str],
-        typer.Option(help="Parameters fixed before the reduction: m1=3.7,Ixy2=0, or I??1 for the file's values."),
+        list[str], typer.Option(help="Parameters known beforehand: m1=3.7,Ixy2=0; I??1 for the values of the file.")
     ] = [],  # noqa: B006
     order: Annotated[
-        list[str], typer.Option(help="Parameters to keep first, where there is a choice: m2,my0,mx0.")
+        list[str], typer.Option(help="Parameters to prefer as names of base parameters: m2,my0,mx0.")
     ] = [],  # noqa: B006
     selection: Annotated[
-        Selection,
-        typer.Option(help="Which parameters name the groups: the first ones (readable), or those of QR with pivoting."),
+        Selection, typer.Option(help="Choice of base parameters: in natural order, or by QR with column pivoting.")
     ] = Selection.NATURAL,
-    gravity: Annotated[str, typer.Option(help="Gravity in the base frame: 0,0,9.81 for a robot on the ceiling.")] = "",
+    gravity: Annotated[str, typer.Option(help="Gravity in the base frame: 0,0,9.81 if mounted on the ceiling.")] = "",
     tolerance: Annotated[
-        float, typer.Option(help="Own part, relative to the largest column of its unit, above which a column is kept.")
+        float, typer.Option(help="Rank tolerance, relative to the largest column of the same unit.")
     ] = 1e-10,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     json_output: JsonOption = False,
 ) -> None:
-    """Tell what can be known of a robot, and what its file gets wrong."""
+    """Show identifiable parameters and check the robot file."""
     with errors_in_words(), steps_shown() as step:
-        step("Looking for what can be known")
-        from dynid.model.inspection import inspect as inspect_robot
+        step("Finding base parameters")
+        import dynid
 
-        inspection = inspect_robot(
+        inspection = dynid.inspect(
             robot,
             words(*terms),
             gravity_only=gravity_only,
@@ -82,6 +81,58 @@ def inspect(
     if json_output:
         echo_json(inspection.to_dict())
     else:
-        from dynid.cli.terminal.inspection import show_inspection
-
         show_inspection(inspection)
+
+
+OBSERVED = {
+    "torques": "from joint torques in motion",
+    "gravity": "from static joint torques",
+    "wrench_stationary": "from the wrench on a stationary base",
+    "wrench_moving": "from the wrench on a moving base",
+}
+"""What is measured, in words."""
+
+
+def show_inspection(inspection: Inspection) -> None:
+    """Print which parameters of a robot are identifiable."""
+    from rich.text import Text
+
+    from dynid.cli.tables import plain_console, plain_table, show_findings, show_next
+
+    output = plain_console()
+    base, model, robot = inspection.base_parameters, inspection.model, inspection.robot
+    output.print(
+        Text(f"{robot.name}: {len(robot.joints)} moving joints, {len(model.names)} standard parameters, ")
+        + Text(f"{len(base)} base parameters", style="bold")
+        + Text(f" ({OBSERVED[model.observed.value]}).")
+    )
+    table = plain_table(("#", "base parameter"), ("robot file",), ("unit", "link or joint"))
+    table.columns[0].justify = "right"
+    owners = [model.parameters[column].owner for column in base.columns]
+    rows = zip(base.expressions, inspection.base_values(), base.units, owners, strict=True)
+    for k, (expression, value, unit, owner) in enumerate(rows, start=1):
+        table.add_row(str(k), expression, "-" if value is None else f"{value:.6g}", unit, owner)
+    output.print(table)
+    known = [f"{name} = {value:g}" for name, value in base.known.items()]
+    for title, names in (
+        ("Unidentifiable", base.no_effect),
+        ("Identifiable only in linear combination", base.only_in_groups),
+        ("Known beforehand", known),
+    ):
+        if names:
+            output.print(f"{title} ({len(names)}): {', '.join(names)}")
+    if not len(base):
+        output.print("No parameter is identifiable from these measurements.")
+    clarity = "doubtful" if base.gap.is_doubtful else "clear"
+    output.print(f"The numerical rank is {clarity} (gap from {base.gap.kept:.1e} to {base.gap.dropped:.1e}).")
+    show_findings(output, inspection.findings)
+    show_next(output, _next_step(inspection))
+
+
+def _next_step(inspection: Inspection) -> str:
+    if any(finding.severity.value == "error" for finding in inspection.findings):
+        return "correct the errors above in the robot file, then inspect it again"
+    source = inspection.robot.description.source
+    if not inspection.model.terms:
+        return f"add friction and actuator terms: dynid inspect {source} --terms viscous,coulomb,armature"
+    return f"design an exciting trajectory: dynid excite {source}"

@@ -3,44 +3,65 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dynid.cli.app import JsonOption, echo_json, errors_in_words, steps_shown
 from dynid.errors import InvalidRequestError
 
+if TYPE_CHECKING:
+    from dynid.report import ReportFile
+
 
 def report(
     results: Annotated[
         list[Path],
-        typer.Argument(metavar="RESULT [RESULT2]", help="A folder that dynid identify saved, or two to compare."),
+        typer.Argument(metavar="RESULT [RESULT2]", help="Folder saved by dynid identify; two to compare."),
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", help="The HTML file to write; report.html in the result when left out.")
+        Path | None, typer.Option("--out", help="Output file (default: report.html in the result folder).")
     ] = None,
     validate_on: Annotated[
-        list[Path], typer.Option("--validate", help="A log that was not used, or an experiment file; may be repeated.")
+        list[Path], typer.Option("--validate", help="Held-out log or experiment file; may be repeated.")
     ] = [],  # noqa: B006
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Write a report on a result, or on two, for any browser.
+    """Write an HTML report on a result, or compare two.
 
-    It says whether the model can be trusted, for what, and what to improve; of two results, how they differ.
+    States whether the model can be trusted, for what, and what to improve.
     """
     with errors_in_words(), steps_shown() as step:
-        step("Loading")
-        from dynid.report import write_report
+        import dynid
 
         if len(results) > 2:
             raise InvalidRequestError(f"a report is on one result, or compares two, not {len(results)}")
-        name = "report.html" if len(results) == 1 else "comparison.html"
-        path = results[0] / name if out is None else out
-        done = write_report(results, path, validate=validate_on, overwrite=force, progress=step)
+        second = results[1] if len(results) > 1 else None
+        path = out or results[0] / ("report.html" if second is None else "comparison.html")
+        done = dynid.write_report(
+            results[0], path, compare=second, validate=validate_on, overwrite=force, progress=step
+        )
     if json_output:
         echo_json(done.to_dict())
     else:
-        from dynid.cli.terminal.report import show_report
-
         show_report(done)
+
+
+def show_report(done: ReportFile) -> None:
+    """Print the verdict of a report, and where it is."""
+    from dynid.cli.tables import plain_console, plain_table, show_next
+
+    output = plain_console()
+    for subject in done.subjects:
+        if len(done.subjects) > 1:
+            output.print(f"{subject.name}:", style="bold")
+        output.print(subject.verdict.headline)
+        table = plain_table(("fit for", "trusted", "reason"))
+        for use in subject.verdict.uses:
+            table.add_row(use.purpose, use.answer.value, use.reason)
+        output.print(table)
+        if subject.missing:
+            output.print(f"Without signals: {subject.missing}.")
+    output.print(f"Wrote {done.path} ({done.size / 1e6:.1f} MB).")
+    show_next(output, "open it in a browser; it works offline.")

@@ -3,49 +3,62 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dynid.cli.app import JsonOption, echo_json, errors_in_words, steps_shown
 
+if TYPE_CHECKING:
+    from dynid.identification.validation import Validation
+
 
 def validate(
-    result: Annotated[Path, typer.Argument(metavar="RESULT", help="A folder that dynid identify saved.")],
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="Folder saved by dynid identify.")],
     logs: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="LOG...", help="Experiment files, which stand for their logs, or logs like the result's."
-        ),
+        typer.Argument(metavar="LOG...", help="Held-out logs: experiment files, or logs laid out as the result's."),
     ],
     simulated: Annotated[
         bool,
         typer.Option(
             "--simulate",
-            help="Also simulate the result in closed loop, as [simulation] of the experiments says: compare positions.",
+            help="Also simulate the result in closed loop and compare positions; "
+            "needs experiment files with [simulation].",
         ),
     ] = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Predict torques that were not used, and compare."""
-    with errors_in_words():
-        from dynid.identification.prediction import validate_result
-        from dynid.identification.result import load_result
+    """Validate a result on held-out logs."""
+    with errors_in_words(), steps_shown() as step:
+        step("Loading the result")
+        import dynid
 
-        with steps_shown() as step:
-            step("Loading the result")
-            loaded = load_result(result)
-            step("Predicting")
-            data = validate_result(loaded, logs)
-            if simulated:
-                step("Simulating")
-                from dynid.identification.rollout import simulate_result
-
-                data["simulation"] = simulate_result(loaded, logs)
-                data["findings"] += data["simulation"].pop("findings")
+        validation = dynid.validate(result, *logs, simulate=simulated, progress=step)
     if json_output:
-        echo_json(data)
+        echo_json(validation.to_dict())
     else:
-        from dynid.cli.terminal.validation import show_validation
+        show_validation(validation, result)
 
-        show_validation(data)
+
+def show_validation(validation: Validation, result: Path) -> None:
+    """Print how well held-out torques are predicted."""
+    from dynid.cli.tables import plain_console, plain_table, show_findings, show_next
+
+    output = plain_console()
+    physical = validation.physical
+    with_links = "" if physical is None else f" ({physical.relative_error:.4f} with physically consistent links)"
+    output.print(f"Relative error on {validation.samples} samples: {validation.relative_error:.4f}{with_links}.")
+    table = plain_table(("joint",), ("rows", "RMSE", "NRMSE", "R2", "relative error"))
+    for joint in validation.joints:
+        numbers = (f"{joint.rmse:.4g}", f"{joint.nrmse:.4f}", f"{joint.r2:.4f}", f"{joint.relative_error:.4f}")
+        table.add_row(joint.name, str(joint.rows), *numbers)
+    output.print(table)
+    if validation.simulation is not None:
+        output.print("Closed-loop simulation on the same reference [rad or m]:")
+        table = plain_table(("joint",), ("RMS of simulated - measured", "RMS of reference - measured"))
+        for joint in validation.simulation["joints"]:
+            table.add_row(joint["name"], f"{joint['rms_position']:.3g}", f"{joint['rms_tracking']:.3g}")
+        output.print(table)
+    show_findings(output, validation.findings)
+    show_next(output, f"write your robot: dynid export {result} --to urdf")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,55 @@ from dynid.estimation.bootstrap import Bootstrap
 from dynid.estimation.estimate import Estimate
 from dynid.estimation.nonlinear.nonlinear_fit import FoundNonlinear
 from dynid.estimation.physical.physical_estimate import PhysicalEstimate
+from dynid.estimation.residuals import JointDiagnostics
 from dynid.estimation.signs import LIKELY, SURE, Word
 from dynid.estimation.signs.unsigned_logs import SignedLogs
+from dynid.estimation.solution import Solution
 from dynid.model.base_parameters import BaseParameters
 from dynid.robot import inertia
+
+
+def estimate_record(
+    base: BaseParameters,
+    solution: Solution,
+    physical: PhysicalEstimate | None,
+    residuals: Sequence[JointDiagnostics],
+    signs: SignedLogs | None,
+    confidence: float,
+) -> dict[str, Any]:
+    """Everything that was estimated, as plain data for a record.
+
+    Args:
+        base: The base parameters.
+        solution: Their estimate.
+        physical: Physically consistent links and joints, where they were fitted.
+        residuals: Residual analysis.
+        signs: The signs of torques that were logged without.
+        confidence: Of the intervals.
+    """
+    estimate, essential, form, bootstrap = solution.estimate, solution.essential, solution.form, solution.bootstrap
+    return {
+        "parameters": parameter_rows(base, estimate, confidence, bootstrap),
+        "shapes": [nonlinear_row(found) for found in solution.nonlinear],
+        "essential": parameter_rows(base, essential, confidence),
+        "essential_relative_error": essential.relative_error,
+        "confidence": confidence,
+        "condition_number": estimate.condition_number,
+        "relative_error": estimate.relative_error,
+        "estimator": "torque" if form is None else form.form.name,
+        "form": None if form is None else form.to_dict(),
+        "joints": fit_rows(estimate),
+        "physical": None if physical is None else physical_rows(physical),
+        "signs": [] if signs is None else sign_rows(signs, base.model.row_names),
+        "sign_recovery": None if signs is None else recovery_row(signs),
+        "known": dict(base.known),
+        "unidentifiable": list(base.no_effect),
+        "logs": len(solution.torques),
+        "bootstrap": None
+        if bootstrap is None
+        else {key: getattr(bootstrap, key) for key in ("blocks", "seconds", "correlation_time")},
+        "residuals": [one.to_dict() for one in residuals],
+    }
 
 
 def parameter_rows(

@@ -35,6 +35,7 @@ from dynid.estimation.nonlinear.nonlinear_fit import FoundNonlinear, NonlinearFi
 from dynid.estimation.robust import LOSSES, robust_least_squares
 from dynid.estimation.settings import EstimationSettings
 from dynid.findings import Finding, Severity
+from dynid.logs.log_findings import findings_on_rest
 from dynid.logs.processing.automatic import PreparedLog
 from dynid.model.base_parameters import BaseParameters
 from dynid.threads import single_threaded_blas
@@ -106,7 +107,12 @@ def _solve(
     progress: Callable[[str], None],
 ) -> Solution:
     form, base = RowForm.of(settings), nonlinear.base
-    early = (*findings_on_directions(base.model, logs, form), *findings_on_nonlinear(nonlinear, logs, form))
+    early = (
+        *base.findings(),
+        *findings_on_rest(base.model, logs),
+        *findings_on_directions(base.model, logs, form),
+        *findings_on_nonlinear(nonlinear, logs, form),
+    )
     try:
         whole, with_changes, scales, notes = _estimated(settings, logs, list(reduced.rows), nonlinear.linear, progress)
         rows = nonlinear.own_logs(with_changes)

@@ -12,7 +12,6 @@ from dynid.estimation.signs.unsigned_logs import SignedLogs, recover_logs
 from dynid.findings import Finding
 from dynid.identification.task import Task
 from dynid.logs.log import Log
-from dynid.logs.log_findings import findings_on_rest
 from dynid.logs.processing.automatic import PreparedLog
 from dynid.logs.processing.preparation import prepare
 from dynid.logs.settings import Drive, LogSource
@@ -68,7 +67,6 @@ def prepared_logs(task: Task, base: BaseParameters, progress: Progress) -> Prepa
         ready = prepare(log, model, drive, task.processing, progress=progress)
         findings += ready.findings
         logs.append(ready)
-    findings += findings_on_rest(model, logs)
     return PreparedLogs(tuple(logs), drive, None, tuple(findings))
 
 
@@ -101,5 +99,4 @@ def _with_signs(task: Task, base: BaseParameters, progress: Progress) -> Prepare
     progress("Recovering signs")
     physics = physics_of(task.physical, base.model, task.reference)
     signs = recover_logs(base, physics, logs, task.drive, settings, practice=task.discard_sign)
-    findings = (*signs.findings, *findings_on_rest(base.model, signs.logs))
-    return PreparedLogs(signs.logs, task.drive, signs, findings)
+    return PreparedLogs(signs.logs, task.drive, signs, signs.findings)

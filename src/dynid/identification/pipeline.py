@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from dynid.estimation.factors.reduced_logs import EarlierLogs, reduce_logs
 from dynid.estimation.nonlinear.nonlinear_fit import find_nonlinear
-from dynid.estimation.physical.physical_links import fit_physical, physics_of
+from dynid.estimation.physical.physical_links import fit_physical
 from dynid.estimation.residuals import analyse_residuals
 from dynid.estimation.settings import EstimationSettings, PhysicalSettings
 from dynid.estimation.solution import solve
@@ -107,10 +107,9 @@ def run(
     if task.estimation.estimator != "torque":
         stored_inertia(model)  # a term that does not go with other rows is refused before a log is read
     read = prepared_logs(task, base, progress)
-    physics = physics_of(task.physical, model, task.reference)
-    findings: list[Finding] = [*base.findings(), *read.findings]
-    held, hold = tuple(task.held), earlier is not None
-    nonlinear = find_nonlinear(base, read.logs, task.estimation, held, hold=hold, progress=progress)
+    findings: list[Finding] = [*read.findings]
+    hold = earlier is not None
+    nonlinear = find_nonlinear(base, read.logs, task.estimation, task.known, hold=hold, progress=progress)
     base = nonlinear.base
     by_folds = task.physical.fit and task.physical.weight == "cross-validation"
     reduced = reduce_logs(read.logs, nonlinear, task.estimation, earlier, folds=by_folds, progress=progress)
@@ -123,8 +122,9 @@ def run(
     links = None
     if task.physical.fit:
         progress("Fitting physically consistent links")
-        folds = reduced.folds if by_folds else None
-        links, notes = fit_physical(solution, base, physics, folds, task.estimation.method)
+        links, notes = fit_physical(
+            solution, base, task.physical, task.reference, reduced.folds, task.estimation.method
+        )
         findings += notes
     outcome = Outcome(base, solution, links, residuals, read, nonlinear, tuple(findings), time.perf_counter() - start)
     return Result(

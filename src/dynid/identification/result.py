@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,12 +11,16 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import FileProblemError, InvalidRequestError
+from dynid.estimation.diagnosis.cause_findings import diagnose
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.reduced_logs import EarlierLogs
+from dynid.estimation.replay import Replay, replayed
 from dynid.findings import Finding
+from dynid.identification.log_reading import read
 from dynid.identification.records import NonlinearEstimate, Parameters, PhysicalModel, Record
 from dynid.identification.task import ExperimentFile, Task
 from dynid.logs.log import Log
+from dynid.logs.processing.preparation import prepare
 from dynid.logs.settings import Drive, Processing
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
@@ -145,6 +149,25 @@ class Result:
         positions, velocities, accelerations = (np.atleast_2d(x) for x in states)
         torques = self.model.inverse_dynamics(positions, velocities, accelerations, p)
         return torques[0] if states[0].ndim == 1 else torques
+
+    def replays(self, progress: Callable[[str], None] = lambda _: None) -> Iterator[Replay]:
+        """The logs once more, each read once, with the torques that the result predicts.
+
+        Raises:
+            DynidError: If a log cannot be read any more.
+        """
+        p, task = self.standard_parameters(), self.task
+        signed = task.torque == "signed"
+        for k, source in enumerate(task.logs, start=1):
+            progress(f"Reading log {k} of {len(task.logs)} again")
+            log = read(source, self.robot, progress, self.drive)
+            prepared = prepare(log, self.model, self.drive, task.processing, choose=signed, progress=progress)
+            yield replayed(log, prepared, self.model, p)
+
+    def diagnose(self, replay: Replay) -> tuple[Finding, ...]:
+        """Look for causes of the residuals in one of the logs, as `replays` gives it."""
+        p, condition = self.standard_parameters(), self.condition_number
+        return diagnose(self.base, p, replay, self.torques, condition, self.findings)
 
     def validate(self, *logs: Log | str | Path) -> Validation:
         """Predict the torques of logs that were not used, and compare.

@@ -17,7 +17,7 @@ from dynid.files import is_file
 from dynid.logs.log import Log
 from dynid.logs.settings import Drive, LogSource, Processing
 from dynid.model.dynamic_model import DynamicModel
-from dynid.model.known_values import known_model, split_known
+from dynid.model.known_values import known_model
 from dynid.model.terms import Term, specification
 from dynid.robot.loading import load_robot
 from dynid.robot.robot import Robot
@@ -80,11 +80,6 @@ class Task:
         if isinstance(reference, str | Path):
             rest["reference"] = load_robot(reference, lock=robot.locked)
         return Task(known_model(robot, terms, known or {}), logs, dict(known or {}), **given, **rest)
-
-    @property
-    def held(self) -> dict[str, float]:
-        """Nonlinear parameters that are known, by name."""
-        return split_known(self.model, self.known)[0]
 
     def difference(self, other: Task) -> str:
         """The first respect in which two tasks are about different models, or nothing."""

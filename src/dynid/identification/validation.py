@@ -16,6 +16,7 @@ from dynid.experiment.reading import read_experiment
 from dynid.findings import Finding
 from dynid.identification.log_reading import read
 from dynid.identification.result import Result, ResultError
+from dynid.identification.result_files import load_result
 from dynid.identification.task import Task, task_of
 from dynid.logs.log import Log
 from dynid.logs.processing.automatic import PreparedLog
@@ -113,15 +114,23 @@ class UnseenLog:
     prepared: PreparedLog
 
 
-def validate(result: Result, *logs: Log | str | Path | UnseenLog, progress: Progress = lambda _: None) -> Validation:
+def validate(
+    result: Result | str | Path,
+    *logs: Log | str | Path | UnseenLog,
+    simulate: bool = False,
+    progress: Progress = lambda _: None,
+) -> Validation:
     """Predict the torques of logs that were not used, and compare.
 
     Args:
-        result: The result.
+        result: The result, or the folder that it was saved as.
         logs: Logs in memory, experiment files (which stand for their logs, with their own drives and processing), or
             log files that are laid out as the first log of the result's experiment.
+        simulate: Also simulate the result in closed loop, as `[simulation]` of the experiment files says, and compare
+            positions.
         progress: Callback; receives a short description of each step.
     """
+    result = result if isinstance(result, Result) else load_result(result)
     unseen = unseen_logs(result, logs, progress)
     parts = [(one.prepared.segments, one.prepared.processing) for one in unseen]
     base, physical = result.base, result.physical_values
@@ -130,13 +139,30 @@ def validate(result: Result, *logs: Log | str | Path | UnseenLog, progress: Prog
     if physical is not None:
         by_links = predict(base, base.to_base(np.array([physical[name] for name in base.model.names])), parts)
     findings = [finding for one in unseen for finding in (*_on_filters(one, result), *one.prepared.findings)]
+    simulation = None
+    if simulate:
+        progress("Simulating in closed loop")
+        simulation, notes = _simulated(result, logs)
+        findings += notes
     return Validation(
         relative_error=by_base.relative_error,
         joints=by_base.joints,
         physical=by_links,
         samples=sum(len(segment) for segments, _ in parts for segment in segments),
         findings=tuple(findings),
+        simulation=simulation,
     )
+
+
+def _simulated(result: Result, logs: Sequence[object]) -> tuple[dict[str, Any], list[Finding]]:
+    """A closed-loop simulation of the result on the references of experiment files, and what was noticed."""
+    from dynid.identification.rollout import simulate_result
+
+    paths = [Path(log) for log in logs if isinstance(log, str | Path)]
+    if len(paths) < len(logs):
+        raise InvalidRequestError("only experiment files state what the robot followed; name one to simulate")
+    found = simulate_result(result, paths)
+    return found, [Finding.from_dict(finding) for finding in found.pop("findings")]
 
 
 def unseen_logs(

@@ -1,4 +1,4 @@
-"""What a result says, for people: a verdict in words, figures, tables, in one file that opens without a network."""
+"""Results and trajectories as HTML: a verdict, findings, figures and tables in one file that works offline."""
 
 from dynid.report.html import ReportFile, write_report
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from dynid.report.parameter_figures import error_figure, parameter_rows
-from dynid.report.section import Section
+from dynid.report.figure import Section
+from dynid.report.parameter_figures import ParameterRow, error_figure, parameter_rows
 from dynid.report.subject import Subject
 
 
@@ -18,13 +17,13 @@ class Difference:
 
     Attributes:
         name: The parameter.
-        expression: What it stands for.
+        expression: The linear combination of standard parameters that it is.
         unit: Its unit.
         first: Value in the first result.
         second: Value in the second.
-        change: The difference relative to the first value; None where that is hardly more than its deviation.
+        change: The difference relative to the first value; None where that is within three standard deviations of zero.
         stds: The difference in standard deviations of the difference.
-        significant: Whether it is more than chance, with all parameters looked at.
+        significant: Whether it is significant, with all parameters compared.
     """
 
     name: str
@@ -37,33 +36,31 @@ class Difference:
     significant: bool
 
 
-def differences(rows: Sequence[Mapping[str, Any]], confidence: float) -> list[Difference]:
-    """Differences of the parameters that both results have, largest in deviations first.
+def differences(rows: Sequence[ParameterRow], confidence: float) -> list[Difference]:
+    """Differences of the parameters that both results have, largest in standard deviations first.
 
-    With n parameters looked at, each is tested at `(1 - confidence) / n` (Bonferroni), so that a difference by chance
-    among all of them is as rare as the confidence says.
+    With n parameters compared, each is tested at `(1 - confidence) / n` (Bonferroni), so that the chance of any false
+    alarm is at most `1 - confidence`.
     """
     from scipy.stats import norm
 
-    both = [row for row in rows if all(estimate is not None for estimate in row["estimates"])]
-    both = [row for row in both if len({estimate["expression"] for estimate in row["estimates"]}) == 1]
+    pairs = [(row, *row.estimates) for row in rows]
+    both = [(row, a, b) for row, a, b in pairs if a and b and a.expression == b.expression]
     limit = float(norm.ppf(1.0 - (1.0 - confidence) / max(2 * len(both), 1)))
     found = []
-    for row in both:
-        first, second = row["estimates"]
-        spread = math.hypot(first["std"], second["std"])
-        gap = second["value"] - first["value"]
+    for row, first, second in both:
+        spread, gap = math.hypot(first.std, second.std), second.value - first.value
         stds = gap / spread if spread else math.copysign(math.inf, gap) if gap else 0.0
         found.append(
             Difference(
-                row["name"],
-                row["expression"],
-                row["unit"],
-                first["value"],
-                second["value"],
-                gap / abs(first["value"]) if abs(first["value"]) > 3.0 * first["std"] else None,
-                stds,
-                abs(stds) > limit,
+                name=row.name,
+                expression=row.expression,
+                unit=row.unit,
+                first=first.value,
+                second=second.value,
+                change=gap / abs(first.value) if abs(first.value) > 3.0 * first.std else None,
+                stds=stds,
+                significant=abs(stds) > limit,
             )
         )
     return sorted(found, key=lambda difference: -abs(difference.stds))
@@ -72,16 +69,15 @@ def differences(rows: Sequence[Mapping[str, Any]], confidence: float) -> list[Di
 def compared(subjects: Sequence[Subject]) -> Iterator[Section]:
     """The section that comes first when two results are compared."""
     rows = parameter_rows(subjects)
-    found = differences(rows, subjects[0].result.data["confidence"])
-    errors = {
-        subject.name: [joint["relative_error"] for joint in subject.result.data["joints"]] for subject in subjects
-    }
-    joints = [joint["name"] for joint in subjects[0].result.data["joints"]]
+    confidence = subjects[0].result.record.confidence
+    found = differences(rows, confidence)
+    errors = {subject.name: [joint.relative_error for joint in subject.result.record.joints] for subject in subjects}
+    joints = [joint.name for joint in subjects[0].result.record.joints]
     data = {
         "subjects": subjects,
         "differences": found,
-        "only": [row["name"] for row in rows if row["name"] not in {difference.name for difference in found}],
-        "confidence": subjects[0].result.data["confidence"],
+        "only": [row.name for row in rows if row.name not in {difference.name for difference in found}],
+        "confidence": confidence,
         "figure": error_figure("compared-errors", joints, errors),
     }
     yield Section("comparison", "Comparison", "comparison.html", data)

@@ -1,4 +1,4 @@
-"""What is drawn of logs: torques, friction and spectra, thinned out honestly."""
+"""What is drawn of logs: torques, friction and spectra with fewer points, without losing an extreme."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.identification.replay import Replay, Segment
+from dynid.estimation.replay import Replay, Segment
+from dynid.logs.log import Log
 from dynid.model.dynamic_model import DynamicModel
-from dynid.report.downsampling import extreme_indices, peaks_by_decade, spread_indices
+
+Indices = NDArray[np.intp]
 
 BUCKETS = 1500
 """Buckets of a drawn line over all logs: two points each."""
@@ -21,7 +24,7 @@ CLOUD = 1200
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A thinned signal; NaN where segments end.
+    """A signal with fewer points; NaN where segments end.
 
     Attributes:
         time: Time [s], shape (points,).
@@ -43,7 +46,7 @@ class JointTrace:
 
 @dataclass(frozen=True, eq=False)
 class Cloud:
-    """Friction of one row as measured: what is left when all else that the model says is taken off.
+    """Friction of one row as measured: the torque less the predicted gravity and inertia torques.
 
     Attributes:
         velocity: Velocities [rad/s or m/s], shape (points,).
@@ -74,13 +77,13 @@ class Signals:
     Attributes:
         names: Names of the logs.
         starts: Where each log begins on the common time axis [s].
-        samples: Number of samples in all.
-        factor: How many samples a drawn point stands for, at most.
+        samples: Number of samples of all logs.
+        factor: Largest number of samples per drawn point.
         traces: Torques of each row.
         clouds: Friction of each row.
         positions: Spectrum of the positions of the first log, as logged.
         torques: Spectrum of its torques, as logged.
-        residuals: Spectrum of what the model leaves of its processed torques.
+        residuals: Spectrum of the residuals of its processed torques.
         posture: Middle of the motion, shape (nq,).
     """
 
@@ -97,7 +100,7 @@ class Signals:
 
 
 def drawn(replays: Iterable[Replay], logs: int, model: DynamicModel, rng: np.random.Generator) -> Signals:
-    """Thin out logs, one after the other; nothing else of them is held.
+    """Reduce logs to what is drawn, one after the other; nothing else of them is kept in memory.
 
     Args:
         replays: The logs.
@@ -111,7 +114,7 @@ def drawn(replays: Iterable[Replay], logs: int, model: DynamicModel, rng: np.ran
     middles, start = [], 0.0
     for replay in replays:
         count = sum(len(segment.time) for segment in replay.segments)
-        names.append(replay.name)
+        names.append(_name(replay.log, len(names) + 1))
         starts.append(start)
         for segment in replay.segments:
             share = len(segment.time) / count / logs
@@ -142,6 +145,10 @@ def drawn(replays: Iterable[Replay], logs: int, model: DynamicModel, rng: np.ran
     )
 
 
+def _name(log: Log, number: int) -> str:
+    return log.name or (log.source[0].name if log.source else f"log {number}")
+
+
 def _lines(segment: Segment, row: int, start: float, buckets: int) -> tuple[Line, Line, Line]:
     measured, predicted = segment.measured[:, row], segment.predicted[:, row]
 
@@ -170,8 +177,8 @@ def _cloud(segment: Segment, row: int, model: DynamicModel, points: int, rng: np
 def _spectra(replay: Replay) -> tuple[Spectrum, Spectrum, Spectrum]:
     longest = max(replay.segments, key=lambda segment: len(segment.time))
     return (
-        spectrum(replay.recording.position, replay.rate),
-        spectrum(replay.recording.torque, replay.rate),
+        spectrum(replay.log.position, replay.rate),
+        spectrum(replay.log.torque, replay.rate),
         spectrum(np.where(longest.keep, longest.measured - longest.predicted, 0.0), longest.rate),
     )
 
@@ -181,5 +188,56 @@ def spectrum(signals: Array, rate: float) -> Spectrum:
     from scipy.signal import welch
 
     frequency, power = welch(signals, rate, nperseg=min(len(signals), 8192), axis=0, detrend="linear")
-    thinned = [peaks_by_decade(frequency[1:], np.sqrt(power[1:, row])) for row in range(signals.shape[1])]
-    return Spectrum(tuple(pair[0] for pair in thinned), tuple(pair[1] for pair in thinned))
+    reduced = [peaks_by_decade(frequency[1:], np.sqrt(power[1:, row])) for row in range(signals.shape[1])]
+    return Spectrum(tuple(pair[0] for pair in reduced), tuple(pair[1] for pair in reduced))
+
+
+def extreme_indices(y: Array, buckets: int) -> Indices:
+    """Samples to draw: of each of some buckets of neighbours the smallest and the largest.
+
+    A line through them covers what a line through all samples covers, so no peak is lost.
+
+    Args:
+        y: A signal, shape (samples,).
+        buckets: How many buckets.
+
+    Returns:
+        Indices in ascending order, at most two per bucket; all where there are no more samples than that.
+
+    >>> extreme_indices(np.array([0.0, 5.0, 1.0, 2.0, -3.0, 0.0, 1.0, 1.0]), 2).tolist()
+    [0, 1, 4, 6]
+    """
+    if len(y) <= 2 * buckets:
+        return np.arange(len(y))
+    edges = np.linspace(0, len(y), buckets + 1).astype(np.intp)
+    width = int(np.diff(edges).max())
+    rows = np.minimum(edges[:-1, None] + np.arange(width), edges[1:, None] - 1)
+    values = y[rows]
+    first = np.arange(len(rows))
+    pairs = np.stack([rows[first, values.argmin(axis=1)], rows[first, values.argmax(axis=1)]])
+    return np.unique(pairs)
+
+
+def spread_indices(count: int, wanted: int, rng: np.random.Generator) -> Indices:
+    """Samples to draw of a cloud: a random choice of so many, in ascending order; all where there are fewer."""
+    if count <= wanted:
+        return np.arange(count)
+    return np.sort(rng.choice(count, wanted, replace=False))
+
+
+def peaks_by_decade(frequency: Array, amplitude: Array, points: int = 300) -> tuple[Array, Array]:
+    """A spectrum on a logarithmic axis with fewer points: of each of some buckets the largest amplitude.
+
+    Args:
+        frequency: Frequencies [Hz], ascending and positive, shape (n,).
+        amplitude: Amplitudes, shape (n,).
+        points: How many buckets.
+    """
+    if len(frequency) <= points:
+        return frequency, amplitude
+    edges = np.geomspace(frequency[0], frequency[-1] * (1 + 1e-9), points + 1)
+    bucket = np.searchsorted(edges, frequency, side="right")
+    starts = np.flatnonzero(np.diff(bucket, prepend=-1))
+    stops = [*starts[1:], len(frequency)]
+    best = [start + int(np.argmax(amplitude[start:stop])) for start, stop in zip(starts, stops, strict=True)]
+    return frequency[best], amplitude[best]

@@ -1,4 +1,7 @@
-"""A figure as data that plotly.js draws. All text from files goes through `plain`."""
+"""What a report is made of: sections, and figures as data that plotly.js draws.
+
+All text from files goes through `plain` before plotly.js gets it.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,26 @@ from dynid.arrays import Array
 
 MEASURED, PREDICTED, RESIDUAL = "#9aa5b1", "#0072B2", "#D55E00"
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
-"""Okabe and Ito's colours, which colour-blind eyes tell apart, and one more."""
+"""Colours of Okabe and Ito, distinguishable by colour-blind readers, and one more."""
 DASHES = ("solid", "dash", "dot", "dashdot")
 INK, FAINT = "#1f2933", "#e5e7eb"
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """A part of a report.
+
+    Attributes:
+        key: Its name in links.
+        title: Its title.
+        template: The template that shows it.
+        data: What the template needs.
+    """
+
+    key: str
+    title: str
+    template: str
+    data: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -27,7 +47,7 @@ class Figure:
         data: Traces, as plotly.js takes them.
         layout: Layout, as plotly.js takes it.
         height: Height [px].
-        label: What is to be seen, for those who cannot.
+        label: A description for screen readers.
         group: Figures of one group share the range of their horizontal axes.
     """
 
@@ -39,7 +59,7 @@ class Figure:
     group: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what plotly.js needs."""
+        """As plotly.js takes it."""
         return {"data": list(self.data), "layout": {**_LAYOUT, **self.layout, "height": self.height}}
 
 

@@ -9,12 +9,15 @@ from typing import Any
 
 from dynid.errors import InvalidRequestError, OutputExistsError
 from dynid.files import write_text
+from dynid.identification.result import Result
+from dynid.identification.result_files import load_result
+from dynid.logs.log import Log
 from dynid.report.rendering import rendered
 from dynid.report.sections import sections_of
 from dynid.report.subject import Subject, subject_of
 
 SCHEMA = "dynid-report-1"
-"""What the data of a report say of themselves."""
+"""Schema of the JSON output of `dynid report`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +35,7 @@ class ReportFile:
     subjects: tuple[Subject, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what was written, and the verdicts, as plain data for JSON."""
+        """What was written, and the verdicts, as plain data for JSON."""
         return {
             "schema": SCHEMA,
             "report": str(self.path),
@@ -50,51 +53,67 @@ class ReportFile:
 
 
 def write_report(
-    results: Sequence[Path],
-    path: Path,
+    result: Result | str | Path,
+    path: str | Path,
     *,
-    validate: Sequence[Path] = (),
+    compare: Result | str | Path | None = None,
+    validate: Log | str | Path | Sequence[Log | str | Path] = (),
     overwrite: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> ReportFile:
-    """Write a report on one result, or a comparison of two.
+    """Write a report on a result, or a comparison of two: one HTML file that needs no network.
 
     Args:
-        results: Folders of one or two results.
+        result: The result, or the folder that it was saved as.
         path: The HTML file to write.
-        validate: Logs that were not used, or experiment files that stand for theirs.
+        compare: Another result of the same robot (or its folder) to compare with.
+        validate: Held-out logs to validate on: logs in memory, log files laid out as the result's, or experiment files.
         overwrite: Whether the file may be replaced.
-        progress: Is told each step in a few words.
+        progress: Callback; receives a short description of each step.
 
     Raises:
         OutputExistsError: If the file exists and may not be replaced.
+        InvalidRequestError: If the results are of robots with different joints.
     """
+    path = Path(path)
     if path.exists() and not overwrite:
         raise OutputExistsError(path)
-    subjects = _told_apart(tuple(subject_of(folder, validate, progress) for folder in results), results)
-    _require_same_joints(subjects)
+    held_out = [validate] if isinstance(validate, Log | str | Path) else list(validate)
+    results = [_loaded(one, progress) for one in (result, compare) if one is not None]
+    _require_same_joints(results)
+    subjects = _named(tuple(subject_of(one, held_out, progress) for one in results))
     progress("Writing the report")
     text = page(subjects)
     write_text(path, text, overwrite=overwrite)
     return ReportFile(path, len(text.encode()), subjects)
 
 
-def _told_apart(subjects: tuple[Subject, ...], folders: Sequence[Path]) -> tuple[Subject, ...]:
-    """Subjects with names that tell them apart: letters, and more of the path where folders have one name."""
+def _loaded(result: Result | str | Path, progress: Callable[[str], None]) -> Result:
+    if isinstance(result, Result):
+        return result
+    progress(f"Loading {result}")
+    return load_result(result)
+
+
+def _named(subjects: tuple[Subject, ...]) -> tuple[Subject, ...]:
+    """Subjects with different names: a letter, and more of the path where folders have the same name."""
     if len(subjects) == 1:
         return subjects
-    paths = [folder.resolve() for folder in folders]
-    alike = len({path.name for path in paths}) < len(paths)
-    names = [f"{path.parent.name}/{path.name}" if alike else path.name for path in paths]
+    names = [subject.name for subject in subjects]
+    folders = [subject.result.folder for subject in subjects]
+    if len(set(names)) == 1:
+        names = [
+            name if folder is None else f"{folder.resolve().parent.name}/{name}"
+            for name, folder in zip(names, folders, strict=True)
+        ]
     return tuple(
         replace(subject, name=f"{letter}: {name}") for subject, letter, name in zip(subjects, "AB", names, strict=True)
     )
 
 
-def _require_same_joints(subjects: Sequence[Subject]) -> None:
-    rows = [subject.result.base.model.row_names for subject in subjects]
-    if any(of_one != rows[0] for of_one in rows):
-        robots = " and ".join(f"'{subject.result.data['robot']}'" for subject in subjects)
+def _require_same_joints(results: Sequence[Result]) -> None:
+    if any(result.model.row_names != results[0].model.row_names for result in results):
+        robots = " and ".join(f"'{result.robot.name}'" for result in results)
         raise InvalidRequestError(
             f"{robots} have different joints, so their results cannot be compared; name two of one robot"
         )
@@ -102,11 +121,12 @@ def _require_same_joints(subjects: Sequence[Subject]) -> None:
 
 def page(subjects: Sequence[Subject]) -> str:
     """The whole page."""
+    robot = subjects[0].result.robot.name
     names = " and ".join(subject.name for subject in subjects)
     return rendered(
         "report.html",
-        title=f"{subjects[0].result.data['robot']}: {names}",
-        robot=subjects[0].result.data["robot"],
+        title=f"{robot}: {names}",
+        robot=robot,
         subjects=subjects,
         sections=sections_of(subjects),
     )

@@ -4,41 +4,87 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dynid.model.base_parameters import BaseParameters
+from dynid.identification.records import ParameterEstimate
 from dynid.report.figure import INK, PALETTE, PREDICTED, RESIDUAL, Figure, axis, plain, unit
 from dynid.report.subject import Subject
 
 
-def parameter_figure(key: str, rows: Sequence[Mapping[str, Any]], confidence: float, names: Sequence[str]) -> Figure:
+@dataclass(frozen=True)
+class ParameterRow:
+    """A base parameter, and what each result says of it.
+
+    Attributes:
+        name: Its name.
+        expression: The linear combination of standard parameters that it is.
+        unit: Its unit.
+        owner: The link or joint that it belongs to.
+        reference: Its value in the robot file; None where that does not state it.
+        estimates: The estimate of each result; None where a result lacks it.
+        essential: Whether it is essential, by result.
+    """
+
+    name: str
+    expression: str
+    unit: str
+    owner: str
+    reference: float | None
+    estimates: tuple[ParameterEstimate | None, ...]
+    essential: tuple[bool, ...]
+
+
+def parameter_rows(subjects: Sequence[Subject]) -> list[ParameterRow]:
+    """The base parameters of all results."""
+    found = [{row.name: row for row in subject.result.record.parameters} for subject in subjects]
+    essential = [{row.name for row in subject.result.record.essential} for subject in subjects]
+    rows: dict[str, ParameterRow] = {}
+    for subject, own in zip(subjects, found, strict=True):
+        base = subject.result.base
+        references = dict(zip(base.names, base.to_base(base.model.reference).tolist(), strict=True))
+        owners = {base.model.names[k]: base.model.parameters[k].owner for k in base.columns}
+        for name, row in own.items():
+            if name not in rows:
+                rows[name] = ParameterRow(
+                    name=name,
+                    expression=row.expression,
+                    unit=row.unit,
+                    owner=owners[name],
+                    reference=references[name] if np.isfinite(references[name]) else None,
+                    estimates=tuple(of_result.get(name) for of_result in found),
+                    essential=tuple(name in names for names in essential),
+                )
+    return list(rows.values())
+
+
+def parameter_figure(key: str, rows: Sequence[ParameterRow], confidence: float, names: Sequence[str]) -> Figure:
     """Values with intervals, a panel for each unit; several results side by side.
 
     Args:
         key: Key of the figure.
-        rows: For each parameter `name`, `unit`, `reference` (None where unknown) and `estimates`: value, lower and
-            upper of each result (None where a result lacks the parameter).
+        rows: The parameters.
         confidence: Of the intervals.
-        names: What each result is called.
+        names: Names of the results.
     """
-    units = list(dict.fromkeys(row["unit"] for row in rows))
+    units = list(dict.fromkeys(row.unit for row in rows))
     data: list[dict[str, Any]] = []
     layout: dict[str, Any] = {}
     step, gap, top = 19 * max(1.0, 0.6 * len(names) + 0.4), 62, 34
-    heights = [step * sum(row["unit"] == of for row in rows) + 8 for of in units]
+    heights = [step * sum(row.unit == of for row in rows) + 8 for of in units]
     total = sum(heights) + gap * len(units)
     below = total
     for k, (of, height) in enumerate(zip(units, heights, strict=True)):
-        own = [row for row in rows if row["unit"] == of][::-1]
+        own = [row for row in rows if row.unit == of][::-1]
         suffix = "" if k == 0 else str(k + 1)
         where = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}", "showlegend": k == 0}
         data += _intervals(own, names, confidence, where)
         layout[f"yaxis{suffix}"] = axis(
             domain=[(below - height) / total, below / total],
             tickvals=list(range(len(own))),
-            ticktext=[row["name"] for row in own],
+            ticktext=[row.name for row in own],
             range=[-0.7, len(own) - 0.3],
             anchor=f"x{suffix}",
             fixedrange=True,
@@ -49,81 +95,67 @@ def parameter_figure(key: str, rows: Sequence[Mapping[str, Any]], confidence: fl
     return Figure(key, data, layout, round(total + top), "Parameters with confidence intervals")
 
 
-def _by_blocks(
-    shown: Sequence[tuple[int, Mapping[str, Any]]], shift: float, name: str, where: Mapping[str, Any]
-) -> list[dict[str, Any]]:
-    """Intervals that do not assume white errors, thin and grey behind the others."""
-    known = [(i, estimate) for i, estimate in shown if estimate.get("bootstrap_std")]
-    if not known:
-        return []
-    trace = {
-        "type": "scatter",
-        "mode": "markers",
-        "name": name,
-        "x": [estimate["value"] for _, estimate in known],
-        "y": [i + shift for i, _ in known],
-        "error_x": {
-            "type": "data",
-            "symmetric": False,
-            "array": [estimate["bootstrap_upper"] - estimate["value"] for _, estimate in known],
-            "arrayminus": [estimate["value"] - estimate["bootstrap_lower"] for _, estimate in known],
-            "color": "#6b7280",
-            "thickness": 1,
-            "width": 3,
-        },
-        "marker": {"color": "#6b7280", "size": 3},
-        "hoverinfo": "skip",
-        **where,
-    }
-    return [trace if name else trace | {"showlegend": False}]
-
-
 def _intervals(
-    rows: Sequence[Mapping[str, Any]], names: Sequence[str], confidence: float, where: Mapping[str, Any]
+    rows: Sequence[ParameterRow], names: Sequence[str], confidence: float, where: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
+    """Estimates with intervals, those by block bootstrap thin and grey behind the others, and the file's values."""
     traces = []
     for k, name in enumerate(names):
-        shown = [(i, row["estimates"][k]) for i, row in enumerate(rows) if row["estimates"][k] is not None]
+        shown = [(i, estimate) for i, row in enumerate(rows) if (estimate := row.estimates[k]) is not None]
         shift = 0.0 if len(names) == 1 else 0.18 * (1 - 2 * k)
-        values = [estimate["value"] for _, estimate in shown]
-        traces += _by_blocks(shown, shift, "by blocks of time" if len(names) == 1 else "", where)
+        wide = [
+            (i + shift, estimate.value, estimate.bootstrap_lower, estimate.bootstrap_upper)
+            for i, estimate in shown
+            if estimate.bootstrap_lower is not None and estimate.bootstrap_upper is not None
+        ]
+        if wide:
+            label = {"name": "block bootstrap"} if len(names) == 1 else {"name": "", "showlegend": False}
+            marker = {"color": "#6b7280", "size": 3}
+            traces.append(_marks(wide, marker, thickness=1) | {"hoverinfo": "skip", **where, **label})
+        narrow = [(i + shift, estimate.value, estimate.lower, estimate.upper) for i, estimate in shown]
+        marker = {"color": PALETTE[k], "size": 6, "symbol": ("circle", "square")[k % 2]}
         traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": f"{plain(name)} with {confidence:.0%} interval",
-                "x": values,
-                "y": [i + shift for i, _ in shown],
-                "text": [rows[i]["name"] for i, _ in shown],
-                "error_x": {
-                    "type": "data",
-                    "symmetric": False,
-                    "array": [estimate["upper"] - estimate["value"] for _, estimate in shown],
-                    "arrayminus": [estimate["value"] - estimate["lower"] for _, estimate in shown],
-                    "color": PALETTE[k],
-                    "thickness": 2,
-                    "width": 4,
-                },
-                "marker": {"color": PALETTE[k], "size": 6, "symbol": ("circle", "square")[k % 2]},
-                "hovertemplate": "%{text}: %{x:.5g}",
-                **where,
-            }
+            _marks(narrow, marker, thickness=2)
+            | {"name": f"{plain(name)} with {confidence:.0%} interval", "hovertemplate": "%{text}: %{x:.5g}"}
+            | {"text": [rows[i].name for i, _ in shown], **where}
         )
-    known = [(i, row["reference"]) for i, row in enumerate(rows) if row["reference"] is not None]
+    stated = [(i, row.reference, row.name) for i, row in enumerate(rows) if row.reference is not None]
     traces.append(
         {
             "type": "scatter",
             "mode": "markers",
             "name": "robot file",
-            "x": [value for _, value in known],
-            "y": [i for i, _ in known],
-            "text": [rows[i]["name"] for i, _ in known],
+            "x": [value for _, value, _ in stated],
+            "y": [i for i, _, _ in stated],
+            "text": [name for _, _, name in stated],
             "marker": {"color": INK, "size": 9, "symbol": "diamond-open"},
             "hovertemplate": "%{text} in the file: %{x:.5g}",
             **where,
         }
     )
     return traces
+
+
+def _marks(
+    points: Sequence[tuple[float, float, float, float]], marker: Mapping[str, Any], thickness: int
+) -> dict[str, Any]:
+    """Marks with horizontal bars; points are (height, value, lower end, upper end)."""
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [value for _, value, _, _ in points],
+        "y": [y for y, _, _, _ in points],
+        "error_x": {
+            "type": "data",
+            "symmetric": False,
+            "array": [upper - value for _, value, _, upper in points],
+            "arrayminus": [value - lower for _, value, lower, _ in points],
+            "color": marker["color"],
+            "thickness": thickness,
+            "width": 2 + thickness,
+        },
+        "marker": dict(marker),
+    }
 
 
 def bars_figure(key: str, names: Sequence[str], values: Sequence[float], title: str, label: str, mark: float) -> Figure:
@@ -179,46 +211,3 @@ def error_figure(key: str, joints: Sequence[str], errors: Mapping[str, Sequence[
         "showlegend": True,
     }
     return Figure(key, data, layout, 280, "Relative error of each joint")
-
-
-def parameter_rows(subjects: Sequence[Subject]) -> list[dict[str, Any]]:
-    """For each base parameter of any result its name, expression, unit, file's value, and each result's estimate."""
-    rows: dict[str, dict[str, Any]] = {}
-    for subject in subjects:
-        base = subject.result.base
-        references = dict(zip(base.names, base.to_base(base.model.reference).tolist(), strict=True))
-        owners = {base.model.names[k]: base.model.parameters[k].owner for k in base.columns}
-        for row in subject.result.data["parameters"]:
-            reference = references[row["name"]]
-            rows.setdefault(
-                row["name"],
-                {
-                    "name": row["name"],
-                    "expression": row["expression"],
-                    "unit": row["unit"],
-                    "owner": owners[row["name"]],
-                    "reference": reference if np.isfinite(reference) else None,
-                },
-            )
-    by_result = [{row["name"]: row for row in subject.result.data["parameters"]} for subject in subjects]
-    essential = [{row["name"] for row in subject.result.data["essential"]} for subject in subjects]
-    for name, row in rows.items():
-        row["estimates"] = [of_result.get(name) for of_result in by_result]
-        row["essential"] = [name in names for names in essential]
-    return list(rows.values())
-
-
-def identifiability(base: BaseParameters) -> dict[str, Any]:
-    """For each link and joint how each of its parameters shows: alone, in sums, not at all, or known beforehand."""
-    alone = {next(iter(group)) for group in base.groups if len(group) == 1}
-    state = dict.fromkeys(base.model.names, "sum")
-    state |= dict.fromkeys(alone, "alone") | dict.fromkeys(base.no_effect, "none") | dict.fromkeys(base.known, "known")
-    robot = base.model.robot
-    links = []
-    for index in robot.solid_links:
-        link = robot.links[index].name
-        cells = [{"name": p.name, "state": state[p.name]} for p in base.model.parameters if p.link == link]
-        links.append({"name": link, "cells": cells})
-    terms = [{"name": p.name, "state": state[p.name]} for p in base.model.parameters if p.link is None]
-    counts = {kind: sum(value == kind for value in state.values()) for kind in ("alone", "sum", "none", "known")}
-    return {"links": links, "terms": terms, "counts": counts}

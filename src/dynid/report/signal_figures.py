@@ -1,22 +1,29 @@
-"""Figures of logs: torques over time, friction over velocity, spectra."""
+"""Figures of logs: torques and recovered signs over time, friction over velocity, spectra."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.identification.replay import friction_columns, is_frictional
+from dynid.estimation.replay import friction_columns, is_frictional
+from dynid.identification.records import SignRecord
 from dynid.model.dynamic_model import DynamicModel
-from dynid.report.drawn_signals import Cloud, JointTrace, Signals, Spectrum
+from dynid.report.drawn_signals import BUCKETS, Cloud, JointTrace, Signals, Spectrum, extreme_indices
 from dynid.report.figure import DASHES, INK, MEASURED, PALETTE, PREDICTED, RESIDUAL, Figure, axis, packed, plain
+
+POINTS = 201
+"""Points of a friction curve."""
+
+_SHADES = {"undecided": "rgba(213, 94, 0, 0.25)", "likely": "rgba(230, 159, 0, 0.20)"}
+"""Colours behind segments that are not sure."""
 
 
 def torque_figure(key: str, joint: str, trace: JointTrace, of: str, signals: Signals, group: str) -> Figure:
-    """Measured and predicted torque of a joint over time, with what is left below."""
+    """Measured and predicted torque of a joint over time, with the residual below."""
 
     def line(what: str, values: Any, colour: str, width: float, row: str) -> dict[str, Any]:
         return {
@@ -123,9 +130,6 @@ def spectrum_figure(key: str, spectrum: Spectrum, joints: Sequence[str], title: 
     return Figure(key, data, layout, 320, title, "")
 
 
-POINTS = 201
-
-
 def friction_curve(model: DynamicModel, parameters: Array, row: int, cloud: Cloud | None) -> Cloud:
     """Torque of all terms that depend on velocity only, or on nothing, over the velocities of the data.
 
@@ -145,3 +149,53 @@ def friction_curve(model: DynamicModel, parameters: Array, row: int, cloud: Clou
         W = term.columns(model.robot, q, v, np.zeros_like(v))[model.rows.start + row]
         torque += W @ np.array([parameters[next(columns)] for _ in range(W.shape[1])])
     return Cloud(v[:, model.rows.start + row], torque)
+
+
+def sign_figure(
+    key: str, joint: str, column: int, curves: Mapping[str, Array], segments: Sequence[SignRecord], unit: str
+) -> Figure:
+    """The logged magnitude, the torque with its recovered signs, and the predicted torque over time.
+
+    Args:
+        key: Unique in a report.
+        joint: The joint.
+        column: Its column in the curves.
+        curves: `Result.sign_curves`.
+        segments: The joint's segments.
+        unit: Of the torque.
+    """
+    pieces = [name.removeprefix("time_") for name in curves if name.startswith("time_")]
+    lines = {"torque": [], "magnitude": [], "predicted": []}
+    times: list[Array] = []
+    for piece in pieces:
+        picked = extreme_indices(curves[f"torque_{piece}"][:, column], BUCKETS)
+        times += [curves[f"time_{piece}"][picked], np.array([np.nan])]  # a gap between pieces
+        for name, parts in lines.items():
+            parts += [curves[f"{name}_{piece}"][picked, column], np.array([np.nan])]
+    x = np.concatenate(times)
+    drawn = [
+        ("logged, without sign", "magnitude", RESIDUAL, 1.0, "dot"),
+        ("with recovered signs", "torque", MEASURED, 3.0, "solid"),
+        ("predicted", "predicted", PREDICTED, 1.2, "solid"),
+    ]
+    data = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": name,
+            "x": packed(x),
+            "y": packed(np.concatenate(lines[of])),
+            "line": {"color": colour, "width": width, "dash": dash},
+            "hovertemplate": "%{x:.3f} s: %{y:.4g}",
+        }
+        for name, of, colour, width, dash in drawn
+    ]
+    shades = [
+        {"type": "rect", "xref": "x", "yref": "paper", "x0": s.start, "x1": s.stop, "y0": 0, "y1": 1}
+        | {"fillcolor": _SHADES[s.word], "line": {"width": 0}, "layer": "below"}
+        for s in segments
+        if s.word in _SHADES
+    ]
+    layout = {"xaxis": axis("time [s]"), "yaxis": axis(f"torque [{unit}]", zeroline=True), "shapes": shades}
+    label = f"Torque of {joint} as logged without sign, with recovered signs, and as predicted"
+    return Figure(key, data, layout, 260, label, "signs")

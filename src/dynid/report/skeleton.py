@@ -7,14 +7,16 @@ an axis it is the ellipse of the matching block of 5/m Sigma.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.identification.records import LinkEstimate
 from dynid.model.regressor import joint_poses
+from dynid.report.figure import DASHES, INK, PALETTE, Figure, axis, plain
 from dynid.robot.robot import WORLD, Robot
 
 
@@ -72,26 +74,25 @@ def bones(robot: Robot, posture: Array) -> list[Array]:
     return lines
 
 
-def views(robot: Robot, posture: Array, links_of_results: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[View, ...]:
+def views(robot: Robot, posture: Array, links_of_results: Sequence[Sequence[LinkEstimate]]) -> tuple[View, ...]:
     """The robot from the side (x and z), from the front (y and z) and from above (x and y).
 
     Args:
         robot: The robot.
         posture: Positions, shape (nq,).
-        links_of_results: For each result its links: `name`, `mass` [kg], `centre_of_mass` [m] and `inertia` [kg m^2]
-            about it, in joint frames.
+        links_of_results: For each result its links.
     """
     rotations, origins = joint_poses(robot, posture[None, :])
     index = {robot.links[i].name: i for i in range(len(robot.links))}
     placed = []
     for k, links in enumerate(links_of_results):
         for link in links:
-            i, mass = index[link["name"]], float(link["mass"])
+            i, mass = index[link.name], link.mass
             if mass <= 0.0:
                 continue
             R = rotations[i, 0]
-            centre = R @ np.array(link["centre_of_mass"]) + origins[i, 0]
-            placed.append((link["name"], i, k, mass, centre, R @ ellipsoid(mass, np.array(link["inertia"])) @ R.T))
+            centre = R @ np.array(link.centre_of_mass) + origins[i, 0]
+            placed.append((link.name, i, k, mass, centre, R @ ellipsoid(mass, np.array(link.inertia)) @ R.T))
     lines = bones(robot, posture)
     return tuple(
         View(
@@ -112,3 +113,42 @@ def ellipse(centre: Array, matrix: Array, points: int = 48) -> Array:
     angle = np.linspace(0.0, 2.0 * np.pi, points + 1)
     circle = np.stack([np.cos(angle), np.sin(angle)])
     return centre + (directions * np.sqrt(np.maximum(values, 0.0)) @ circle).T
+
+
+def skeleton_figure(key: str, view: View, names: Sequence[str]) -> Figure:
+    """Joints and bones of a robot seen along an axis, with the ellipsoid of each link."""
+    data: list[dict[str, Any]] = []
+    for bone in view.bones:
+        data.append(
+            {"type": "scatter", "mode": "lines+markers", "x": bone[:, 0].tolist(), "y": bone[:, 1].tolist()}
+            | {"line": {"color": "#9ca3af", "width": 5}, "marker": {"size": 8, "color": INK}}
+            | {"hoverinfo": "skip", "showlegend": False}
+        )
+    for outline in view.outlines:
+        data.append(_ellipse(outline, names))
+    layout = {
+        "xaxis": axis(f"{view.axes[0]} [m]", scaleanchor="y", scaleratio=1, constrain="domain"),
+        "yaxis": axis(f"{view.axes[1]} [m]", constrain="domain"),
+        "showlegend": False,
+        "hovermode": "closest",
+        "margin": {"l": 56, "r": 8, "t": 8, "b": 44},
+    }
+    label = f"Skeleton and inertia ellipsoids in the plane of {view.axes[0]} and {view.axes[1]}"
+    return Figure(key, data, layout, 340, label)
+
+
+def _ellipse(outline: Outline, names: Sequence[str]) -> dict[str, Any]:
+    colour = PALETTE[outline.link % 8] if len(names) == 1 else PALETTE[outline.result]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": np.round(outline.points[:, 0], 5).tolist(),
+        "y": np.round(outline.points[:, 1], 5).tolist(),
+        "fill": "toself",
+        "fillcolor": f"{colour}2e",
+        "line": {"color": colour, "width": 1.6, "dash": DASHES[outline.result]},
+        "hoveron": "fills",
+        "name": "",
+        "text": f"{plain(outline.name)}: {outline.mass:.3g} kg",
+        "hoverinfo": "text",
+    }

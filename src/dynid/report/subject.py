@@ -1,28 +1,34 @@
-"""What a report is about: a result with its logs read again, its validation and its verdict."""
+"""What a report is about: a result with its logs, its validation and its verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from dynid.arrays import Array
 from dynid.errors import DynidError
-from dynid.experiment.experiment import Experiment
-from dynid.findings import Finding, Severity, prose
-from dynid.identification.diagnosis.cause_findings import diagnose
-from dynid.identification.prediction import experiment_at, training, validate_result, with_signs_of
-from dynid.identification.replay import Replay, replayed
-from dynid.identification.result import Result, load_result
-from dynid.logs.settings import LogSource
+from dynid.estimation.diagnosis.cause_findings import CODES
+from dynid.estimation.replay import Replay, replayed
+from dynid.findings import Finding, Severity, has
+from dynid.identification.result import Result
+from dynid.identification.validation import Validation, unseen_logs, validate
+from dynid.logs.log import Log
 from dynid.report.drawn_signals import Signals, drawn
-from dynid.report.sign_figures import read_curves
 from dynid.report.verdict import Verdict, judge
+from dynid.robot.joints import JointKind
 
 Progress = Callable[[str], None]
+
+DIAGNOSED = tuple(code + tail for code in CODES.values() for tail in ("", "-or-other"))
+"""Causes that diagnosis names."""
+
+FAULTS = ("torque-constant", "torque-saturated", *DIAGNOSED)
+"""Causes that spoil the estimate of a joint and of its neighbours, where they are errors."""
+
+EXPLANATIONS = (*FAULTS, "friction-missing", "residual-is-noise", "residual-at-reversals", "residual-unexplained")
+"""Findings that say more than that the fit is poor."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,112 +36,120 @@ class Subject:
     """A result, ready to be shown.
 
     Attributes:
-        name: What it is called: its folder's name.
+        name: What it is called: its folder's name, or that of its experiment file.
         result: The result.
-        experiment_text: The experiment file.
         signals: What is drawn of its logs; None where they could not be read.
         missing: Why they could not; empty where they could.
-        curves: Torques without signs and with those that were found; None where they were logged with signs.
-        validation: How well unseen logs are predicted; None where none was given.
-        unseen: What is drawn of those.
+        validation: How well held-out logs are predicted; None where none was given.
+        held_out: What is drawn of those.
         findings: Everything that was noticed, most severe first.
-        verdict: What to think of it.
+        verdict: Whether the model can be trusted, and for what.
     """
 
     name: str
     result: Result
-    experiment_text: str
     signals: Signals | None
     missing: str
-    curves: Mapping[str, Array] | None
-    validation: Mapping[str, Any] | None
-    unseen: Signals | None
+    validation: Validation | None
+    held_out: Signals | None
     findings: tuple[Finding, ...]
     verdict: Verdict
 
     @property
-    def parameters(self) -> Array:
-        """Standard parameters that have the estimated base parameters, shape (parameters,)."""
-        return standard_parameters(self.result)
+    def joints(self) -> tuple[str, ...]:
+        """Names of the rows of the dynamics."""
+        return self.result.model.row_names
+
+    @property
+    def units(self) -> list[tuple[str, str]]:
+        """Units of velocity and torque of each row."""
+        model = self.result.model
+        units = []
+        for joint in model.robot.independent_joints:
+            units += [("m/s", "N") if joint.kind is JointKind.PRISMATIC else ("rad/s", "N m")] * joint.kind.nv
+        return units[model.rows]
 
 
-def standard_parameters(result: Result) -> Array:
-    """Standard parameters that have a result's base parameters, shape (parameters,)."""
-    return result.base.to_standard(np.array([result.values[name] for name in result.base.names]))
-
-
-def subject_of(folder: Path, validate: Sequence[Path] = (), progress: Progress = lambda _: None) -> Subject:
-    """Load a result, read its logs again, and judge it.
+def subject_of(
+    result: Result, held_out: Sequence[Log | str | Path] = (), progress: Progress = lambda _: None
+) -> Subject:
+    """Read the logs of a result once more, validate it on others, and judge it.
 
     Args:
-        folder: The result's folder.
-        validate: Logs that were not used, as in `results.prediction.validate_result`.
-        progress: Is told each step in a few words.
+        result: The result.
+        held_out: Logs that were not used, as `dynid.validate` takes them; each is read once.
+        progress: Callback; receives a short description of each step.
     """
-    progress(f"Loading {folder}")
-    result = load_result(folder)
-    findings = [prose(Severity(f["severity"]), f["subject"], f["text"]) for f in result.data["findings"]]
-    signals, missing = None, ""
-    own = with_signs_of(result, result.experiment)
-    logs = [(own, log) for log in own.log]
-    noticed: list[Finding] = []
-    try:
-        signals = _signals(result, logs, noticed, progress)
-    except DynidError as error:
-        missing = str(error)
-    validation = unseen = None
-    if validate:
-        progress("Predicting unseen logs")
-        validation = validate_result(result, validate)
-        others = [(e, log) for e in (experiment_at(result, path) for path in validate) for log in e.log]
-        unseen = _signals(result, others, None, progress)
-    # Missing friction is looked for twice; what the whole log says of it counts more.
-    if any(finding.subject == "friction" for finding in noticed):
-        findings = [finding for finding in findings if finding.subject != "friction"]
-    ordered = sorted([*noticed, *findings, *_left_out(result)], key=_rank)
+    signals, missing, causes = _own_logs(result, progress)
+    validation = predicted = None
+    if held_out:
+        progress("Predicting held-out logs")
+        logs = unseen_logs(result, held_out, progress)
+        validation = validate(result, *logs)
+        p = result.standard_parameters()
+        predicted = _drawn((replayed(one.log, one.prepared, result.model, p) for one in logs), len(logs), result)
+    findings = tuple(sorted(_once([*causes, *result.findings, *_on_missing_logs(result)]), key=_rank))
     return Subject(
-        name=folder.resolve().name,
+        name=_name(result),
         result=result,
-        experiment_text=(folder / "experiment.toml").read_text(encoding="utf-8"),
         signals=signals,
         missing=missing,
-        curves=read_curves(folder),
         validation=validation,
-        unseen=unseen,
-        findings=tuple(ordered),
-        verdict=judge(result.data, ordered, validation),
+        held_out=predicted,
+        findings=findings,
+        verdict=judge(result.record, findings, validation),
     )
 
 
-def _left_out(result: Result) -> Iterator[Finding]:
-    """Logs that a result has from before its experiment, of which only factors are there."""
-    earlier = result.data["logs"] - len(result.experiment.log)
-    if earlier > 0:
-        text = f"{earlier} of {result.data['logs']} were added from an earlier result; only the others can be drawn"
-        yield prose(Severity.NOTE, "logs", text)
+def _name(result: Result) -> str:
+    if result.folder is not None:
+        return result.folder.resolve().name
+    return "result" if result.file is None else result.file.path.name
+
+
+def _own_logs(result: Result, progress: Progress) -> tuple[Signals | None, str, list[Finding]]:
+    """What is drawn of a result's own logs or why nothing is, and causes of residuals in the first of them."""
+    causes: list[Finding] = []
+
+    def diagnosed() -> Iterator[Replay]:
+        for k, replay in enumerate(result.replays(progress)):
+            if k == 0 and not any(term.needs_temperature for term in result.model.terms):
+                progress("Diagnosing residuals")
+                causes.extend(result.diagnose(replay))
+            yield replay
+
+    if not result.task.logs:
+        return None, "the logs were in memory, or added from an earlier result, and are not there any more", causes
+    try:
+        return _drawn(diagnosed(), len(result.task.logs), result), "", causes
+    except DynidError as error:
+        return None, str(error), causes
+
+
+def _drawn(logs: Iterable[Replay], count: int, result: Result) -> Signals:
+    return drawn(logs, count, result.model, np.random.default_rng(0))
+
+
+def _on_missing_logs(result: Result) -> Iterator[Finding]:
+    """Logs of which only factors are there: in memory when the result was saved, or of an earlier result."""
+    logs, drawn_logs = result.record.logs, len(result.task.logs)
+    if logs > drawn_logs:
+        yield Finding.of("logs-not-drawn", "logs", missing=logs - drawn_logs, logs=logs)
+
+
+def _once(findings: Sequence[Finding]) -> list[Finding]:
+    """Findings without those that are only consequences of others: each cause is shown once."""
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    dropped: set[str] = set()
+    if has(findings, *EXPLANATIONS):
+        dropped.add("fit-poor")
+    if has(findings, "friction-missing-by-residual", "friction-missing-by-residual-or-other"):
+        dropped.add("friction-missing")  # the same, looked for in all rows instead of the whole log
+    if has(errors, *FAULTS):  # weaker causes would be fitted to spoiled data
+        dropped |= {"parameter-negative", "parameter-negative-beside-positive", "physical-fit-worse"}
+        dropped |= set(DIAGNOSED).difference(finding.code for finding in errors)
+    return [finding for finding in findings if finding.code not in dropped]
 
 
 def _rank(finding: Finding) -> int:
     return list(Severity).index(finding.severity)
-
-
-def _signals(
-    result: Result,
-    logs: Sequence[tuple[Experiment, LogSource]],
-    noticed: list[Finding] | None,
-    progress: Progress,
-) -> Signals:
-    """What is drawn of logs; `noticed` takes causes of errors in the first of the result's own (None: unseen logs)."""
-    model, p = result.base.model, standard_parameters(result)
-
-    def replays() -> Iterator[Replay]:
-        for k, (experiment, log) in enumerate(logs, start=1):
-            progress(f"Reading log {k} of {len(logs)} again")
-            like = training(result, experiment) if noticed is None else None
-            replay = replayed(experiment, log, model, p, like)
-            if noticed is not None and k == 1 and not any(term.needs_temperature for term in model.terms):
-                progress("Looking for causes of what is left")
-                noticed.extend(diagnose(result.base, p, replay, result.logs, result.data["condition_number"]))
-            yield replay
-
-    return drawn(replays(), len(logs), model, np.random.default_rng(0))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynid.cli.terminal.parts import plain_console, plain_table, show_findings
+from dynid.cli.tables import plain_console, plain_table, show_findings
+from dynid.findings import Finding
 
 
 def show_simulation(data: dict[str, Any]) -> None:
@@ -21,5 +22,5 @@ def show_simulation(data: dict[str, Any]) -> None:
     output.print(table)
     files = f"Wrote {data['log']}, {data['experiment']}, and the truth apart: {data['truth']}."
     output.print(files)
-    show_findings(output, data["findings"])
+    show_findings(output, map(Finding.from_dict, data["findings"]))
     output.print(f"\nNext: dynid identify {data['experiment']}")

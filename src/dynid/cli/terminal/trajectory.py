@@ -7,7 +7,8 @@ from typing import Any
 
 from rich.text import Text
 
-from dynid.cli.terminal.parts import plain_console, plain_table, show_findings
+from dynid.cli.tables import plain_console, plain_table, show_findings
+from dynid.findings import Finding
 
 
 def show_excitation(data: dict[str, Any], source: str, out: Path | None) -> None:
@@ -38,7 +39,7 @@ def show_excitation(data: dict[str, Any], source: str, out: Path | None) -> None
         std = "not excited" if row["std"] is None else f"{row['std']:.2g}"
         table.add_row(row["expression"], value, std, _percent(row["relative_std_percent"]), row["unit"])
     output.print(table)
-    show_findings(output, data["findings"])
+    show_findings(output, map(Finding.from_dict, data["findings"]))
     if data["files"]:
         output.print(f"Wrote {', '.join(Path(name).name for name in data['files'])} to {out}.")
     following = (

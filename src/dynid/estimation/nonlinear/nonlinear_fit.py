@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +21,7 @@ from dynid.estimation.settings import EstimationSettings
 from dynid.logs.processing.automatic import PreparedLog
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
+from dynid.model.known_values import split_known
 from dynid.model.linearisation import linearised, with_nonlinear_columns
 from dynid.model.terms import NonlinearParameter
 from dynid.robot.robot import Joint
@@ -122,7 +123,7 @@ def find_nonlinear(
     base: BaseParameters,
     logs: Sequence[PreparedLog],
     settings: EstimationSettings,
-    held: Sequence[str] = (),
+    known: Mapping[str, float],
     *,
     hold: bool = False,
     progress: Callable[[str], None] = lambda _: None,
@@ -133,7 +134,7 @@ def find_nonlinear(
         base: The base parameters of the model.
         logs: The logs.
         settings: How to estimate.
-        held: Names of nonlinear parameters that are known.
+        known: Parameters that are known beforehand, by name or pattern.
         hold: Whether all are held, as earlier logs were reduced with them.
         progress: Callback; receives a short description of each pass.
     """
@@ -147,11 +148,11 @@ def find_nonlinear(
     def reduce(trial: DynamicModel) -> list[Factors]:
         return factors(trial, form)
 
-    form = RowForm.of(settings)
+    form, held = RowForm.of(settings), tuple(split_known(model, known)[0])
     lowest = {name: v for name, v in slowest_speeds(model, logs, form).items() if name not in held}
     base = replace(base, model=model.searched_from(lowest))
     with single_threaded_blas():
-        fit = fit_nonlinear(base, reduce, tuple(held), settings.method, progress, lambda trial: factors(trial, TORQUES))
+        fit = fit_nonlinear(base, reduce, held, settings.method, progress, lambda trial: factors(trial, TORQUES))
         if settings.robust is not None and fit.free:
             fit = _robust(settings, base, fit, logs, reduce, progress)
     doubtful = doubtful_nonlinear(fit)

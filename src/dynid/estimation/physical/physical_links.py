@@ -105,8 +105,9 @@ def definite_share(
 def fit_physical(
     solution: Solution,
     base: BaseParameters,
-    physics: Physics,
-    folds: Sequence[Factors] | None,
+    settings: PhysicalSettings,
+    reference: Robot | None,
+    folds: Sequence[Factors],
     method: Literal["ols", "wls"],
 ) -> tuple[PhysicalEstimate | None, tuple[Finding, ...]]:
     """Physically consistent links and joints, or a finding on why there are none.
@@ -114,14 +115,16 @@ def fit_physical(
     Args:
         solution: The estimate of the base parameters.
         base: The base parameters.
-        physics: What is known of the links.
-        folds: The factors of parts of the logs, for cross-validation of the prior's weight; None where it is stated.
+        settings: Prior and constraints.
+        reference: The robot that links are expected to be like; the model's own when None.
+        folds: The factors of parts of the logs, for cross-validation of the prior's weight.
         method: "ols" or "wls".
     """
+    physics = physics_of(settings, base.model, reference)
     notes = findings_on_references(physics, base.model)
     try:
         with single_threaded_blas():
-            if folds is not None:
+            if settings.weight == "cross-validation":
                 physics, errors = cross_validated(folds, base, physics, method)
                 notes += findings_on_weight(physics.prior.weight, errors)
             physical = physical_estimate(solution.rows, base, physics, solution.by_data, method)

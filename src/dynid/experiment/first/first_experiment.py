@@ -1,100 +1,205 @@
-"""A first experiment file for a robot and a log, with comments that say what was guessed and why."""
+"""A first experiment for a robot and a log, with comments that say what was guessed and why."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
 from dynid.errors import InvalidRequestError
+from dynid.experiment.experiment import Experiment
 from dynid.experiment.first.guesses import Group, Layout
 from dynid.experiment.first.layout import layout_of
-from dynid.experiment.first.needed_drives import drive_table, needed
-from dynid.experiment.reading import ExperimentError
+from dynid.experiment.first.needed_drives import drive_table, findings_on_drives
+from dynid.experiment.reading import ExperimentError, parse_experiment
+from dynid.files import write_text
+from dynid.findings import Finding, Severity
 from dynid.logs.readers.source import Progress, RecordingError, silent
 from dynid.logs.timing import check_time
 from dynid.robot.loading import load_robot
 from dynid.robot.robot import Robot
 
+FilePath: TypeAlias = str | os.PathLike[str]
+
 SAMPLES = 20
-"""Samples below which no log tells anything."""
+"""Samples below which a log is of no use."""
 
 
 @dataclass(frozen=True)
-class InitialExperiment:
-    """A first experiment.
+class FirstExperiment:
+    """A first experiment: what dynid saw in a robot and a log.
 
     Attributes:
-        text: The file's text.
-        joints: Joints that the log has.
-        locked: Joints of the robot that the log does not have, held at zero or at the nearest limit.
-        guesses: What was guessed, in sentences.
-        needed: What no file tells and must be written before results mean anything, in sentences.
+        robot: The robot, as `load_robot` takes it.
+        name: The robot's own name.
+        files: The files of the log.
+        layout: What was found in the log.
+        held: Joints of the robot that the log does not have, and where they are held [rad or m].
+        folder: Folder that paths in the text are relative to.
+        findings: What was guessed (notes), and what must be stated before results mean anything (warnings).
     """
 
-    text: str
-    joints: tuple[str, ...]
-    locked: tuple[str, ...]
-    guesses: tuple[str, ...]
-    needed: tuple[str, ...] = ()
+    robot: str
+    name: str
+    files: tuple[Path, ...]
+    layout: Layout
+    held: Mapping[str, float]
+    folder: Path
+    findings: tuple[Finding, ...]
+
+    @property
+    def text(self) -> str:
+        """The experiment file."""
+        return _text(self, self.folder)
+
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment that the file states."""
+        return parse_experiment(self.text, self.folder / "experiment.toml")
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Joints that the log has."""
+        return self.layout.joints
+
+    @property
+    def locked(self) -> tuple[str, ...]:
+        """Joints of the robot that the log does not have, held at zero or at the nearest limit."""
+        return tuple(self.held)
+
+    @property
+    def guesses(self) -> tuple[str, ...]:
+        """What was guessed, in sentences."""
+        return tuple(f"{f.subject}: {f.text}" for f in self.findings if f.severity is Severity.NOTE)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """What no file says and must be stated before results mean anything, in sentences."""
+        return tuple(f"{f.subject}: {f.text}" for f in self.findings if f.severity is not Severity.NOTE)
+
+    def save(self, path: FilePath, *, overwrite: bool = False) -> Path:
+        """Write the experiment file, with paths relative to its folder.
+
+        Raises:
+            OutputExistsError: If the file exists and may not be replaced.
+        """
+        path = Path(path)
+        write_text(path, _text(self, path.parent), overwrite=overwrite)
+        return path
+
+    def __repr__(self) -> str:
+        needed = f", {len(self.needed)} things to state" if self.needed else ""
+        return f"FirstExperiment of {self.robot}: {len(self.joints)} joints, {self.layout.samples} samples{needed}"
 
 
-def initial_experiment(
-    robot: str,
-    log: Path | Sequence[Path],
-    folder: Path,
-    progress: Progress = silent,
-    *,
+def init(
+    robot: FilePath,
+    *logs: FilePath | Sequence[FilePath],
     rate: float | None = None,
-) -> InitialExperiment:
+    folder: FilePath = ".",
+    progress: Progress = silent,
+) -> FirstExperiment:
     """Look at a robot and a log, and write what an experiment of both looks like.
 
     Args:
         robot: The robot, as `load_robot` takes it.
-        log: The log: a table, a bag, or several tables that each hold some of the quantities.
-        folder: Folder of the file that is to be written; paths in it are relative to it.
-        progress: Is told how far a long read has come.
-        rate: Samples a second [Hz]; needed where there are no time stamps.
+        *logs: The log: a table, a bag, or several tables that each hold some of the quantities.
+        rate: Sampling rate [Hz]; needed where there are no time stamps.
+        folder: Folder that paths in the text are relative to.
+        progress: Callback; receives a short description of each step.
 
     Raises:
-        RecordingError: If the log cannot be read, or its columns or rate cannot be told.
+        RecordingError: If the log cannot be read, or its columns or rate cannot be found.
+        InvalidRequestError: If there is no log, or no experiment can be written for the robot.
     """
-    loaded = load_robot(robot)
+    source = os.fspath(robot)
+    loaded = load_robot(source)
     if any(joint.kind.nq > 1 for joint in loaded.joints):
         raise InvalidRequestError(
             f"'{loaded.name}' has a floating base or spherical joints, whose logs cannot be read yet"
         )
+    files = tuple(Path(file) for log in logs for file in ([log] if isinstance(log, str | os.PathLike) else log))
+    if not files:
+        raise InvalidRequestError("a first experiment needs a log; give its file or files")
+    layout = look_at(files, loaded, rate, progress)
+    held = {
+        joint.name: _rest(loaded, joint.name) for joint in loaded.independent_joints if joint.name not in layout.joints
+    }
+    findings = (*findings_on_layout(layout, load_robot(source, lock=held)), *_findings_on_held(held))
+    made = FirstExperiment(source, loaded.name, files, layout, held, Path(folder), findings)
+    try:
+        made.experiment  # noqa: B018 (reading it is the check)
+    except ExperimentError as error:
+        raise InvalidRequestError(f"no experiment can be written for this robot and log: {error.problem}") from error
+    return made
+
+
+def look_at(files: Sequence[Path], robot: Robot, rate: float | None, progress: Progress) -> Layout:
+    """What a log holds; arguments and errors as `init`."""
     if rate is not None and not 0 < rate < math.inf:
-        raise InvalidRequestError(f"a rate of {rate:g} Hz is not positive; give the samples a second")
-    files = (log,) if isinstance(log, Path) else tuple(log)
-    layout = layout_of(files, loaded, rate, progress)
-    _require_samples(files[0], layout)
-    locked = tuple(joint.name for joint in loaded.independent_joints if joint.name not in layout.joints)
+        raise InvalidRequestError(f"a rate of {rate:g} Hz is not positive; give the sampling rate")
+    layout = layout_of(files, robot, rate, progress)
+    first, last = layout.rows or (0, layout.samples)
+    if last - first < SAMPLES:
+        problem = f"its longest part without missing numbers in which time advances has {last - first} samples"
+        raise RecordingError(
+            files[0], f"{problem}, and at least {SAMPLES} are needed; record longer, or repair the log"
+        )
+    return layout
+
+
+def findings_on_layout(layout: Layout, robot: Robot) -> Iterator[Finding]:
+    """What was guessed about a log, and what must be stated about its drives.
+
+    Args:
+        layout: What was found in the log.
+        robot: The robot, with joints held that the log does not have.
+    """
+    yield Finding.of("log-sampling", "log", description=_sampling(layout))
+    yield Finding.of("columns-guessed", "positions", reason=layout.position.why)
+    yield Finding.of("columns-guessed", "torques", reason=layout.torque.why)
+    if layout.time is not None:
+        yield Finding.of("columns-guessed", "time", reason=layout.time.why)
+    if layout.rows is not None:
+        used = layout.rows[1] - layout.rows[0]
+        yield Finding.of("log-cut", "log", used=used, samples=layout.samples)
+    if layout.silent:
+        yield Finding.of("torques-silent", "drive.unmeasured", joints=list(layout.silent))
+    yield from findings_on_drives(layout, robot)
+
+
+def _findings_on_held(held: Mapping[str, float]) -> Iterator[Finding]:
+    if held:
+        yield Finding.of("joints-held", "lock", joints=list(held))
+
+
+def _text(made: FirstExperiment, folder: Path) -> str:
+    robot, layout = made.robot, made.layout
     name = robot if robot.startswith("builtin:") else _relative(Path(robot), folder)
-    held = {joint: _rest(loaded, joint) for joint in locked}
-    missing = needed(layout, load_robot(robot, lock=held))
-    guesses = _guesses(layout, locked)
-    text = "\n".join(
+    names = ", ".join(file.name for file in made.files)
+    needed = [f for f in made.findings if f.severity is not Severity.NOTE]
+    return "\n".join(
         [
-            f"# A first experiment for {loaded.name}, from what dynid saw in {', '.join(file.name for file in files)}.",
-            "# Check what is marked 'guess'; write what is marked 'NEEDED', which no file tells.",
+            f"# A first experiment for {made.name}, from what dynid saw in {names}.",
+            "# Check what is marked 'guess'; state what is marked 'NEEDED', which no file says.",
             f"robot = {_quoted(name)}",
             *_terms(layout),
-            *_lock(held),
+            *_lock(made.held),
             "",
             *drive_table(layout),
             "[[log]]",
             f"# {_sampling(layout)}",
-            *(f"# NEEDED: {what}" for what in missing),
+            *(f"# NEEDED: {finding.subject}: {finding.text}" for finding in needed),
             *_log(layout, folder),
             "",
-            "# Nothing below is needed: filters, thinning out, thresholds and delays are chosen by what the log shows,",
-            "# and each choice is said with its reason. To decide yourself, remove the '#' and change the numbers:",
+            "# Nothing below is needed: filters, decimation, thresholds and delays are chosen by what the log shows,",
+            "# and each choice is reported with its reason. To decide yourself, remove the '#' and change the numbers:",
             "# [processing]",
             "# lowpass = 10                  # Hz, on positions",
             "# velocity_threshold = 0.05     # rad/s: rows of a joint are dropped below it",
@@ -104,26 +209,6 @@ def initial_experiment(
             "",
         ]
     )
-    _check(text, folder)
-    return InitialExperiment(text, layout.joints, locked, guesses, missing)
-
-
-def _require_samples(log: Path, layout: Layout) -> None:
-    """Refuse a log of which nothing can be used."""
-    first, last = layout.rows or (0, layout.samples)
-    if last - first < SAMPLES:
-        problem = f"its longest part without missing numbers in which time advances has {last - first} samples"
-        raise RecordingError(log, f"{problem}, and at least {SAMPLES} are needed; record longer, or repair the log")
-
-
-def _check(text: str, folder: Path) -> None:
-    """Make sure that the text is an experiment."""
-    from dynid.experiment.reading import parse_experiment
-
-    try:
-        parse_experiment(text, folder / "experiment.toml")
-    except ExperimentError as error:
-        raise InvalidRequestError(f"no experiment can be written for this robot and log: {error.problem}") from error
 
 
 def _relative(path: Path, folder: Path) -> str:
@@ -135,12 +220,12 @@ def _quoted(text: str) -> str:
 
 
 def _terms(layout: Layout) -> list[str]:
-    """Friction, offsets and, with geared motors, their rotors, but for joints whose torques say nothing of them."""
+    """Friction, offsets and, with geared motors, their rotors, but for joints without measured torques."""
     measured = [str(k) for k, name in enumerate(layout.joints, 1) if name not in layout.silent]
     of = ":" + ":".join(measured) if layout.silent and measured else ""
     rotors = ("armature",) if layout.torque.at_motor else ()
     terms = ", ".join(f'"{term}{of}"' for term in ("viscous", "coulomb", "offset", *rotors))
-    return [f"terms = [{terms}]   # what joints add: docs/terms.md tells of more"]
+    return [f"terms = [{terms}]   # friction and actuator terms: see docs/terms.md for more"]
 
 
 def _rest(robot: Robot, name: str) -> float:
@@ -167,16 +252,10 @@ def _log(layout: Layout, folder: Path) -> list[str]:
     elif layout.rate is not None:
         lines.append(f"rate = {layout.rate!r}   # Hz, as it was given")
     if layout.rows is not None:
-        lines += [f"# {_cut(layout)}", f"rows = [{layout.rows[0]}, {layout.rows[1]}]"]
+        first, last = layout.rows
+        cut = Finding.of("log-cut", "log", used=last - first, samples=layout.samples)
+        lines += [f"# {cut.text}", f"rows = [{first}, {last}]"]
     return lines
-
-
-def _cut(layout: Layout) -> str:
-    first, last = layout.rows or (0, layout.samples)
-    return (
-        f"only {last - first} of {layout.samples} samples are used: before or after, numbers are missing or time does "
-        "not advance; other parts can be used as further [[log]] tables"
-    )
 
 
 def _table(group: Group, folder: Path) -> str:
@@ -193,7 +272,7 @@ def _table(group: Group, folder: Path) -> str:
 def _sampling(layout: Layout) -> str:
     if layout.stamps is None:
         seconds = layout.samples / (layout.rate or 1.0)
-        return f"{layout.samples} samples in {seconds:.4g} s, at the rate of {layout.rate:g} Hz that was given"
+        return f"{layout.samples} samples in {seconds:.4g} s, at the sampling rate of {layout.rate:g} Hz that was given"
     stamps = layout.stamps[slice(*(layout.rows or (0, layout.samples)))]
     timing = check_time(stamps)
     length = float(np.ptp(stamps))
@@ -201,16 +280,3 @@ def _sampling(layout: Layout) -> str:
     if timing.gaps:
         text += f", {len(timing.gaps)} gaps, the longest of {1e3 * timing.largest_step:.3g} ms"
     return text
-
-
-def _guesses(layout: Layout, locked: tuple[str, ...]) -> tuple[str, ...]:
-    found = [_sampling(layout), f"positions: {layout.position.why}", f"torques: {layout.torque.why}"]
-    if layout.time is not None:
-        found.append(f"time: {layout.time.why}")
-    if layout.rows is not None:
-        found.append(_cut(layout))
-    if layout.silent:
-        found.append(f"torques of {', '.join(layout.silent)} are mostly exact zeros: taken as not measured")
-    if locked:
-        found.append(f"held still, because the log has nothing of them: {', '.join(locked)}")
-    return tuple(found)

@@ -1,4 +1,4 @@
-"""What a log's numbers tell for a first experiment: units of positions and time, and which samples can be used."""
+"""Guesses from the numbers of a log: units of positions and time, and which samples can be used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dynid.logs.sources import UNITS
 from dynid.robot.robot import Joint, Robot
 
 POSTURES = 200
-"""Positions on the way that are kept for what gravity takes."""
+"""Positions along the motion that are kept to compute gravity torques."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Group:
 
     Attributes:
         columns: Its columns, by name or position, in the order of the joints; None for all that a topic has.
-        unit: Its unit, as far as numbers tell.
+        unit: Its unit, as far as numbers show it.
         why: How both were guessed.
         topic: Its topic, in a bag.
         file: Its file.
@@ -53,7 +53,7 @@ class Layout:
         stamps: Time stamps [s], shape (samples,); None where there are none.
         samples: Number of samples.
         rows: The longest part without missing numbers in which time advances; None for the whole log.
-        rate: Samples a second [Hz] as given, where there are no time stamps.
+        rate: Sampling rate [Hz] as given, where there are no time stamps.
         silent: Joints that move, but whose torques are mostly exact zeros: their drives report nothing.
         postures: Some positions on the way [rad or m, of joints or motors], shape (postures, joints).
         largest: Each joint's largest torque or current on the way, shape (joints,).
@@ -74,7 +74,7 @@ class Layout:
 
 
 def with_numbers(layout: Layout, q: Array, torque: Array) -> Layout:
-    """A layout with what the numbers of its usable part tell of drives.
+    """A layout with what the numbers of its usable part show about drives.
 
     Args:
         layout: The layout.
@@ -116,7 +116,7 @@ def usable_rows(numbers: Array, stamps: Array | None) -> tuple[int, int] | None:
 
 
 def time_unit(stamps: Array) -> tuple[str, str]:
-    """Unit of time stamps, the largest that makes more than two samples a second; and why."""
+    """Unit of time stamps, the largest that makes the sampling rate more than 2 Hz; and why."""
     steps = np.diff(stamps[np.isfinite(stamps)])
     period = float(np.median(steps[steps > 0])) if np.any(steps > 0) else 1.0
     unit = next((unit for unit, size in UNITS["time"].items() if period * size < 0.5), "s")

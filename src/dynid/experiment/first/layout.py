@@ -1,4 +1,4 @@
-"""What a log's columns or topics are, guessed from their names and numbers: for a first experiment."""
+"""What the columns or topics of a log are, guessed from their names and numbers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.experiment.first.bag_layout import layout_of_bag
+from dynid.experiment.first.columns import Choice, Place, quantities
 from dynid.experiment.first.guesses import Group, Layout, position_unit, time_unit, usable_rows, with_numbers
-from dynid.experiment.first.log_files import Choice, Place, quantities
-from dynid.logs.readers.bags import is_bag
+from dynid.logs.quantities import FIELDS
+from dynid.logs.readers.bags import is_bag, topics_of
+from dynid.logs.readers.messages import Topic, listed
 from dynid.logs.readers.source import Progress, RecordingError, silent
 from dynid.logs.sources import UNITS
 from dynid.logs.tables import read_groups
@@ -27,11 +28,11 @@ def layout_of(paths: Sequence[Path], robot: Robot, rate: float | None = None, pr
     Args:
         paths: A table, a bag, or tables of which each holds some of the quantities.
         robot: The robot.
-        rate: Samples a second [Hz]; needed where there are no time stamps, which it replaces.
-        progress: Is told how far a long read has come.
+        rate: Sampling rate [Hz]; needed where there are no time stamps, which it replaces.
+        progress: Callback; receives a short description of each step.
 
     Raises:
-        RecordingError: If positions or torques of the robot's joints, or the rate, cannot be told.
+        RecordingError: If positions or torques of the robot's joints, or the rate, cannot be found.
     """
     joints = [joint.name for joint in robot.independent_joints if joint.kind.nq == 1]
     bags = [path for path in paths if is_bag(path)]
@@ -44,7 +45,7 @@ def layout_of(paths: Sequence[Path], robot: Robot, rate: float | None = None, pr
     chosen = quantities(paths, joints, progress)
     if rate is None and "time" not in chosen.places:
         problem = "no column of time was found, and without the true rate all results would be wrong"
-        raise RecordingError(paths[0], f"{problem}; give the samples a second with --rate HZ, or a file of time stamps")
+        raise RecordingError(paths[0], f"{problem}; give the sampling rate with --rate HZ, or a file of time stamps")
     return _read(robot, chosen, rate, progress)
 
 
@@ -64,7 +65,7 @@ def _read(robot: Robot, chosen: Choice, rate: float | None, progress: Progress) 
         time = _group(places["time"], unit, why + _disagreement(values, wanted))
     at_motor = bool(places["position"].words & AT_MOTOR)
     unit, seen = (
-        ("rad", "the name speaks of motors, whose turns are taken as radians")
+        ("rad", "the name suggests motors, whose positions are taken as radians")
         if at_motor
         else position_unit(robot, chosen.joints, values["position"])
     )
@@ -116,12 +117,12 @@ def _check_lengths(wanted: dict[str, Place], values: dict[str, Array]) -> None:
             problem += "; is its end cut off?"
         else:
             problem = f"it holds {len(values[role])} samples, but {other} holds {count}"
-            problem += "; files of one recording need the same number"
+            problem += "; files of one log need the same number"
         raise RecordingError(place.file, problem)
 
 
 def _disagreement(values: dict[str, Array], wanted: dict[str, Place]) -> str:
-    """A warning where files tell different times for the same sample."""
+    """A warning where files have different times for the same sample."""
     stamps = values["time"][:, 0]
     step = float(np.median(np.diff(stamps))) if len(stamps) > 1 else 0.0
     for role in wanted:
@@ -134,12 +135,12 @@ def _disagreement(values: dict[str, Array], wanted: dict[str, Place]) -> str:
 
 
 def _about(place: Place, drive: str, why: str) -> str:
-    """How the unit of torques was told."""
+    """How the unit of torques was found."""
     if not place.words:
         return why
     if place.words & {"effort", "efforts", "load"}:
         return "efforts are taken as torques of joints; where drives report currents, they need unit = 'A'"
-    return f"the name speaks of {'currents' if drive == 'current' else 'torques'}"
+    return f"the name suggests {'currents' if drive == 'current' else 'torques'}"
 
 
 def _group(place: Place, unit: str, why: str, at_motor: bool = False) -> Group:
@@ -154,3 +155,106 @@ def _named(place: Place) -> tuple[str | int, ...] | None:
     chosen = [] if names is None else [names[k] for k in place.columns]
     unique = names is not None and all(names.count(name) == 1 for name in chosen) and all(chosen)
     return tuple(chosen) if unique else place.columns
+
+
+def layout_of_bag(path: Path, robot: Robot, names: Sequence[str], progress: Progress = silent) -> Layout:
+    """Guess what the topics of a bag are.
+
+    Args:
+        path: The bag.
+        robot: The robot.
+        names: Names of the robot's joints that a log may have.
+        progress: Callback; receives a short description of each step.
+
+    Raises:
+        RecordingError: If no topic, or more than one, has positions and torques of the joints.
+    """
+    topic = _topic(path, topics_of(path), names)
+    where, effort = _field(topic, "position"), _field(topic, "torque")
+    joints, columns, why = _joints_of(path, topic, where, robot, names)
+    keys = columns or joints
+    read = [[f"{topic.name}/{field}/{key}" for key in keys] for field in (where, effort)]
+    table = read_groups(path, [f"{topic.name}/time", *read], progress=progress, finite=False)
+    time, q, torque = table.groups
+    unit, seen = position_unit(robot, joints, q)
+    position = Group(columns, unit, f"{why}; {seen}", topic.name, path)
+    torques = Group(columns, "N m", _about_efforts(effort), topic.name, path)
+    velocity = None
+    if set(keys) <= set(topic.keys(_field(topic, "velocity"))):
+        velocity = Group(columns, "rad/s", "", topic.name, path)
+    stamps = time[:, 0]
+    table.require_measured(slice(0, len(table)))
+    rows = usable_rows(table.joined(), stamps)
+    return with_numbers(Layout(joints, position, torques, velocity, None, stamps, len(time), rows), q, torque)
+
+
+def _topic(path: Path, topics: Sequence[Topic], names: Sequence[str]) -> Topic:
+    """The topic that has the most of the joints."""
+    candidates = [topic for topic in topics if _field(topic, "position") and _field(topic, "torque")]
+    if not candidates:
+        raise RecordingError(path, _nothing_fits(topics))
+    shared = [len(set(names) & set(topic.keys(_field(topic, "position")))) for topic in candidates]
+    best = [topic for topic, count in zip(candidates, shared, strict=True) if count == max(shared)]
+    plain = [topic for topic in best if topic.kind.endswith("/JointState")] or best
+    if len(plain) > 1:
+        raise RecordingError(
+            path,
+            f"several topics have joint states ({', '.join(topic.name for topic in plain)}): two robots in one bag? "
+            "Write the experiment by hand and name the topic: see docs/logs.md",
+        )
+    return plain[0]
+
+
+def _nothing_fits(topics: Sequence[Topic]) -> str:
+    """Why no topic fits, and what to write where one has numbers of another kind."""
+    problems = "".join(f"{topic.problem}; " for topic in topics if topic.problem)
+    half = next((topic for topic in topics if _field(topic, "position")), None)
+    if half is not None:
+        problem = f"topic {half.name} has positions, but its efforts are empty: record torques or currents, too"
+        return f"{problem}; {problems}topics: {listed(topics)}"
+    lists = [f"{topic.name} ({', '.join(_list_fields(topic))})" for topic in topics if _list_fields(topic)]
+    if not lists:
+        return f"no topic has positions and efforts of joints; {problems}topics: {listed(topics)}"
+    advice = 'position = { file = "...", topic = "...", field = "...", columns = ["0", "1", ...] }'
+    return (
+        f"no topic has positions and efforts by the names of joints; {problems}lists of numbers are on "
+        f"{', '.join(lists[:10])}: write the experiment by hand, with {advice} and torque likewise"
+    )
+
+
+def _list_fields(topic: Topic) -> list[str]:
+    return list(dict.fromkeys(field.name for field, _ in topic.columns if field.is_list))
+
+
+def _field(topic: Topic, role: str) -> str:
+    return next((name for name in FIELDS[role] if topic.keys(name)), "")
+
+
+def _joints_of(
+    path: Path, topic: Topic, field: str, robot: Robot, names: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...] | None, str]:
+    """Joints that a topic has, what it calls them where that is not the robot's name, and how they were matched.
+
+    Joints that come much more rarely than others, as a gripper's may, would make all others as rare: they are left out.
+    """
+    often, efforts = topic.keys_at_similar_rates(field), topic.keys(_field(topic, "torque"))
+    keys = [key for key in often if key in efforts]
+    joints = tuple(name for name in names if name in keys)
+    if joints:
+        rare = [name for name in names if name in topic.keys(field) and name not in keys]
+        note = f" ({', '.join(rare)} left out: published rarely, or without efforts)" if rare else ""
+        return joints, None, f"matched by the joints' names{note}"
+    if len(keys) == len(names):
+        return tuple(names), tuple(keys), "no names agree, so joints are matched by order: CHECK THIS"
+    shown = ", ".join(keys[:20]) or "no joints that have efforts"
+    raise RecordingError(
+        path,
+        f"topic {topic.name} has {shown}, and none is a joint of '{robot.name}', which has {', '.join(names[:20])}; "
+        "name the topic's joints in an experiment written by hand with columns = [...]: see docs/logs.md",
+    )
+
+
+def _about_efforts(field: str) -> str:
+    if field.startswith("output"):
+        return f"'{field}' is what the controller asked for, the only efforts there are; currents need unit = 'A'"
+    return "efforts of joint states are torques by convention; currents need unit = 'A'"

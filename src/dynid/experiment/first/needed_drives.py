@@ -1,16 +1,19 @@
-"""What a first experiment says of drives: what no log tells is asked for, and where it is missing nothing runs."""
+"""What a first experiment says about drives: what no log shows is asked for, and where it is missing nothing runs."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from dynid.experiment.first.guesses import Layout
+from dynid.findings import Finding
 from dynid.robot.robot import Robot
 
 LIGHT = 0.3
-"""Share of what gravity takes below which torques are doubted."""
+"""Share of the gravity torque below which torques are doubted."""
 
 
 def drive_table(layout: Layout) -> list[str]:
@@ -22,8 +25,8 @@ def drive_table(layout: Layout) -> list[str]:
     lines = []
     if position.at_motor or torque.at_motor:
         lines += [
-            "# NEEDED: turns of each motor a turn of its joint, with sign, such as [100, -50, ...]; if a motor turns",
-            '# with another joint, too, add couplings = [{ motor = "...", joint = "...", ratio = ... }]',
+            "# NEEDED: gear ratios (motor revolutions per joint revolution) with sign, such as [100, -50, ...]; if a",
+            '# motor also turns with another joint, add couplings = [{ motor = "...", joint = "...", ratio = ... }]',
             f"ratios = []   # of {', '.join(layout.joints)}",
             f'positions = "{"motor" if position.at_motor else "joint"}"   # by the names of files and columns',
             f'torques = "{"motor" if torque.at_motor else "joint"}"',
@@ -44,38 +47,36 @@ def drive_table(layout: Layout) -> list[str]:
     return ["[drive]", *lines, ""] if lines else []
 
 
-def needed(layout: Layout, robot: Robot) -> tuple[str, ...]:
-    """What must be written or checked before results mean anything.
+def findings_on_drives(layout: Layout, robot: Robot) -> Iterator[Finding]:
+    """What must be stated about drives before results mean anything.
 
     Args:
         layout: What was found in the log.
         robot: The robot, with joints held that the log does not have.
     """
-    found = []
     if layout.position.at_motor or layout.torque.at_motor:
-        found.append("drive.ratios: what was logged on the motors' side needs gear ratios, and perhaps couplings")
+        yield Finding.of("gear-ratios-needed", "drive.ratios")
     if layout.torque.unit == "A":
-        found.append("drive.torque_constants [N m/A]: 1 is written for each, so results are in amperes until then")
+        yield Finding.of("torque-constants-needed", "drive.torque_constants")
     elif not layout.position.at_motor and not layout.torque.at_motor:
-        found += _too_light(layout, robot)
-    return tuple(found)
+        yield from _too_small(layout, robot)
 
 
-def _too_light(layout: Layout, robot: Robot) -> list[str]:
-    """A doubt where torques are far below what gravity alone takes by the robot's file."""
+def _too_small(layout: Layout, robot: Robot) -> Iterator[Finding]:
+    """A doubt where torques are far below what gravity alone requires by the robot's file."""
     from dynid.model.dynamic_model import DynamicModel
 
     postures = layout.postures[np.isfinite(layout.postures).all(axis=1)]
     if not len(postures) or robot.nv != len(layout.joints):
-        return []
+        return
     weight = np.abs(DynamicModel(robot).inverse_dynamics(postures)).max(axis=0)
     heavy = [k for k, name in enumerate(layout.joints) if weight[k] > 1.0 and name not in layout.silent]
     if not heavy or np.median(layout.largest[heavy] / weight[heavy]) > LIGHT:
-        return []
+        return
     k = max(heavy, key=lambda k: weight[k] / max(layout.largest[k], 1e-9))
-    reached, taken = f"{layout.largest[k]:.3g}", f"{weight[k]:.3g}"
-    return [
-        f"what torques are: those of '{layout.joints[k]}' reach {reached}, but by the robot's file gravity alone takes "
-        f"up to {taken} N m (N); write unit = 'A' and drive.torque_constants [N m/A] for currents, or drive.torques = "
-        "'motor' and drive.ratios for torques of motors; otherwise results have a wrong scale"
-    ]
+    found: dict[str, Any] = {
+        "joint": layout.joints[k],
+        "reached": float(layout.largest[k]),
+        "gravity": float(weight[k]),
+    }
+    yield Finding.of("torques-too-small", "torques", joint=layout.joints[k], **found)

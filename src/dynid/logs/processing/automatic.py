@@ -64,6 +64,13 @@ class PreparedLog:
     temperature: tuple[Array, Array] | None = None
     weight: float = 1.0
 
+    def applied(self) -> dict[str, Any]:
+        """What was done to the log, with lists as JSON has them."""
+        used = {
+            key: list(value) if isinstance(value, tuple) else value for key, value in self.processing.applied().items()
+        }
+        return {**used, "sampling_rate": self.sampling}
+
     @property
     def samples(self) -> int:
         """Number of samples."""

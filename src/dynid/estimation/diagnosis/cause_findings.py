@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.estimation.diagnosis.bench import Bench, Samples
+from dynid.estimation.diagnosis.causes import Cause, causes, extra_body
 from dynid.estimation.estimate_findings import CONDITION
 from dynid.estimation.factors.factors import Factors
+from dynid.estimation.replay import Replay, Segment
 from dynid.findings import Finding, Severity, has
-from dynid.identification.diagnosis.bench import Bench, Samples
-from dynid.identification.diagnosis.causes import Cause, causes, extra_body
-from dynid.identification.replay import Replay, Segment
-from dynid.identification.result import Result
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import Observed
 
@@ -60,17 +59,26 @@ CODES = {
 """Code of the finding on each kind of cause."""
 
 
-def diagnose(result: Result, replay: Replay) -> tuple[Finding, ...]:
-    """Look for causes of a result's residuals in one of its logs.
+def diagnose(
+    base: BaseParameters,
+    parameters: Array,
+    replay: Replay,
+    logs: Sequence[Factors],
+    condition_number: float,
+    noticed: Sequence[Finding],
+) -> tuple[Finding, ...]:
+    """Look for causes of residuals in a log.
 
-    Each cause is looked for once: saturation and missing friction where logs are read and reduced, a delay here only
-    where processing has not looked for it.
+    Saturation is not looked for here, but where logs are read; a delay only where processing has not looked for it.
 
     Args:
-        result: The result.
+        base: The base parameters.
+        parameters: Standard parameters of the estimate, shape (parameters,).
         replay: The log with predictions.
+        logs: Factors of all logs.
+        condition_number: Of the observation matrix.
+        noticed: Findings so far.
     """
-    base = result.base
     if base.model.observed is not Observed.TORQUES:
         return ()
     segment = max(replay.segments, key=lambda part: len(part.time))
@@ -83,19 +91,17 @@ def diagnose(result: Result, replay: Replay) -> tuple[Finding, ...]:
         segment.rate,
         replay.cutoff,
     )
-    known = has(result.findings, "torque-saturated", "torque-constant")
-    if result.condition_number > CONDITION:  # the motion shows too little to distinguish causes
+    known = has(noticed, "torque-saturated", "torque-constant")
+    if condition_number > CONDITION:  # the motion shows too little to distinguish causes
         return ()
     enough = SLIGHT if np.nanmedian([rest.ratio for rest in left] or [np.inf]) < QUIET else NAMED
     relative = _relative_error(segment)
     enough = max(enough, (MATTERS / relative) ** 2 if relative else np.inf)
-    samples = _samples(segment, base, result.standard_parameters())
-    tried = causes(Bench.of(base, result.standard_parameters(), samples))
+    samples = _samples(segment, base, parameters)
+    tried = causes(Bench.of(base, parameters, samples))
     named = tuple(_named(tried, enough))
-    found = list(named or _payload(base, result.torques))
-    if has(result.findings, "friction-missing"):
-        found = [one for one in found if one.code != CODES["friction"]]
-    return (*found, *_unexplained(left, bool(named) or bool(found) or known))
+    found = named or tuple(_payload(base, logs))
+    return (*found, *_unexplained(left, bool(found) or known))
 
 
 def _relative_error(segment: Segment) -> float:

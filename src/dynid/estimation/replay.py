@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.identification.log_reading import read
-from dynid.identification.result import Result
 from dynid.logs.log import Log
 from dynid.logs.processing.automatic import PreparedLog
-from dynid.logs.processing.preparation import prepare
 from dynid.logs.processing.signals import decimated
 from dynid.logs.processing.states import step_of
 from dynid.logs.settings import Processing
@@ -23,8 +20,6 @@ from dynid.model.dynamic_model import DynamicModel
 from dynid.model.formulations.torque_rows import TorqueRows
 from dynid.model.terms import Term
 from dynid.threads import single_threaded_blas
-
-Progress = Callable[[str], None]
 
 PIECE = 20_000
 """Samples that are predicted at a time."""
@@ -94,21 +89,6 @@ def replayed(log: Log, prepared: PreparedLog, model: DynamicModel, parameters: A
         segment = _predicted(model, chunk, parameters, float(stamps[0] - log.time[0]), rate)
         segments.append(_counted(_decimated(segment, processing.decimate), processing, model))
     return Replay(log, prepared, check_time(log.time).rate, processing.torque_lowpass, tuple(segments))
-
-
-def replays(result: Result, progress: Progress = lambda _: None) -> Iterator[Replay]:
-    """The logs of a result once more, each read once, with what the result predicts.
-
-    Raises:
-        DynidError: If a log cannot be read any more.
-    """
-    p, task = result.standard_parameters(), result.task
-    signed = task.torque == "signed"
-    for k, source in enumerate(task.logs, start=1):
-        progress(f"Reading log {k} of {len(task.logs)} again")
-        log = read(source, result.robot, progress)
-        prepared = prepare(log, result.model, result.drive, task.processing, choose=signed, progress=progress)
-        yield replayed(log, prepared, result.model, p)
 
 
 def is_frictional(term: Term) -> bool:

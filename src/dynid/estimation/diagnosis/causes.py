@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.estimation.diagnosis.bench import Bench, Samples
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.physical.physical_estimate import weighed
-from dynid.identification.diagnosis.bench import Bench, Samples
 from dynid.model.base_parameters import BaseParameters
 from dynid.robot import inertia
 from dynid.robot.inertia import skew

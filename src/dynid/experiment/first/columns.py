@@ -1,14 +1,14 @@
-"""Which file and which columns hold each quantity of a log, of one table or of one file for each quantity."""
+"""Which file and which columns hold each quantity of a log, and which joints they belong to, by their names."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from dynid.experiment.first.column_roles import WORDS, aligned, matched, measured, role_of, words_of
 from dynid.logs.readers.source import Progress, RecordingError, Source
 from dynid.logs.tables import read_columns, source_of
 
@@ -55,7 +55,7 @@ class Choice:
 
 
 def quantities(paths: Sequence[Path], joints: Sequence[str], progress: Progress) -> Choice:
-    """Tell what is where by the names of columns and files.
+    """Find out what is where by the names of columns and files.
 
     Raises:
         RecordingError: If positions or torques are not found, are found twice, or do not fit the robot's joints.
@@ -80,7 +80,7 @@ def quantities(paths: Sequence[Path], joints: Sequence[str], progress: Progress)
 
 
 def _preference(time: Place, position: Place) -> int:
-    """A file of its own tells the time best, then that of positions."""
+    """A file of its own is best for time, then that of positions."""
     return 0 if time.names is None or len(time.names) == 1 else 1 if time.file == position.file else 2
 
 
@@ -91,7 +91,7 @@ def _require_one(paths: Sequence[Path], found: dict[str, list[Place]], drive: st
             both = " and ".join(place.file.name for place in places[:3])
             problem = f"{said} are in {both}, but a log has them in one file"
             raise RecordingError(
-                places[1].file, f"{problem}; of several recordings give one, and add others as further [[log]] tables"
+                places[1].file, f"{problem}; of several logs give one, and add others as further [[log]] tables"
             )
         if not places and role != "velocity":
             if len(paths) > 1:
@@ -110,7 +110,7 @@ def _in_order(place: Place, joints: Sequence[str], own: Sequence[str]) -> Place:
 
 
 def _in_file(path: Path, source: Source, joints: Sequence[str], *, alone: bool) -> dict[str, Place]:
-    """What a file holds, by the names of its columns, and where these do not tell, by its own."""
+    """What a file holds, by the names of its columns, and where these say nothing, by its own."""
     of_file = "" if alone else role_of(path.stem, joints)
     if not source.named:
         return _unnamed(path, len(source.names), of_file, joints)
@@ -122,7 +122,7 @@ def _in_file(path: Path, source: Source, joints: Sequence[str], *, alone: bool) 
             for role, name in zip(roles, source.names, strict=True)
         ]
     elif not told and "time" not in roles and not alone:
-        raise RecordingError(path, f"neither its name nor those of its columns tell what it holds; {ADVICE}")
+        raise RecordingError(path, f"neither its name nor those of its columns say what it holds; {ADVICE}")
     found: dict[str, Place] = {}
     for role in WORDS:
         columns = measured(source.names, [k for k, own in enumerate(roles) if own == role])
@@ -138,7 +138,7 @@ def _unnamed(path: Path, width: int, of_file: str, joints: Sequence[str]) -> dic
     """A file without names of columns: one column of time, one a joint, or one number a line."""
     words, n = frozenset(words_of(path.stem, joints)), len(joints)
     if not of_file:
-        raise RecordingError(path, f"nothing tells what it holds; {ADVICE}")
+        raise RecordingError(path, f"nothing says what it holds; {ADVICE}")
     if of_file == "time":
         return {"time": Place(path, (0,), None, None, words)}
     if width == 1 and n > 1:
@@ -156,7 +156,7 @@ def _by_order(path: Path, width: int, joints: Sequence[str]) -> Choice:
     if width not in parts or not n:
         raise RecordingError(
             path,
-            f"{width} columns without names do not tell what they are for {n} joints; write a header line, or give one "
+            f"{width} columns without names do not show what they are for {n} joints; write a header line, or give one "
             "file for each quantity, such as position.csv and torque.csv",
         )
     first, moving = int(parts[width][0]), parts[width][1]
@@ -165,3 +165,93 @@ def _by_order(path: Path, width: int, joints: Sequence[str]) -> Choice:
     columns |= {"time": range(1)} if first else {}
     why = "the file has no names: time, positions, velocities, torques in this order are a GUESS"
     return Choice(tuple(joints), {role: Place(path, tuple(own), None) for role, own in columns.items()}, why)
+
+
+WORDS = {
+    "time": ("t", "time", "times", "stamp", "stamps", "timestamp", "timestamps", "secs", "seconds", "nsecs", "clock"),
+    "position": ("q", "pos", "position", "positions", "angle", "angles", "theta", "qpos"),
+    "velocity": ("v", "dq", "qd", "qdot", "vel", "velocity", "velocities", "speed", "speeds", "qvel"),
+    "torque": ("tau", "torque", "torques", "effort", "efforts", "force", "forces", "trq", "load", "tor"),
+    "current": ("i", "cur", "current", "currents", "iq", "amps"),
+}
+"""Words in the names of columns and files, by what they hold."""
+
+ASKED = frozenset(
+    ("des", "desired", "cmd", "command", "commanded", "ref", "reference", "target", "goal", "set", "error", "err")
+)
+"""Words in the names of columns that were not measured."""
+
+
+def role_of(name: str, joints: Sequence[str]) -> str:
+    """What a column or file holds, by the words of its name that are none of a joint's name; nothing if none fits."""
+    words = words_of(name, joints)
+    return next((role for role, known in WORDS.items() if any(word in known for word in words)), "")
+
+
+def words_of(name: str, joints: Sequence[str]) -> list[str]:
+    """The words of a column's or file's name, in small letters, without the names of joints."""
+    text = name.lower()
+    for joint in sorted(joints, key=len, reverse=True):
+        text = text.replace(joint.lower(), " ")
+    return re.findall(r"[a-z]+", re.sub(r"\[\d+\]", " ", text))
+
+
+def measured(names: Sequence[str], columns: list[int]) -> list[int]:
+    """Columns without those that were asked for instead of measured, where there are others."""
+    return [k for k in columns if not set(re.findall(r"[a-z]+", names[k].lower())) & ASKED] or columns
+
+
+def matched(
+    path: Path, names: Sequence[str] | None, columns: Sequence[int], joints: Sequence[str]
+) -> tuple[tuple[str, ...], str]:
+    """Joints that columns of positions belong to, in the robot's order, and how they were matched.
+
+    Args:
+        path: The file.
+        names: Names of all its columns; None where it has none.
+        columns: Columns of positions.
+        joints: The robot's joints.
+
+    Raises:
+        RecordingError: If neither names nor numbers fit.
+    """
+    if names is not None:
+        by_name = tuple(joint for joint in joints if any(_speaks_of(names[k], joint, joints) for k in columns))
+        if len(by_name) == len(columns):
+            return by_name, "matched by the joints' names"
+    if len(columns) == len(joints):
+        return tuple(joints), "matched by order: CHECK THIS"
+    shown = f" ({', '.join(names[k] for k in columns[:12])})" if names is not None else ""
+    raise RecordingError(
+        path,
+        f"{len(columns)} columns look like positions{shown}, and the robot has {len(joints)} joints "
+        f"{'with other names ' if names is not None else ''}({', '.join(joints[:12])}); lock joints or name columns in "
+        "an experiment written by hand",
+    )
+
+
+def aligned(
+    path: Path, names: Sequence[str] | None, columns: Sequence[int], joints: Sequence[str], own: Sequence[str]
+) -> tuple[int, ...]:
+    """Columns of one quantity in the order of the log's own joints.
+
+    Raises:
+        RecordingError: If there are not as many as joints.
+    """
+    if names is not None:
+        by_name = [next((k for k in columns if _speaks_of(names[k], joint, joints)), None) for joint in own]
+        if all(k is not None for k in by_name):
+            return tuple(k for k in by_name if k is not None)
+    if len(columns) not in (0, len(own)):
+        shown = f" ({', '.join(names[k] for k in columns[:12])})" if names is not None else ""
+        raise RecordingError(path, f"{len(columns)} columns{shown} do not fit the {len(own)} joints of the log")
+    return tuple(columns)
+
+
+def _speaks_of(name: str, joint: str, joints: Sequence[str]) -> bool:
+    """Whether a column's name holds a joint's name, and no longer one of another joint around it."""
+    text, own = name.lower(), joint.lower()
+    longer = (other.lower() for other in joints if own in other.lower() and other != joint)
+    return bool(re.search(rf"(?<![a-z0-9]){re.escape(own)}(?![0-9])", text)) and not any(
+        other in text for other in longer
+    )

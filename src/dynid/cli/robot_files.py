@@ -1,0 +1,141 @@
+"""The commands that write robot files: `dynid export`, `dynid convert` and `dynid repair`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dynid.cli.app import JsonOption, RobotArgument, echo_json, errors_in_words, steps_shown
+from dynid.identification.formats import Format
+
+if TYPE_CHECKING:
+    from dynid.identification.robot_output import Exported
+    from dynid.robot.loading import Converted
+    from dynid.robot.repair import Change, FileRepair
+
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
+
+
+def export(
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="Folder saved by dynid identify.")],
+    to: Annotated[
+        Format,
+        typer.Option("--to", help="urdf or mjcf: your own robot file with identified values; json: all parameters."),
+    ],
+    out: Annotated[Path | None, typer.Option("--out", help="Output file (default: in the result folder).")] = None,
+    force: ForceOption = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Write the identified model to a robot file.
+
+    Only inertial and friction parameters change in your file.
+    """
+    with errors_in_words(), steps_shown() as step:
+        step("Writing the identified robot")
+        import dynid
+        from dynid.identification.robot_output import default_path
+
+        loaded = dynid.load_result(result)
+        done = loaded.export(out or default_path(loaded, result, to), to.value, overwrite=force)
+    if json_output:
+        echo_json(done.to_dict())
+    else:
+        show_export(done)
+
+
+def convert(
+    robot: RobotArgument,
+    output: Annotated[Path, typer.Argument(metavar="URDF", help="Output file (.urdf).")],
+    force: ForceOption = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Convert a robot, such as a DH table, to URDF."""
+    with errors_in_words():
+        import dynid
+
+        done = dynid.convert(robot, output, overwrite=force)
+    if json_output:
+        echo_json(done.to_dict())
+    else:
+        show_conversion(done)
+
+
+def repair(
+    robot: Annotated[str, typer.Argument(metavar="ROBOT", help="URDF (.urdf) or MJCF (.xml) file.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Output file (default: NAME_repaired beside the robot file).")
+    ] = None,
+    force: ForceOption = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Repair physically inconsistent inertias in a robot file.
+
+    Each is replaced by the nearest physically consistent one.
+    """
+    with errors_in_words():
+        import dynid
+
+        done = dynid.repair(robot, out, overwrite=force)
+    if json_output:
+        echo_json(done.to_dict())
+    else:
+        show_repair(done)
+
+
+def show_export(done: Exported) -> None:
+    """Print which files hold the identified robot."""
+    from dynid.cli.tables import plain_console, show_next
+
+    output = plain_console()
+    output.print(f"Wrote {done.path} ({'your file with identified values' if done.edited else 'a new file'}).")
+    if done.beside is not None:
+        output.print(f"Wrote {done.beside}: parameters that the format cannot hold.")
+    for item in done.left_out:
+        output.print(f"Left out: {item}.")
+    for item in done.kept:
+        output.print(f"Kept from your file (the model has no such term): {item}.")
+    if done.impossible:
+        names = ", ".join(done.impossible)
+        output.print(f"Still physically inconsistent, as in your file: {names}; see dynid repair.")
+    if done.format is not Format.JSON:
+        show_next(output, f"dynid inspect {done.path}")
+
+
+def show_conversion(done: Converted) -> None:
+    """Print what was written as URDF, and what was not."""
+    from dynid.cli.tables import plain_console, show_next
+
+    output = plain_console()
+    output.print(f"Wrote {done.path}: {len(done.robot.joints)} joints, {len(done.robot.links)} moving links.")
+    for item in done.left_out:
+        output.print(f"Left out: {item}.")
+    show_next(output, f"dynid inspect {done.path}")
+
+
+def show_repair(done: FileRepair) -> None:
+    """Print which bodies were physically inconsistent, and what was changed."""
+    from dynid.cli.tables import plain_console, plain_table, show_next
+
+    output = plain_console()
+    if done.output is None:
+        output.print(f"All bodies of {done.source} are physically consistent; nothing to repair.")
+        show_next(output, f"dynid inspect {done.source}")
+        return
+    count = f"{len(done.bodies)} physically inconsistent {'body' if len(done.bodies) == 1 else 'bodies'}"
+    output.print(f"{done.source}: {count}, repaired in {done.output}.")
+    table = plain_table(("body", "violation", "change"))
+    for body in done.bodies:
+        wrong = "; ".join(map(str, body.violations))
+        table.add_row(f"{body.body} (line {body.line})", wrong, "; ".join(map(_change, body.changes)))
+    output.print(table)
+    if any(change.what == "mass" for body in done.bodies for change in body.changes):
+        output.print("Changed masses are placeholders of one milligram; write the real ones.")
+    show_next(output, f"dynid inspect {done.output}")
+
+
+def _change(change: Change) -> str:
+    before, after = (", ".join(f"{value:.3g}" for value in values) for values in (change.before, change.after))
+    size = "" if change.relative is None else f" ({100 * change.relative:.3g} %)"
+    return f"{change.what} {before} -> {after} {change.unit}{size}"

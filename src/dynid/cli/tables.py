@@ -1,0 +1,56 @@
+"""What the commands print: a console, tables and findings. Names from files are never markup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from dynid.findings import Finding
+
+COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
+
+
+def plain_console() -> Console:
+    """A console that prints text as it is, without markup."""
+    return Console(markup=False)
+
+
+def plain_table(words: Sequence[str], numbers: Sequence[str] = (), more: Sequence[str] = ()) -> Table:
+    """A table with a line below its head.
+
+    Args:
+        words: Columns of text, which are folded where they are too long.
+        numbers: Columns of numbers, aligned at the right and never cut off.
+        more: Further columns of text.
+    """
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for name in words:
+        table.add_column(name, overflow="fold")
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in more:
+        table.add_column(name, overflow="fold")
+    return table
+
+
+def show_findings(output: Console, findings: Iterable[Finding]) -> None:
+    """Print findings, with their severity in colour; nothing where there are none."""
+    shown = Table.grid(padding=(0, 1))
+    for finding in findings:
+        stop = "" if finding.text.endswith(("?", ".")) else "."
+        severity = Text(finding.severity.value, style=COLOURS[finding.severity.value])
+        shown.add_row("", severity, f"{finding.subject}: {finding.text}{stop}")
+    if shown.row_count:
+        output.print("\nFindings:")
+        output.print(shown)
+
+
+def show_next(output: Console, step: str) -> None:
+    """Print the last line: what to do next."""
+    output.print(f"\nNext: {step}")

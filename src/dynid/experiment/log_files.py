@@ -1,0 +1,99 @@
+"""Reading one log of any format: columns as stated, or guessed as `init` does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from dynid.errors import InvalidRequestError
+from dynid.experiment.first.first_experiment import FilePath, findings_on_layout, look_at
+from dynid.experiment.first.guesses import Group
+from dynid.logs.log import Log
+from dynid.logs.readers.source import Progress, silent
+from dynid.logs.settings import LogSource, Quantity
+from dynid.logs.sources import read_source
+from dynid.robot.loading import load_robot
+from dynid.robot.robot import Robot
+from dynid.settings import checked
+
+Columns: TypeAlias = str | int | Sequence[str | int] | Mapping[str, Any] | Quantity
+"""Columns by name, pattern ("q_*") or position, or a whole quantity: `{"file": ..., "topic": ..., "columns": ...}`."""
+
+
+def read_log(
+    path: FilePath | Sequence[FilePath],
+    robot: Robot | FilePath | None = None,
+    *,
+    position: Columns | None = None,
+    torque: Columns | None = None,
+    velocity: Columns | None = None,
+    time: Columns | None = None,
+    temperature: Columns | None = None,
+    units: Mapping[str, str | Sequence[str]] | None = None,
+    rate: float | None = None,
+    rows: tuple[int | None, int | None] | None = None,
+    seconds: tuple[float | None, float | None] | None = None,
+    name: str | None = None,
+    weight: float = 1.0,
+    progress: Progress = silent,
+) -> Log:
+    """Read a log: CSV, text, Parquet, NPZ, MAT or a ROS bag.
+
+    Without columns, they and their units are guessed from names and numbers, as `init` does; what was guessed is in the
+    log's findings.
+
+    Args:
+        path: The file; or several, one for each quantity, whose columns are guessed.
+        robot: The robot, whose joints the columns belong to; needed to guess columns.
+        position: Columns of positions.
+        torque: Columns of torques, forces or currents.
+        velocity: Columns of velocities, if they were logged.
+        time: Column of time stamps.
+        temperature: Columns of temperatures: one for all joints, or one for each.
+        units: Units that are not SI units, by quantity, such as `{"position": "deg", "time": "ms"}`.
+        rate: Sampling rate [Hz], where there are no time stamps.
+        rows: Samples to keep, counted from 0: first and last, the last not included.
+        seconds: Time stamps to keep [s]: first and last.
+        name: What the log is called in reports; the name of its file when None.
+        weight: Rows of this log are multiplied with it in the estimation.
+        progress: Callback; receives a short description of each step.
+
+    Raises:
+        RecordingError: If a file cannot be used, or its columns cannot be found.
+        InvalidRequestError: If neither columns nor a robot are given, or the settings contradict each other.
+    """
+    files = [Path(path)] if isinstance(path, str | os.PathLike) else [Path(file) for file in path]
+    of = robot if robot is None or isinstance(robot, Robot) else load_robot(os.fspath(robot))
+    stated: dict[str, Any] = {"position": position, "torque": torque, "velocity": velocity, "time": time}
+    stated = {role: columns for role, columns in (stated | {"temperature": temperature}).items() if columns is not None}
+    common = {"rows": rows, "seconds": seconds, "name": name or files[0].name, "weight": weight}
+    if "position" in stated and "torque" in stated:
+        quantities = {role: _quantity(files[0], columns, role, units or {}) for role, columns in stated.items()}
+        return read_source(checked(LogSource, quantities | common | {"rate": rate}, "log"), of, progress)
+    if stated or of is None:
+        raise InvalidRequestError(
+            "columns of position and of torque are needed, or neither and the robot, to guess them by their names"
+        )
+    layout = look_at(files, of, rate, progress)
+    groups = {"position": layout.position, "torque": layout.torque, "time": layout.time}
+    found = {role: _of_group(group) for role, group in groups.items() if group is not None}
+    common |= {"rows": layout.rows} if rows is None and seconds is None else {}
+    log = read_source(checked(LogSource, found | common | {"rate": layout.rate}, "log"), of, progress)
+    return replace(log, findings=(*log.findings, *findings_on_layout(layout, of)))
+
+
+def _quantity(file: Path, columns: Columns, role: str, units: Mapping[str, str | Sequence[str]]) -> Any:
+    if isinstance(columns, Quantity):
+        return columns
+    unit = units.get(role)
+    whole = {"file": str(file), "unit": unit if unit is None or isinstance(unit, str) else tuple(unit)}
+    if isinstance(columns, Mapping):
+        return whole | {key: os.fspath(value) if key == "file" else value for key, value in columns.items()}
+    return whole | {"columns": columns if isinstance(columns, str | int) else tuple(columns)}
+
+
+def _of_group(group: Group) -> Quantity:
+    return Quantity(file=str(group.file), topic=group.topic, columns=group.columns, unit=group.unit, flat=group.flat)
