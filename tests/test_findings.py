@@ -52,7 +52,7 @@ def test_entries_are_plain_sentences(key: str) -> None:
     for code, entry in catalogue().items():
         text = getattr(entry, key)
         assert text == text.strip(), code
-        assert key != "meaning" or text.endswith("."), code
+        assert key != "meaning" or text.endswith((".", "?")), code
         assert key == "meaning" or not text.endswith("."), code
         assert key == "advice" or text, code
 
@@ -126,7 +126,7 @@ def test_every_code_of_the_catalogue_is_used() -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.JoinedStr):
                 parts = [
-                    re.escape(part.value) if isinstance(part, ast.Constant) else r"[a-z-]+" for part in node.values
+                    re.escape(str(part.value)) if isinstance(part, ast.Constant) else r"[a-z-]+" for part in node.values
                 ]
                 if any(isinstance(part, ast.Constant) and "-" in str(part.value) for part in node.values):
                     patterns.append("".join(parts))
