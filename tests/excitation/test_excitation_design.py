@@ -28,8 +28,8 @@ from dynid.experiment.requests import excite_experiment, problem_of_experiment
 from dynid.model.chunks import Chunk
 from dynid.model.terms import Armature, Coulomb, Viscous
 from dynid.robot.joints import Limits
-from tests.excitation.test_excitation_gradients import ARMS
 from tests.independent_condition import condition_number as pinocchio_condition_number
+from tests.strategies import ARMS
 from tests.thesis_motions import printed
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
