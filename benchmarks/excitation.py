@@ -13,15 +13,15 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from tests.genetic import design_genetic
 from tests.independent_condition import condition_number, read_csv
 from tests.thesis_motions import printed
 
 from dynid.excitation.design import Design, design, warm_up
-from dynid.excitation.genetic import design_genetic
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.trajectory_formats import Written, csv_text
 from dynid.experiment.reading import read_experiment
-from dynid.experiment.requests import problem_of_experiment
+from dynid.identification.requests import problem_of_experiment
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 CASES = {

@@ -14,7 +14,7 @@ from dynid.excitation.design import design, warm_up
 from dynid.excitation.local_search import random_start
 from dynid.excitation.problem import ExcitationProblem
 from dynid.experiment.reading import read_experiment
-from dynid.experiment.requests import problem_of_experiment
+from dynid.identification.requests import problem_of_experiment
 from dynid.robot.pinocchio import to_pinocchio
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

@@ -6,6 +6,7 @@ calls `on_page_markdown`, so that the site is never out of date. A test checks t
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import string
 import tomllib
@@ -55,9 +56,14 @@ def _readable(template: str) -> str:
 
 def reference_markdown() -> str:
     """Every key of the experiment file."""
-    from dynid.experiment import reference
-
-    return reference.reference_markdown()
+    spec = importlib.util.spec_from_file_location(
+        "experiment_reference", Path(__file__).parent / "experiment_reference.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.reference_markdown()
 
 
 GENERATED: dict[str, Callable[[], str]] = {"findings": findings_markdown, "experiment": reference_markdown}

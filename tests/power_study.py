@@ -34,8 +34,7 @@ from dynid.estimation.estimate import Estimate
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.row_forms import FormName, RowForm
 from dynid.estimation.least_squares import essential_parameters, joint_fits, merge_logs, weighted_least_squares
-from dynid.excitation.trajectories import ParametricTrajectory
-from dynid.excitation.trajectories.fourier import fourier_motion
+from dynid.excitation.trajectories import ParametricTrajectory, fourier_motion
 from dynid.experiment.reading import read_experiment
 from dynid.logs.drive import Transmission
 from dynid.logs.processing.preparation import prepare

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import dynid
 from dynid.cli import app
 from dynid.findings import catalogue
 
@@ -37,12 +36,6 @@ def generated_pages():
     return module
 
 
-def waits_for_the_front_door(code: str) -> bool:
-    """Only until `dynid` has it."""
-    uses = re.search(r'dynid\.(excite|simulate|identify|Log|read_log|repair)\(|"viscous"', code)
-    return uses is not None and not hasattr(dynid, "identify")
-
-
 PYTHON = [(page, number) for page in PAGES for number in range(len(blocks(page, "python")))]
 
 
@@ -51,8 +44,6 @@ def test_python_examples_run(page: Path, number: int, tmp_path: Path, monkeypatc
     code = blocks(page, "python")[number]
     if page.stem == "from_zero":
         pytest.skip("its blocks need the files of those before: the test of the tutorial runs them")
-    if waits_for_the_front_door(code):
-        pytest.skip("the front door is not there yet")
     monkeypatch.chdir(tmp_path)
     exec(compile(code, str(page), "exec"), {})
 
@@ -139,7 +130,7 @@ def test_the_tutorial_runs_from_its_first_block_to_its_last(tmp_path: Path, monk
     for language, title, text in steps:
         if title:
             (tmp_path / title).write_text(text)
-        if language == "python" and not waits_for_the_front_door(text):
+        if language == "python":
             exec(compile(text, title, "exec"), {})
         for command in text.splitlines() if language == "sh" else ():
             done = CliRunner().invoke(app, command.removeprefix("dynid ").split())
@@ -149,8 +140,9 @@ def test_the_tutorial_runs_from_its_first_block_to_its_last(tmp_path: Path, monk
 
 
 def test_the_reference_of_the_experiment_file_has_every_key_and_no_other() -> None:
+    from scripts.experiment_reference import MEANINGS, reference_markdown
+
     from dynid.experiment.experiment import Experiment
-    from dynid.experiment.reference import MEANINGS, reference_markdown
 
     text = reference_markdown()
     schema = Experiment.model_json_schema()

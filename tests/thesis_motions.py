@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from dynid.excitation.trajectories import ParametricTrajectory
-from dynid.excitation.trajectories.fourier import fourier_motion
+from dynid.excitation.trajectories import ParametricTrajectory, fourier_motion
 
 PERIOD = 2 * math.pi / (0.3 * math.pi)
 

@@ -18,10 +18,9 @@ import numpy as np
 from dynid import DynamicModel, Robot, find_base_parameters, load_robot
 from dynid.arrays import Array
 from dynid.estimation.factors.accumulation import factorise
-from dynid.estimation.friction_probes import findings_on_friction, probed, without_probes
+from dynid.estimation.factors.reduced_logs import findings_on_friction, probed
 from dynid.estimation.least_squares import ordinary_least_squares, weighted_least_squares
-from dynid.excitation.trajectories.family import Moves
-from dynid.excitation.trajectories.fourier import fourier_motion
+from dynid.excitation.trajectories import Moves, fourier_motion
 from dynid.findings import Finding
 from dynid.identification.validation import Prediction, predict
 from dynid.logs.drive import Transmission
@@ -143,9 +142,9 @@ def identify(case: Case, modelled: bool, specimen: int = 0) -> Outcome:
     base = find_base_parameters(model)
     segments, _ = case.log(case.run(training()), 1, specimen)
     probes = factorise(probed(model), moving(segments))
-    estimate = weighted_least_squares(without_probes(probes, model), base)
+    estimate = weighted_least_squares(probes.restricted(model.names), base)
     other, exact = case.log(case.run(unseen()), 2, specimen)
-    found = predict(base, estimate.values, [(moving(other), Processing())])
+    found = predict(base, estimate.values, [(moving(other), PROCESSING)])
     logged = other[0].torque
     kept = np.abs(other[0].v) > 0.02
     floor = np.sqrt(((logged - exact) ** 2 * kept).sum(axis=0) / (logged**2 * kept).sum(axis=0))
@@ -184,6 +183,6 @@ def identify_halves(case: Case) -> Array:
             for log in (segments, other)
         ]
         estimate = weighted_least_squares(factorise(base.model, own[0]), base)
-        found = predict(base, estimate.values, [(own[1], Processing())])
+        found = predict(base, estimate.values, [(own[1], PROCESSING)])
         errors += [joint.relative_error for joint in found.joints]
     return np.array(errors)

@@ -1,6 +1,6 @@
 # The front door: what `import dynid` offers. Names are imported when they are first asked for (see __init__.py).
 from .cli.demonstration import demo
-from .cli.viewer.server import view
+from .cli.viewer_page import view
 from .errors import DynidError
 from .estimation.settings import EstimationSettings, PhysicalSettings
 from .excitation.recipe import excite
@@ -17,8 +17,8 @@ from .logs.settings import Drive, Processing
 from .model.base_parameters import BaseParameters, find_base_parameters
 from .model.dynamic_model import DynamicModel, Observed
 from .model.inspection import Inspection, inspect
+from .model.kernels.kernel import inertial_regressor, joint_poses
 from .model.parameters import Parameter
-from .model.regressor import inertial_regressor, joint_poses
 from .model.terms import Term
 from .report.html import ReportFile, write_report
 from .robot.loading import convert, load_robot

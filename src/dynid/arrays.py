@@ -1,7 +1,5 @@
 """The array type that signatures use."""
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 import numpy as np

@@ -146,8 +146,3 @@ def _plain(value: Any) -> Any:
         return [_plain(each) for each in value]
     number = float(value)  # also numbers of NumPy
     return None if not math.isfinite(number) else int(number) if isinstance(value, int) else number
-
-
-def prose(severity: Severity, subject: str, text: str) -> Finding:
-    """A finding without a code: only until all have one."""
-    return Finding(UNCODED, severity, subject, {"text": text})

@@ -1,7 +1,5 @@
 """What all settings are made of: frozen tables of the experiment file, and what is wrong with one in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, TypeVar, get_args
 

@@ -3,8 +3,6 @@
 Matrices here are many and small. BLAS's own threads would wait for each other more than they work.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor

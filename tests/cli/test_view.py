@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from typer.testing import CliRunner
 
-from dynid import DynamicModel, load_robot
+from dynid import DynamicModel, Log, load_robot
 from dynid.cli import app
-from dynid.cli.viewer.drawn_bodies import poses, quaternion, shapes
-from dynid.cli.viewer.gauges import Gauge, gauges, motion_to_show
-from dynid.cli.viewer.server import gauge_table, serve
-from dynid.errors import FileProblemError
-from dynid.excitation.trajectories.fourier import fourier_motion
+from dynid.cli.drawn_bodies import poses, quaternion, shapes
+from dynid.cli.viewer_page import Gauge, gauge_table, gauges, motion_to_show, serve
+from dynid.errors import FileProblemError, ShapeError
+from dynid.excitation.trajectories import fourier_motion
 from dynid.excitation.trajectory_formats import Written, json_text
 from dynid.robot.joints import rotation_from_quaternion
 from dynid.robot.robot import WORLD
@@ -74,6 +73,16 @@ def test_coefficients_are_shown_too(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json_text(Written(series, names, 125.0)))
     motion = motion_to_show(tmp_path / "a.json", UR5)
     assert np.allclose(motion.q, series.states(motion.time)[0])
+
+
+def test_logs_in_memory_are_shown_with_their_torques() -> None:
+    t, q, v, _ = sines(seconds=2.0)
+    motion = motion_to_show(Log(time=t, position=q, torque=2.0 * q, velocity=v), UR5)
+    assert motion.measured
+    assert np.array_equal(motion.torque, 2.0 * q)
+    assert np.array_equal(motion.v, v)
+    with pytest.raises(ShapeError):
+        motion_to_show(Log(time=t, position=q[:, :5], torque=q[:, :5]), UR5)
 
 
 def test_arrays_are_shown_too() -> None:
@@ -143,7 +152,7 @@ def test_the_page_moves_the_robot(tmp_path: Path) -> None:
 
 def test_meshes_that_cannot_be_read_become_capsules(tmp_path: Path) -> None:
     trimesh = pytest.importorskip("trimesh", reason="trimesh is not installed")
-    from dynid.cli.viewer.server import _meshes
+    from dynid.cli.viewer_page import _meshes
 
     (tmp_path / "broken.stl").write_text("solid nothing")
     links = "".join(

@@ -9,7 +9,7 @@ import pytest
 
 from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.estimation.factors.accumulation import factorise
-from dynid.estimation.friction_probes import findings_on_friction, probed, without_probes
+from dynid.estimation.factors.reduced_logs import findings_on_friction, probed
 from dynid.findings import Finding
 from dynid.identification.pipeline import identify
 from dynid.model.chunks import Chunk
@@ -32,7 +32,7 @@ def samples(friction: list[Term], values: float, noise: float = 0.05) -> Chunk:
 def found(chunk: Chunk, terms: list[Term]) -> tuple[Finding, ...]:
     model = DynamicModel(ROBOT, terms)
     factors = factorise(probed(model), [chunk])
-    assert without_probes(factors, model).names == model.names
+    assert factors.restricted(model.names).names == model.names
     return findings_on_friction([factors], find_base_parameters(model))
 
 

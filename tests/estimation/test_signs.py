@@ -19,10 +19,9 @@ from dynid.estimation.physical.references import references
 from dynid.estimation.physical.semidefinite import LinkPrior
 from dynid.estimation.signs import Recovered, SignsError, Track, Word, recover_signs
 from dynid.estimation.signs.search import best_signs, branch_and_bound
-from dynid.estimation.signs.segments import Segments, find_segments
+from dynid.estimation.signs.segments import ChannelRows, Segments, find_segments
 from dynid.estimation.signs.sign_energy import energy_of, sums_of
 from dynid.estimation.signs.sign_refinement import expected
-from dynid.estimation.signs.tracks import ChannelRows
 from dynid.estimation.signs.turning_points import evidence
 from dynid.logs.drive import Transmission
 from dynid.model.base_parameters import BaseParameters

@@ -13,7 +13,6 @@ from dynid import DynamicModel, Robot, find_base_parameters, load_robot
 from dynid.estimation.factors.accumulation import factorise
 from dynid.excitation.criteria import Condition
 from dynid.excitation.design import design, fine_checks
-from dynid.excitation.genetic import design_genetic
 from dynid.excitation.information import Information
 from dynid.excitation.limits.joint_bounds import JointBounds
 from dynid.excitation.limits.torques import PriorTorques, TorqueLimit
@@ -24,10 +23,11 @@ from dynid.excitation.settings import ExcitationSettings
 from dynid.excitation.trajectories import Fourier
 from dynid.experiment.experiment import Experiment
 from dynid.experiment.reading import checked_table, read_experiment
-from dynid.experiment.requests import excite_experiment, problem_of_experiment
+from dynid.identification.requests import excite_experiment, problem_of_experiment
 from dynid.model.chunks import Chunk
 from dynid.model.terms import Armature, Coulomb, Viscous
 from dynid.robot.joints import Limits
+from tests.genetic import design_genetic
 from tests.independent_condition import condition_number as pinocchio_condition_number
 from tests.strategies import ARMS
 from tests.thesis_motions import printed

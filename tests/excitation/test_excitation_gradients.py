@@ -11,16 +11,15 @@ from dynid import DynamicModel, Robot, find_base_parameters, load_robot
 from dynid.excitation.criteria import CRITERIA, Condition, LargestStd, parse_criterion
 from dynid.excitation.information import Information
 from dynid.excitation.interior_point import barrier, barrier_curvatures, barrier_slopes
-from dynid.excitation.limits.amplitudes import AmplitudeLimit
 from dynid.excitation.limits.frame_limits import BoxLimit, FramePoint, SpeedLimit
-from dynid.excitation.limits.joint_bounds import JointBounds
+from dynid.excitation.limits.joint_bounds import AmplitudeLimit, JointBounds
 from dynid.excitation.limits.limit import Limit
 from dynid.excitation.limits.torques import PriorTorques, RmsTorqueLimit, TorqueLimit
 from dynid.excitation.local_search import scaled_into_limits
 from dynid.excitation.motion import Grid, Motion, free_coefficients
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.trajectories import Fourier
-from dynid.model.kernels.adjoint import prepare
+from dynid.model.kernels.row_layout import prepare
 from dynid.model.terms import Armature, Coulomb, Viscous
 from dynid.robot.joints import Limits
 from tests.references import example_robot_file
@@ -82,7 +81,6 @@ def all_limits(robot: Robot) -> dict[str, Limit]:
     frame = FramePoint.of(robot, body)
     bounds = JointBounds.of(robot, [WIDE] * robot.nv)
     return {
-        "bounds": bounds.tightened(0.9),
         "amplitudes": AmplitudeLimit(bounds),
         "torque": TorqueLimit.of(torques, [200.0] * robot.nv),
         "rms": RmsTorqueLimit(torques, np.full(robot.nv, 80.0)).tightened(0.9),

@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import dynid
 from dynid import load_robot
 from dynid.cli import app
 from dynid.excitation.trajectories import Trajectory
 from dynid.excitation.trajectory_files import read_coefficients, read_trajectory
 from tests.independent_condition import condition_number, read_csv
+from tests.simulated import gentle
 
 EXPERIMENT = """
 robot = "builtin:two_link"
@@ -278,17 +280,15 @@ def test_what_is_known_can_be_named(experiment: Path, tmp_path: Path) -> None:
     assert sum(sure[0]) < sum(sure[1])
 
 
-def test_a_result_of_another_model_is_not_what_is_known(experiment: Path, tmp_path: Path, monkeypatch) -> None:
-    from types import SimpleNamespace
-
-    from dynid.experiment.experiment import Experiment
-    from dynid.identification import result
-
-    other = Experiment(robot="builtin:two_link", terms=("viscous",))
-    monkeypatch.setattr(result, "load_result", lambda _: SimpleNamespace(experiment=other, logs=()))
-    status, _, err = run(experiment, "--starts", 1, "--known", tmp_path)
+def test_a_result_of_another_model_is_not_what_is_known(experiment: Path, tmp_path: Path) -> None:
+    robot = load_robot("builtin:two_link")
+    log = dynid.simulate(robot, gentle(robot), terms=["viscous"])
+    for name, terms in (("same", []), ("other", ["viscous"])):
+        dynid.identify(robot, log, terms).save(tmp_path / name)
+    assert run(experiment, "--starts", 1, "--known", tmp_path / "same")[0] == 0
+    status, _, err = run(experiment, "--starts", 1, "--known", tmp_path / "other")
     assert status == 2
-    assert "another model than the motion: its terms is ('viscous',) instead of ()" in err
+    assert "another model than that of the trajectory: its terms differs" in err
 
 
 def test_a_time_limit_that_the_checks_alone_take_is_refused_with_what_is_needed(experiment: Path, monkeypatch) -> None:

@@ -36,8 +36,8 @@ def test_a_first_experiment_runs_as_it_is(ending: str, tmp_path: Path) -> None:
     status, shown, error = run("init", "builtin:two_link", path, "--out", out)
     assert status == 0, error
     assert "4000 samples in 20 s, 200 Hz" in shown.replace("\n", " ")
-    found = identify(read_experiment(out))
-    assert found.estimate.relative_error < 0.01
+    found = identify(out)
+    assert found.relative_error < 0.01
     assert run("init", "builtin:two_link", path, "--out", out)[0] == 2  # never over a file
     status, shown, _ = run("init", "builtin:two_link", path, "--out", out, "--force", "--json")
     assert status == 0
@@ -55,7 +55,7 @@ def test_units_are_guessed_and_said(tmp_path: Path) -> None:
     assert 'unit = "deg"' in made.text
     assert any("taken as degrees" in guess for guess in made.guesses)
     (tmp_path / "first.toml").write_text(made.text)
-    assert identify(read_experiment(tmp_path / "first.toml")).estimate.relative_error < 0.01
+    assert identify(tmp_path / "first.toml").relative_error < 0.01
 
 
 def test_joints_are_matched_by_name_before_order(tmp_path: Path) -> None:
@@ -65,8 +65,8 @@ def test_joints_are_matched_by_name_before_order(tmp_path: Path) -> None:
     assert 'columns = ["joint_1 position", "joint_2 position"]' in made.text
     assert 'columns = ["joint_1 current", "joint_2 current"], unit = "A"' in made.text
     (tmp_path / "first.toml").write_text(made.text)
-    found = identify(read_experiment(tmp_path / "first.toml"))
-    assert found.drive_signs == (1, 1)
+    found = identify(tmp_path / "first.toml")
+    assert found.record.drive_signs == (1, 1)
 
 
 def test_joints_that_the_log_does_not_have_are_held(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_a_table_without_names_is_taken_by_its_width(tmp_path: Path) -> None:
     assert "columns = [3, 4]" in made.text
     assert "GUESS" in made.text
     (tmp_path / "first.toml").write_text(made.text)
-    assert identify(read_experiment(tmp_path / "first.toml")).estimate.relative_error < 0.01
+    assert identify(tmp_path / "first.toml").relative_error < 0.01
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import pytest
 
 from dynid.errors import DynidError
 from dynid.experiment.first.first_experiment import FirstExperiment, init
-from dynid.experiment.reading import read_experiment
 from dynid.identification.pipeline import identify
 from tests.commands import run
 from tests.practice_logs import RATE, log
@@ -45,8 +44,8 @@ def test_the_panda_log_runs_as_it_is(tmp_path: Path) -> None:
     made = init("builtin:panda", sorted((DATASETS / "panda").glob("*.txt")), folder=tmp_path)
     assert made.text.count("flat = true") == 3  # velocities are in a comment
     assert not made.needed
-    found = identify(read_experiment(written(tmp_path, made))).estimate
-    assert len(found.names) == 64  # Gaz et al.: 43 of links and 21 of friction
+    found = identify(written(tmp_path, made))
+    assert len(found.parameters) == 64  # Gaz et al.: 43 of links and 21 of friction
     assert found.relative_error < 0.02
 
 
@@ -58,7 +57,7 @@ def test_the_tiago_log_runs_as_it_is_and_its_efforts_are_doubted(tmp_path: Path)
     assert "gripper_finger_joint" in made.locked
     assert "gravity alone takes" in made.needed[0]
     assert 'unmeasured = ["arm_5_joint", "arm_6_joint", "arm_7_joint"]' in made.text
-    assert identify(read_experiment(written(tmp_path, made))).estimate.relative_error < 0.2
+    assert identify(written(tmp_path, made)).relative_error < 0.2
 
 
 @needs_datasets
@@ -73,13 +72,13 @@ def test_the_tx40_log_asks_for_its_rate_and_gear_ratios(tmp_path: Path) -> None:
     assert status == 0
     assert "NEEDED: drive.ratios" in shown
     with pytest.raises(DynidError, match=r"drive\.ratios has 0 numbers"):
-        identify(read_experiment(out))
+        identify(out)
     ratios = 'ratios = [32, 32, 45, -48, 45, 32]\ncouplings = [{ motor = "joint_6", joint = "joint_5", ratio = 32 }]'
     text = out.read_text().replace("ratios = []", ratios).replace('"armature"]', '"armature", "coupling"]')
     out.write_text(text)
     by_hand = tmp_path / "by_hand.toml"  # the example, but processed automatically, too
     by_hand.write_text((EXAMPLES / "tx40.toml").read_text().partition("[processing]")[0])
-    first, second = (identify(read_experiment(path)).estimate for path in (out, by_hand))
+    first, second = (identify(path).parameters for path in (out, by_hand))
     assert first.names == second.names
     assert np.array_equal(first.values, second.values)
 
@@ -96,16 +95,16 @@ def test_files_tell_by_name_what_columns_do_not(tmp_path: Path) -> None:
     torques = {same[name]: values for name, values in parts("tau").items()}
     logs = files(tmp_path, run_torque=torques, run_position=parts("q"), stamps=parts("t"))
     path = written(tmp_path, init("builtin:two_link", logs, folder=tmp_path))
-    apart = identify(read_experiment(path)).estimate
+    apart = identify(path).parameters
     files(tmp_path, whole=log())
     path = written(tmp_path, init("builtin:two_link", tmp_path / "whole.csv", folder=tmp_path))
-    assert np.array_equal(apart.values, identify(read_experiment(path)).estimate.values)
+    assert np.array_equal(apart.values, identify(path).parameters.values)
 
 
 def test_a_given_rate_takes_the_place_of_stamps(tmp_path: Path) -> None:
     logs = files(tmp_path, position=parts("q"), torque=parts("tau"))
     made = init("builtin:two_link", logs, folder=tmp_path, rate=RATE)
-    assert identify(read_experiment(written(tmp_path, made))).estimate.relative_error < 0.01
+    assert identify(written(tmp_path, made)).relative_error < 0.01
     (whole,) = files(tmp_path, whole=log())
     assert "time =" not in init("builtin:two_link", whole, folder=tmp_path, rate=RATE).text
 
@@ -181,5 +180,4 @@ def test_robots_of_every_kind(name: str, text: str, locked: tuple[str, ...], tmp
     assert made.joints == ("joint_1", "joint_2")
     assert made.locked == locked
     assert ('"finger" = 0.01' in made.text) == bool(locked)
-    experiment = read_experiment(written(tmp_path, made))
-    assert len(identify(experiment).estimate.names) > 4
+    assert len(identify(written(tmp_path, made)).parameters) > 4

@@ -18,10 +18,10 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, OutputExistsError, UnknownNameError
 from dynid.files import OutputError
 from dynid.findings import has
-from dynid.identification.formats import Format
 from dynid.identification.robot_output import default_path
 from dynid.model.sampling import random_states
 from dynid.model.terms import parse_terms
+from dynid.robot.formats import Format
 from dynid.robot.formats.urdf_writer import urdf_text
 from tests.practice_logs import PROCESSING
 

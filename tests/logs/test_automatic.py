@@ -13,10 +13,7 @@ import numpy as np
 import pytest
 
 from dynid import DynamicModel, load_robot
-from dynid.experiment.reading import read_experiment
-from dynid.findings import Severity
 from dynid.identification.pipeline import identify
-from dynid.identification.validation import finding_on_filters
 from dynid.logs.drive import Transmission
 from dynid.logs.log import Log
 from dynid.logs.processing.automatic import PreparedLog, prepared
@@ -142,28 +139,19 @@ def test_uneven_samples_are_resampled_and_silent_drives_left_out() -> None:
     assert said(silent, "processing-unmeasured") == {"joints": {"joint_2": 1.0}}
 
 
-def test_logs_that_are_filtered_otherwise_do_not_compare() -> None:
-    stated, chosen = Processing(lowpass=5.0).applied(), Processing(lowpass=9.0, decimate=(3, 2)).applied()
-    same, other = finding_on_filters(stated, [stated], "b.csv"), finding_on_filters(chosen, [stated], "b.csv")
-    assert same.severity is Severity.NOTE
-    assert "5 Hz" in same.text
-    assert other.severity is Severity.WARNING
-    assert "9 Hz in positions, thinned out by 6, and the result's logs are low-passed at 5 Hz" in other.text
-
-
 @needs_logs
 def test_the_tx40_without_a_processing_section_agrees_with_gautier(tmp_path: Path) -> None:
     """The published table is the thesis's (hal-03371519), with Gautier's values beside."""
     text = (ROOT / "examples" / "tx40.toml").read_text()
     (tmp_path / "tx40.toml").write_text(text[: text.index("[processing]")] + "[physical]\nfit = false\n")
-    found = identify(read_experiment(tmp_path / "tx40.toml"))
+    found = identify(tmp_path / "tx40.toml")
     codes = {finding.code for finding in found.findings}
     chosen = {f"processing-{key}" for key in ("decimate", "velocity-threshold", "idle", "trim")}
     assert codes >= chosen
     assert codes & {"processing-lowpass", "processing-lowpass-noise"}
     assert codes & {"processing-delay", "processing-no-delay"}
     table = Path(os.environ["DYNID_DATASETS"]) / "tx40" / "published_base_parameters.csv"
-    position = {name.lower(): k for k, name in enumerate(found.estimate.names)}
+    position = {name.lower(): k for k, name in enumerate(found.parameters.names)}
     compared = 0
     with table.open() as stream:
         for row in csv.DictReader(stream):
@@ -173,7 +161,7 @@ def test_the_tx40_without_a_processing_section_agrees_with_gautier(tmp_path: Pat
                 continue
             assert k is not None, name
             value = float(row["gautier_wls"])
-            std = min(found.estimate.stds[k], abs(value) * float(row["gautier_std_percent"]) / 100)
-            assert abs(found.estimate.values[k] - value) <= 2.0 * std, name
+            std = min(found.parameters.stds[k], abs(value) * float(row["gautier_std_percent"]) / 100)
+            assert abs(found.parameters.values[k] - value) <= 2.0 * std, name
             compared += 1
     assert compared == 24

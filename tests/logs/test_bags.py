@@ -14,7 +14,6 @@ from rosbags.typesys import get_types_from_msg
 
 from dynid.errors import DynidError
 from dynid.experiment.first.first_experiment import init
-from dynid.experiment.reading import read_experiment
 from dynid.identification.pipeline import identify
 from dynid.logs.quantities import joint_columns, time_column
 from dynid.logs.readers.bags import bag, topics_of
@@ -206,12 +205,12 @@ def test_an_experiment_on_a_bag_and_the_one_that_init_writes_run(kind: str, tmp_
     states = joint_states(kind, ["joint_2", "joint_1"], columns["t"], q, torque)
     path = write_bag(tmp_path / "run", kind, {"/joint_states": (STATE, states)})
     (tmp_path / "by_hand.toml").write_text(EXPERIMENT.format(file=path.name))
-    found = identify(read_experiment(tmp_path / "by_hand.toml"))
-    assert found.estimate.relative_error < 0.01
+    found = identify(tmp_path / "by_hand.toml")
+    assert found.relative_error < 0.01
     made = init("builtin:two_link", path, folder=tmp_path)
     (tmp_path / "made.toml").write_text(made.text)
-    again = identify(read_experiment(tmp_path / "made.toml"))
-    assert again.estimate.relative_error < 0.01
+    again = identify(tmp_path / "made.toml")
+    assert again.relative_error < 0.01
     assert made.locked == ()
 
 
@@ -226,7 +225,7 @@ def panda(tmp_path_factory: pytest.TempPathFactory):
     arrays += [np.loadtxt(folder / f"{name}.txt").reshape(-1, 7) for name in ("positions", "torques")]
     path = tmp_path_factory.mktemp("panda") / "text.toml"
     path.write_text((ROOT / "examples" / "panda.toml").read_text() + PLAIN)
-    return arrays, identify(read_experiment(path)).estimate
+    return arrays, identify(path).parameters
 
 
 @needs_logs
@@ -241,5 +240,5 @@ def test_the_panda_log_as_a_bag_gives_the_same_estimates_as_its_text(kind: str, 
     start, end = text.index("[[log]]"), text.index("[processing]")
     log_table = f'[[log]]\nposition = {{ file = "{path}" }}\ntorque = {{ file = "{path}" }}\n\n'
     (tmp_path / "bag.toml").write_text(text[:start] + log_table + text[end:])
-    of_bag = identify(read_experiment(tmp_path / "bag.toml")).estimate
+    of_bag = identify(tmp_path / "bag.toml").parameters
     assert np.allclose(of_bag.values, of_text.values, rtol=1e-9, atol=0.0)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.io import savemat
 
 from dynid.errors import DynidError
-from dynid.logs.readers import large_text
+from dynid.logs.readers import text as text_reader
 from dynid.logs.readers.bags import SUFFIXES
 from dynid.logs.tables import RecordingError, read_columns, source_of
 from tests.bag_files import joint_states, write_bag
@@ -83,7 +83,7 @@ def test_large_text_is_read_as_small_text_is(text: str, tmp_path: Path, monkeypa
     path = tmp_path / "log.txt"
     path.write_text(text)
     whole = read_columns(path)
-    monkeypatch.setattr(large_text, "LARGE", 1)
+    monkeypatch.setattr(text_reader, "LARGE", 1)
     assert np.array_equal(read_columns(path), whole)
     assert source_of(path).names
     path.write_text(text + "x" + text[-4:])
@@ -94,7 +94,7 @@ def test_large_text_is_read_as_small_text_is(text: str, tmp_path: Path, monkeypa
 def test_text_that_does_not_fit_into_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "log.csv"
     path.write_text("t,q\n" + "1,2\n" * 1000)
-    monkeypatch.setattr(large_text, "LARGE", 1)
+    monkeypatch.setattr(text_reader, "LARGE", 1)
     monkeypatch.setattr("dynid.logs.readers.source.available_bytes", lambda: 10_000)
     with pytest.raises(RecordingError, match=r"takes about .* GB of memory"):
         read_columns(path)

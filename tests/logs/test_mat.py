@@ -68,6 +68,6 @@ def test_version_4_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_version_73_is_read_in_blocks(turned: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dynid.logs.readers.mat_hdf5.BLOCK", 100)
+    monkeypatch.setattr("dynid.logs.readers.mat.BLOCK", 100)
     path = version_73(tmp_path / "log.mat", {"q": Q.T if turned else Q})
     assert np.array_equal(np.column_stack(list(mat(path).load([1, 0]))), Q[:, ::-1])

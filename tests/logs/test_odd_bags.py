@@ -12,7 +12,6 @@ from rosbags.typesys import get_types_from_msg
 
 from dynid.errors import DynidError
 from dynid.experiment.first.first_experiment import init
-from dynid.experiment.reading import read_experiment
 from dynid.identification.pipeline import identify
 from dynid.logs.quantities import joint_columns, time_column
 from dynid.logs.tables import read_columns
@@ -72,7 +71,7 @@ def test_init_makes_an_experiment_that_runs(made: Callable[[str], Messages], kin
     first = init("builtin:two_link", path, folder=tmp_path)
     assert first.joints == NAMES
     (tmp_path / "first.toml").write_text(first.text + "\n[physical]\nfit = false\n")
-    assert identify(read_experiment(tmp_path / "first.toml")).estimate.relative_error < 0.01
+    assert identify(tmp_path / "first.toml").relative_error < 0.01
     assert ("rows = [" in first.text) == (made is _unset_at_first)
 
 
@@ -128,7 +127,7 @@ def test_lists_without_names_are_told_and_can_be_named_by_hand(tmp_path: Path) -
         'robot = "builtin:two_link"\nterms = ["viscous", "coulomb"]\n[physical]\nfit = false\n[[log]]\n'
         f"position = {{ {where.format('run', '/q')} }}\ntorque = {{ {where.format('run', '/tau')} }}\n"
     )
-    assert identify(read_experiment(tmp_path / "by_hand.toml")).estimate.relative_error < 0.01
+    assert identify(tmp_path / "by_hand.toml").relative_error < 0.01
 
 
 def test_parts_of_bags_are_told_what_they_lack(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynid import DynamicModel, Robot, load_robot
-from dynid.model.kernels.adjoint import layout_slopes, plan_slopes, prepare
 from dynid.model.kernels.kernel import RegressorPlan
-from dynid.model.kernels.vectorised_adjoint import vectorised_slopes
+from dynid.model.kernels.row_layout import layout_slopes, plan_slopes, prepare
+from dynid.model.kernels.vectorised import vectorised_slopes
 from dynid.model.sampling import random_states
 from dynid.model.terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, JointTerm, Offset, Spring, Term, Viscous
 from dynid.robot.joints import JointKind, rotation_from_quaternion

@@ -10,7 +10,7 @@ from hypothesis import given
 
 from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.errors import InvalidRequestError, UnknownNameError
-from dynid.model.known_values import split_known
+from dynid.model.dynamic_model import split_known
 from dynid.model.linearisation import linearised
 from dynid.model.terms import (
     Coulomb,

@@ -15,7 +15,7 @@ from dynid import DynamicModel, Parameter, Robot, find_base_parameters, load_rob
 from dynid.errors import InvalidRequestError
 from dynid.estimation.physical.constraints import of_terms
 from dynid.model.terms import TERMS, Armature, Coulomb, JointTerm, Role, Sign, Term, Viscous, register_term
-from dynid.simulation.closed_loop import SimulatedRobot, simulate
+from dynid.simulation.closed_loop import SimulatedRobot, follow
 from dynid.simulation.joint_forces import JointForces
 from tests.simulated import gentle
 
@@ -111,7 +111,7 @@ def test_a_simulated_robot_has_the_torques_of_own_terms() -> None:
     p = np.nan_to_num(model.reference)
     p[len(ARM.parameters) :] = [0.1, 0.2, 0.3, 0.2, 0.5, 0.4, 0.3, 0.1, 0.2, 0.3]
     robot = SimulatedRobot.of(model, p)
-    run = simulate(robot, gentle(ARM), log_rate=200.0)
+    run = follow(robot, gentle(ARM), log_rate=200.0)
     found = model.inverse_dynamics(run.q, run.v, run.a, p)
     assert np.abs(found - run.torque)[~run.rests].max() < 1e-7 * np.abs(run.torque).max()
 

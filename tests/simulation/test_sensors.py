@@ -15,7 +15,7 @@ from dynid.settings import checked
 from dynid.simulation.closed_loop import SimulatedRobot, follow
 from dynid.simulation.sensors import measure, torque_constants
 from dynid.simulation.settings import Sensors
-from dynid.simulation.simulated_files import write_log, write_truth
+from dynid.simulation.simulated_log import write_log, write_truth
 from tests.simulated import gentle
 
 ROBOT = load_robot("builtin:two_link")

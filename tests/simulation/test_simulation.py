@@ -258,10 +258,11 @@ def test_a_trajectory_that_starts_elsewhere_or_in_motion_needs_a_lead_in() -> No
 
 def test_the_loop_in_plain_python_gives_the_same_numbers() -> None:
     code = (
-        "import numpy as np; from dynid import *; from dynid.model.terms import *; from tests.simulated import gentle\n"
-        "from dynid.simulation.closed_loop import *\n"
+        "from dynid import DynamicModel, load_robot\n"
+        "from dynid.simulation.closed_loop import SimulatedRobot, follow\n"
+        "from tests.simulated import gentle\n"
         "robot = load_robot('builtin:two_link')\n"
-        "run = follow(SimulatedRobot.of(DynamicModel(robot, [Viscous(), Coulomb()])), gentle(robot, period=0.1))\n"
+        "run = follow(SimulatedRobot.of(DynamicModel(robot, ['viscous', 'coulomb'])), gentle(robot, period=0.1))\n"
         "print(run.q[-1].tolist(), run.torque[-1].tolist())"
     )
     outputs = [

@@ -38,14 +38,14 @@ def show_step(step: Step) -> None:
     """Print a finished step of the demo."""
     from rich.text import Text
 
-    from dynid.cli.tables import plain_console
+    from dynid.cli.console import plain_console
 
     plain_console().print(Text(f"{step.title:<9}", style="bold") + Text(f" {step.text}"))
 
 
 def show_demo(made: Demo) -> None:
     """Print how close the estimate is to the true parameters, and what to try next."""
-    from dynid.cli.tables import plain_console, show_next
+    from dynid.cli.console import plain_console, show_next
 
     output = plain_console()
     output.print(

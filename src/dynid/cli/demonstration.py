@@ -4,8 +4,6 @@ The simulated robot differs from its file, as real ones do: every link is up to 
 have friction. At the end the estimate is compared with these true parameters.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,22 +15,15 @@ import numpy as np
 import dynid
 from dynid.arrays import Array
 from dynid.errors import FileProblemError, InvalidRequestError
-from dynid.excitation.exciting_motion import Excitation
-from dynid.experiment.experiment import Experiment
-from dynid.experiment.simulated import save_simulation
+from dynid.excitation import Excitation
+from dynid.experiment import Experiment, save_simulation
 from dynid.files import OutputError
-from dynid.identification.result import Result
-from dynid.identification.simulated_experiment import simulate_experiment
-from dynid.identification.validation import Validation
-from dynid.logs.log import Log
-from dynid.model.dynamic_model import DynamicModel
-from dynid.model.inspection import Inspection
-from dynid.report.trajectory_page import PAGE, trajectory_page
-from dynid.robot.joints import Limits
-from dynid.robot.robot import Robot
-from dynid.simulation.settings import SimulationSettings
-from dynid.simulation.simulated_log import hold_of
-from dynid.simulation.simulated_robot import nominal_robot, stated_terms
+from dynid.identification import Result, Validation, simulate_experiment
+from dynid.logs import Log
+from dynid.model import DynamicModel, Inspection
+from dynid.report import PAGE, trajectory_page
+from dynid.robot import Limits, Robot
+from dynid.simulation import SimulationSettings, hold_of, nominal_robot, stated_terms
 
 PERIOD = 10.0
 """Duration of the trajectories [s]."""

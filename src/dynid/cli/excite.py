@@ -3,105 +3,164 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dynid.cli.app import JsonOption, echo_json, errors_in_words, steps_shown
-from dynid.cli.values import words
+from dynid.cli.app import JsonOption, echo_json, errors_in_words, steps_shown, words
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SourceArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="ROBOT", help="Robot, as for inspect, or experiment file (.toml) with an [excitation] table."
+    ),
+]
+TimeLimitOption = Annotated[
+    float, typer.Option("--time-limit", help="Stop after this time [s], with the best trajectory so far.")
+]
+CriterionOption = Annotated[
+    str, typer.Option(help="Criterion: condition, determinant, trace, smallest, or a sum: condition + 0.5*trace.")
+]
+FormatOption = Annotated[
+    list[str], typer.Option("--format", help="Formats to write: csv, json, ros, urscript. Default: csv,json.")
+]
+TermsOption = Annotated[list[str], typer.Option(help="Friction and actuator terms of a robot, as for inspect.")]
+RateOption = Annotated[float | None, typer.Option(help="Sampling rate of the experiment and of the files [Hz].")]
+NoiseOption = Annotated[float | None, typer.Option(help="Standard deviation of the torques to be measured [N m].")]
+KnownOption = Annotated[
+    list[Path],
+    typer.Option(help="Result folder or file of factors; design for the parameters that it leaves uncertain."),
+]
+SegmentsOption = Annotated[
+    int, typer.Option(min=1, help="Maximum number of trajectories, each for what the others leave uncertain.")
+]
+BlockTriangularOption = Annotated[
+    bool, typer.Option("--block-triangular", help="One trajectory per joint: all move, then all but the first, ...")
+]
+StartsOption = Annotated[
+    int | None, typer.Option(min=1, help="Maximum number of starts; makes the result reproducible.")
+]
+OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace a trajectory that is in the folder.")]
+AllowOption = Annotated[
+    bool,
+    typer.Option(
+        "--allow-broken-limits", help="DANGEROUS: write a trajectory that violates limits. Every file is marked."
+    ),
+]
 
 
 def excite(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="ROBOT", help="Robot, as for inspect, or experiment file (.toml) with an [excitation] table."
-        ),
-    ],
-    time_limit: Annotated[
-        float, typer.Option("--time-limit", help="Stop after this time [s], with the best trajectory so far.")
-    ] = 20.0,
-    criterion: Annotated[
-        str,
-        typer.Option(help="Criterion: condition, determinant, trace, smallest, or a sum: condition + 0.5*trace."),
-    ] = "",
+    source: SourceArgument,
+    time_limit: TimeLimitOption = 20.0,
+    criterion: CriterionOption = "",
     out: Annotated[Path | None, typer.Option("--out", help="Folder to write the trajectory to.")] = None,
-    formats: Annotated[
-        list[str], typer.Option("--format", help="Formats to write: csv, json, ros, urscript. Default: csv,json.")
-    ] = [],  # noqa: B006
-    terms: Annotated[list[str], typer.Option(help="Friction and actuator terms of a robot, as for inspect.")] = [],  # noqa: B006
+    formats: FormatOption = [],  # noqa: B006 (Typer copies it)
+    terms: TermsOption = [],  # noqa: B006
     harmonics: Annotated[int | None, typer.Option(min=1, help="Number of harmonics.")] = None,
     period: Annotated[float | None, typer.Option(help="Period of the trajectory [s].")] = None,
-    rate: Annotated[float | None, typer.Option(help="Sampling rate of the experiment and of the files [Hz].")] = None,
-    noise: Annotated[float | None, typer.Option(help="Standard deviation of the torques to be measured [N m].")] = None,
-    known: Annotated[
-        list[Path],
-        typer.Option(help="Result folder or file of factors; design for the parameters that it leaves uncertain."),
-    ] = [],  # noqa: B006
-    segments: Annotated[
-        int, typer.Option(min=1, help="Maximum number of trajectories, each for what the others leave uncertain.")
-    ] = 1,
-    block_triangular: Annotated[
-        bool, typer.Option("--block-triangular", help="One trajectory per joint: all move, then all but the first, ...")
-    ] = False,
-    starts: Annotated[
-        int | None, typer.Option(min=1, help="Maximum number of starts; makes the result reproducible.")
-    ] = None,
+    rate: RateOption = None,
+    noise: NoiseOption = None,
+    known: KnownOption = [],  # noqa: B006
+    segments: SegmentsOption = 1,
+    block_triangular: BlockTriangularOption = False,
+    starts: StartsOption = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a trajectory that is in the folder.")] = False,
-    allow_broken_limits: Annotated[
-        bool,
-        typer.Option(
-            "--allow-broken-limits",
-            help="DANGEROUS: write a trajectory that violates limits. Every file is marked.",
-        ),
-    ] = False,
+    overwrite: OverwriteOption = False,
+    allow_broken_limits: AllowOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Design an exciting trajectory within the robot's limits."""
-    with errors_in_words():
-        from dynid.excitation.exciting_motion import require_free
-        from dynid.excitation.trajectory_formats import DEFAULT, require_formats
-        from dynid.experiment.requests import excite_experiment, experiment_to_excite, robot_of
-        from dynid.identification.simulated_experiment import known_factors
+    with errors_in_words(), steps_shown() as step:
+        step("Finding the identifiable parameters")
+        from dynid.excitation.trajectory_formats import DEFAULT, require_formats, require_free
+        from dynid.identification.requests import excite_experiment, experiment_to_excite, robot_of
         from dynid.report.trajectory_page import PAGE, trajectory_page
 
-        experiment = experiment_to_excite(
-            source,
-            words(*terms),
-            criterion=criterion or None,
-            harmonics=harmonics,
-            period=period,
-            rate=rate,
-            noise=noise,
-        )
-        chosen = require_formats(words(*formats) or DEFAULT, robot_of(experiment) if out is not None else None)
+        settings = {"harmonics": harmonics, "period": period, "rate": rate, "noise": noise}
+        experiment = experiment_to_excite(source, words(*terms), criterion=criterion or None, **settings)
+        chosen = words(*formats) or DEFAULT
+        require_formats(chosen, None if out is None else robot_of(experiment))
         if out is not None:
-            require_free(out, overwrite=overwrite)
-        with steps_shown() as step:
-            step("Finding the identifiable parameters")
-            found = excite_experiment(
-                experiment,
-                known=[part for path in known for part in known_factors(path, experiment)],
-                time_limit=time_limit,
-                starts=starts,
-                segments=segments,
-                block_triangular=block_triangular,
-                seed=seed,
-                progress=lambda best: step(best.in_words(experiment.excitation.criterion)),
-            )
+            require_free(out, overwrite=overwrite)  # before the design, which takes long
+        found = excite_experiment(
+            experiment,
+            known,
+            time_limit=time_limit,
+            starts=starts,
+            segments=segments,
+            block_triangular=block_triangular,
+            seed=seed,
+            progress=lambda best: step(best.in_words(experiment.excitation.criterion)),
+        )
         data = found.to_dict()
         if out is not None:
-            data = found.save(
-                out,
-                chosen,
-                overwrite=overwrite,
-                allow_broken_limits=allow_broken_limits,
-                beside={PAGE: trajectory_page(found)},
-            )
+            page = {PAGE: trajectory_page(found)}
+            options = {"overwrite": overwrite, "allow_broken_limits": allow_broken_limits}
+            data = found.save(out, chosen, beside=page, **options)
     if json_output:
         echo_json(data)
     else:
-        from dynid.cli.terminal.trajectory import show_excitation
-
         show_excitation(data, source, out)
+
+
+def show_excitation(data: dict[str, Any], source: str, out: Path | None) -> None:
+    """Print a designed trajectory; `data` is that of `Excitation.to_dict`."""
+    from rich.text import Text
+
+    from dynid.cli.console import plain_console, show_findings, show_next
+    from dynid.findings import Finding
+
+    output = plain_console()
+    if "warning" in data:
+        output.print(Text(f"WARNING: {data['warning']}\n", style="bold white on red"))
+    condition = "infinite" if data["condition_number"] is None else f"{data['condition_number']:.4g}"
+    motions = "" if len(data["segments"]) == 1 else f" in {len(data['segments'])} trajectories"
+    output.print(
+        Text(f"{data['robot']}: condition number ")
+        + Text(condition, style="bold")
+        + Text(
+            f" for {data['duration']:.4g} s{motions}, designed in {data['seconds']:.1f} s ({data['starts']} starts)."
+        )
+    )
+    _show_limits(output, data["limits"])
+    _show_expectations(output, data["parameters"])
+    show_findings(output, map(Finding.from_dict, data["findings"]))
+    if out is None:
+        show_next(output, f"write it: dynid excite {source} --out trajectory")
+        return
+    output.print(f"Wrote {', '.join(Path(name).name for name in data['files'])} to {out}.")
+    violated = ": it violates limits; do not run it on a real robot"
+    show_next(output, f"look at {out / 'limits.html'}{violated if 'warning' in data else ', then run it slowly first'}")
+
+
+def _show_limits(output: Console, checks: list[dict[str, Any]]) -> None:
+    """Print each limit and what the trajectory reaches."""
+    from rich.text import Text
+
+    from dynid.cli.console import plain_table
+
+    table = plain_table(("limit",), ("allowed", "reached"), ("unit", "kept"))
+    for check in checks:
+        numbers = [
+            " to ".join("-" if end is None else f"{end:.4g}" for end in (value if isinstance(value, list) else [value]))
+            for value in (check["limit"], check["reached"])
+        ]
+        table.add_row(check["name"], *numbers, check["unit"], "yes" if check["kept"] else Text("no", style="red"))
+    output.print(table)
+
+
+def _show_expectations(output: Console, parameters: list[dict[str, Any]]) -> None:
+    """Print the standard deviations that the trajectory promises."""
+    from dynid.cli.console import plain_table
+
+    table = plain_table(("parameter",), ("file's value", "expected std", "%"), ("unit",))
+    for row in parameters:
+        value = "-" if row["value"] is None else f"{row['value']:.6g}"
+        std = "not excited" if row["std"] is None else f"{row['std']:.2g}"
+        percent = row["relative_std_percent"]
+        shown = "-" if percent is None else "> 100" if percent > 100.0 else f"{percent:.1f}"
+        table.add_row(row["expression"], value, std, shown, row["unit"])
+    output.print(table)

@@ -44,7 +44,7 @@ def identify(
 
 def show_result(result: Result, out: Path | None, experiment: Path) -> None:
     """Print a result: parameters, fit, physically consistent links, findings."""
-    from dynid.cli.tables import plain_console, plain_table, show_findings, show_next
+    from dynid.cli.console import plain_console, plain_table, show_findings, show_next
 
     output, record = plain_console(), result.record
     output.print(_summary(record))
@@ -93,7 +93,7 @@ def _show_form(output: Console, form: FormFitRecord, torques: float) -> None:
 
 def _show_parameters(output: Console, result: Result) -> None:
     """Print base parameters; the block bootstrap only where it says something else than white errors."""
-    from dynid.cli.tables import plain_table
+    from dynid.cli.console import plain_table
     from dynid.findings import has
 
     record = result.record
@@ -117,7 +117,7 @@ def _show_parameters(output: Console, result: Result) -> None:
 
 def _show_nonlinear(output: Console, parameters: Sequence[NonlinearEstimate], passes: int) -> None:
     """Print nonlinear parameters, and what determines them."""
-    from dynid.cli.tables import plain_table
+    from dynid.cli.console import plain_table
 
     searched = "" if not passes else f" ({passes} passes over the logs)"
     output.print(f"Nonlinear parameters{searched}:")
@@ -132,7 +132,7 @@ def _show_nonlinear(output: Console, parameters: Sequence[NonlinearEstimate], pa
 
 def _show_physical(output: Console, physical: PhysicalModel) -> None:
     """Print physically consistent links, and which of their parameters the data determine."""
-    from dynid.cli.tables import plain_table
+    from dynid.cli.console import plain_table
 
     weight = "" if physical.prior == "none" else f" of weight {physical.weight:g}"
     output.print(
@@ -157,7 +157,7 @@ def _show_physical(output: Console, physical: PhysicalModel) -> None:
 
 def _show_signs(output: Console, record: Record) -> None:
     """Print how surely the signs of each joint's torque were recovered."""
-    from dynid.cli.tables import plain_table
+    from dynid.cli.console import plain_table
 
     recovery, signs = record.sign_recovery, record.signs
     if recovery is None:

@@ -44,7 +44,7 @@ def init(
 
 def show_first_experiment(path: Path, made: FirstExperiment) -> None:
     """Print what a first experiment assumes, and what it needs."""
-    from dynid.cli.tables import plain_console, show_next
+    from dynid.cli.console import plain_console, show_next
 
     output = plain_console()
     output.print(f"Wrote {path} for {len(made.joints)} joints: {', '.join(made.joints)}.")

@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dynid.cli.app import JsonOption, RobotArgument, echo_json, errors_in_words, steps_shown
-from dynid.cli.values import assignments, numbers, words
+from dynid.cli.app import (
+    JsonOption,
+    RobotArgument,
+    assignments,
+    echo_json,
+    errors_in_words,
+    numbers,
+    steps_shown,
+    words,
+)
 
 if TYPE_CHECKING:
     from dynid.model.inspection import Inspection
@@ -97,7 +105,7 @@ def show_inspection(inspection: Inspection) -> None:
     """Print which parameters of a robot are identifiable."""
     from rich.text import Text
 
-    from dynid.cli.tables import plain_console, plain_table, show_findings, show_next
+    from dynid.cli.console import plain_console, plain_table, show_findings, show_next
 
     output = plain_console()
     base, model, robot = inspection.base_parameters, inspection.model, inspection.robot

@@ -50,7 +50,7 @@ def report(
 
 def show_report(done: ReportFile) -> None:
     """Print the verdict of a report, and where it is."""
-    from dynid.cli.tables import plain_console, plain_table, show_next
+    from dynid.cli.console import plain_console, plain_table, show_next
 
     output = plain_console()
     for subject in done.subjects:

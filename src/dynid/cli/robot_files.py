@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dynid.cli.app import JsonOption, RobotArgument, echo_json, errors_in_words, steps_shown
-from dynid.identification.formats import Format
+from dynid.robot import Format
 
 if TYPE_CHECKING:
     from dynid.identification.robot_output import Exported
@@ -86,7 +86,7 @@ def repair(
 
 def show_export(done: Exported) -> None:
     """Print which files hold the identified robot."""
-    from dynid.cli.tables import plain_console, show_next
+    from dynid.cli.console import plain_console, show_next
 
     output = plain_console()
     output.print(f"Wrote {done.path} ({'your file with identified values' if done.edited else 'a new file'}).")
@@ -105,7 +105,7 @@ def show_export(done: Exported) -> None:
 
 def show_conversion(done: Converted) -> None:
     """Print what was written as URDF, and what was not."""
-    from dynid.cli.tables import plain_console, show_next
+    from dynid.cli.console import plain_console, show_next
 
     output = plain_console()
     output.print(f"Wrote {done.path}: {len(done.robot.joints)} joints, {len(done.robot.links)} moving links.")
@@ -116,7 +116,7 @@ def show_conversion(done: Converted) -> None:
 
 def show_repair(done: FileRepair) -> None:
     """Print which bodies were physically inconsistent, and what was changed."""
-    from dynid.cli.tables import plain_console, plain_table, show_next
+    from dynid.cli.console import plain_console, plain_table, show_next
 
     output = plain_console()
     if done.output is None:

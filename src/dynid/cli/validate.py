@@ -43,7 +43,7 @@ def validate(
 
 def show_validation(validation: Validation, result: Path) -> None:
     """Print how well held-out torques are predicted."""
-    from dynid.cli.tables import plain_console, plain_table, show_findings, show_next
+    from dynid.cli.console import plain_console, plain_table, show_findings, show_next
 
     output = plain_console()
     physical = validation.physical

@@ -1,7 +1,5 @@
 """`dynid view`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -26,7 +24,7 @@ def view(
     Needs pip install 'dynid[view]'.
     """
     with errors_in_words():
-        from dynid.cli.viewer.server import view as show
+        from dynid.cli.viewer_page import view as show
 
         show(motion, robot, port=port, announce=lambda page: typer.echo(f"Open {page} in a browser; Ctrl-C ends."))
         typer.echo("Ended.")

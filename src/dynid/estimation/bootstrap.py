@@ -5,8 +5,6 @@ than errors last are nearly independent, so drawing blocks anew shows how far es
 matrix and a vector, small and well scaled because all together are the identity; a draw is a sum of these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,8 +14,8 @@ from dynid.arrays import Array
 from dynid.estimation.factors.factors import Factor
 from dynid.estimation.factors.row_forms import TORQUES, RowForm, RowPasses
 from dynid.estimation.robust import Loss
-from dynid.logs.processing.automatic import PreparedLog
-from dynid.model.base_parameters import BaseParameters
+from dynid.logs import PreparedLog
+from dynid.model import BaseParameters
 from dynid.threads import single_threaded_blas
 
 FINE = 128

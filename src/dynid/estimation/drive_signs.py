@@ -6,8 +6,6 @@ signs s; the best ones are found by trying them all, or by flips from several be
 flipped at once fit as well: of these two, the one with friction that brakes and masses that weigh is taken.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,17 +17,8 @@ from dynid.estimation.factors.accumulation import factorise
 from dynid.estimation.factors.factors import Factor, Factors
 from dynid.estimation.physical.constraints import quadratic_forms
 from dynid.findings import Finding
-from dynid.logs.drive import Transmission, transmission_of
-from dynid.logs.log import Log
-from dynid.logs.processing.automatic import PreparedLog
-from dynid.logs.processing.periods import averaged
-from dynid.logs.processing.preparation import prepare
-from dynid.logs.processing.states import processed
-from dynid.logs.settings import Drive, Processing
-from dynid.model.base_parameters import BaseParameters
-from dynid.model.chunks import Chunk
-from dynid.model.parameters import Role
-from dynid.model.sampling import random_states
+from dynid.logs import Drive, Log, PreparedLog, Processing, Transmission, averaged, prepare, processed, transmission_of
+from dynid.model import BaseParameters, Chunk, Role, random_states
 
 ALL = 14
 """Up to this number of drives, all combinations of signs are tried."""

@@ -1,7 +1,5 @@
 """An estimate: values, how sure they are, and how well they fit."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

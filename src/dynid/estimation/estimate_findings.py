@@ -1,7 +1,5 @@
 """What users should know about an estimate."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,11 +12,9 @@ from dynid.estimation.factors.row_forms import RowForm
 from dynid.estimation.nonlinear.nonlinear_fit import NonlinearFit, speeds, threshold_of
 from dynid.estimation.robust import RobustFit
 from dynid.findings import Finding, Severity
-from dynid.logs.processing.automatic import PreparedLog
-from dynid.model.dynamic_model import DynamicModel, Observed
-from dynid.model.parameters import Role, Sign, of_joint
-from dynid.model.terms import NonlinearParameter
-from dynid.robot.robot import Joint
+from dynid.logs import PreparedLog
+from dynid.model import DynamicModel, NonlinearParameter, Observed, Role, Sign, of_joint
+from dynid.robot import Joint
 
 FEWEST_ROWS = 10
 """Rows for each parameter below which an estimate is not to be trusted."""

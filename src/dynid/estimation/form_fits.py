@@ -1,7 +1,5 @@
 """Estimates from rows of power, energy or momentum: how well they fit, and what they cannot determine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,8 +11,8 @@ from dynid.estimation.factors.row_forms import UNITS, RowForm
 from dynid.estimation.least_squares import NotIdentifiableError, joint_fits, merge_logs, weighted_least_squares
 from dynid.estimation.physical.physical_estimate import PhysicalEstimate
 from dynid.findings import Finding
-from dynid.logs.processing.automatic import PreparedLog
-from dynid.model.base_parameters import BaseParameters
+from dynid.logs import PreparedLog
+from dynid.model import BaseParameters
 
 WORSE = 5.0
 """How many times larger than by rows of torques a standard deviation must be to count as lost by the form of rows."""

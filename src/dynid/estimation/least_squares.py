@@ -16,7 +16,7 @@ from dynid.arrays import Array
 from dynid.errors import DynidError, InvalidRequestError
 from dynid.estimation.estimate import Estimate, JointFit
 from dynid.estimation.factors.factors import Factor, Factors
-from dynid.model.base_parameters import BaseParameters
+from dynid.model import BaseParameters
 
 
 class NotIdentifiableError(DynidError):

@@ -1,7 +1,5 @@
 """Logs with predictions: measured torques beside those of the model, processed as for the estimate."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -9,16 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.logs.log import Log
-from dynid.logs.processing.automatic import PreparedLog
-from dynid.logs.processing.signals import decimated
-from dynid.logs.processing.states import step_of
-from dynid.logs.settings import Processing
-from dynid.logs.timing import check_time
-from dynid.model.chunks import Chunk, checked
-from dynid.model.dynamic_model import DynamicModel
-from dynid.model.formulations.torque_rows import TorqueRows
-from dynid.model.terms import Term
+from dynid.logs import Log, PreparedLog, Processing, check_time, decimated, step_of
+from dynid.model import Chunk, DynamicModel, Term, TorqueRows, checked
 from dynid.threads import single_threaded_blas
 
 PIECE = 20_000

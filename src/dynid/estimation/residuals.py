@@ -1,7 +1,5 @@
 """What the residual of each joint follows: the clues to what a model lacks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,10 +12,8 @@ from dynid.estimation.estimate import Estimate
 from dynid.estimation.factors.decimation import kept_around
 from dynid.estimation.factors.row_forms import residuals
 from dynid.findings import Finding, has
-from dynid.logs.processing.automatic import PreparedLog
-from dynid.logs.processing.signals import decimated
-from dynid.model.base_parameters import BaseParameters
-from dynid.model.dynamic_model import DynamicModel
+from dynid.logs import PreparedLog, decimated
+from dynid.model import BaseParameters, DynamicModel
 
 BINS = 24
 """Bins that positions and velocities are sorted into."""

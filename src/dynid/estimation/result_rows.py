@@ -1,7 +1,5 @@
 """Estimates as plain rows, for records, files and tables."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +14,7 @@ from dynid.estimation.residuals import JointDiagnostics
 from dynid.estimation.signs import LIKELY, SURE, Word
 from dynid.estimation.signs.unsigned_logs import SignedLogs
 from dynid.estimation.solution import Solution
-from dynid.model.base_parameters import BaseParameters
+from dynid.model import BaseParameters
 from dynid.robot import inertia
 
 

@@ -5,8 +5,6 @@ no weight at all. Each row of each joint is weighed by its own error, relative t
 median absolute error) of its joint in its log. Logs whose rows are too many to hold are passed over anew each time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,8 +16,8 @@ from dynid.estimation.factors.accumulation import factors_of
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.row_forms import TORQUES, RowForm, RowPasses
 from dynid.estimation.least_squares import Prior, weighted_least_squares
-from dynid.logs.processing.automatic import PreparedLog
-from dynid.model.base_parameters import BaseParameters
+from dynid.logs import PreparedLog
+from dynid.model import BaseParameters
 
 HUBER = 1.345
 """Errors, in scales, up to which Huber's loss is a square: 95 % efficient for normal errors."""

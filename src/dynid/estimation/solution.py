@@ -1,7 +1,5 @@
 """From factors to an estimate with uncertainties: the linear solution of an identification."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,10 +16,9 @@ from dynid.estimation.estimate_findings import (
     findings_on_robust,
 )
 from dynid.estimation.factors.factors import Factors
-from dynid.estimation.factors.reduced_logs import ReducedLogs
+from dynid.estimation.factors.reduced_logs import ReducedLogs, findings_on_friction
 from dynid.estimation.factors.row_forms import RowForm
 from dynid.estimation.form_fits import FormFit, findings_on_form, form_fit, with_torque_fits, without_consequences
-from dynid.estimation.friction_probes import findings_on_friction
 from dynid.estimation.least_squares import (
     NotIdentifiableError,
     Prior,
@@ -35,10 +32,8 @@ from dynid.estimation.nonlinear.nonlinear_fit import FoundNonlinear, NonlinearFi
 from dynid.estimation.robust import LOSSES, robust_least_squares
 from dynid.estimation.settings import EstimationSettings
 from dynid.findings import Finding, Severity
-from dynid.logs.log_findings import findings_on_rest
-from dynid.logs.processing.automatic import PreparedLog
-from dynid.model.base_parameters import BaseParameters
-from dynid.threads import single_threaded_blas
+from dynid.logs import PreparedLog, findings_on_rest
+from dynid.model import BaseParameters
 
 Scales = Sequence[Mapping[str, float]]
 """For each log and each of its rows, the standard deviation that rows are divided by."""
@@ -94,18 +89,6 @@ def solve(
     Raises:
         NotIdentifiableError: If the data do not determine all parameters.
     """
-    with single_threaded_blas():
-        return _solve(logs, reduced, nonlinear, settings, noticed, progress)
-
-
-def _solve(
-    logs: Sequence[PreparedLog],
-    reduced: ReducedLogs,
-    nonlinear: NonlinearFit,
-    settings: EstimationSettings,
-    noticed: Sequence[Finding],
-    progress: Callable[[str], None],
-) -> Solution:
     form, base = RowForm.of(settings), nonlinear.base
     early = (
         *base.findings(),

@@ -1,7 +1,5 @@
 """The design of exciting trajectories: many starts within a time limit, and the check of the best on a fine grid."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -15,8 +13,8 @@ from dynid.excitation.information import value_of
 from dynid.excitation.limits.limit import Check
 from dynid.excitation.local_search import POWERS, best_start, centre, disturbed, refined
 from dynid.excitation.problem import ExcitationProblem, experiment_times
-from dynid.excitation.trajectories.family import ParametricTrajectory
-from dynid.model.kernels.adjoint import prepare
+from dynid.excitation.trajectories import ParametricTrajectory
+from dynid.model import prepare
 from dynid.threads import single_threaded_blas
 
 CANDIDATES = 30

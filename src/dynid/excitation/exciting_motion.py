@@ -1,7 +1,5 @@
 """Exciting trajectories: what `excite` returns, to look at, to follow and to save."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import math
@@ -17,18 +15,25 @@ import numpy as np
 
 from dynid import __version__
 from dynid.arrays import Array
-from dynid.errors import DynidError, FileProblemError, InvalidRequestError
+from dynid.errors import DynidError, InvalidRequestError
 from dynid.excitation.design import SPEEDS, Design
 from dynid.excitation.information import Expectation
 from dynid.excitation.limits.limit import Check
 from dynid.excitation.limits.stated import joint_limits
 from dynid.excitation.settings import ExcitationSettings
-from dynid.excitation.trajectories.family import ParametricTrajectory
-from dynid.excitation.trajectories.point_to_point import PointToPoint
-from dynid.excitation.trajectory_formats import DEFAULT, FORMATS, Written, require_formats, samples, texts_of
+from dynid.excitation.trajectories import ParametricTrajectory, PointToPoint
+from dynid.excitation.trajectory_formats import (
+    DEFAULT,
+    FORMATS,
+    Written,
+    require_formats,
+    require_free,
+    samples,
+    texts_of,
+)
 from dynid.files import replace_folder
 from dynid.findings import Finding
-from dynid.robot.robot import Robot
+from dynid.robot import Robot
 
 SCHEMA = "dynid-excitation-1"
 """What a summary says of itself."""
@@ -39,10 +44,6 @@ _LOOKED_AT = 2000
 
 class BrokenLimitError(DynidError):
     """A trajectory violates a limit, and is not written."""
-
-
-class ExcitationFolderError(FileProblemError):
-    """A folder cannot take the files of a trajectory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,13 +79,10 @@ class Excitation:
         )
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{escape(str(row['name']))}</td><td>{escape(str(row['limit']))}</td>"
-            f"<td>{escape(str(row['reached']))}</td><td>{escape(str(row['unit']))}</td></tr>"
-            for row in self.to_dict()["limits"]
-        )
+        limits = [[row[key] for key in ("name", "limit", "reached", "unit")] for row in self.to_dict()["limits"]]
+        rows = ["".join(f"<td>{escape(str(cell))}</td>" for cell in row) for row in limits]
         head = "<tr><th>limit</th><th>allowed</th><th>reached</th><th>unit</th></tr>"
-        return f"<p>{escape(repr(self))}</p><table>{head}{rows}</table>"
+        return f"<p>{escape(repr(self))}</p><table>{head}{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
 
     @property
     def robot(self) -> Robot:
@@ -146,10 +144,9 @@ class Excitation:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What users should know; limits that are violated come first."""
-        if not self.broken:
-            return self.design_findings
         names = list(dict.fromkeys(check.name for check in self.broken))
-        return (Finding.of("limits-violated", "excitation", limits=names), *self.design_findings)
+        violated = [Finding.of("limits-violated", "excitation", limits=names)] if names else []
+        return (*violated, *self.design_findings)
 
     def ways(self, part: Design) -> dict[str, PointToPoint]:
         """The slow motions from home to a trajectory and back; none where no home is stated."""
@@ -157,8 +154,7 @@ class Excitation:
         if settings.home is None:
             return {}
         limits = joint_limits(settings, self.robot)
-        velocity = np.array([limit.velocity for limit in limits])
-        acceleration = np.array([limit.acceleration for limit in limits])
+        velocity, acceleration = np.array([(limit.velocity, limit.acceleration) for limit in limits]).T
         home, start = np.array(settings.home), part.trajectory.states(np.zeros(1))[0][0]
         return {
             "approach": PointToPoint.slow(home, start, velocity, acceleration),
@@ -185,30 +181,25 @@ class Excitation:
             return ""
         worst = max(self.broken, key=lambda check: check.used)
         more = f" (and {len(self.broken) - 1} more)" if len(self.broken) > 1 else ""
-        text = f"THIS TRAJECTORY VIOLATES LIMITS: {_in_words(worst)}{more}. Do not run it on a real robot."
+        text = f"THIS TRAJECTORY VIOLATES LIMITS: {worst.in_words()}{more}. Do not run it on a real robot."
         return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
-    def require_limits(self) -> None:
-        """Refuse trajectories that violate limits, on the way to them and home, too.
-
-        Raises:
-            BrokenLimitError: If one does; names the limit.
-        """
+    def _require_limits(self) -> None:
+        """Refuse trajectories that violate limits, on the way to them and home, too; name the first limit."""
         if self.broken:
             advice = "state another home" if ": " in self.broken[0].name else "design with more samples or a margin"
             raise BrokenLimitError(
-                f"{_in_words(self.broken[0])}; {advice}; to write it nevertheless, marked as such in every file, add "
+                f"{self.broken[0].in_words()}; {advice}; to write it nevertheless, marked as such in every file, add "
                 "--allow-broken-limits (allow_broken_limits=True)"
             )
 
     def to_dict(self) -> dict[str, Any]:
         """Give what was designed as plain data for JSON."""
         last = self.designs[-1]
-        checks = {}
-        reached = [check for part in self.designs for check in part.checks]
-        for check in sorted((*reached, *self.broken), key=lambda check: check.used):
-            checks[check.name] = check  # the one that uses most stays
-        order = dict.fromkeys(check.name for check in (*reached, *self.broken))
+        reached: dict[str, Check] = {}  # of each limit the trajectory that uses most of it
+        for check in (*(check for part in self.designs for check in part.checks), *self.broken):
+            if check.name not in reached or check.used > reached[check.name].used:
+                reached[check.name] = check
         return {
             "schema": SCHEMA,
             "version": __version__,
@@ -221,7 +212,7 @@ class Excitation:
             "starts": sum(part.starts for part in self.designs),
             "duration": sum(part.trajectory.duration for part in self.designs),
             "rate": last.problem.rate,
-            "limits": [checks[name].to_dict() for name in order],
+            "limits": [check.to_dict() for check in reached.values()],
             "trajectory": None,
             "segments": [{"value": part.value, "trajectory": None} for part in self.designs],
             "files": [],
@@ -258,7 +249,7 @@ class Excitation:
         out = Path(folder)
         formats = require_formats(formats, self.robot)
         if not allow_broken_limits:
-            self.require_limits()
+            self._require_limits()
         require_free(out, overwrite=overwrite)
         texts = dict(beside or {})
         for k, part in enumerate(self.designs):
@@ -275,10 +266,8 @@ class Excitation:
         return data
 
     def plot(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write a page that shows all trajectories against their limits; it needs no network.
-
-        Only the report room draws, and it stands above this one: it is looked up here, when a user asks.
-        """
+        """Write a page that shows all trajectories against their limits; it needs no network."""
+        # Only the report room draws, and it stands above this one: it is looked up here, when a user asks.
         page = importlib.import_module("dynid.report.trajectory_page")
         return page.write_trajectory_page(self, Path(path), overwrite=overwrite)
 
@@ -287,8 +276,7 @@ class Excitation:
         data = self.to_dict()
 
         def first(k: int) -> str | None:
-            start = "" if len(self.designs) == 1 else f"{self._place(k)}{os.sep}"
-            of_part = (f"{start}trajectory{form.suffix}" for form in FORMATS.values())
+            of_part = (str(self._place(k) / f"trajectory{form.suffix}") for form in FORMATS.values())
             return next((str(out / name) for name in of_part if name in names), None)
 
         segments = [part | {"trajectory": first(k)} for k, part in enumerate(data["segments"])]
@@ -307,28 +295,3 @@ class Excitation:
         }
         others |= {name: replace(written, motion=way) for name, way in self.ways(part).items()}
         return texts_of(formats, written, others.items())
-
-
-def require_free(folder: Path, *, overwrite: bool) -> None:
-    """Refuse a folder that trajectories cannot be saved as.
-
-    Raises:
-        ExcitationFolderError: If it is one.
-    """
-    if not folder.exists():
-        return
-    if not folder.is_dir():
-        raise ExcitationFolderError(folder, "is a file; name a folder for the trajectory")
-    if not any(folder.iterdir()):
-        return
-    if not (folder / "excitation.json").exists():
-        raise ExcitationFolderError(folder, "holds something else than a trajectory and is left as it is; name another")
-    if not overwrite:
-        raise ExcitationFolderError(folder, "holds a trajectory already; name another folder or add --overwrite")
-
-
-def _in_words(check: Check) -> str:
-    return (
-        f"the {check.name} reaches {check.reached[0]:.4g} to {check.reached[1]:.4g} {check.unit}, and "
-        f"{check.limit[0]:.4g} to {check.limit[1]:.4g} is allowed"
-    )

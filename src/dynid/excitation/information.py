@@ -1,7 +1,5 @@
 """The information matrix of a base regressor, with exact gradients, and the standard deviations that it promises."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,10 +9,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.excitation.criteria import Criterion
-from dynid.model.base_parameters import BaseParameters
-from dynid.model.kernels.adjoint import Slopes, layout_slopes
-from dynid.model.kernels.kernel import stacked_rows
-from dynid.model.kernels.row_layout import RowLayout
+from dynid.model import BaseParameters, RowLayout, Slopes, layout_slopes, stacked_rows
 
 _RANK = 1e-12
 """Eigenvalues below this, relative to the largest and with columns of one length, are zero."""
@@ -54,9 +49,7 @@ class Information:
     def regressor(self, q: Array, v: Array, a: Array) -> Array:
         """The weighted rows of W Z, shape (joints, samples, base)."""
         W = stacked_rows(self._layout.evaluate(q, v, a))
-        if not (self._is_plain):
-            W = W * self.scales * self.row_weights[:, None, None]
-        return W
+        return W if self._is_plain else W * self.scales * self.row_weights[:, None, None]
 
     @cached_property
     def _is_plain(self) -> bool:
@@ -134,14 +127,8 @@ class Expectation:
 
     def to_dict(self) -> dict[str, object]:
         """Give it as plain data for JSON."""
-        return {
-            "name": self.name,
-            "expression": self.expression,
-            "unit": self.unit,
-            "value": self.value,
-            "std": self.std if self.is_excited else None,
-            "relative_std_percent": self.relative_percent,
-        }
+        std = self.std if self.is_excited else None
+        return {**vars(self), "std": std, "relative_std_percent": self.relative_percent}
 
 
 def expected_stds(base: BaseParameters, information: Array) -> tuple[Expectation, ...]:

@@ -11,12 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from dynid.arrays import Array
+
+if TYPE_CHECKING:
+    from dynid.excitation.problem import DesignPoint, NearSlacks
 
 NEAR = 0.5
 """Slacks above this have no barrier."""
@@ -29,52 +32,11 @@ _HALVINGS = 12
 """Shorter steps than this many halvings are not tried."""
 
 
-class Slacks(Protocol):
-    """Slacks near x and their slopes: s(x + d) = values + slopes d."""
-
-    @property
-    def values(self) -> Array:
-        """The slacks at x."""
-        ...
-
-    def times(self, direction: Array) -> Array:
-        """Change of the slacks along a direction."""
-        ...
-
-    def barrier_slope(self) -> Array:
-        """Gradient of the barrier."""
-        ...
-
-    def barrier_curvature(self) -> Array:
-        """Second derivatives of the barrier, positive semidefinite; curvature of s may be left out."""
-        ...
-
-    def bending(self, there: Any) -> Array:
-        """How the barrier's gradient changes from here to there by the curvature of s that is left out."""
-        ...
-
-
-class Evaluation(Protocol):
-    """A problem at one x; each part is computed when it is first asked for."""
-
-    def objective(self) -> tuple[float, Array]:
-        """F and its gradient."""
-        ...
-
-    def barrier(self) -> float:
-        """The barrier; infinite where a slack is not positive."""
-        ...
-
-    def slacks(self) -> Slacks:
-        """The slacks that are near, and their slopes."""
-        ...
-
-
 class Problem(Protocol):
     """What is solved."""
 
-    def at(self, x: Array) -> Evaluation:
-        """The problem at x."""
+    def at(self, x: Array) -> DesignPoint:
+        """The problem at x: objective, barrier and slacks, each computed when it is first asked for."""
         ...
 
 
@@ -150,7 +112,7 @@ def minimise(
     return Point(x, f, B, mu, count, False)
 
 
-def _direction(B: Array, g: Array, near: Slacks, mu: float) -> tuple[Array, float]:
+def _direction(B: Array, g: Array, near: NearSlacks, mu: float) -> tuple[Array, float]:
     """The Newton step of the barrier function, and its slope along it."""
     slope = g + mu * near.barrier_slope()
     H = B + mu * near.barrier_curvature()
@@ -164,8 +126,8 @@ def _direction(B: Array, g: Array, near: Slacks, mu: float) -> tuple[Array, floa
 
 
 def _line_search(
-    problem: Problem, x: Array, value: float, near: Slacks, direction: Array, expected: float, mu: float
-) -> tuple[Array, Evaluation] | None:
+    problem: Problem, x: Array, value: float, near: NearSlacks, direction: Array, expected: float, mu: float
+) -> tuple[Array, DesignPoint] | None:
     """The first of ever shorter steps that decreases f + mu * barrier from its value here."""
     change = near.times(direction) / near.values
     step = min(1.0, _TO_THE_BOUNDARY / max(float(-change.min(initial=0.0)), 1e-300))

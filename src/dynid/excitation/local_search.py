@@ -1,16 +1,13 @@
 """Random starts scaled into the limits, and the search from each of them: smooth criteria first, sharper ones then."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import DynidError
 from dynid.excitation.interior_point import minimise
-from dynid.excitation.limits.limit import Limit
 from dynid.excitation.problem import ExcitationProblem
 
 _TRIES = 300
@@ -107,15 +104,10 @@ def _constant(directions: Array, wanted: Array) -> Array:
 
 
 def _explanation(problem: ExcitationProblem, x: Array) -> str:
-    def used(limits: Sequence[Limit]) -> list[tuple[float, str]]:
-        trajectory = problem.trajectory(x)
-        checks = [check for limit in limits for check in limit.checks(trajectory, np.zeros(1))]
-        return [(check.used, f"{check.name} ({check.reached[1]:.4g} {check.unit})") for check in checks]
-
-    worst = max(used([problem.bounds, *problem.limits]), default=(0.0, "the limits"))
+    worst = max(problem.checks(problem.trajectory(x), np.zeros(1)), key=lambda check: check.used)
     return (
         "no posture was found in which the robot can rest within all limits; the nearest breaks the limit on "
-        f"{worst[1]}: widen that limit, or state another start posture"
+        f"{worst.name} ({worst.reached[1]:.4g} {worst.unit}): widen that limit, or state another start posture"
     )
 
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from dynid.arrays import Array, Indices, frozen
-from dynid.excitation.trajectories.family import Family, ParametricTrajectory
+from dynid.excitation.trajectories import Fourier, ParametricTrajectory
 
 _ROUNDING = 1e-10
 """Singular values below this, relative to the largest, are zero."""
@@ -27,7 +27,7 @@ class FreeCoefficients:
             them are accelerations of about 1 rad/s^2 or positions of 1 rad.
     """
 
-    family: Family
+    family: Fourier
     fixed: Array
     directions: tuple[Array, ...]
 
@@ -65,7 +65,7 @@ class FreeCoefficients:
 
 
 def free_coefficients(
-    family: Family, posture: Sequence[float | None], moving: Sequence[bool] | None = None
+    family: Fourier, posture: Sequence[float | None], moving: Sequence[bool] | None = None
 ) -> FreeCoefficients:
     """The coefficients of motions that start and end at rest.
 
@@ -89,7 +89,7 @@ def free_coefficients(
     return FreeCoefficients(family, frozen(fixed), tuple(directions))
 
 
-def _scale(family: Family) -> Array:
+def _scale(family: Fourier) -> Array:
     """For each coefficient the size that gives accelerations of about 1 rad/s^2; at most 1, shape (size,)."""
     times = np.linspace(0.0, family.cycle, 200)
     return 1.0 / np.maximum(1.0, np.abs(family.basis(times, 2)).max(axis=0))

@@ -16,7 +16,7 @@ from dynid.excitation.interior_point import NEAR, barrier, barrier_curvatures, b
 from dynid.excitation.limits.joint_bounds import JointBounds
 from dynid.excitation.limits.limit import Check, Limit
 from dynid.excitation.motion import Grid, Motion
-from dynid.excitation.trajectories.family import MovesSmoothly, ParametricTrajectory
+from dynid.excitation.trajectories import MovesSmoothly, ParametricTrajectory
 
 _AT_A_TIME = 2000
 """Samples whose regressor is in memory at a time."""
@@ -102,7 +102,8 @@ class ExcitationProblem:
 
     def checks(self, trajectory: MovesSmoothly, times: Array) -> list[Check]:
         """What a motion reaches at times [s], against all limits."""
-        return [check for limit in (self.bounds, *self.limits) for check in limit.checks(trajectory, times)]
+        others = [check for limit in self.limits for check in limit.checks(trajectory, times)]
+        return [*self.bounds.checks(trajectory, times), *others]
 
     def slow_checks(self, trajectory: ParametricTrajectory, times: Array, percent: int) -> list[Check]:
         """What a trajectory at a part of its speed [%] breaks; times [s] are those of the whole speed."""

@@ -1,35 +1,35 @@
 """`excite`: from a robot to exciting trajectories within its limits."""
 
-from __future__ import annotations
-
 import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.estimation.factors.factors import Factors
+from dynid.estimation import Factors
 from dynid.excitation.design import Design, Progress, design, require_time, time_to_finish, warm_up
 from dynid.excitation.exciting_motion import Excitation
 from dynid.excitation.information import Expectation, condition_number, expected_stds
 from dynid.excitation.limits.stated import per_joint, posture_of
+from dynid.excitation.motion import Grid, free_coefficients
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.settings import ExcitationSettings
-from dynid.excitation.stacking import design_block_triangular, design_stack
 from dynid.excitation.stated_problem import moving_of, problem_of
 from dynid.findings import Finding
-from dynid.model.known_values import known_model
-from dynid.model.terms import Term
-from dynid.robot.loading import load_robot
-from dynid.robot.robot import Robot
+from dynid.model import Term, known_model
+from dynid.robot import Robot, load_robot
 from dynid.settings import checked
 
 _ILL_CONDITIONED = 1e6
 """Condition numbers above this mean that something is not excited at all."""
+
+ENOUGH = 0.05
+"""Segments end when one changes the criterion (for the condition number: its logarithm) by less than this."""
 
 
 def excite(
@@ -83,12 +83,58 @@ def excite(
     left = max(time_limit - (time.monotonic() - begin), 0.5 * time_limit)  # compiling, once, may take longer
     options = {"time_limit": left, "starts": starts, "seed": seed, "progress": progress}
     if block_triangular:
-        found = design_block_triangular(problem, posture_of(stated, loaded), moving, **options)
+        found = _block_triangular(problem, posture_of(stated, loaded), moving, **options)
     elif segments > 1:
-        found = design_stack(problem, segments, **options)
+        found = _stack(problem, segments, **options)
     else:
         found = iter([design(problem, **options)])
     return _with_expectations(stated, problem, tuple(found), findings, begin)
+
+
+def _stack(problem: ExcitationProblem, segments: int, time_limit: float, seed: int, **options: Any) -> Iterator[Design]:
+    """Design segments one after the other, each against what is known by then (Algorithm 1 of the Figaro thesis).
+
+    The time limit [s] is for all of them together; other options are those of `design`.
+    """
+    before = None
+    for k in range(segments):
+        found = design(problem, time_limit=time_limit / segments, seed=seed + k, **options)
+        yield found
+        if before is not None and abs(before - found.value) < ENOUGH:
+            return
+        before = found.value
+        problem = with_known(problem, found.matrix)
+
+
+def _block_triangular(
+    problem: ExcitationProblem,
+    posture: Sequence[float | None],
+    moving: Sequence[bool],
+    time_limit: float,
+    seed: int,
+    **options: Any,
+) -> Iterator[Design]:
+    """Design one motion for each joint that moves: all move, then all but the first, ..., at last only the last one.
+
+    These are the motions of the power-model paper (chapter IV.B). Joints at rest excite less, so each motion is
+    designed together with the information of those before it. The time limit [s] is for all of them together; other
+    options are those of `design`.
+    """
+    joints = [k for k, moves in enumerate(moving) if moves]
+    for resting, first in enumerate(joints):
+        still_moving = [k in joints and k >= first for k in range(len(posture))]
+        free = free_coefficients(problem.grid.free.family, posture, still_moving)
+        problem = replace(problem, grid=Grid.of(free, len(problem.grid.times)))
+        found = design(problem, time_limit=time_limit / len(joints), seed=seed + resting, **options)
+        yield found
+        problem = with_known(problem, found.matrix)
+
+
+def with_known(problem: ExcitationProblem, information: Array) -> ExcitationProblem:
+    """The problem once an information matrix, which contains what was known before, is known."""
+    values, U = np.linalg.eigh(information)
+    factor = np.sqrt(np.maximum(values, 0.0))[:, None] * U.T
+    return replace(problem, information=replace(problem.information, known=factor))
 
 
 def _with_expectations(

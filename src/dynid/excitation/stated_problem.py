@@ -1,7 +1,5 @@
 """From settings to the design problem that they state."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 
@@ -9,26 +7,21 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.estimation.factors.factors import Factors
+from dynid.estimation import Factors
 from dynid.excitation.criteria import parse_criterion
 from dynid.excitation.information import Information, known_factor, reference_values
-from dynid.excitation.limits.amplitudes import AmplitudeLimit
 from dynid.excitation.limits.frame_limits import BoxLimit, FramePoint, SpeedLimit
-from dynid.excitation.limits.joint_bounds import JointBounds
+from dynid.excitation.limits.joint_bounds import AmplitudeLimit, JointBounds
 from dynid.excitation.limits.limit import Limit
 from dynid.excitation.limits.stated import joint_limits, per_joint, posture_of, require_home, require_posture
 from dynid.excitation.limits.torques import PriorTorques, RmsTorqueLimit, TorqueLimit
 from dynid.excitation.motion import FreeCoefficients, Grid, free_coefficients
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.settings import ExcitationSettings
-from dynid.excitation.trajectories.fourier import Fourier
+from dynid.excitation.trajectories import Fourier
 from dynid.findings import Finding
-from dynid.model.base_parameters import BaseParameters
-from dynid.model.dynamic_model import DynamicModel
-from dynid.model.known_values import known_base
-from dynid.model.parameters import matching
-from dynid.robot.joints import Limits
-from dynid.robot.robot import Robot
+from dynid.model import BaseParameters, DynamicModel, known_base, matching
+from dynid.robot import Limits, Robot
 
 DEFAULT_PERIOD = 10.0
 """Period [s] of a motion where none is stated."""

@@ -3,8 +3,6 @@
 A table has the columns `t` [s], `q_JOINT` [rad or m] and perhaps `v_JOINT`, `a_JOINT`; logs have `tau_JOINT`, too.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -17,11 +15,9 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import DynidError, FileProblemError, InvalidRequestError, UnknownNameError
-from dynid.excitation.trajectories.family import Moves, ParametricTrajectory
-from dynid.excitation.trajectories.fourier import Fourier
-from dynid.excitation.trajectories.sampled import Trajectory
-from dynid.logs.tables import read_groups, source_of
-from dynid.robot.robot import Joint, Robot
+from dynid.excitation.trajectories import Fourier, Moves, ParametricTrajectory, Trajectory
+from dynid.logs import Log, read_groups, source_of
+from dynid.robot import Joint, Robot
 
 SCHEMA = "dynid-trajectory-1"
 """What a file of coefficients says of itself."""
@@ -35,8 +31,8 @@ CONTRADICTS = 0.25
 STILL = 1e-3
 """The same [rad or m] for a joint that does not move."""
 
-Followable: TypeAlias = Moves | str | os.PathLike[str] | Sequence[Any]
-"""A motion, the path of its file, or arrays (t, q) or (t, q, v, a)."""
+Followable: TypeAlias = Moves | Log | str | os.PathLike[str] | Sequence[Any]
+"""A motion, the path of its file, a log of joint positions, or arrays (t, q) or (t, q, v, a)."""
 
 
 class TrajectoryFileError(FileProblemError):
@@ -44,7 +40,7 @@ class TrajectoryFileError(FileProblemError):
 
 
 def as_motion(motion: Followable, robot: Robot) -> Moves:
-    """The motion that a user means: an object, the path of a file, or arrays.
+    """The motion that a user means: an object, the path of a file, a log, or arrays.
 
     Raises:
         TrajectoryFileError: If a file holds none.
@@ -52,6 +48,8 @@ def as_motion(motion: Followable, robot: Robot) -> Moves:
     """
     if isinstance(motion, str | os.PathLike):
         return read_trajectory(motion, robot)
+    if isinstance(motion, Log):
+        return Trajectory(motion.time, motion.position, motion.velocity, None, motion.torque)
     if isinstance(motion, Sequence) and 2 <= len(motion) <= 4:
         return Trajectory(*(None if part is None else np.asarray(part, dtype=float) for part in motion))  # type: ignore[arg-type]
     if isinstance(motion, Moves):

@@ -3,22 +3,20 @@
 A trajectory that violates limits carries a warning, which every format puts where whoever runs it must see it.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.errors import InvalidRequestError, UnknownNameError
-from dynid.excitation.trajectories.family import Moves, ParametricTrajectory
-from dynid.excitation.trajectories.fourier import Fourier
+from dynid.errors import FileProblemError, InvalidRequestError, UnknownNameError
+from dynid.excitation.trajectories import Moves, ParametricTrajectory
 from dynid.excitation.trajectory_files import SCHEMA
-from dynid.robot.robot import Robot
+from dynid.robot import Robot
 
 DEFAULT = ("csv", "json")
 """Formats that are written by default."""
@@ -29,6 +27,10 @@ _SAME_TIME = 1e-9
 """Times [s] that are nearer than this are the same."""
 _AT_REST = 1e-9
 """Velocities and accelerations of ends below this [rad or m, s] are rounding."""
+
+
+class ExcitationFolderError(FileProblemError):
+    """A folder cannot take the files of a trajectory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +87,24 @@ def require_formats(names: Iterable[str], robot: Robot | None = None) -> tuple[s
     return chosen
 
 
+def require_free(folder: Path, *, overwrite: bool) -> None:
+    """Refuse a folder that trajectories cannot be saved as.
+
+    Raises:
+        ExcitationFolderError: If it is one.
+    """
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise ExcitationFolderError(folder, "is a file; name a folder for the trajectory")
+    if not any(folder.iterdir()):
+        return
+    if not (folder / "excitation.json").exists():
+        raise ExcitationFolderError(folder, "holds something else than a trajectory and is left as it is; name another")
+    if not overwrite:
+        raise ExcitationFolderError(folder, "holds a trajectory already; name another folder or add --overwrite")
+
+
 def sample_times(motion: Moves, rate: float) -> Array:
     """Times [s] from the start at a sampling rate [Hz], and the end, which may be nearer to the one before it."""
     times = np.arange(int(motion.duration * rate * (1.0 + 1e-12)) + 1) / rate
@@ -115,14 +135,14 @@ def csv_text(written: Written) -> str:
 
 def json_text(written: Written) -> str:
     """The coefficients of a Fourier trajectory; `read_coefficients` reads them back."""
-    trajectory, family = _fourier(written.motion)
+    trajectory = _coefficients(written.motion)
     data = {
         "schema": SCHEMA,
         **({"warning": written.warning} if written.warning else {}),
         "family": "fourier",
-        "frequency": family.frequency,
-        "harmonics": family.harmonics,
-        "periods": family.periods,
+        "frequency": trajectory.family.frequency,
+        "harmonics": trajectory.family.harmonics,
+        "periods": trajectory.family.periods,
         "speed": trajectory.speed,
         "joints": list(written.joints),
         "coefficients": trajectory.coefficients.T.tolist(),
@@ -188,10 +208,11 @@ def urscript_text(written: Written) -> str:
     It moves slowly to the start, follows the motion by `servoj`, and stops. Change `speed` for a careful first run. A
     warning must be confirmed on the pendant before anything moves.
     """
-    trajectory, family = _fourier(written.motion)
+    trajectory = _coefficients(written.motion)
     if trajectory.joints != 6:
         raise InvalidRequestError(f"URScript is for arms of six joints, and this one has {trajectory.joints}")
-    n, C = family.harmonics, trajectory.coefficients
+    family, C = trajectory.family, trajectory.coefficients
+    n = family.harmonics
     plain = written.warning.replace('"', "'").encode("ascii", "replace").decode()
     warning = (
         f'  # WARNING: {plain}\n  textmsg("WARNING: {plain}")\n'
@@ -233,10 +254,10 @@ def _numbers(values: Iterable[float]) -> str:
     return "[" + ", ".join(text if "." in text else text.replace("e", ".0e") for text in texts) + "]"
 
 
-def _fourier(motion: Moves) -> tuple[ParametricTrajectory, Fourier]:
-    if not isinstance(motion, ParametricTrajectory) or not isinstance(motion.family, Fourier):
+def _coefficients(motion: Moves) -> ParametricTrajectory:
+    if not isinstance(motion, ParametricTrajectory):
         raise InvalidRequestError("only Fourier trajectories can be written with their coefficients")
-    return motion, motion.family
+    return motion
 
 
 def texts_of(formats: Sequence[str], trajectory: Written, others: Iterable[tuple[str, Written]] = ()) -> dict[str, str]:

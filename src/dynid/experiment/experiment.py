@@ -6,11 +6,11 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from dynid.estimation.settings import EstimationSettings, PhysicalSettings
-from dynid.excitation.settings import ExcitationSettings
-from dynid.logs.settings import Drive, LogSource, Processing
+from dynid.estimation import EstimationSettings, PhysicalSettings
+from dynid.excitation import ExcitationSettings
+from dynid.logs import Drive, LogSource, Processing
 from dynid.settings import Name, Number, Table
-from dynid.simulation.settings import SimulationSettings
+from dynid.simulation import SimulationSettings
 
 
 class Experiment(Table):

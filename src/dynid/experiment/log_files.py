@@ -1,7 +1,5 @@
 """Reading one log of any format: columns as stated, or guessed as `init` does."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,12 +9,8 @@ from typing import Any, TypeAlias
 from dynid.errors import InvalidRequestError
 from dynid.experiment.first.first_experiment import FilePath, findings_on_layout, look_at
 from dynid.experiment.first.guesses import Group
-from dynid.logs.log import Log
-from dynid.logs.readers.source import Progress, silent
-from dynid.logs.settings import LogSource, Quantity
-from dynid.logs.sources import read_source
-from dynid.robot.loading import load_robot
-from dynid.robot.robot import Robot
+from dynid.logs import Log, LogSource, Progress, Quantity, read_source, silent
+from dynid.robot import Robot, load_robot
 from dynid.settings import checked
 
 Columns: TypeAlias = str | int | Sequence[str | int] | Mapping[str, Any] | Quantity

@@ -1,7 +1,5 @@
 """Experiment files: reading them, with what is wrong in words and lines."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,17 +1,12 @@
 """Simulated logs as files: the log, an experiment that `dynid identify` runs unchanged, and the truth apart."""
 
-from __future__ import annotations
-
-import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from dynid.errors import InvalidRequestError, OutputExistsError
 from dynid.experiment.experiment import Experiment
 from dynid.files import write_text
-from dynid.simulation.simulated_files import check_format
-from dynid.simulation.simulated_log import SimulatedLog, hold_of
+from dynid.simulation import SimulatedLog, check_format, hold_of
 
 CUTOFF = 20.0
 """Cut-off [Hz] of the low-pass on positions where an experiment states no processing."""
@@ -86,33 +81,24 @@ def delay_of(experiment: Experiment) -> float:
 
 
 def experiment_text(experiment: Experiment, log: Path) -> str:
-    """An experiment file for a simulated log: what was stated, and how to read and process the log.
+    """An experiment file for a simulated log beside it: what was stated, and how to read and process the log."""
+    import tomli_w
 
-    Args:
-        experiment: The experiment that was simulated.
-        log: The log, beside which the file is to be.
-    """
-    settings = experiment.simulation
-    stated = experiment.model_dump(exclude_defaults=True, exclude={"log", "simulation", "processing"}, mode="json")
-    stated["drive"] = {**stated.get("drive", {}), "delay": delay_of(experiment)}
-    unit = "A" if experiment.drive.torque_constants else "N m"
-    columns = {
-        "position": {"file": log.name, "columns": "q_*", "unit": "rad"},
-        "torque": {"file": log.name, "columns": "tau_*", "unit": unit},
-        "time": {"file": log.name, "columns": "t", "unit": "s"},
-    }
-    dumped = settings.model_dump(exclude_defaults=True, include=set(OPEN), mode="json")
-    known = {key: dumped[key] for key in OPEN if key in dumped}
+    values = experiment.model_dump(exclude_defaults=True, exclude={"log", "simulation", "processing"}, mode="json")
+    if not experiment.robot.startswith("builtin:"):
+        values["robot"] = str(Path(experiment.robot).resolve())
+    known = experiment.simulation.model_dump(exclude_defaults=True, include=set(OPEN), mode="json")
     if "trajectory" in known:
         known["trajectory"] = str(Path(known["trajectory"]).resolve())
-    if not str(experiment.robot).startswith("builtin:"):
-        stated["robot"] = str(Path(experiment.robot).resolve())
-    parts = ["# A simulated log. The truth is in the file beside it that ends in .truth.npz."]
-    parts += _lines({key: value for key, value in stated.items() if not isinstance(value, dict)})
-    parts += _tables({key: value for key, value in stated.items() if isinstance(value, dict)})
-    parts += ["", "[[log]]", *_lines(columns)]
-    parts += _tables({"processing": _processing(experiment), "simulation": known})
-    return "\n".join(parts) + "\n"
+    unit = "A" if experiment.drive.torque_constants else "N m"
+    columns = {"position": ("q_*", "rad"), "torque": ("tau_*", unit), "time": ("t", "s")}
+    values["drive"] = {**values.get("drive", {}), "delay": delay_of(experiment)}
+    values["log"] = [
+        {what: {"file": log.name, "columns": names, "unit": unit} for what, (names, unit) in columns.items()}
+    ]
+    values |= {"processing": _processing(experiment), "simulation": known}
+    head = "# A simulated log. The truth is in the file beside it that ends in .truth.npz.\n"
+    return head + tomli_w.dumps({key: value for key, value in values.items() if value != {}})
 
 
 def _processing(experiment: Experiment) -> dict[str, Any]:
@@ -130,24 +116,3 @@ def _processing(experiment: Experiment) -> dict[str, Any]:
     if (settings.sensors.jitter or settings.sensors.dropped) and "period" not in stated:
         stated.setdefault("resample", rate)
     return stated or {"automatic": False}
-
-
-def _tables(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    return [line for name, table in tables.items() if table for line in ("", f"[{name}]", *_lines(table))]
-
-
-def _lines(table: Mapping[str, Any]) -> list[str]:
-    return [f"{_key(name)} = {_value(value)}" for name, value in table.items()]
-
-
-def _value(value: Any) -> str:
-    """A value as TOML, whose strings, numbers and lists are JSON's."""
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(name)} = {_value(item)}" for name, item in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_value, value)) + "]"
-    return json.dumps(value)
-
-
-def _key(name: str) -> str:
-    return name if name.replace("_", "").isalnum() and name.isascii() else json.dumps(name)

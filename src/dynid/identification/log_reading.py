@@ -1,23 +1,15 @@
 """From a task to logs that are ready for its model, with signs where they had none."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from dynid.errors import InvalidRequestError
-from dynid.estimation.drive_signs import find_drive_signs
-from dynid.estimation.physical.physical_links import physics_of
-from dynid.estimation.signs.unsigned_logs import SignedLogs, recover_logs
+from dynid.estimation import SignedLogs, find_drive_signs, physics_of, recover_logs
 from dynid.findings import Finding
 from dynid.identification.task import Task
-from dynid.logs.log import Log
-from dynid.logs.processing.automatic import PreparedLog
-from dynid.logs.processing.preparation import prepare
-from dynid.logs.settings import Drive, LogSource
-from dynid.logs.sources import read_source
-from dynid.model.base_parameters import BaseParameters
-from dynid.robot.robot import Robot
+from dynid.logs import Drive, Log, LogSource, PreparedLog, prepare, read_source
+from dynid.model import BaseParameters
+from dynid.robot import Robot
 
 Progress = Callable[[str], None]
 

@@ -1,30 +1,29 @@
 """Identification as a recipe: from a robot and logs to a result."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from dynid import __version__
 from dynid.estimation.factors.reduced_logs import EarlierLogs, reduce_logs
-from dynid.estimation.nonlinear.nonlinear_fit import find_nonlinear
+from dynid.estimation.nonlinear.nonlinear_fit import NonlinearFit, find_nonlinear
+from dynid.estimation.physical.physical_estimate import PhysicalEstimate
 from dynid.estimation.physical.physical_links import fit_physical
-from dynid.estimation.residuals import analyse_residuals
+from dynid.estimation.residuals import JointDiagnostics, analyse_residuals
+from dynid.estimation.result_rows import estimate_record, sign_curves
 from dynid.estimation.settings import EstimationSettings, PhysicalSettings
-from dynid.estimation.solution import solve
+from dynid.estimation.solution import Solution, solve
 from dynid.findings import Finding
-from dynid.identification.log_reading import prepared_logs
-from dynid.identification.record_building import Outcome, record_of
+from dynid.identification.log_reading import PreparedLogs, prepared_logs
+from dynid.identification.records import SCHEMA, Record
 from dynid.identification.result import Result
 from dynid.identification.result_files import load_result
 from dynid.identification.task import ExperimentFile, Task, experiment_file
-from dynid.logs.log import Log
-from dynid.logs.settings import Drive, Processing
-from dynid.model.formulations.stored_inertia import stored_inertia
-from dynid.model.known_values import known_base
-from dynid.model.terms import Term
-from dynid.robot.robot import Robot
+from dynid.logs import Drive, Log, Processing
+from dynid.model import BaseParameters, Term, known_base, stored_inertia
+from dynid.robot import Robot
+from dynid.threads import single_threaded_blas
 
 Progress = Callable[[str], None]
 
@@ -114,7 +113,8 @@ def run(
     by_folds = task.physical.fit and task.physical.weight == "cross-validation"
     reduced = reduce_logs(read.logs, nonlinear, task.estimation, earlier, folds=by_folds, progress=progress)
     progress("Estimating")
-    solution = solve(read.logs, reduced, nonlinear, task.estimation, findings, progress)
+    with single_threaded_blas():
+        solution = solve(read.logs, reduced, nonlinear, task.estimation, findings, progress)
     findings += solution.findings
     progress("Analysing residuals")
     residuals, notes = analyse_residuals(read.logs, base, solution.estimate, findings, bool(solution.lost))
@@ -126,14 +126,43 @@ def run(
             solution, base, task.physical, task.reference, reduced.folds, task.estimation.method
         )
         findings += notes
-    outcome = Outcome(base, solution, links, residuals, read, nonlinear, tuple(findings), time.perf_counter() - start)
     return Result(
         base=base,
-        record=record_of(outcome, task.estimation.confidence),
+        record=_record(task, base, solution, links, residuals, read, nonlinear, findings, time.perf_counter() - start),
         findings=tuple(findings),
         task=task,
         torques=solution.torques,
         rows=solution.rows,
-        sign_curves=outcome.sign_curves,
+        sign_curves=None if read.signs is None else sign_curves(read.signs),
         file=file,
+    )
+
+
+def _record(
+    task: Task,
+    base: BaseParameters,
+    solution: Solution,
+    links: PhysicalEstimate | None,
+    residuals: Sequence[JointDiagnostics],
+    read: PreparedLogs,
+    nonlinear: NonlinearFit,
+    findings: Sequence[Finding],
+    seconds: float,
+) -> Record:
+    """The record of an identification."""
+    robot, stated = base.model.robot, read.drive.signs
+    return Record.model_validate(
+        {
+            "schema": SCHEMA,
+            "version": __version__,
+            "robot": robot.name,
+            "kinematics": robot.kinematics(),
+            "shape_passes": 0 if nonlinear.fit is None else nonlinear.fit.passes,
+            "drive_signs": stated if isinstance(stated, tuple) else None,
+            "processing": [log.applied() for log in read.logs],
+            "samples": read.samples,
+            "seconds": seconds,
+            "findings": [finding.to_dict() for finding in findings],
+            **estimate_record(base, solution, links, residuals, read.signs, task.estimation.confidence),
+        }
     )

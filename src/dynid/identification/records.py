@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dynid.arrays import Array
 from dynid.errors import UnknownNameError
+from dynid.model import html_table, text_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 SCHEMA = "dynid-result-2"
 """What a result says of itself."""
+
+HEADER = ("parameter", "value", "standard deviation", "unit")
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Estimator = Literal["torque", "power", "energy", "momentum"]
@@ -126,20 +129,13 @@ class Parameters(Sequence[ParameterEstimate]):
         return f"Parameters({len(self)}: {', '.join(self.names[:6])}{', ...' if len(self) > 6 else ''})"
 
     def __str__(self) -> str:
-        width = max([10, *(len(row.expression) for row in self)])
-        lines = [f"{row.expression:<{width}} {row.value:12.5g} +- {row.honest_std:<9.2g} {row.unit}" for row in self]
-        return "\n".join(lines)
+        return text_table(HEADER, self._cells(), right=(1, 2))
 
     def _repr_html_(self) -> str:
-        from html import escape
+        return html_table(repr(self), HEADER, self._cells())
 
-        rows = "".join(
-            f"<tr><td>{escape(row.expression)}</td><td>{row.value:.5g}</td><td>{row.honest_std:.2g}</td>"
-            f"<td>{escape(row.unit)}</td></tr>"
-            for row in self
-        )
-        head = "<tr><th>parameter</th><th>value</th><th>standard deviation</th><th>unit</th></tr>"
-        return f"<table>{head}{rows}</table>"
+    def _cells(self) -> list[tuple[str, ...]]:
+        return [(row.expression, f"{row.value:.5g}", f"{row.honest_std:.2g}", row.unit) for row in self]
 
 
 class NonlinearEstimate(Entry):

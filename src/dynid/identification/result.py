@@ -11,20 +11,14 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import FileProblemError, InvalidRequestError
-from dynid.estimation.diagnosis.cause_findings import diagnose
-from dynid.estimation.factors.factors import Factors
-from dynid.estimation.factors.reduced_logs import EarlierLogs
-from dynid.estimation.replay import Replay, replayed
+from dynid.estimation import EarlierLogs, Factors, Replay, diagnose, replayed
 from dynid.findings import Finding
 from dynid.identification.log_reading import read
 from dynid.identification.records import NonlinearEstimate, Parameters, PhysicalModel, Record
 from dynid.identification.task import ExperimentFile, Task
-from dynid.logs.log import Log
-from dynid.logs.processing.preparation import prepare
-from dynid.logs.settings import Drive, Processing
-from dynid.model.base_parameters import BaseParameters
-from dynid.model.dynamic_model import DynamicModel
-from dynid.robot.robot import Robot
+from dynid.logs import Drive, Log, Processing, prepare
+from dynid.model import BaseParameters, DynamicModel
+from dynid.robot import Robot
 
 if TYPE_CHECKING:
     from dynid.identification.robot_output import Exported

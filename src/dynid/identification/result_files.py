@@ -1,7 +1,5 @@
 """Results as folders: what was found as JSON, the factors it came from, and the experiment."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -10,15 +8,14 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from dynid.estimation.factors.factors import Factors
-from dynid.experiment.reading import read_experiment
+from dynid.estimation import Factors
+from dynid.experiment import read_experiment
 from dynid.files import replace_folder
 from dynid.findings import Finding
 from dynid.identification.records import SCHEMA, Record
 from dynid.identification.result import Result, ResultError
 from dynid.identification.task import ExperimentFile, experiment_text, task_of
-from dynid.model.base_parameters import BaseParameters
-from dynid.model.known_values import known_base
+from dynid.model import BaseParameters, known_base
 
 
 def save_result(result: Result, folder: Path, *, overwrite: bool = False) -> None:

@@ -1,7 +1,5 @@
 """The identified robot as files: the user's own with identified numbers, and beside it what the format cannot hold."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,13 +10,9 @@ import numpy as np
 
 from dynid.errors import InvalidRequestError, OutputExistsError, UnknownNameError
 from dynid.files import is_file, write_bytes, write_text
-from dynid.identification.formats import Format
 from dynid.identification.result import Result
-from dynid.model.dynamic_model import DynamicModel
-from dynid.model.parameters import Role, of_joint
-from dynid.robot.formats.write_back import Written, write_back
-from dynid.robot.joints import JointDynamics
-from dynid.robot.robot import Joint
+from dynid.model import DynamicModel, Role, of_joint
+from dynid.robot import Format, Joint, JointDynamics, Written, write_back
 
 SCHEMA = "dynid-robot-1"
 """What an exported JSON file says of itself."""

@@ -15,22 +15,14 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.excitation.trajectories.family import Moves
-from dynid.excitation.trajectory_files import read_trajectory
-from dynid.experiment.experiment import Experiment
-from dynid.experiment.reading import read_experiment
+from dynid.excitation import Moves, read_trajectory
+from dynid.experiment import Experiment, read_experiment
 from dynid.findings import Finding
 from dynid.identification.result import Result
-from dynid.identification.simulated_experiment import required_trajectory
 from dynid.identification.task import task_of
-from dynid.logs.drive import transmission_of
-from dynid.logs.sources import read_source
-from dynid.model.base_parameters import BaseParameters
-from dynid.simulation.closed_loop import Run, SimulatedRobot, follow
-from dynid.simulation.desired_motion import SAME_PLACE, Repeated
-from dynid.simulation.settings import Controller
-from dynid.simulation.simulated_log import settling_of
-from dynid.simulation.simulated_robot import nominal_robot
+from dynid.logs import read_source, transmission_of
+from dynid.model import BaseParameters
+from dynid.simulation import SAME_PLACE, Controller, Repeated, Run, SimulatedRobot, follow, nominal_robot, settling_of
 
 
 def standard_parameters(base: BaseParameters, values: Sequence[float], near: Array) -> Array:
@@ -47,7 +39,9 @@ def standard_parameters(base: BaseParameters, values: Sequence[float], near: Arr
     return np.where(dry, np.maximum(p, 0.0), p)
 
 
-def simulate_result(result: Result, logs: Sequence[Path], parameters: Array | None = None) -> dict[str, Any]:
+def simulate_result(
+    result: Result, logs: Sequence[Path], parameters: Array | None = None
+) -> tuple[dict[str, Any], list[Finding]]:
     """Simulate a result on the references of other logs, and compare positions.
 
     Args:
@@ -58,10 +52,10 @@ def simulate_result(result: Result, logs: Sequence[Path], parameters: Array | No
 
     Returns:
         Plain data for JSON: for each joint the root mean squares [rad or m] of the difference of positions, and of the
-        measured distance from the reference; and findings.
+        measured distance from the reference. And findings.
     """
     squares: list[tuple[Array, Array]] = []
-    findings: list[dict[str, str]] = []
+    findings: list[Finding] = []
     for path in logs:
         if path.suffix != ".toml":
             raise InvalidRequestError(
@@ -74,18 +68,15 @@ def simulate_result(result: Result, logs: Sequence[Path], parameters: Array | No
                 f"there is no trajectory in [simulation] of '{path}' that says what the robot followed; state it there"
             )
         matches = _compare(result, experiment, parameters)
-        findings += [finding.to_dict() for match in matches for finding in _on_reference(match, result, path)]
+        findings += [finding for match in matches for finding in _on_reference(match, result, path)]
         squares += [(match.rms**2, match.tracking**2) for match in matches]
     differences, distances = np.sqrt(np.mean(np.array(squares), axis=0))
-    joints = zip(result.base.model.robot.independent_joints, differences, distances, strict=True)
-    return {
-        "joints": [
-            {"name": joint.name, "rms_position": float(difference), "rms_tracking": float(distance)}
-            for joint, difference, distance in joints
-        ],
-        "rms_position": float(np.sqrt(np.mean(differences**2))),
-        "findings": findings,
-    }
+    pairs = zip(result.base.model.robot.independent_joints, differences, distances, strict=True)
+    joints = [
+        {"name": joint.name, "rms_position": float(difference), "rms_tracking": float(distance)}
+        for joint, difference, distance in pairs
+    ]
+    return {"joints": joints, "rms_position": float(np.sqrt(np.mean(differences**2)))}, findings
 
 
 def _on_reference(match: PositionMatch, result: Result, path: Path) -> list[Finding]:
@@ -110,10 +101,11 @@ def _parameters(result: Result, near: Array) -> Array:
 
 def _compare(result: Result, experiment: Experiment, parameters: Array | None) -> list[PositionMatch]:
     settings, model = experiment.simulation, result.base.model
+    assert settings.trajectory is not None
     nominal, _ = nominal_robot(model)
     p = _parameters(result, nominal.parameters) if parameters is None else parameters
     robot = SimulatedRobot.of(model, p, smoothing=settings.smoothing, stribeck=settings.stribeck)
-    trajectory = Repeated(read_trajectory(required_trajectory(experiment), model.robot), settings.periods)
+    trajectory = Repeated(read_trajectory(settings.trajectory, model.robot), settings.periods)
     drive = transmission_of(experiment.drive, model.robot)
     start = None if settings.start is None else np.array(settings.start)
     matches = []

@@ -10,17 +10,12 @@ from typing import Any, Literal
 import numpy as np
 
 from dynid.errors import InvalidRequestError
-from dynid.estimation.settings import EstimationSettings, PhysicalSettings
-from dynid.experiment.experiment import Experiment
-from dynid.experiment.reading import parse_experiment, read_experiment
+from dynid.estimation import EstimationSettings, PhysicalSettings
+from dynid.experiment import Experiment, read_experiment
 from dynid.files import is_file
-from dynid.logs.log import Log
-from dynid.logs.settings import Drive, LogSource, Processing
-from dynid.model.dynamic_model import DynamicModel
-from dynid.model.known_values import known_model
-from dynid.model.terms import Term, specification
-from dynid.robot.loading import load_robot
-from dynid.robot.robot import Robot
+from dynid.logs import Drive, Log, LogSource, Processing
+from dynid.model import DynamicModel, Term, known_model, specification
+from dynid.robot import Robot, load_robot
 from dynid.settings import checked
 
 SETTINGS = {"drive": Drive, "processing": Processing, "estimation": EstimationSettings, "physical": PhysicalSettings}
@@ -186,9 +181,3 @@ def _source(robot: Robot) -> str:
     """Where a robot was read from; the path is absolute, so that it holds in any folder."""
     source = robot.description.source
     return str(Path(source).resolve()) if is_file(Path(source)) else source
-
-
-def task_file(task: Task, path: Path) -> ExperimentFile:
-    """The experiment file that a task would be saved as."""
-    text = experiment_text(task)
-    return ExperimentFile(path, text.encode(), parse_experiment(text, path, needs_logs=False), task)

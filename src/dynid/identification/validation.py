@@ -1,7 +1,5 @@
 """Validation: how well a result predicts torques of logs that it was not made from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,20 +9,15 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.estimation.factors.decimation import processed_rows
-from dynid.experiment.reading import read_experiment
+from dynid.estimation import processed_rows
+from dynid.experiment import read_experiment
 from dynid.findings import Finding
 from dynid.identification.log_reading import read
 from dynid.identification.result import Result, ResultError
 from dynid.identification.result_files import load_result
 from dynid.identification.task import Task, task_of
-from dynid.logs.log import Log
-from dynid.logs.processing.automatic import PreparedLog
-from dynid.logs.processing.preparation import prepare
-from dynid.logs.settings import LogSource, Processing
-from dynid.model.base_parameters import BaseParameters
-from dynid.model.chunks import Chunk
-from dynid.model.formulations.torque_rows import TorqueRows
+from dynid.logs import Log, LogSource, PreparedLog, Processing, prepare
+from dynid.model import BaseParameters, Chunk, TorqueRows
 
 Progress = Callable[[str], None]
 
@@ -161,8 +154,7 @@ def _simulated(result: Result, logs: Sequence[object]) -> tuple[dict[str, Any], 
     paths = [Path(log) for log in logs if isinstance(log, str | Path)]
     if len(paths) < len(logs):
         raise InvalidRequestError("only experiment files state what the robot followed; name one to simulate")
-    found = simulate_result(result, paths)
-    return found, [Finding.from_dict(finding) for finding in found.pop("findings")]
+    return simulate_result(result, paths)
 
 
 def unseen_logs(

@@ -14,7 +14,7 @@ import numpy as np
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError, ShapeError
 from dynid.logs.settings import Drive
-from dynid.robot.robot import Robot
+from dynid.robot import Robot
 
 
 @dataclass(frozen=True, eq=False)

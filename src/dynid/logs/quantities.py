@@ -1,7 +1,5 @@
 """Where the quantities of a log are, as an experiment states it: columns of files, or topics of bags."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,7 +9,7 @@ from dynid.logs.readers.bags import is_bag, topics_of
 from dynid.logs.readers.messages import Topic, listed
 from dynid.logs.readers.source import RecordingError
 from dynid.logs.settings import LogSource, Quantity
-from dynid.robot.robot import Robot
+from dynid.robot import Robot
 
 
 def quantities_of(source: LogSource, robot: Robot | None) -> dict[str, Quantity]:

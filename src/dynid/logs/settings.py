@@ -158,8 +158,8 @@ class Processing(Table):
         is_automatic = not stated if self.automatic is None else self.automatic
         if not is_automatic:
             return frozenset(wished)
-        thinned = {"decimate"} if "rate" in stated else set()
-        return frozenset(KEYS - stated - thinned | wished)
+        decimated = {"decimate"} if "rate" in stated else set()
+        return frozenset(KEYS - stated - decimated | wished)
 
     def but(self, **changes: Any) -> Processing:
         """The same with other values, which are not checked."""

@@ -1,7 +1,5 @@
 """Reading a log: each of its files once, and only the columns that are needed, in SI units."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,7 +16,7 @@ from dynid.logs.readers.source import Progress, silent
 from dynid.logs.settings import Drive, LogSource, Quantity
 from dynid.logs.tables import RecordingError, Table, read_groups
 from dynid.logs.timing import check_time, findings_on_time, require_order
-from dynid.robot.robot import Robot
+from dynid.robot import Robot
 
 UNITS: Mapping[str, Mapping[str, float]] = {
     "position": {"rad": 1.0, "deg": math.pi / 180, "m": 1.0, "mm": 1e-3},

@@ -4,8 +4,6 @@ Each format becomes a `Source`: the names of its columns, and a function that re
 checking their values is then the same for all.
 """
 
-from __future__ import annotations
-
 import difflib
 import fnmatch
 import re
@@ -17,12 +15,12 @@ from typing import TypeAlias
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.logs.readers import large_text
+from dynid.logs.readers import text as text_reader
 from dynid.logs.readers.bags import SUFFIXES as BAGS
 from dynid.logs.readers.bags import is_bag
 from dynid.logs.readers.isolated import isolated
 from dynid.logs.readers.source import Progress, RecordingError, Source, silent
-from dynid.logs.readers.text import check_text, delimited, flat
+from dynid.logs.readers.text import check_text, delimited, flat, large_delimited
 
 Columns: TypeAlias = str | int | Sequence[str | int] | None
 """Which columns: a name, a pattern such as "q_*", a position (from 0), several of these, or None for all."""
@@ -124,7 +122,7 @@ def read_groups(
         path: The file.
         groups: Columns of each group.
         width: For flat text, how many numbers make a sample.
-        progress: Is told how far a long read has come.
+        progress: Callback; receives a short description of each step.
         finite: Whether every number must be finite; otherwise the caller says in which samples.
     """
     source = source_of(path, width, progress)
@@ -178,8 +176,8 @@ def source_of(path: Path, width: int | None = None, progress: Progress = silent)
             raise RecordingError(path, "the file is empty")
         if width is not None and (suffix not in TEXT or width < 1):
             raise RecordingError(path, f"width = {width} does not fit; it is for flat text, and at least 1")
-        if suffix in TEXT and width is None and path.stat().st_size >= large_text.LARGE:
-            return large_text.large_delimited(path)
+        if suffix in TEXT and width is None and path.stat().st_size >= text_reader.LARGE:
+            return large_delimited(path)
         if suffix in TEXT:
             content = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
             check_text(path, content)

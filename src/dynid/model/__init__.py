@@ -8,3 +8,7 @@
 * `formulations`: other equations that are linear in the parameters: power, energy, momentum.
 * `kernels`: the observation matrix and its adjoint for many samples, compiled and in NumPy.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

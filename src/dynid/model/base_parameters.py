@@ -5,8 +5,6 @@ largest set of independent columns W1 and writing the others as W2 = W1 B gives 
 parameters b are linear combinations of standard ones, and W1 has full rank.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,8 +15,8 @@ import numpy as np
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.findings import Finding
-from dynid.model.column_selection import largest_by_unit, regroup, select_in_order, select_pivoted
-from dynid.model.dynamic_model import DynamicModel
+from dynid.model.dynamic_model import DynamicModel, split_known
+from dynid.model.independent_columns import largest_by_unit, regroup, select_in_order, select_pivoted
 from dynid.model.parameters import matching
 from dynid.model.plain_tables import html_table
 from dynid.model.sampling import random_states
@@ -226,24 +224,14 @@ def find_base_parameters(
     values = _known_values(model, known)
     sequence = _sequence(model, values, order, selection)
     with single_threaded_blas():
-        return _find(model, values, sequence, selection, tolerance, rng or np.random.default_rng(0))
-
-
-def _find(
-    model: DynamicModel,
-    values: dict[str, float],
-    sequence: list[int],
-    selection: str,
-    tolerance: float,
-    rng: np.random.Generator,
-) -> BaseParameters:
-    R, norms = _triangle(model, rng)
-    scale = largest_by_unit(model.parameters, norms)
-    select = select_pivoted if selection == "pivoted" else select_in_order
-    kept, own_parts = select(R / scale, sequence, tolerance)
-    no_effect = [k for k in sequence if norms[k] <= tolerance * scale[k]]
-    columns = tuple(sorted(kept))
-    K = regroup(R / scale, columns, [k for k in sequence if k not in no_effect])
+        R = _triangle(model, rng or np.random.default_rng(0))
+        norms = np.linalg.norm(R, axis=0)
+        scale = largest_by_unit(model.parameters, norms)
+        select = select_pivoted if selection == "pivoted" else select_in_order
+        kept, own_parts = select(R / scale, sequence, tolerance)
+        no_effect = [k for k in sequence if norms[k] <= tolerance * scale[k]]
+        columns = tuple(sorted(kept))
+        K = regroup(R / scale, columns, [k for k in sequence if k not in no_effect])
     # Undo the scaling of columns: with w~ = w / s, w2 = w1 B becomes B = diag(1/s1) B~ diag(s2).
     K = _rounded(K * scale / scale[list(columns), None])
     dropped = [own_parts[k] for k in sequence if k not in kept]
@@ -258,6 +246,11 @@ def _find(
                 dropped=float(max(dropped, default=0.0))),
         tolerance=tolerance,
     )  # fmt: skip
+
+
+def known_base(model: DynamicModel, known: Mapping[str, float]) -> BaseParameters:
+    """The base parameters of a model of which some parameters are known, by name or pattern."""
+    return find_base_parameters(model, known=split_known(model, known)[1])
 
 
 def _known_values(model: DynamicModel, known: Mapping[str, float | None] | Iterable[str]) -> dict[str, float]:
@@ -286,21 +279,20 @@ def _sequence(model: DynamicModel, known: Mapping[str, float], order: Sequence[s
     return [k for k in (*first, *rest) if model.names[k] not in known]
 
 
-def _triangle(model: DynamicModel, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Triangular factor of W at random states, shape (parameters, parameters), and the norms of its columns."""
+def _triangle(model: DynamicModel, rng: np.random.Generator) -> Array:
+    """Triangular factor of W at random states, shape (parameters, parameters)."""
     width = len(model.names)
-    rows = model.rows.stop - model.rows.start
-    samples = max(40, -(-4 * width // rows))
+    samples = max(40, -(-4 * width // model.row_count))
     R = np.zeros((0, width))
     for start in range(0, samples, 200):
         W = model.typical.regressor(*random_states(model, min(200, samples - start), rng))
         R = np.asarray(np.linalg.qr(np.concatenate([R, W.reshape(-1, width)]), mode="r"))
-    return R, np.linalg.norm(R, axis=0)
+    return R
 
 
-def _rounded(values: Array, digits: int = 13) -> Array:
+def _rounded(values: Array) -> Array:
     """Values with the digits that the arithmetic gives, so that one half reads 0.5."""
-    return np.array([float(f"{value:.{digits}g}") for value in values.ravel()]).reshape(values.shape)
+    return np.array([float(f"{value:.13g}") for value in values.ravel()]).reshape(values.shape)
 
 
 def _as_text(group: Mapping[str, float]) -> str:

@@ -42,10 +42,7 @@ class Chunk:
 
     def __getitem__(self, part: slice) -> Chunk:
         """Some of the samples."""
-        keep = None if self.keep is None else self.keep[part]
-        weight = None if self.weight is None else self.weight[part]
-        temperature = None if self.temperature is None else self.temperature[part]
-        return Chunk(self.q[part], self.v[part], self.a[part], self.torque[part], keep, weight, temperature)
+        return replace(self, **{name: None if values is None else values[part] for name, values in vars(self).items()})
 
 
 class Samples(Protocol):
@@ -78,7 +75,7 @@ def checked(model: DynamicModel, chunk: Chunk) -> Chunk:
         NotAConfigurationError: If a position is not finite or a quaternion is not of unit length.
     """
     q, v, a = model.robot.states(chunk.q, chunk.v, chunk.a)
-    rows = model.rows.stop - model.rows.start
+    rows = model.row_count
     for what in ("torque", "keep", "weight"):
         values = getattr(chunk, what)
         if values is not None and values.shape != (len(q), rows):

@@ -13,9 +13,9 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.model.kernels.kernel import stacked_rows
 from dynid.model.kernels.row_layout import RowLayout
-from dynid.model.parameters import Parameter, link_parameters
+from dynid.model.parameters import Parameter, link_parameters, matching
 from dynid.model.terms import NonlinearParameter, Term, parse_terms
-from dynid.robot.robot import Robot
+from dynid.robot import Robot
 
 
 class Observed(Enum):
@@ -215,3 +215,43 @@ class DynamicModel:
             accelerations = np.broadcast_to(unit, (len(positions), self.robot.nv))
             columns.append(self.inverse_dynamics(positions, None, accelerations, parameters) - at_rest)
         return np.stack(columns, axis=-1)
+
+
+def known_model(robot: Robot, terms: str | Sequence[str | Term], known: Mapping[str, float]) -> DynamicModel:
+    """The model of a robot with terms, at the nonlinear parameters that are known."""
+    model = DynamicModel(robot, terms)
+    return model.at_nonlinear(split_known(model, known)[0])
+
+
+def split_known(model: DynamicModel, known: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
+    """Known values of nonlinear parameters by name, and those of linear parameters by name or pattern.
+
+    Raises:
+        UnknownNameError: If a name is that of no parameter.
+        InvalidRequestError: If a parameter that is positive by its nature is not.
+    """
+    nonlinear = [parameter.name for parameter in model.nonlinear]
+    of_nonlinear: dict[str, float] = {}
+    rest: dict[str, float] = {}
+    for pattern, value in known.items():
+        if _matches(pattern, model.names):
+            rest[pattern] = value
+        elif _matches(pattern, nonlinear):
+            of_nonlinear |= dict.fromkeys(matching([pattern], nonlinear), value)
+            for parameter in model.nonlinear:
+                stated = of_nonlinear.get(parameter.name)
+                if stated is not None and parameter.lower > 0.0 >= stated:
+                    raise InvalidRequestError(
+                        f"known has {pattern} = {stated:g}, and {parameter.name} [{parameter.unit}] must be positive; "
+                        f"typical values are {parameter.grid[0]:.3g} to {parameter.grid[-1]:.3g}"
+                    )
+        else:
+            raise UnknownNameError("parameter", pattern, (*model.names, *nonlinear))
+    return of_nonlinear, rest
+
+
+def _matches(pattern: str, names: tuple[str, ...] | list[str]) -> bool:
+    try:
+        return bool(matching([pattern], names))
+    except UnknownNameError:
+        return False

@@ -1,7 +1,5 @@
 """Inspecting a robot: what is identifiable, and what is wrong with its file."""
 
-from __future__ import annotations
-
 import html
 import math
 import os
@@ -17,9 +15,7 @@ from dynid.model.base_parameters import DEFAULT_TOLERANCE, BaseParameters, find_
 from dynid.model.dynamic_model import DynamicModel, Observed
 from dynid.model.plain_tables import html_table, text_table
 from dynid.model.terms import Term
-from dynid.robot.audit import audit
-from dynid.robot.loading import as_robot
-from dynid.robot.robot import Robot
+from dynid.robot import Robot, as_robot, audit
 
 _HEADER = ("#", "base parameter", "file's value", "unit", "of")
 

@@ -19,7 +19,7 @@ from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.parameters import Parameter
 from dynid.model.terms import Term
-from dynid.robot.robot import Robot
+from dynid.robot import Robot
 
 
 class NonlinearSlopes(Term):
@@ -146,21 +146,21 @@ def linearised(model: DynamicModel, names: Sequence[str], values: Mapping[str, f
         names: The nonlinear parameters that may change.
         values: Present values of the terms' parameters, by name.
     """
-    own = [[s.name for s in term.nonlinear(model.robot) if s.name in names] for term in model.terms]
-    slopes = [NonlinearSlopes(term, some, values) for term, some in zip(model.terms, own, strict=True) if some]
-    linear = DynamicModel(model.robot, (*model.terms, *slopes), model.observed)
+    linear = DynamicModel(model.robot, (*model.terms, *_slopes(model, names, values)), model.observed)
     return linear.with_typical(_typical(model.typical, tuple(names)))
 
 
 @cache
 def _typical(model: DynamicModel, names: tuple[str, ...]) -> DynamicModel:
     """What base parameters of such models are found with, whatever their nonlinear parameters."""
-    own = [[s.name for s in term.nonlinear(model.robot) if s.name in names] for term in model.terms]
-    values = dict.fromkeys(model.names, 1.0)
-    slopes = [
-        NonlinearSlopes(term, some, values).typical() for term, some in zip(model.terms, own, strict=True) if some
-    ]
+    slopes = [term.typical() for term in _slopes(model, names, dict.fromkeys(model.names, 1.0))]
     return DynamicModel(model.robot, (*model.terms, *slopes), model.observed)
+
+
+def _slopes(model: DynamicModel, names: Sequence[str], values: Mapping[str, float]) -> list[NonlinearSlopes]:
+    """Slopes over those of the nonlinear parameters that a term has, for each term that has any."""
+    own = [[s.name for s in term.nonlinear(model.robot) if s.name in names] for term in model.terms]
+    return [NonlinearSlopes(term, some, values) for term, some in zip(model.terms, own, strict=True) if some]
 
 
 def with_nonlinear_columns(base: BaseParameters, linear: DynamicModel) -> BaseParameters:

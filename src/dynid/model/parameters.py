@@ -1,7 +1,5 @@
 """Parameters: their names, and what each says of itself."""
 
-from __future__ import annotations
-
 import fnmatch
 import re
 from collections.abc import Iterable, Sequence
@@ -9,8 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dynid.errors import UnknownNameError
-from dynid.robot import inertia
-from dynid.robot.robot import Robot
+from dynid.robot import Robot, inertia
 
 
 class Sign(StrEnum):
@@ -62,30 +59,9 @@ class Role(StrEnum):
         return self in _DRY
 
 
-_NONNEGATIVE = frozenset(
-    {
-        Role.MASS,
-        Role.VISCOUS,
-        Role.COULOMB,
-        Role.COULOMB_FORWARD,
-        Role.COULOMB_BACKWARD,
-        Role.SIGMOID,
-        Role.LOAD,
-        Role.ARMATURE,
-        Role.COUPLING_COULOMB,
-    }
-)
-
-_DRY = frozenset(
-    {
-        Role.COULOMB,
-        Role.COULOMB_FORWARD,
-        Role.COULOMB_BACKWARD,
-        Role.STRIBECK,
-        Role.SIGMOID,
-        Role.COUPLING_COULOMB,
-    }
-)
+_BRAKING = {Role.COULOMB, Role.COULOMB_FORWARD, Role.COULOMB_BACKWARD, Role.SIGMOID, Role.COUPLING_COULOMB}
+_DRY = _BRAKING | {Role.STRIBECK}
+_NONNEGATIVE = _BRAKING | {Role.MASS, Role.VISCOUS, Role.LOAD, Role.ARMATURE}
 
 _LINK_ROLES = (Role.MASS, *[Role.FIRST_MOMENT] * 3, *[Role.INERTIA] * 6)
 """Roles of a link's parameters, in the order of the 10-vector."""

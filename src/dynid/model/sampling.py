@@ -1,15 +1,12 @@
 """Random states that the robot can be in."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 
 from dynid.arrays import Array
 from dynid.model.dynamic_model import DynamicModel, Observed
-from dynid.robot.joints import neutral
-from dynid.robot.robot import Joint
+from dynid.robot import Joint, neutral
 
 _SPEED = 3.0
 """Velocities are drawn from +- this [rad/s or m/s]: centrifugal effects then weigh as much as gravity."""

@@ -1,5 +1,5 @@
 """Results and trajectories as HTML: a verdict, findings, figures and tables in one file that works offline."""
 
-from dynid.report.html import ReportFile, write_report
+import lazy_loader
 
-__all__ = ["ReportFile", "write_report"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,7 +1,5 @@
 """Two results side by side: which parameters differ by more than their uncertainty, and how errors changed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

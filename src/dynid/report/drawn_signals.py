@@ -1,7 +1,5 @@
 """What is drawn of logs: torques, friction and spectra with fewer points, without losing an extreme."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -9,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.estimation.replay import Replay, Segment
-from dynid.logs.log import Log
-from dynid.model.dynamic_model import DynamicModel
+from dynid.estimation import Replay, Segment
+from dynid.logs import Log
+from dynid.model import DynamicModel
 
 Indices = NDArray[np.intp]
 

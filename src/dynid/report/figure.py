@@ -3,8 +3,6 @@
 All text from files goes through `plain` before plotly.js gets it.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

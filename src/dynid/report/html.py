@@ -1,7 +1,5 @@
 """Reports as files: sections through templates into one page that needs nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,9 +7,8 @@ from typing import Any
 
 from dynid.errors import InvalidRequestError, OutputExistsError
 from dynid.files import write_text
-from dynid.identification.result import Result
-from dynid.identification.result_files import load_result
-from dynid.logs.log import Log
+from dynid.identification import Result, load_result
+from dynid.logs import Log
 from dynid.report.rendering import rendered
 from dynid.report.sections import sections_of
 from dynid.report.subject import Subject, subject_of

@@ -1,7 +1,5 @@
 """Figures of parameters and errors: intervals and bars."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dynid.identification.records import ParameterEstimate
+from dynid.identification import ParameterEstimate
 from dynid.report.figure import INK, PALETTE, PREDICTED, RESIDUAL, Figure, axis, plain, unit
 from dynid.report.subject import Subject
 

@@ -1,17 +1,14 @@
 """Sections on parameters: estimates, identifiability, excitation, and physically consistent links."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dynid.estimation.estimate_findings import LARGEST_STD
-from dynid.estimation.least_squares import merge_logs
-from dynid.identification.result import Result
-from dynid.model.base_parameters import BaseParameters
+from dynid.estimation import LARGEST_STD, merge_logs
+from dynid.identification import Result
+from dynid.model import BaseParameters
 from dynid.report.figure import Section
 from dynid.report.parameter_figures import bars_figure, parameter_figure, parameter_rows
 from dynid.report.skeleton import skeleton_figure, views

@@ -1,7 +1,5 @@
 """Templates to pages that need nothing else: scripts, styles and figures are inside."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,15 +1,13 @@
 """Residual analysis: autocorrelation, and the quantities that residuals follow."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from dynid.estimation.residuals import SHARE
+from dynid.estimation import SHARE
 from dynid.findings import Finding
-from dynid.identification.records import FollowRecord, ResidualRecord
+from dynid.identification import FollowRecord, ResidualRecord
 from dynid.report.figure import DASHES, PALETTE, RESIDUAL, Figure, Section, axis, packed, plain
 from dynid.report.subject import Subject
 

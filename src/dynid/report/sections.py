@@ -1,7 +1,5 @@
 """All sections of a report, in their order; those on logs and on how to reproduce the result are made here."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Iterator, Sequence
 from importlib import metadata
@@ -9,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from dynid.errors import DynidError
-from dynid.identification.result import Result
-from dynid.identification.task import experiment_text
-from dynid.logs.log import Log
+from dynid.identification import Result, experiment_text
+from dynid.logs import Log
 from dynid.report.comparison import compared
 from dynid.report.drawn_signals import Signals
 from dynid.report.figure import Section

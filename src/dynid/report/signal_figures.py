@@ -1,7 +1,5 @@
 """Figures of logs: torques and recovered signs over time, friction over velocity, spectra."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.estimation.replay import friction_columns, is_frictional
-from dynid.identification.records import SignRecord
-from dynid.model.dynamic_model import DynamicModel
+from dynid.estimation import friction_columns, is_frictional
+from dynid.identification import SignRecord
+from dynid.model import DynamicModel
 from dynid.report.drawn_signals import BUCKETS, Cloud, JointTrace, Signals, Spectrum, extreme_indices
 from dynid.report.figure import DASHES, INK, MEASURED, PALETTE, PREDICTED, RESIDUAL, Figure, axis, packed, plain
 

@@ -5,8 +5,6 @@ second moments of mass about its centre, its half axes are the roots of 5/m time
 an axis it is the ellipse of the matching block of 5/m Sigma.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.identification.records import LinkEstimate
-from dynid.model.regressor import joint_poses
+from dynid.identification import LinkEstimate
+from dynid.model import joint_poses
 from dynid.report.figure import DASHES, INK, PALETTE, Figure, axis, plain
-from dynid.robot.robot import WORLD, Robot
+from dynid.robot import WORLD, Robot
 
 
 @dataclass(frozen=True, eq=False)

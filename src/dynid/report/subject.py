@@ -1,7 +1,5 @@
 """What a report is about: a result with its logs, its validation and its verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,15 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from dynid.errors import DynidError
-from dynid.estimation.diagnosis.cause_findings import CODES
-from dynid.estimation.replay import Replay, replayed
+from dynid.estimation import CODES, Replay, replayed
 from dynid.findings import Finding, Severity, has
-from dynid.identification.result import Result
-from dynid.identification.validation import Validation, unseen_logs, validate
-from dynid.logs.log import Log
+from dynid.identification import Result, Validation, unseen_logs, validate
+from dynid.logs import Log
 from dynid.report.drawn_signals import Signals, drawn
 from dynid.report.verdict import Verdict, judge
-from dynid.robot.joints import JointKind
+from dynid.robot import JointKind
 
 Progress = Callable[[str], None]
 

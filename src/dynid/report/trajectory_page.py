@@ -1,7 +1,5 @@
 """A page that shows exciting trajectories against their limits; it needs nothing else."""
 
-from __future__ import annotations
-
 import math
 import os
 from dataclasses import dataclass
@@ -11,12 +9,7 @@ from typing import Any
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.excitation.design import Design
-from dynid.excitation.exciting_motion import Excitation
-from dynid.excitation.limits.limit import Check
-from dynid.excitation.limits.stated import joint_limits
-from dynid.excitation.limits.torques import PriorTorques, torque_unit
-from dynid.excitation.trajectory_formats import sample_times
+from dynid.excitation import Check, Design, Excitation, PriorTorques, joint_limits, sample_times, torque_unit
 from dynid.files import write_text
 from dynid.report.figure import PREDICTED, RESIDUAL, Figure, axis, packed, unit
 from dynid.report.rendering import rendered

@@ -1,17 +1,13 @@
 """The verdict: can a model be trusted, for what, what should be improved; plain data, apart from presentation."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from dynid.estimation.estimate_findings import CONDITION, LARGEST_STD
-from dynid.estimation.physical.physical_links import COSTLY
+from dynid.estimation import CONDITION, COSTLY, LARGEST_STD
 from dynid.findings import Finding, Severity
-from dynid.identification.records import Record
-from dynid.identification.validation import Validation
+from dynid.identification import Record, Validation
 
 CLOSE = 0.06
 """Relative error of torques up to which predictions are good."""

@@ -6,3 +6,7 @@
 * `audit`: findings on a robot file; `repair`: the nearest physically consistent robot.
 * `formats`: readers, writers and edits of URDF, MJCF and DH tables; `builtin`: robots that come with dynid.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

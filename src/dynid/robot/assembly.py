@@ -1,7 +1,5 @@
 """From a description to a robot: mimic joints are resolved, fixed and locked ones welded, moving ones numbered."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -13,8 +11,7 @@ from dynid.errors import InvalidRequestError, RobotFileError, UnknownNameError
 from dynid.findings import Finding
 from dynid.robot.description import BodyDescription, Description, JointDescription, MimicDescription
 from dynid.robot.frames import pose
-from dynid.robot.joints import JointKind, motion, neutral
-from dynid.robot.numbers import LARGEST
+from dynid.robot.joints import LARGEST, JointKind, motion, neutral
 from dynid.robot.robot import WORLD, Joint, Link, Robot
 
 

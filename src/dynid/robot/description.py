@@ -4,8 +4,6 @@ Readers of URDF, MJCF and DH tables give a `Description`; `Robot` is assembled f
 drawn from it, and files are written from it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -14,10 +12,17 @@ import numpy as np
 
 from dynid.arrays import Array, frozen
 from dynid.findings import Finding
+from dynid.robot.inertia import SIZE
 from dynid.robot.joints import JointDynamics, JointKind, Limits
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 """Gravity [m/s^2] where a file states none."""
+
+INERTIA_ATTRIBUTES = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
+"""Where the attributes of `<inertia>` in URDF stand in the inertia matrix."""
+
+FULL_INERTIA = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+"""Elements of the inertia matrix in `fullinertia` of MJCF; `diaginertia` has the first three."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +62,16 @@ class BodyDescription:
     geometry: tuple[Geometry, ...] = ()
     line: int | None = None
     virtual: bool = False
+
+    @property
+    def states_inertia(self) -> bool:
+        """Whether the file gives it a mass or an inertia other than zero."""
+        return self.inertia is not None and bool(self.inertia.any())
+
+    @property
+    def parameters(self) -> Array:
+        """The 10-vector about its own frame, shape (10,); zero where the file says nothing."""
+        return np.zeros(SIZE) if self.inertia is None else self.inertia
 
 
 @dataclass(frozen=True)

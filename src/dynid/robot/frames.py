@@ -1,7 +1,5 @@
 """Poses of frames as (4, 4) homogeneous matrices: p_A = T_A_B @ p_B."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

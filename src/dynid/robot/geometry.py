@@ -1,7 +1,5 @@
 """How large bodies are: boxes around their shapes."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re
@@ -107,8 +105,9 @@ def _vertices(path: Path | None) -> Array | None:
     except OSError:
         return None
     vertices = _binary_stl(content) if path.suffix.lower() == ".stl" else None
-    if vertices is None:
-        vertices = _vertices_in_text(content)
+    if vertices is None:  # OBJ (`v x y z`), or STL in text (`vertex x y z`)
+        found = _TEXT_VERTEX.findall(content)
+        vertices = np.array([[float(number) for number in vertex] for vertex in found]).reshape(-1, 3)
     return vertices if len(vertices) and np.isfinite(vertices).all() else None
 
 
@@ -121,9 +120,3 @@ def _binary_stl(content: bytes) -> Array | None:
         return None
     triangles = np.frombuffer(content, dtype=_STL_TRIANGLE, count=count, offset=start)
     return triangles["corners"].reshape(-1, 3).astype(np.float64)
-
-
-def _vertices_in_text(content: bytes) -> Array:
-    """Vertices of an OBJ file (`v x y z`) or of an STL file in text (`vertex x y z`)."""
-    found = _TEXT_VERTEX.findall(content)
-    return np.array([[float(number) for number in vertex] for vertex in found]).reshape(-1, 3)

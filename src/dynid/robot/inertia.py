@@ -11,8 +11,6 @@
 This is the only module that knows the order of the ten elements, which is Pinocchio's.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -168,7 +166,7 @@ class Violation:
 def violations(parameters: Array, tolerance: float = 1e-9) -> tuple[Violation, ...]:
     """Say which physical laws a body breaks, and by how much.
 
-    A body is possible when its mass is not negative and the principal moments I1 <= I2 <= I3 about its
+    A body is consistent when its mass is not negative and the principal moments I1 <= I2 <= I3 about its
     centre of mass satisfy I1 >= 0 and the triangle inequality I1 + I2 >= I3; together this is a positive
     semidefinite pseudo-inertia. Bodies on the boundary (points, rods, plates) pass.
 
@@ -177,7 +175,7 @@ def violations(parameters: Array, tolerance: float = 1e-9) -> tuple[Violation, .
         tolerance: Failures below this fraction of the largest principal moment are rounding.
 
     Returns:
-        The laws that fail; empty for a possible body.
+        The laws that fail; empty for a consistent body.
     """
     mass, _, inertia = to_mass_com_inertia(parameters)
     if mass < 0.0:
@@ -198,5 +196,5 @@ def violations(parameters: Array, tolerance: float = 1e-9) -> tuple[Violation, .
 
 
 def is_physical(parameters: Array, tolerance: float = 1e-9) -> bool:
-    """Tell whether a body with these parameters can exist (see `violations`)."""
+    """Whether a body with these parameters is physically consistent (see `violations`)."""
     return not violations(parameters, tolerance)

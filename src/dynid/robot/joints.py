@@ -4,8 +4,6 @@ Velocities and accelerations are those of the moved link, in its own joint frame
 every kind is constant there, and kinds differ only in how positions become a rotation and a translation.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from enum import Enum
@@ -14,6 +12,12 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.robot.inertia import skew
+
+LARGEST = 1e30
+"""Numbers beyond this are no measures of robots, and their squares overflow."""
+
+UNLIMITED = 1e9
+"""Limits [rad, rad/s, N m, ...] from here on are none: URDF asks for a number where there is no limit."""
 
 
 class JointKind(Enum):
@@ -72,9 +76,7 @@ class Limits:
 
         A range that leaves no room is taken as not stated.
         """
-        if not self.lower < self.upper:
-            return -width / 2, width / 2
-        if math.isinf(self.lower) and math.isinf(self.upper):
+        if not self.lower < self.upper or (math.isinf(self.lower) and math.isinf(self.upper)):
             return -width / 2, width / 2
         if math.isinf(self.upper):
             return self.lower, self.lower + width
@@ -82,6 +84,11 @@ class Limits:
             return self.upper - width, self.upper
         middle, half = (self.lower + self.upper) / 2, min(self.upper - self.lower, width) / 2
         return middle - half, middle + half
+
+
+def unlimited(limit: float) -> float:
+    """A limit, or infinity where its size says that there is none."""
+    return math.copysign(math.inf, limit) if abs(limit) >= UNLIMITED else limit
 
 
 @dataclass(frozen=True)

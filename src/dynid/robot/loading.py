@@ -1,7 +1,5 @@
 """Loading and converting robots: which reader reads which source."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -156,11 +154,6 @@ def robot_file(source: str | os.PathLike[str]) -> Path:
         RobotFileError: If there is no such file.
     """
     path = Path(os.path.expandvars(os.path.expanduser(source)))  # noqa: PTH111 (Path's own fails on unknown users)
-    _check_is_file(path)
-    return path
-
-
-def _check_is_file(path: Path) -> None:
     try:
         is_folder, is_there = path.is_dir(), path.exists()
     except OSError as error:
@@ -170,6 +163,7 @@ def _check_is_file(path: Path) -> None:
     if not is_there:
         advice = f" (for the built-in one write {BUILTIN_PREFIX}{path})" if str(path) in builtin_names() else ""
         raise RobotFileError(path, f"there is no such file; check the path{advice}")
+    return path
 
 
 def _read_xml_robot(path: Path) -> Description:

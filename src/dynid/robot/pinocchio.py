@@ -20,12 +20,6 @@ def to_pinocchio(robot: Robot) -> Any:
 
     Revolute and continuous joints have one angle each; mimic joints are independent joints there (see
     `tree_coordinates`).
-
-    Args:
-        robot: The robot.
-
-    Returns:
-        The `pinocchio.Model`.
     """
     import pinocchio as pin
 
@@ -44,13 +38,7 @@ def to_pinocchio(robot: Robot) -> Any:
 def tree_coordinates(robot: Robot, q: Array, v: Array) -> tuple[Array, Array]:
     """Positions and velocities of all joints, mimic ones among them, as `to_pinocchio`'s model takes them.
 
-    Args:
-        robot: The robot.
-        q: Positions, shape (nq,).
-        v: Velocities or accelerations, shape (nv,).
-
-    Returns:
-        Positions and velocities of the tree of all joints.
+    Positions have the shape (nq,); velocities, or accelerations, the shape (nv,).
     """
     positions = [joint.positions(q) for joint in robot.joints]
     return np.concatenate(positions), np.concatenate([joint.ratio * v[joint.v] for joint in robot.joints])
@@ -81,14 +69,8 @@ def largest_difference(wanted: Robot, found: Robot) -> float:
     """Largest difference of torques at random states, relative to the joint's largest wanted torque.
 
     Torques are Pinocchio's, with the reference values of damping, friction and motor inertia. Joints are matched by
-    name, whatever their order; torques below a hundredth of the robot's largest count as that.
-
-    Args:
-        wanted: The robot that is right.
-        found: The robot that is compared with it.
-
-    Returns:
-        The difference; infinite if the robots have other joints.
+    name, whatever their order; torques below a hundredth of the robot's largest count as that. The difference is
+    infinite if the robots have other joints.
     """
     names = {joint.name: joint for joint in found.independent_joints}
     if {joint.name for joint in wanted.independent_joints} != set(names) or wanted.nv != found.nv:

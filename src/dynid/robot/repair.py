@@ -12,11 +12,12 @@ Centres of mass stay, and so do all other bodies.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,9 +25,11 @@ from dynid.arrays import Array
 from dynid.errors import RobotFileError
 from dynid.files import write_bytes
 from dynid.robot import inertia
-from dynid.robot.formats.stated_inertials import StatedInertial, stated_inertials
-from dynid.robot.formats.xml_edits import locate, spliced
+from dynid.robot.description import FULL_INERTIA, INERTIA_ATTRIBUTES
+from dynid.robot.formats.xml_edits import Node, Splice, locate, set_numbers, spliced
+from dynid.robot.formats.xml_files import read_xml
 from dynid.robot.inertia import Violation
+from dynid.robot.joints import LARGEST
 from dynid.robot.loading import BUILTIN_PREFIX, read_description, robot_file
 
 MARGIN = 1e-6
@@ -38,6 +41,9 @@ of a real robot determines moments to six digits.
 
 SMALLEST_MASS = 1e-6
 """Mass [kg] of a repaired body that had none: a milligram."""
+
+_Numbers: TypeAlias = tuple[Node, str, tuple[tuple[int, int], ...]]
+"""An element, its attribute that holds elements of an inertia matrix, and their places in the matrix."""
 
 _TRIANGLE = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
 
@@ -138,29 +144,19 @@ def repair(
 
 
 def _editable_file(source: str | os.PathLike[str]) -> Path:
-    from dynid.robot.formats.xml_files import read_xml
-
     text = str(source)
-    is_builtin = text.startswith(BUILTIN_PREFIX)
-    if is_builtin or text.lower().endswith(".toml"):
+    if text.startswith(BUILTIN_PREFIX) or text.lower().endswith(".toml"):
         name = Path(text.removeprefix(BUILTIN_PREFIX)).stem
         advice = f"dynid convert {text} {name}.urdf; dynid repair {name}.urdf"
         raise RobotFileError(text, f"is a table, and only URDF and MJCF files are repaired; convert it first: {advice}")
     path = robot_file(source)
-    if (
-        read_xml(path).tag != "mujoco"
-    ):  # MuJoCo refuses inconsistent bodies, so an MJCF file cannot be read as a robot yet
+    if read_xml(path).tag != "mujoco":  # MuJoCo refuses inconsistent bodies: it cannot read an MJCF file as a robot yet
         read_description(path)
     return path
 
 
 def repaired(content: bytes, path: Path) -> tuple[bytes, tuple[BodyRepair, ...]]:
-    """The text of a robot file with physically consistent bodies, and what was repaired.
-
-    Args:
-        content: The text of a URDF or MJCF file.
-        path: The file, for errors.
-    """
+    """The text of a URDF or MJCF file with physically consistent bodies, and what was repaired; errors name it."""
     splices, bodies = [], []
     for stated in stated_inertials(locate(content, path), path):
         broken = tuple(_broken_laws(stated))
@@ -222,3 +218,88 @@ def _check_physical(written: Path, source: Path) -> None:
         if body.inertia is not None and not inertia.is_physical(body.inertia):
             problem = f"body '{body.name}' is still inconsistent after the repair; is its inertia in an included file?"
             raise RobotFileError(source, problem, body.line)
+
+
+@dataclass(frozen=True, eq=False)
+class StatedInertial:
+    """Mass and inertia of a body as its file states them, along the axes of the file's inertial frame.
+
+    Attributes:
+        body: Name of the body.
+        line: Line of the statement.
+        mass: Mass [kg].
+        matrix: Inertia about the centre of mass [kg m^2], shape (3, 3).
+        distance: Distance of the centre of mass from the body's frame [m]: what rounding is depends on it.
+        mass_at: Element and attribute of the mass.
+        matrix_at: Elements and attributes of the inertia, each with its places in the matrix.
+        is_judged_to_the_last_digit: Whether a body that is a last digit outside of the possible is refused with the
+            whole file, as MuJoCo does.
+    """
+
+    body: str
+    line: int
+    mass: float
+    matrix: Array
+    distance: float
+    mass_at: tuple[Node, str]
+    matrix_at: tuple[_Numbers, ...]
+    is_judged_to_the_last_digit: bool
+
+    def splices(self, mass: float, matrix: Array) -> list[Splice]:
+        """The edits that give the body another mass [kg] and inertia [kg m^2]; numbers that stay keep their text."""
+        rounding = 1e-15 * float(np.abs(matrix).max())
+        edits = set_numbers(*self.mass_at, [mass])
+        for node, attribute, places in self.matrix_at:
+            edits += set_numbers(node, attribute, [float(matrix[at]) for at in places], rounding)
+        return edits
+
+
+def stated_inertials(root: Node, path: Path) -> Iterator[StatedInertial]:
+    """All inertias that a URDF or MJCF text states itself, given its root element; errors name the path."""
+    is_mjcf = root.tag == "mujoco"
+    in_worlds = [node for world in root.findall("worldbody") for node in world.iter() if node.tag == "body"]
+    for body in in_worlds if is_mjcf else root.findall("link"):
+        inertial = body.find("inertial")
+        if inertial is None:
+            continue
+        mass_at, matrix_at = _mjcf_places(inertial) if is_mjcf else _urdf_places(inertial)
+        matrix = np.zeros((3, 3))
+        for node, attribute, places in matrix_at:
+            for (i, j), value in zip(places, _values(node, attribute, len(places), path), strict=True):
+                matrix[i, j] = matrix[j, i] = value
+        (mass,) = _values(*mass_at, 1, path)
+        name = body.attributes.get("name") or "(unnamed)"
+        distance = _distance(inertial, is_mjcf, path)
+        yield StatedInertial(name, inertial.line, mass, matrix, distance, mass_at, matrix_at, is_mjcf)
+
+
+def _distance(inertial: Node, is_mjcf: bool, path: Path) -> float:
+    node, attribute = (inertial, "pos") if is_mjcf else (inertial.find("origin"), "xyz")
+    if node is None or attribute not in node.attributes:
+        return 0.0
+    return math.hypot(*_values(node, attribute, 3, path))
+
+
+def _urdf_places(inertial: Node) -> tuple[tuple[Node, str], tuple[_Numbers, ...]]:
+    mass, matrix = inertial.find("mass"), inertial.find("inertia")
+    assert mass is not None  # or the reader would have refused the file
+    assert matrix is not None
+    return (mass, "value"), tuple((matrix, name, (at,)) for name, at in INERTIA_ATTRIBUTES.items())
+
+
+def _mjcf_places(inertial: Node) -> tuple[tuple[Node, str], tuple[_Numbers, ...]]:
+    known = {"diaginertia": FULL_INERTIA[:3], "fullinertia": FULL_INERTIA}
+    stated = tuple((inertial, name, places) for name, places in known.items() if name in inertial.attributes)
+    return (inertial, "mass"), stated
+
+
+def _values(node: Node, attribute: str, count: int, path: Path) -> list[float]:
+    text = node.attributes.get(attribute, "")
+    try:
+        values = [float(word) for word in text.split()]
+    except ValueError:
+        values = [math.nan]
+    if len(values) != count or not all(abs(value) <= LARGEST for value in values):
+        expected = "one finite number" if count == 1 else f"{count} finite numbers"
+        raise RobotFileError(path, f'<{node.tag}> has {attribute}="{text[:60]}"; expected {expected}', node.line)
+    return values

@@ -4,9 +4,7 @@ A `Robot` is a tree of moving joints. Joint i moves link i, and bodies that the 
 locked joints) are one link. All inertial parameters of a link are about its joint frame.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -96,11 +94,8 @@ class Link:
     @cached_property
     def parameters(self) -> Array:
         """The file's 10-vector about the joint frame, shape (10,); bodies without inertia count as nothing."""
-        total = np.zeros(inertia.SIZE)
-        for body in self.bodies:
-            if body.inertia is not None:
-                total += inertia.moved(body.inertia, body.placement)
-        return frozen(total)
+        stated = [inertia.moved(body.inertia, body.placement) for body in self.bodies if body.inertia is not None]
+        return frozen(sum(stated, np.zeros(inertia.SIZE)))
 
     @property
     def has_inertia(self) -> bool:
@@ -185,6 +180,13 @@ class Robot:
     def neutral(self) -> Array:
         """Positions at which every joint frame is where the file puts it, shape (nq,)."""
         return np.concatenate([neutral(joint.kind) for joint in self.independent_joints])
+
+    def chain(self, link: int) -> Iterator[int]:
+        """Indices of the joints that move a link: its own first, then those below it."""
+        at = link
+        while at != WORLD:
+            yield at
+            at = self.joints[at].parent
 
     def joint(self, key: str | int) -> Joint:
         """Find a joint by its name, or else by its number (as an int, or as digits)."""

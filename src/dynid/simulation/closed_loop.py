@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError
-from dynid.excitation.trajectories.family import Moves
-from dynid.robot.joints import JointKind
-from dynid.robot.robot import Robot
-from dynid.simulation.desired_motion import Reference, reference_of
+from dynid.excitation import Moves
+from dynid.robot import JointKind, Robot
+from dynid.simulation.desired_motion import reference_of
 from dynid.simulation.lost import LostError, impossible, lost, without_inertia
 from dynid.simulation.settings import ControlLaw, Controller
 from dynid.simulation.simulated_robot import SimulatedRobot
@@ -124,55 +123,8 @@ def follow(
         1.0 / controller.rate, substeps, stiff, first, every, track, saturated,
     )  # fmt: skip
     if end != loop.DONE:
-        raise _lost(robot, engine, controller, reference, state.q, (end, tick, joint), saturated)
+        raise lost(robot, engine, controller, reference, state.q, (end, tick, joint), saturated)
     return _as_run(track, robot, wanted[0, first::every], every / controller.rate)
-
-
-def _lost(
-    robot: SimulatedRobot,
-    instance: Instance,
-    controller: Controller,
-    reference: Reference,
-    q: Array,
-    end: tuple[int, int, int],
-    saturated: Array,
-) -> LostError:
-    """Why a run ended early: `end` is how, at which tick and joint, and q where the robot was."""
-    from dynid.simulation import loop
-
-    how, tick, joint = end
-    time, when = (tick - reference.first) / reference.rate, reference.in_words(tick)
-    names = _names(robot.robot)
-    if how == loop.NOT_POSITIVE:
-        M, _ = _mass_and_gravity(instance, q)
-        return impossible(time, when, names[without_inertia(M + robot.forces.inertia) or 0])
-    return lost(
-        time,
-        when,
-        joint,
-        names,
-        is_fast=how == loop.FAST,
-        alternates=how == loop.ALTERNATES,
-        saturated=saturated,
-        limits=controller.limits(robot.robot),
-        gravity=_mass_and_gravity(instance, reference.states[0, tick])[1],
-        speed=2.0 * math.pi * float(np.max(controller.bandwidth)) / controller.rate,
-    )
-
-
-def _names(robot: Robot) -> list[str]:
-    """Names of the joints, coordinate by coordinate."""
-    return [joint.name for joint in sorted(robot.independent_joints, key=lambda joint: joint.v.start)]
-
-
-def _mass_and_gravity(instance: Instance, q: Array) -> tuple[Array, Array]:
-    """The mass matrix, shape (nv, nv), and the torques of gravity, shape (nv,), at a posture."""
-    from dynid.simulation.engine import mass_and_bias
-
-    n = len(q)
-    M, c = np.zeros((n, n)), np.zeros(n)
-    mass_and_bias(instance.engine, np.array(q), np.zeros(n), M, c)
-    return M, c
 
 
 def _as_run(track: Track, robot: SimulatedRobot, reference: Array, period: float) -> Run:
@@ -202,13 +154,16 @@ def _every(rate: float, log_rate: float | None) -> int:
 
 def _inertia(robot: SimulatedRobot, instance: Instance, postures: Array) -> tuple[Array, Array]:
     """Each joint's inertia at the first posture, shape (nv,), and the fastest rates of joint forces at all [1/s]."""
+    from dynid.simulation.engine import mass_and_gravity
+
     first, fastest = np.zeros(robot.robot.nv), np.zeros(2)
     for k, q in enumerate(postures):
-        M, _ = _mass_and_gravity(instance, q)
+        M, _ = mass_and_gravity(instance, q)
         total = M + robot.forces.inertia
         weightless = without_inertia(total)
         if weightless is not None:
-            raise impossible(0.0, "some posture of the trajectory", _names(robot.robot)[weightless])
+            name = robot.robot.independent_joints[weightless].name
+            raise impossible(0.0, "some posture of the trajectory", name)
         first = np.diag(total) if k == 0 else first
         fastest = np.maximum(fastest, robot.forces.rates(M))
     return first, fastest

@@ -1,7 +1,5 @@
 """Compiling the simulation with Numba, once, and again when any of its files changes."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable
@@ -9,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dynid.model.kernels.kernel import NO_COMPILE
+from dynid.model import NO_COMPILE
 
 IS_COMPILED = not os.environ.get(NO_COMPILE)
 """Whether loops are compiled."""

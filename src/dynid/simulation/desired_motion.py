@@ -1,7 +1,5 @@
 """What a simulated robot follows: a trajectory, repeated, with a lead-in and unlogged rounds to settle before it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -9,8 +7,8 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError
-from dynid.excitation.trajectories.family import Moves
-from dynid.robot.robot import Robot
+from dynid.excitation import Moves
+from dynid.robot import Robot
 
 SAME_PLACE = 1e-3
 """Largest distance [rad or m], and speed, by which a robot may start off its trajectory."""

@@ -5,8 +5,6 @@ MuJoCo's own C functions are called at their addresses, so a compiled loop uses 
 same numbers.
 """
 
-from __future__ import annotations
-
 import ctypes
 import sys
 import weakref
@@ -174,3 +172,11 @@ def mass_and_bias(engine, q, v, M, c):
             M[column[i], column[j]] += value
             if i != j:
                 M[column[j], column[i]] += value
+
+
+def mass_and_gravity(instance: Instance, q: Array) -> tuple[Array, Array]:
+    """The mass matrix, shape (nv, nv), and the torques of gravity, shape (nv,), at a posture."""
+    n = len(q)
+    M, c = np.zeros((n, n)), np.zeros(n)
+    mass_and_bias(instance.engine, np.array(q), np.zeros(n), M, c)
+    return M, c

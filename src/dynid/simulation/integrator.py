@@ -7,8 +7,6 @@ step ends at that instant; then it sticks if friction can hold it, and else slip
 breaks away is asked at the beginning of every step.
 """
 
-from __future__ import annotations
-
 import math
 
 from dynid.simulation.acceleration import AT_REST, accelerate, along, settle

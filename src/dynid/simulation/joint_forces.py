@@ -38,7 +38,7 @@ from dynid.model.terms import (
     Viscous,
     ViscousTemperature,
 )
-from dynid.robot.robot import Robot
+from dynid.robot import Robot
 
 MATRICES: Mapping[type[Term], str] = {
     Armature: "inertia",
@@ -189,14 +189,14 @@ def _with_stribeck(forces: JointForces, term: Stribeck, robot: Robot, levels: Ar
         raise InvalidRequestError("Stribeck friction fst cannot be simulated where fs is zero; give fs a value")
     breakaway, stribeck = forces.breakaway.copy(), forces.stribeck.copy()
     breakaway[before:] += levels[acting, 1:]
-    stribeck[before:] = np.array([shape.value for shape in term.nonlinear(robot)])[acting]
+    stribeck[before:] = np.array([parameter.value for parameter in term.nonlinear(robot)])[acting]
     return forces._replace(breakaway=breakaway, stribeck=stribeck)
 
 
 def _with_sigmoid(forces: JointForces, term: Sigmoid, robot: Robot, p: Sequence[float]) -> JointForces:
     sigmoid = forces.sigmoid.copy()
     sigmoid[_rows(term, robot), 0] = p
-    sigmoid[_rows(term, robot), 1:] = np.reshape([shape.value for shape in term.nonlinear(robot)], (-1, 2))
+    sigmoid[_rows(term, robot), 1:] = np.reshape([parameter.value for parameter in term.nonlinear(robot)], (-1, 2))
     return forces._replace(sigmoid=sigmoid)
 
 
@@ -251,9 +251,8 @@ def _with_curves(forces: JointForces, term: Term, robot: Robot, p: Array) -> Joi
     reach, grid = _reach(robot), np.linspace(-1.0, 1.0, POINTS)[:, None]
     none = np.zeros((POINTS, n))
     values = np.stack([torque(none, grid * reach[0], none), torque(grid * reach[1], none, none)]) - at_rest[0]
-    curves = np.stack([values, _slopes(values) / (reach[:, None] * (2.0 / (POINTS - 1)))], axis=-1).transpose(
-        0, 2, 1, 3
-    )
+    slopes = _slopes(values) / (reach[:, None] * (2.0 / (POINTS - 1)))
+    curves = np.stack([values, slopes], axis=-1).transpose(0, 2, 1, 3)
     before = forces.curves if forces.curves.shape[2] else np.zeros_like(curves)
     return forces._replace(
         inertia=forces.inertia + np.diag(inertia),

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import DynidError
+from dynid.simulation.desired_motion import Reference
+from dynid.simulation.settings import Controller
+from dynid.simulation.simulated_robot import SimulatedRobot
+
+if TYPE_CHECKING:
+    from dynid.simulation.engine import Instance
 
 SINGULAR = 1e-13
 """Smallest eigenvalue of a mass matrix whose diagonal was scaled to one: below, some motion has no inertia."""
@@ -59,35 +66,39 @@ def without_inertia(M: Array) -> int | None:
 
 
 def lost(
-    time: float,
-    when: str,
-    joint: int,
-    names: Sequence[str],
-    *,
-    is_fast: bool,
-    alternates: bool,
+    robot: SimulatedRobot,
+    instance: Instance,
+    controller: Controller,
+    reference: Reference,
+    q: Array,
+    end: tuple[int, int, int],
     saturated: Array,
-    limits: Array,
-    gravity: Array,
-    speed: float,
 ) -> LostError:
-    """A joint follows no longer.
+    """Why a run ended early.
 
     Args:
-        time: When [s].
-        when: The same in words.
-        joint: Its coordinate.
-        names: Names of all joints, coordinate by coordinate.
-        is_fast: Whether its speed, not its distance, was too large.
-        alternates: Whether its torque jumped from limit to limit.
+        robot: The robot.
+        instance: The same in MuJoCo.
+        controller: Its controller.
+        reference: What it should have followed.
+        q: Where it was in the end [rad or m], shape (nv,).
+        end: How it ended, at which tick and at which coordinate, as `loop.run` says.
         saturated: Share of the last ticks that each joint was at its limit, shape (nv,).
-        limits: Effort limits [N m or N], shape (nv,).
-        gravity: Torques that hold the robot where it should be [N m or N], shape (nv,).
-        speed: Angular frequency of the controller's errors times the time between ticks.
     """
+    from dynid.simulation import loop
+    from dynid.simulation.engine import mass_and_gravity
+
+    how, tick, joint = end
+    time, when = (tick - reference.first) / reference.rate, reference.in_words(tick)
+    names = [joint.name for joint in robot.robot.independent_joints]
+    if how == loop.NOT_POSITIVE:
+        M, _ = mass_and_gravity(instance, q)
+        return impossible(time, when, names[without_inertia(M + robot.forces.inertia) or 0])
+    limits, gravity = controller.limits(robot.robot), mass_and_gravity(instance, reference.states[0, tick])[1]
+    speed = 2.0 * math.pi * float(np.max(controller.bandwidth)) / controller.rate  # of the errors, per tick
     worst = joint if saturated[joint] > SATURATED else int(np.argmax(saturated))
     heavy = int(np.argmax(np.abs(gravity) / limits))
-    if alternates:
+    if how == loop.ALTERNATES:
         why = "the controller is unstable, its torque jumps from limit to limit; lower the bandwidth, or raise the rate"
     elif saturated[worst] > SATURATED and abs(gravity[heavy]) > limits[heavy]:
         why = (
@@ -99,7 +110,7 @@ def lost(
             f"the torque of joint '{names[worst]}' is at its effort limit of {limits[worst]:.4g}; move more slowly, or "
             "raise the limit"
         )
-    elif speed >= TOO_FAST or (is_fast and speed > TOO_SLOW):
+    elif speed >= TOO_FAST or (how == loop.FAST and speed > TOO_SLOW):
         why = "the controller is unstable; lower the bandwidth, or raise the rate"
     else:
         why = "the controller is too weak; raise the bandwidth, or let it compensate gravity"

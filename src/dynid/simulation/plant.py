@@ -5,8 +5,6 @@ files do, and link parameters may be any. There are no shapes, contacts, limits,
 friction and actuator terms are applied by us, so that they are exactly the model's.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,9 +13,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError
-from dynid.robot import inertia
-from dynid.robot.joints import JointKind
-from dynid.robot.robot import WORLD, Robot
+from dynid.robot import WORLD, JointKind, Robot, inertia
 
 
 def require_simple_joints(robot: Robot) -> None:

@@ -5,16 +5,13 @@ two seeds: that of the log (noise, jitter, dropped samples), and that of the spe
 from log to log.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.logs.drive import Transmission
-from dynid.logs.log import Log
+from dynid.logs import Log, Transmission
 from dynid.simulation.closed_loop import Run
 from dynid.simulation.settings import Sensors
 

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.robot.robot import Robot
+from dynid.robot import Robot
 from dynid.settings import Count, Name, NotNegative, Number, Positive, Table
 
 MOST_DROPPED = 0.9

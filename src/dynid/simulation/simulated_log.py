@@ -1,7 +1,6 @@
 """`simulate`: a simulated robot follows a trajectory under a controller, and is logged as a real one would be."""
 
-from __future__ import annotations
-
+import io
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,26 +10,29 @@ from typing import Any
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.excitation.trajectory_files import Followable, as_motion
+from dynid.errors import InvalidRequestError
+from dynid.excitation import Followable, as_motion
+from dynid.files import write_bytes
 from dynid.findings import Finding
-from dynid.logs.drive import Transmission
-from dynid.logs.log import Log
-from dynid.model.dynamic_model import DynamicModel
-from dynid.model.known_values import known_model
-from dynid.model.terms import Term
-from dynid.robot.loading import load_robot
-from dynid.robot.robot import Robot
+from dynid.logs import Log, Transmission
+from dynid.model import DynamicModel, Term, known_model
+from dynid.robot import Robot, load_robot
 from dynid.settings import checked
 from dynid.simulation.closed_loop import Run, follow
 from dynid.simulation.desired_motion import Repeated, check_limits
 from dynid.simulation.plant import require_simple_joints
 from dynid.simulation.sensors import measure, torque_constants
 from dynid.simulation.settings import Sensors, SimulationSettings
-from dynid.simulation.simulated_files import write_log, write_truth
 from dynid.simulation.simulated_robot import SimulatedRobot, nominal_robot, simulated_robot, stated_terms
 
 SATURATED = 0.01
 """Share of samples at a joint's effort limit from which it is worth a finding."""
+
+FORMATS = (".csv", ".parquet", ".npz")
+"""How the name of a log may end."""
+
+FRICTION = ("direction", "kinetic", "breakaway", "stribeck", "smoothing", "sigmoid")
+"""What the truth holds of dry friction."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,3 +211,54 @@ def _on_limits(run: Run, limits: Array, model: DynamicModel) -> tuple[Finding, .
         for joint in model.robot.independent_joints
         if shares[joint.v.start] > SATURATED
     )
+
+
+def check_format(path: Path) -> None:
+    """Refuse a log whose name does not end in one of `FORMATS`."""
+    if path.suffix not in FORMATS:
+        raise InvalidRequestError(f"the log '{path}' must end in {', '.join(FORMATS)}")
+
+
+def write_log(path: Path, log: Log, robot: Robot, *, overwrite: bool = False) -> None:
+    """Write a log with the columns t, q_1, q_2, ... and tau_1, tau_2, ..., after the joints' numbers."""
+    check_format(path)
+    numbers = [joint.number for joint in robot.independent_joints]
+    columns = {"t": log.time}
+    columns |= {f"q_{number}": log.position[:, k] for k, number in enumerate(numbers)}
+    columns |= {f"tau_{number}": log.torque[:, k] for k, number in enumerate(numbers)}
+    stream = io.BytesIO()
+    if path.suffix == ".npz":
+        np.savez_compressed(stream, **columns)  # type: ignore[arg-type]
+    else:
+        import polars as pl
+
+        frame = pl.DataFrame({name: np.asarray(values) for name, values in columns.items()})
+        frame.write_csv(stream) if path.suffix == ".csv" else frame.write_parquet(stream)
+    write_bytes(path, stream.getvalue(), overwrite=overwrite)
+
+
+def write_truth(
+    path: Path, robot: SimulatedRobot, run: Run, torque_constants: Array | None = None, *, overwrite: bool = False
+) -> None:
+    """Write what really was: exact states and torques, parameters with their names, friction and torque constants.
+
+    The file is an NPZ without pickle. Arrays of friction have a row for each dry element, as in `JointForces`.
+
+    Args:
+        path: The file.
+        robot: The robot that was simulated.
+        run: What it did.
+        torque_constants: True torque constants in parts of the stated ones, shape (nv,); ones when None.
+        overwrite: Whether an existing file may be replaced.
+    """
+    stream = io.BytesIO()
+    friction = {f"friction_{name}": getattr(robot.forces, name) for name in FRICTION}
+    np.savez_compressed(
+        stream,
+        names=np.array(robot.model.names),
+        parameters=robot.parameters,
+        torque_constants=np.ones(run.q.shape[1]) if torque_constants is None else torque_constants,
+        **friction,
+        **vars(run),
+    )
+    write_bytes(path, stream.getvalue(), overwrite=overwrite)

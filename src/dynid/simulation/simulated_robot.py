@@ -12,12 +12,9 @@ import numpy as np
 
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError
-from dynid.estimation.physical.references import plain_body
-from dynid.model.dynamic_model import DynamicModel, Observed
-from dynid.model.known_values import split_known
-from dynid.model.parameters import matching
-from dynid.robot import inertia
-from dynid.robot.robot import Robot
+from dynid.estimation import plain_body
+from dynid.model import DynamicModel, Observed, matching, split_known
+from dynid.robot import Robot, inertia
 from dynid.simulation.joint_forces import JointForces
 from dynid.simulation.plant import Plant
 from dynid.simulation.settings import Payload, SimulationSettings

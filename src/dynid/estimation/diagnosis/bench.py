@@ -9,9 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.model.base_parameters import BaseParameters
-from dynid.model.dynamic_model import DynamicModel
-from dynid.robot.robot import Joint, Robot
+from dynid.model import BaseParameters, DynamicModel
+from dynid.robot import Joint, Robot
 
 FLAT = 1e-6
 """Columns of which less than this is left once the model's are taken off are explained by the model."""

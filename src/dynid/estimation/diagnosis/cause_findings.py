@@ -14,8 +14,7 @@ from dynid.estimation.estimate_findings import CONDITION
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.replay import Replay, Segment
 from dynid.findings import Finding, Severity, has
-from dynid.model.base_parameters import BaseParameters
-from dynid.model.dynamic_model import Observed
+from dynid.model import BaseParameters, Observed
 
 NAMED = 0.1
 """Share of the squared error that a cause must explain to be named, where much of it follows the motion anyway."""

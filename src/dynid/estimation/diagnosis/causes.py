@@ -5,8 +5,6 @@ once c is free, beside x, tells how much of the error the cause explains. The be
 and the model is fitted again. Causes that are never small (a sign, swapped columns) are made true at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,10 +14,8 @@ from dynid.arrays import Array
 from dynid.estimation.diagnosis.bench import Bench, Samples
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.physical.physical_estimate import weighed
-from dynid.model.base_parameters import BaseParameters
-from dynid.robot import inertia
-from dynid.robot.inertia import skew
-from dynid.robot.robot import Joint, Robot
+from dynid.model import BaseParameters
+from dynid.robot import Joint, Robot, inertia, skew
 
 STEP = 1e-5
 """Step of finite differences [rad, m, or relative]."""

@@ -1,18 +1,12 @@
 """From rows to factors, in one pass and with bounded memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from dynid.arrays import Array
 from dynid.estimation.factors.factors import Factor, Factors
-from dynid.model.chunks import Chunk
-from dynid.model.dynamic_model import DynamicModel
-from dynid.model.formulations.row_bases import RowBasis
-from dynid.model.formulations.torque_rows import Rows, TorqueRows
-from dynid.model.kernels.kernel import kernel_for
+from dynid.model import Chunk, DynamicModel, RowBasis, Rows, TorqueRows, kernel_for
 from dynid.threads import parallel, single_threaded_blas
 
 

@@ -5,8 +5,6 @@ long as the columns are, too. Rows with little velocity, where Coulomb friction 
 after it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -16,11 +14,8 @@ from dynid.arrays import Array
 from dynid.errors import ShapeError
 from dynid.estimation.factors.accumulation import factors_of
 from dynid.estimation.factors.factors import Factors
-from dynid.logs.processing.signals import decimated
-from dynid.logs.settings import Processing
-from dynid.model.chunks import Chunk, checked
-from dynid.model.dynamic_model import DynamicModel
-from dynid.model.formulations.torque_rows import TorqueRows
+from dynid.logs import Processing, decimated
+from dynid.model import Chunk, DynamicModel, TorqueRows, checked
 from dynid.threads import parallel
 
 WINDOW = 2000

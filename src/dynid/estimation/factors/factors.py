@@ -167,6 +167,14 @@ class Factors:
             },
         )
 
+    def restricted(self, names: tuple[str, ...]) -> Factors:
+        """The factors of some of the parameters; the others are taken as zero."""
+        if self.names == names:
+            return self
+        own = set(names)
+        joints = {joint: factor.select([n for n in factor.names if n in own]) for joint, factor in self.joints.items()}
+        return replace(self, names=names, joints=joints)
+
     def weighted(self, weights: Mapping[str, float] | float) -> Factors:
         """All rows of each joint multiplied with a weight: one for all joints, or one each."""
         if not isinstance(weights, Mapping):

@@ -8,8 +8,6 @@ Integrals are trapezoids with the correction of Euler and Maclaurin at their end
 period, but for jumps of friction's sign, where it is of first order and below one sample's share of the window.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 
@@ -18,7 +16,7 @@ from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.estimation.factors.decimation import windows
-from dynid.logs.processing.signals import central_difference, decimated
+from dynid.logs import central_difference, decimated
 from dynid.model.chunks import Chunk, checked
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.formulations.energy import (
@@ -27,8 +25,8 @@ from dynid.model.formulations.energy import (
     impulse_regressor,
     momentum_regressor,
 )
-from dynid.model.formulations.row_bases import power_basis, row_bases
 from dynid.model.formulations.torque_rows import CHUNK_BYTES, Rows
+from dynid.model.independent_columns import power_basis, row_bases
 
 ENERGY, MOMENTUM = "energy", "momentum"
 

@@ -15,13 +15,8 @@ from dynid.estimation.factors.decimation import processed_rows
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.formulation_rows import EnergyRows, MomentumRows, PowerRows, WindowRows
 from dynid.estimation.settings import EstimationSettings
-from dynid.logs.processing.automatic import PreparedLog
-from dynid.logs.settings import Processing
-from dynid.model.base_parameters import BaseParameters
-from dynid.model.chunks import Chunk, Samples, checked
-from dynid.model.dynamic_model import DynamicModel
-from dynid.model.formulations.stored_inertia import stored_inertia
-from dynid.model.formulations.torque_rows import Rows, TorqueRows
+from dynid.logs import PreparedLog, Processing
+from dynid.model import BaseParameters, Chunk, DynamicModel, Rows, Samples, TorqueRows, checked, stored_inertia
 from dynid.threads import single_threaded_blas
 
 FormName = Literal["torque", "power", "energy", "momentum"]

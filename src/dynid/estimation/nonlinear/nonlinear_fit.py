@@ -12,19 +12,17 @@ from dynid.estimation.bootstrap import Bootstrap
 from dynid.estimation.estimate import Estimate
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.row_forms import TORQUES, RowForm
-from dynid.estimation.friction_probes import without_probes
 from dynid.estimation.least_squares import NotIdentifiableError, merge_logs
 from dynid.estimation.nonlinear.projection_point import FURTHEST, significance
 from dynid.estimation.nonlinear.variable_projection import NonlinearSearch, fit_nonlinear
 from dynid.estimation.robust import robust_least_squares
 from dynid.estimation.settings import EstimationSettings
-from dynid.logs.processing.automatic import PreparedLog
+from dynid.logs import PreparedLog
 from dynid.model.base_parameters import BaseParameters
-from dynid.model.dynamic_model import DynamicModel
-from dynid.model.known_values import split_known
+from dynid.model.dynamic_model import DynamicModel, split_known
 from dynid.model.linearisation import linearised, with_nonlinear_columns
 from dynid.model.terms import NonlinearParameter
-from dynid.robot.robot import Joint
+from dynid.robot import Joint
 from dynid.threads import single_threaded_blas
 
 UNSURE = 0.5
@@ -60,7 +58,7 @@ class NonlinearFit:
 
     def own_logs(self, logs: Iterable[Factors]) -> list[Factors]:
         """Factors without the derivatives over nonlinear parameters."""
-        return [without_probes(log, self.base.model) for log in logs]
+        return [log.restricted(self.base.model.names) for log in logs]
 
     def own(self, estimate: Estimate, logs: Sequence[Factors]) -> Estimate:
         """The estimate of linear parameters, whose covariance accounts for that of nonlinear parameters."""

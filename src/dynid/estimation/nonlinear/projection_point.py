@@ -4,8 +4,6 @@ Friction of a joint acts in that joint's own row. So all candidates of all joint
 row is fitted alone, with one candidate at a time: algebra on small triangles.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,10 +14,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.estimation.factors.factors import Factor, Factors
 from dynid.estimation.least_squares import joint_fits, joint_weights, merge_logs
-from dynid.model.base_parameters import BaseParameters
-from dynid.model.dynamic_model import DynamicModel
-from dynid.model.linearisation import Candidates, nonlinear_columns
-from dynid.model.terms import Term
+from dynid.model import BaseParameters, Candidates, DynamicModel, Term, nonlinear_columns
 
 Reduce = Callable[[DynamicModel], list[Factors]]
 """A pass over all logs: from a model to the factors of each log."""

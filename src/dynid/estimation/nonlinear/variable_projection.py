@@ -7,8 +7,6 @@ smallest error at these shapes, the Gauss-Newton step of the projected problem, 
 do not lower the error are damped, as Levenberg and Marquardt do, and stay within bounds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,9 +14,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.estimation.nonlinear.projection_point import ProjectionPoint, Reduce, Weights, scanned
-from dynid.model.base_parameters import BaseParameters
-from dynid.model.dynamic_model import DynamicModel
-from dynid.model.linearisation import linearised
+from dynid.model import BaseParameters, DynamicModel, linearised
 
 PASSES = 60
 """Passes over the logs after which a search gives up."""

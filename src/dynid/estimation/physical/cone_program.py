@@ -3,8 +3,6 @@
 minimise |A x - c|^2 + cost' x, with offset_i + rows_i x in a cone, for every i.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum

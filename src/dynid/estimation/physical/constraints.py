@@ -1,7 +1,5 @@
 """Conditions on standard parameters, each with words for users: physics of the terms, and what users state."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,10 +9,8 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.estimation.physical.cone_program import ConeKind, stacked
-from dynid.model.dynamic_model import DynamicModel
-from dynid.robot import inertia
-from dynid.robot.geometry import outline
-from dynid.robot.robot import Link, Robot
+from dynid.model import DynamicModel
+from dynid.robot import Link, Robot, inertia, outline
 
 Range = tuple[float, float]
 

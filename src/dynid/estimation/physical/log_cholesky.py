@@ -9,8 +9,6 @@ definite J one theta. exp(2 alpha) is the mass, and (t1, t2, t3) the centre of m
 so move freely (Rucker and Wensing, "Smooth parameterization of rigid-body inertia", 2022).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dynid.arrays import Array

@@ -1,7 +1,5 @@
 """Physical parameters of links and joints from factors, with what the data say of each and what the prior says."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +18,7 @@ from dynid.estimation.physical import constraints as conditions
 from dynid.estimation.physical.constraints import Constraint
 from dynid.estimation.physical.references import Origin, Reference
 from dynid.estimation.physical.semidefinite import LinkPrior, Problem, fit
-from dynid.model.base_parameters import BaseParameters
+from dynid.model import BaseParameters
 from dynid.robot import inertia
 
 EXACT = 2e-5

@@ -1,7 +1,5 @@
 """Physically consistent links and joints from factors, and what users should know about them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
@@ -28,10 +26,8 @@ from dynid.estimation.physical.semidefinite import LinkPrior, PriorKind
 from dynid.estimation.settings import PhysicalSettings
 from dynid.estimation.solution import Solution
 from dynid.findings import Finding
-from dynid.model.base_parameters import BaseParameters
-from dynid.model.dynamic_model import DynamicModel
-from dynid.model.sampling import random_states
-from dynid.robot.robot import Robot
+from dynid.model import BaseParameters, DynamicModel, random_states
+from dynid.robot import Robot
 from dynid.threads import single_threaded_blas
 
 COSTLY = 1.05

@@ -3,8 +3,6 @@
 They serve as priors, and as the scale of each link's numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,9 +11,8 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, UnknownNameError
-from dynid.model.dynamic_model import DynamicModel
-from dynid.robot import inertia
-from dynid.robot.robot import Robot
+from dynid.model import DynamicModel
+from dynid.robot import Robot, inertia
 
 DENSITY = 2000.0
 """Of plain bodies [kg/m^3]: links of arms, with motors and gears, come near it."""

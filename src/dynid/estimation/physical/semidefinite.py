@@ -1,7 +1,5 @@
 """The fit of physical parameters as a problem: what is minimised, over which bodies, under which conditions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -25,7 +23,7 @@ from dynid.estimation.physical.cone_program import (
 )
 from dynid.estimation.physical.constraints import Constraint
 from dynid.estimation.physical.references import Origin, Reference
-from dynid.model.base_parameters import BaseParameters
+from dynid.model import BaseParameters
 from dynid.robot import inertia
 
 RIDGE = 1e-6

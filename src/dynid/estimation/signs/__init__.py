@@ -4,6 +4,6 @@ from dynid.estimation.signs.confidence import LIKELY, SURE, Word
 from dynid.estimation.signs.decision import Mirror
 from dynid.estimation.signs.recovered import Recovered, SegmentSign, SignsError
 from dynid.estimation.signs.recovery import recover_signs
-from dynid.estimation.signs.tracks import Track
+from dynid.estimation.signs.segments import Track
 
 __all__ = ["LIKELY", "SURE", "Mirror", "Recovered", "SegmentSign", "SignsError", "Track", "Word", "recover_signs"]

@@ -1,7 +1,5 @@
 """The compiled branch and bound over signs. Import it only where it is used: Numba is slow to import."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

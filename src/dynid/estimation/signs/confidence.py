@@ -15,9 +15,8 @@ from enum import StrEnum
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.estimation.signs.segments import Segments
+from dynid.estimation.signs.segments import Segments, Track
 from dynid.estimation.signs.sign_energy import counted
-from dynid.estimation.signs.tracks import Track
 
 SURE = 6.0
 """Margin from which a sign is sure."""

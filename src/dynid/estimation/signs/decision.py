@@ -4,8 +4,6 @@ Its masses, inertias and friction are negative. So are those of a joint whose si
 little ties it to the others. The semidefinite fit of possible links tells what each choice of signs costs.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +19,7 @@ from dynid.estimation.physical.semidefinite import ConflictError, LinkPrior, Pri
 from dynid.estimation.signs.confidence import SURE, margins_of
 from dynid.estimation.signs.search import Proof, best_signs, branch_and_bound, flipped, kernighan_lin, rivals, starts
 from dynid.estimation.signs.sign_energy import Energy
-from dynid.model.base_parameters import BaseParameters
+from dynid.model import BaseParameters
 
 ATTEMPTS = (
     *((LinkPrior(PriorKind.NONE), scale) for scale in (1.0, 0.1, 0.01)),

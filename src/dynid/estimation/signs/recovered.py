@@ -1,7 +1,5 @@
 """Torques with signs again, and how sure they are."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

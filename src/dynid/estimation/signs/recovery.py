@@ -1,7 +1,5 @@
 """Segments, signs and noise in turn, until they agree."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,12 +13,11 @@ from dynid.estimation.signs import sign_refinement as refinement
 from dynid.estimation.signs.confidence import Noise, Word, noise_of, root_mean_squares
 from dynid.estimation.signs.decision import Decision, decided, physical_energy, search
 from dynid.estimation.signs.recovered import Curves, Recovered, SegmentSign, SignsError
-from dynid.estimation.signs.segments import NEAR_ZERO, Segments, find_segments, reversals
+from dynid.estimation.signs.segments import NEAR_ZERO, ChannelRows, Segments, Track, find_segments, reversals
 from dynid.estimation.signs.sign_energy import SegmentSums, channel_residuals, energy_of, sums_of
 from dynid.estimation.signs.sign_refinement import adapted, same_pieces
-from dynid.estimation.signs.tracks import ChannelRows, Track
 from dynid.estimation.signs.turning_points import continuity, jumping, without_turns
-from dynid.model.base_parameters import BaseParameters
+from dynid.model import BaseParameters
 from dynid.threads import single_threaded_blas
 
 ROUNDS = 4

@@ -4,8 +4,6 @@ A pass flips each free sign once, always the one that costs least at the moment,
 the best point on its way. So it gets out of hollows that single and double flips cannot leave.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 

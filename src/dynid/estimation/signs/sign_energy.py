@@ -9,8 +9,6 @@ a column of M: a flip costs as much as there are segments. What known parameters
 whose sign is +1 and stays.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,8 +17,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.estimation.factors.factors import Factor
-from dynid.estimation.signs.segments import Labels, Segments
-from dynid.estimation.signs.tracks import ChannelRows, Track
+from dynid.estimation.signs.segments import ChannelRows, Labels, Segments, Track
 from dynid.threads import single_threaded_blas
 
 RANK = 1e-11

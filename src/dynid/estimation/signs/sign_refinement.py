@@ -4,8 +4,6 @@ Dips alone do not tell everything. A torque may jump across zero without a dip t
 passing zero. A fit sees both.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 
@@ -14,8 +12,7 @@ from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.estimation.signs.confidence import SURE, Noise
-from dynid.estimation.signs.segments import NEAR_ZERO, Segments, find_segments, local_noise
-from dynid.estimation.signs.tracks import ChannelRows, Track
+from dynid.estimation.signs.segments import NEAR_ZERO, ChannelRows, Segments, Track, find_segments, local_noise
 from dynid.threads import single_threaded_blas
 
 SHORTEST = 0.1

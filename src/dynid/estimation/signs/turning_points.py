@@ -5,8 +5,6 @@ filters. Short as it is, this is the largest error of many models, always at the
 their signs. Signs are told better without these samples; the estimate of parameters that follows has them again.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.estimation.signs.segments import Segments, reversals
-from dynid.estimation.signs.tracks import Track
-from dynid.model.dynamic_model import DynamicModel
+from dynid.estimation.signs.segments import Segments, Track, reversals
+from dynid.model import DynamicModel
 
 TURNING = 0.05
 """Time [s] before and after a velocity's change of sign in which Coulomb friction is not trusted."""

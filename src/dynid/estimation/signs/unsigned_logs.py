@@ -4,8 +4,6 @@ Signs are put on what was logged, before filters and gears: a low-pass would rou
 After that everything goes on as with any log.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,14 +16,12 @@ from dynid.estimation.signs import Recovered, SegmentSign, Track, Word, recover_
 from dynid.findings import Finding
 from dynid.logs.drive import Transmission, transmission_of
 from dynid.logs.log import Log
-from dynid.logs.log_findings import findings_on_samples
 from dynid.logs.processing import signals
 from dynid.logs.processing.automatic import PreparedLog
-from dynid.logs.processing.preparation import findings_on_log, stated_processing
+from dynid.logs.processing.preparation import findings_on_log, findings_on_samples, stated_processing
 from dynid.logs.processing.states import even_segments, segment_of, step_of
 from dynid.logs.settings import Drive, Processing
-from dynid.model.base_parameters import BaseParameters
-from dynid.model.chunks import Chunk
+from dynid.model import BaseParameters, Chunk
 
 
 @dataclass(frozen=True, eq=False)

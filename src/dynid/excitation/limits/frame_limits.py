@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,9 +10,9 @@ from dynid.arrays import Array, Indices, frozen
 from dynid.errors import UnknownNameError
 from dynid.excitation.limits.limit import Check, Limit
 from dynid.excitation.motion import Motion
-from dynid.excitation.trajectories.family import MovesSmoothly
-from dynid.model.regressor import joint_poses
-from dynid.robot.robot import WORLD, Robot
+from dynid.excitation.trajectories import MovesSmoothly
+from dynid.model import joint_poses
+from dynid.robot import WORLD, Robot
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,12 +88,10 @@ class SpeedLimit(Limit):
     Attributes:
         frame: The point.
         limit: Largest speed [m/s].
-        factor: Part of it that a design may use.
     """
 
     frame: FramePoint
     limit: float
-    factor: float = 1.0
 
     def slacks(self, motion: Motion) -> Array:
         """From the square of the speed, one a sample, shape (samples,)."""
@@ -115,10 +113,6 @@ class SpeedLimit(Limit):
         speeds = np.linalg.norm(self.frame.motion(q, v)[1], axis=1)
         return [Check.of_size(f"speed of {self.frame.name}", self.limit, speeds, "m/s")]
 
-    def tightened(self, factor: float) -> SpeedLimit:
-        """With a part of the limit."""
-        return replace(self, factor=self.factor * factor)
-
 
 @dataclass(frozen=True, eq=False)
 class BoxLimit(Limit):
@@ -128,18 +122,18 @@ class BoxLimit(Limit):
         frame: The point.
         lower: Smallest x, y, z [m], shape (3,); minus infinity where it is open.
         upper: Largest x, y, z [m], shape (3,).
-        margin: Distance from the walls [m] that a design keeps.
     """
 
     frame: FramePoint
     lower: Array
     upper: Array
-    margin: float = 0.0
 
     @property
     def _walls(self) -> tuple[Array, Array]:
         """For the six walls, lower ones first: direction inwards along the axis, and place."""
-        return np.repeat([1.0, -1.0], 3), np.concatenate([self.lower + self.margin, self.upper - self.margin])
+        widths = (self.upper - self.lower)[np.isfinite(self.upper - self.lower)]
+        margin = (1.0 - self.factor) * 0.5 * min([1.0, *widths.tolist()])  # by a part of the box's size or of a metre
+        return np.repeat([1.0, -1.0], 3), np.concatenate([self.lower + margin, self.upper - margin])
 
     def slacks(self, motion: Motion) -> Array:
         """Distances from the six walls [m]; 1 from those that are not there, shape (samples * 6,)."""
@@ -172,8 +166,3 @@ class BoxLimit(Limit):
             for k, axis in enumerate("xyz")
             if np.isfinite(self.lower[k]) or np.isfinite(self.upper[k])
         ]
-
-    def tightened(self, factor: float) -> BoxLimit:
-        """With walls further inside, by a part of the box's size or of a metre."""
-        widths = (self.upper - self.lower)[np.isfinite(self.upper - self.lower)]
-        return replace(self, margin=self.margin + (1.0 - factor) * 0.5 * min([1.0, *widths.tolist()]))

@@ -1,4 +1,4 @@
-"""Positions, velocities, accelerations and jerks of joints: limits that are linear in the coefficients."""
+"""Positions, velocities, accelerations and jerks of joints: at all samples, or as sums of amplitudes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from dynid.arrays import Array, Indices, frozen
 from dynid.errors import InvalidRequestError
 from dynid.excitation.limits.limit import Check, Limit
 from dynid.excitation.motion import Grid, Motion
-from dynid.excitation.trajectories.family import MovesSmoothly
-from dynid.robot.joints import JointKind, Limits
-from dynid.robot.robot import Robot
+from dynid.excitation.trajectories import Fourier, MovesSmoothly, ParametricTrajectory
+from dynid.robot import JointKind, Limits, Robot
 
 QUANTITIES = ("position", "velocity", "acceleration", "jerk")
 """What is bounded, in the order of derivatives."""
@@ -23,10 +22,13 @@ QUANTITIES = ("position", "velocity", "acceleration", "jerk")
 _FAR = 100.0
 """A range that is open at one end is taken to be this wide [rad or m]."""
 
+_ROUNDED = 1e-4
+"""Amplitudes [rad or m] are rounded off at zero, where they have a kink, by this much and upwards."""
+
 
 @dataclass(frozen=True, eq=False)
-class JointBounds(Limit):
-    """Each quantity of each joint within `middle +- half`.
+class JointBounds:
+    """Each quantity of each joint within `middle +- half`, which is linear in the coefficients.
 
     Attributes:
         names: Names of the joints.
@@ -86,22 +88,6 @@ class JointBounds(Limit):
             blocks.append((np.concatenate([np.zeros((0, width)), *rows]), np.concatenate([np.zeros(0), *fixed])))
         return blocks
 
-    def slacks(self, motion: Motion) -> Array:
-        """Below and above, joint by joint, shape (2 * values,)."""
-        parts = zip(self.blocks(motion.grid), motion.grid.free.slices, strict=True)
-        values = np.concatenate([A @ motion.x[where] + b for (A, b), where in parts])
-        return np.concatenate([1.0 - values, 1.0 + values])
-
-    def slopes(self, motion: Motion, which: Indices) -> Array:
-        """Rows of the blocks, which do not depend on the motion."""
-        blocks = self.blocks(motion.grid)
-        J = np.zeros((sum(len(A) for A, _ in blocks), len(motion.x)))
-        begin = 0
-        for (A, _), where in zip(blocks, motion.grid.free.slices, strict=True):
-            J[begin : begin + len(A), where] = A
-            begin += len(A)
-        return np.concatenate([-J, J])[which]
-
     def checks(self, trajectory: MovesSmoothly, times: Array) -> list[Check]:
         """One for each limited quantity of each joint."""
         motions = [*trajectory.states(times), trajectory.jerk(times)]
@@ -155,3 +141,94 @@ def _require_limits(names: Sequence[str], limits: Sequence[Limits]) -> None:
 def _have(names: Sequence[str]) -> str:
     quoted = ", ".join(f"'{name}'" for name in names)
     return f"joint {quoted} has" if len(names) == 1 else f"joints {quoted} have"
+
+
+@dataclass(frozen=True, eq=False)
+class AmplitudeLimit(Limit):
+    """`sum_k (k w)^d amplitude_k <= half` for positions (d = 0, with the constant's distance from the middle) to jerks.
+
+    The harder limits of the UR5 thesis (equation 3.57): a motion never exceeds the sum of its amplitudes, so they hold
+    at all times without looking at any; they leave less room than the motion needs.
+
+    Attributes:
+        bounds: What the sums are limited by.
+    """
+
+    knows_curvature = True
+
+    bounds: JointBounds
+
+    def slacks(self, motion: Motion) -> Array:
+        """One for each quantity of each joint; 1 where it is not limited, shape (4 * joints,)."""
+        family = motion.grid.free.family
+        return (1.0 - self._sums(family, motion.coefficients, _ROUNDED) / (self.factor * self.bounds.half)).ravel()
+
+    def slopes(self, motion: Motion, which: Indices) -> Array:
+        """Only the joint's own coefficients matter."""
+        J = np.zeros((len(which), len(motion.x)))
+        free = motion.grid.free
+        for row, (k, j) in enumerate(zip(*np.divmod(which, len(free.slices)), strict=True)):
+            parts, sizes, factors = self._parts(motion, int(k), int(j))
+            slope = (parts * (factors / sizes)[:, None]).T  # (2, waves)
+            J[row, free.slices[j]] = -(self._ordered(slope) @ free.directions[j]) / self._room(k, j)
+        return J
+
+    def curvature(self, motion: Motion, which: Indices, weights: Array) -> Array:
+        """Of each amplitude across its direction: 1 / amplitude."""
+        H = np.zeros((len(motion.x), len(motion.x)))
+        free = motion.grid.free
+        for k, j, weight in zip(*np.divmod(which, len(free.slices)), weights, strict=True):
+            parts, sizes, factors = self._parts(motion, int(k), int(j))
+            own = np.zeros((2 * len(sizes), 2 * len(sizes)))
+            for n, (pair, size, factor) in enumerate(zip(parts, sizes, factors, strict=True)):
+                both = [n, n + len(sizes)]
+                own[np.ix_(both, both)] = factor * (np.eye(2) / size - np.outer(pair, pair) / size**3)
+            order = self._order(len(sizes))
+            own = own[np.ix_(order, order)]
+            D = free.directions[j]
+            H[free.slices[j], free.slices[j]] += weight / self._room(k, j) * (D.T @ own @ D)
+        return H
+
+    def _room(self, k: int, j: int) -> float:
+        return float(self.factor * self.bounds.half[k, j])
+
+    def _parts(self, motion: Motion, k: int, j: int) -> tuple[Array, Array, Array]:
+        """Of one sum the cosine and sine of each wave, shape (waves, 2), its size and factor; the constant first."""
+        family = motion.grid.free.family
+        C, n = motion.coefficients[:, j], family.harmonics
+        constant = [C[0] - self.bounds.middle[0, j], 0.0]
+        parts = np.concatenate([[constant], np.column_stack([C[1 : n + 1], C[n + 1 :]])])
+        factors = np.concatenate([[1.0 if k == 0 else 0.0], (family.frequency * np.arange(1, n + 1)) ** k])
+        return parts, np.sqrt(np.sum(parts**2, axis=1) + _ROUNDED**2), factors
+
+    @staticmethod
+    def _order(waves: int) -> Indices:
+        """Where the coefficients of a joint stand among all cosines, then all sines."""
+        return np.concatenate([np.arange(waves), waves + 1 + np.arange(waves - 1)])
+
+    def _ordered(self, both: Array) -> Array:
+        """Values of cosines and sines, shape (2, waves), in the order of coefficients."""
+        return both.reshape(-1)[self._order(both.shape[1])]
+
+    def _sums(self, family: Fourier, C: Array, rounded: float) -> Array:
+        """The sums, shape (4, joints)."""
+        n = family.harmonics
+        rates = family.frequency * np.arange(1, n + 1)
+        size = np.sqrt(C[1 : n + 1] ** 2 + C[n + 1 :] ** 2 + rounded**2)
+        sums = np.array([rates**k @ size for k in range(4)], dtype=float)
+        sums[0] += np.sqrt((C[0] - self.bounds.middle[0]) ** 2 + rounded**2)
+        return sums
+
+    def checks(self, trajectory: MovesSmoothly, times: Array) -> list[Check]:
+        """One for each limited quantity of each joint; none for motions without amplitudes."""
+        if not isinstance(trajectory, ParametricTrajectory):
+            return []
+        sums = self._sums(trajectory.family, trajectory.coefficients, 0.0)
+        found = []
+        for check in self.bounds.checks(trajectory, times[:1]):
+            quantity, _, joint = check.name.partition(" of ")
+            k, j = QUANTITIES.index(quantity), self.bounds.names.index(joint)
+            total = float(sums[k, j] * trajectory.speed**k)
+            half = float(self.bounds.half[k, j])
+            found.append(Check(f"amplitudes of {check.name}", (-half, half), (0.0, total), check.unit))
+        return found

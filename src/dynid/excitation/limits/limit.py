@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
 
 import numpy as np
 
 from dynid.arrays import Array, Indices
 from dynid.excitation.motion import Motion
-from dynid.excitation.trajectories.family import MovesSmoothly
+from dynid.excitation.trajectories import MovesSmoothly
 
 Range = tuple[float, float]
 """Smallest and largest value."""
@@ -55,6 +55,11 @@ class Check:
         """Whether the limit is kept, but for rounding."""
         return self.used <= 1.0 + 1e-9
 
+    def in_words(self) -> str:
+        """What is reached, and what is allowed."""
+        reached, allowed = (f"{low:.4g} to {high:.4g}" for low, high in (self.reached, self.limit))
+        return f"the {self.name} reaches {reached} {self.unit}, and {allowed} is allowed"
+
     def to_dict(self) -> dict[str, object]:
         """Give the check as plain data for JSON: sizes as one number, ranges as two; None for an open end."""
         limit, reached = (
@@ -65,14 +70,17 @@ class Check:
         return {"name": self.name, "limit": limit, "reached": reached, "unit": self.unit, "kept": self.is_kept}
 
 
+@dataclass(frozen=True, eq=False)
 class Limit(ABC):
     """Something that a motion may not exceed, as slacks: 1 in the middle, 0 at the limit, negative beyond.
 
     Attributes:
+        factor: Part of the room that a design may use.
         knows_curvature: Whether `curvature` is to be asked; the solver learns it otherwise.
         grows_when_slow: Whether a motion that keeps it may break it when run more slowly, as where gravity pulls.
     """
 
+    factor: float = field(default=1.0, kw_only=True)
     knows_curvature: ClassVar[bool] = False
     grows_when_slow: ClassVar[bool] = False
 
@@ -103,9 +111,9 @@ class Limit(ABC):
     def checks(self, trajectory: MovesSmoothly, times: Array) -> list[Check]:
         """What a trajectory reaches at times [s], against the limits."""
 
-    @abstractmethod
-    def tightened(self, factor: float) -> Limit:
+    def tightened(self, factor: float) -> Self:
         """The same limit with only a part of the room between its middle and its ends, for design."""
+        return replace(self, factor=self.factor * factor)
 
 
 def both_sides(values: Array) -> Array:

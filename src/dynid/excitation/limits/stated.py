@@ -1,15 +1,12 @@
 """Limits and postures that settings state for a trajectory, or else the robot's file."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from dynid.errors import InvalidRequestError
 from dynid.excitation.settings import ExcitationSettings
-from dynid.robot.joints import Limits
-from dynid.robot.robot import Joint, Robot
+from dynid.robot import Joint, Limits, Robot
 
 
 def joint_limits(settings: ExcitationSettings, robot: Robot) -> list[Limits]:
@@ -21,10 +18,7 @@ def joint_limits(settings: ExcitationSettings, robot: Robot) -> list[Limits]:
             limits[k] = replace(limits[k], lower=low, upper=high)
     elif settings.position is not None:
         pairs = _ranges(settings.position, len(limits))
-        if len(pairs) != len(limits):
-            raise InvalidRequestError(
-                f"excitation.position has {len(pairs)} ranges, and '{robot.name}' has {len(limits)} joints"
-            )
+        _require_count("position", pairs, robot, "ranges")
         limits = [replace(one, lower=low, upper=high) for one, (low, high) in zip(limits, pairs, strict=True)]
     for key in ("velocity", "acceleration", "jerk", "effort"):
         stated = getattr(settings, key)
@@ -109,11 +103,15 @@ def per_joint(key: str, values: tuple[float, ...] | float, robot: Robot) -> list
     """One number for each joint, of one each or of one for all."""
     if not isinstance(values, tuple):
         return [float(values)] * robot.nv
+    _require_count(key, values, robot)
+    return list(values)
+
+
+def _require_count(key: str, values: Sequence[object], robot: Robot, what: str = "numbers") -> None:
     if len(values) != robot.nv:
         raise InvalidRequestError(
-            f"excitation.{key} has {len(values)} numbers, and '{robot.name}' has {robot.nv} joints"
+            f"excitation.{key} has {len(values)} {what}, and '{robot.name}' has {robot.nv} joints"
         )
-    return list(values)
 
 
 def posture_of(settings: ExcitationSettings, robot: Robot) -> list[float | None]:
@@ -122,26 +120,23 @@ def posture_of(settings: ExcitationSettings, robot: Robot) -> list[float | None]
     if isinstance(settings.start, dict):
         for name, value in settings.start.items():
             posture[robot.joint(name).v.start] = value
-    elif len(settings.start) != robot.nv:
-        raise InvalidRequestError(
-            f"excitation.start has {len(settings.start)} numbers, and '{robot.name}' has {robot.nv} joints"
-        )
-    else:
-        posture = list(settings.start)
-    return posture
+        return posture
+    return list(per_joint("start", settings.start, robot))
 
 
 def require_posture(posture: Sequence[float | None], limits: Sequence[Limits], robot: Robot, part: float) -> None:
     """Refuse a start posture outside the limits, or outside the part of them that a design may use."""
     for joint, position, limit in zip(robot.independent_joints, posture, limits, strict=True):
         middle, half = (limit.lower + limit.upper) / 2, part * (limit.upper - limit.lower) / 2
-        if position is not None and limit.lower < position < limit.upper and abs(position - middle) >= half:
+        if position is None:
+            continue
+        if limit.lower < position < limit.upper and abs(position - middle) >= half:
             raise InvalidRequestError(
                 f"the start posture puts joint '{joint.name}' at {position:g}, and of its limits {limit.lower:g} to "
                 f"{limit.upper:g} the design may use {middle - half:.4g} to {middle + half:.4g}; state a position "
                 "between these in [excitation] start, a smaller margin or more samples"
             )
-        if position is not None and not limit.lower < position < limit.upper:
+        if not limit.lower < position < limit.upper:
             raise InvalidRequestError(
                 f"the start posture puts joint '{joint.name}' at {position:g}, and its limits are {limit.lower:g} to "
                 f"{limit.upper:g}; state a position between them in [excitation] start"
@@ -152,8 +147,7 @@ def require_home(home: Sequence[float] | None, limits: Sequence[Limits], robot: 
     """Refuse a home posture outside the limits."""
     if home is None:
         return
-    if len(home) != robot.nv:
-        raise InvalidRequestError(f"excitation.home has {len(home)} numbers, and '{robot.name}' has {robot.nv} joints")
+    _require_count("home", home, robot)
     for joint, position, limit in zip(robot.independent_joints, home, limits, strict=True):
         if not limit.lower <= position <= limit.upper:
             raise InvalidRequestError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -13,13 +13,9 @@ from dynid.arrays import Array, Indices, frozen
 from dynid.errors import InvalidRequestError
 from dynid.excitation.limits.limit import Check, Limit, both_sides
 from dynid.excitation.motion import Motion
-from dynid.excitation.trajectories.family import MovesSmoothly
-from dynid.model.base_parameters import BaseParameters, find_base_parameters
-from dynid.model.dynamic_model import DynamicModel
-from dynid.model.kernels.adjoint import Slopes, layout_slopes
-from dynid.model.kernels.row_layout import RowLayout
-from dynid.robot.joints import JointKind
-from dynid.robot.robot import Robot
+from dynid.excitation.trajectories import MovesSmoothly
+from dynid.model import BaseParameters, DynamicModel, RowLayout, Slopes, find_base_parameters, layout_slopes
+from dynid.robot import JointKind, Robot
 
 _AT_A_TIME = 2000
 """Samples whose regressor is in memory at a time."""
@@ -79,6 +75,10 @@ class PriorTorques:
         """Torques of standing still, shape (samples, nv)."""
         return self.smooth(q, np.zeros_like(q), np.zeros_like(q))
 
+    def moving_and_still(self, motion: Motion) -> tuple[Array, Array]:
+        """Torques without Coulomb friction of a motion, and of standing still at its samples, shape (samples, nv)."""
+        return self.smooth(*motion.states), self.static(motion.states[0])
+
     def whole(self, q: Array, v: Array, a: Array) -> Array:
         """Torques with Coulomb friction, shape (samples, nv); for any number of samples."""
         pieces = [slice(begin, begin + _AT_A_TIME) for begin in range(0, len(q), _AT_A_TIME)]
@@ -110,12 +110,10 @@ class TorqueLimit(Limit):
     Attributes:
         torques: The prediction.
         limits: Largest torque of each coordinate [N m or N], shape (nv,); infinite where there is none.
-        factor: Part of the limits that a design may use.
     """
 
     torques: PriorTorques
     limits: Array
-    factor: float = 1.0
     grows_when_slow: ClassVar[bool] = True
 
     @staticmethod
@@ -139,7 +137,7 @@ class TorqueLimit(Limit):
 
     def slacks(self, motion: Motion) -> Array:
         """Moving and standing still, below and above, for each sample and coordinate, shape (4 * samples * nv,)."""
-        torques = [self.torques.smooth(*motion.states), self.torques.static(motion.states[0])]
+        torques = self.torques.moving_and_still(motion)
         return np.concatenate([both_sides(tau / self._room).ravel() for tau in torques])
 
     def slopes(self, motion: Motion, which: Indices) -> Array:
@@ -158,16 +156,7 @@ class TorqueLimit(Limit):
 
     def checks(self, trajectory: MovesSmoothly, times: Array) -> list[Check]:
         """One for each limited joint."""
-        values = self.torques.whole(*trajectory.states(times))
-        return [
-            Check.of_size(f"torque of {joint.name}", float(self.limits[k]), values[:, k], torque_unit(joint.kind))
-            for k, joint in enumerate(self.torques.robot.independent_joints)
-            if np.isfinite(self.limits[k])
-        ]
-
-    def tightened(self, factor: float) -> TorqueLimit:
-        """With a part of all limits."""
-        return replace(self, factor=self.factor * factor)
+        return _checks("torque", self.torques.robot, self.limits, self.torques.whole(*trajectory.states(times)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,12 +166,10 @@ class RmsTorqueLimit(Limit):
     Attributes:
         torques: The prediction.
         limits: Largest root mean square of each coordinate [N m or N], shape (nv,); infinite where there is none.
-        factor: Part of the limits that a design may use.
     """
 
     torques: PriorTorques
     limits: Array
-    factor: float = 1.0
     grows_when_slow: ClassVar[bool] = True
 
     @property
@@ -192,13 +179,13 @@ class RmsTorqueLimit(Limit):
 
     def slacks(self, motion: Motion) -> Array:
         """Moving and standing still, one for each coordinate, shape (2 * nv,)."""
-        torques = [self.torques.smooth(*motion.states), self.torques.static(motion.states[0])]
+        torques = self.torques.moving_and_still(motion)
         return np.concatenate([1.0 - np.mean(tau**2, axis=0) / self._room**2 for tau in torques])
 
     def slopes(self, motion: Motion, which: Indices) -> Array:
         """One pass back through the dynamics for each coordinate."""
         q, v, a = motion.states
-        torques = [self.torques.smooth(q, v, a), self.torques.static(q)]
+        torques = self.torques.moving_and_still(motion)
         rows = []
         for still, r in zip(*np.divmod(which, self.torques.robot.nv), strict=True):
             weights = -2.0 * torques[still][:, r] / (len(q) * self._room[r] ** 2)
@@ -208,18 +195,17 @@ class RmsTorqueLimit(Limit):
 
     def checks(self, trajectory: MovesSmoothly, times: Array) -> list[Check]:
         """One for each limited joint."""
-        values = np.sqrt(np.mean(self.torques.whole(*trajectory.states(times)) ** 2, axis=0))
-        return [
-            Check.of_size(
-                f"RMS torque of {joint.name}", float(self.limits[k]), values[k : k + 1], torque_unit(joint.kind)
-            )
-            for k, joint in enumerate(self.torques.robot.independent_joints)
-            if np.isfinite(self.limits[k])
-        ]
+        values = np.sqrt(np.mean(self.torques.whole(*trajectory.states(times)) ** 2, axis=0, keepdims=True))
+        return _checks("RMS torque", self.torques.robot, self.limits, values)
 
-    def tightened(self, factor: float) -> RmsTorqueLimit:
-        """With a part of all limits."""
-        return replace(self, factor=self.factor * factor)
+
+def _checks(what: str, robot: Robot, limits: Array, values: Array) -> list[Check]:
+    """One check for each limited joint, of values of shape (samples, nv)."""
+    return [
+        Check.of_size(f"{what} of {joint.name}", float(limits[k]), values[:, k], torque_unit(joint.kind))
+        for k, joint in enumerate(robot.independent_joints)
+        if np.isfinite(limits[k])
+    ]
 
 
 def torque_unit(kind: JointKind) -> str:

@@ -1,7 +1,5 @@
 """Which file and which columns hold each quantity of a log, and which joints they belong to, by their names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dynid.logs.readers.source import Progress, RecordingError, Source
-from dynid.logs.tables import read_columns, source_of
+from dynid.logs import Progress, RecordingError, Source, read_columns, source_of
 
 ADVICE = (
     "call files by what they hold, such as position.csv, velocity.csv, torque.csv, current.csv and time.csv, or write "
@@ -115,13 +112,13 @@ def _in_file(path: Path, source: Source, joints: Sequence[str], *, alone: bool) 
     if not source.named:
         return _unnamed(path, len(source.names), of_file, joints)
     roles = [role_of(name, joints) for name in source.names]
-    told = set(roles) - {"", "time"}
-    if of_file and len(told) <= 1:  # columns that are called q in a file of torques are torques
+    known = set(roles) - {"", "time"}
+    if of_file and len(known) <= 1:  # columns that are called q in a file of torques are torques
         roles = [
             "time" if role == "time" else of_file if name else ""
             for role, name in zip(roles, source.names, strict=True)
         ]
-    elif not told and "time" not in roles and not alone:
+    elif not known and "time" not in roles and not alone:
         raise RecordingError(path, f"neither its name nor those of its columns say what it holds; {ADVICE}")
     found: dict[str, Place] = {}
     for role in WORDS:

@@ -1,7 +1,5 @@
 """A first experiment for a robot and a log, with comments that say what was guessed and why."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -20,10 +18,8 @@ from dynid.experiment.first.needed_drives import drive_table, findings_on_drives
 from dynid.experiment.reading import ExperimentError, parse_experiment
 from dynid.files import write_text
 from dynid.findings import Finding, Severity
-from dynid.logs.readers.source import Progress, RecordingError, silent
-from dynid.logs.timing import check_time
-from dynid.robot.loading import load_robot
-from dynid.robot.robot import Robot
+from dynid.logs import Progress, RecordingError, check_time, silent
+from dynid.robot import Robot, load_robot
 
 FilePath: TypeAlias = str | os.PathLike[str]
 

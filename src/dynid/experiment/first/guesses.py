@@ -1,7 +1,5 @@
 """Guesses from the numbers of a log: units of positions and time, and which samples can be used."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.logs.sources import UNITS
-from dynid.robot.robot import Joint, Robot
+from dynid.logs import UNITS
+from dynid.robot import Joint, Robot
 
 POSTURES = 200
 """Positions along the motion that are kept to compute gravity torques."""

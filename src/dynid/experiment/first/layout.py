@@ -1,7 +1,5 @@
 """What the columns or topics of a log are, guessed from their names and numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,13 +8,8 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.experiment.first.columns import Choice, Place, quantities
 from dynid.experiment.first.guesses import Group, Layout, position_unit, time_unit, usable_rows, with_numbers
-from dynid.logs.quantities import FIELDS
-from dynid.logs.readers.bags import is_bag, topics_of
-from dynid.logs.readers.messages import Topic, listed
-from dynid.logs.readers.source import Progress, RecordingError, silent
-from dynid.logs.sources import UNITS
-from dynid.logs.tables import read_groups
-from dynid.robot.robot import Robot
+from dynid.logs import FIELDS, UNITS, Progress, RecordingError, Topic, is_bag, listed, read_groups, silent, topics_of
+from dynid.robot import Robot
 
 AT_MOTOR = frozenset(("motor", "motors"))
 """Words in the names of what was logged on the motors' side of the gears."""

@@ -1,7 +1,5 @@
 """What a first experiment says about drives: what no log shows is asked for, and where it is missing nothing runs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +8,7 @@ import numpy as np
 
 from dynid.experiment.first.guesses import Layout
 from dynid.findings import Finding
-from dynid.robot.robot import Robot
+from dynid.robot import Robot
 
 LIGHT = 0.3
 """Share of the gravity torque below which torques are doubted."""
@@ -79,4 +77,4 @@ def _too_small(layout: Layout, robot: Robot) -> Iterator[Finding]:
         "reached": float(layout.largest[k]),
         "gravity": float(weight[k]),
     }
-    yield Finding.of("torques-too-small", "torques", joint=layout.joints[k], **found)
+    yield Finding.of("torques-too-small", "torques", **found)

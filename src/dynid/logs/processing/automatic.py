@@ -6,8 +6,6 @@ needs; rows of a joint are dropped where its speed is no more than noise, or tha
 friction near standstill is not what the model says.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,8 +24,7 @@ from dynid.logs.processing.spectra import spectra_of
 from dynid.logs.processing.states import LONGEST_GAP, processed, step_of
 from dynid.logs.settings import KEYS, Processing
 from dynid.logs.timing import check_time, resampled
-from dynid.model.chunks import Chunk
-from dynid.model.dynamic_model import DynamicModel
+from dynid.model import Chunk, DynamicModel
 
 SILENT = 0.5
 """Share of torques that are exactly zero above which a drive is taken to report nothing."""

@@ -1,7 +1,5 @@
 """Choices about the processing of a log, each a finding with its reason."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -2,10 +2,8 @@
 
 Torques that were logged later by d obey `torque(t + d) = W b`, to first order `torque + d * rate of torque = W b`. What
 the columns of W leave of both sides gives d by least squares, joint by joint and together. No value of b is needed.
-The columns are low-passed as torques are: where a joint turns round, dry friction steps, and tells most of a delay.
+The columns are low-passed as torques are: where a joint turns round, dry friction steps, and shows most of a delay.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,19 +12,17 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.logs.processing.signals import central_difference, delayed, lowpass
-from dynid.model.chunks import Chunk
-from dynid.model.dynamic_model import DynamicModel
-from dynid.model.formulations.torque_rows import TorqueRows
+from dynid.model import Chunk, DynamicModel, TorqueRows
 from dynid.threads import single_threaded_blas
 
 SAMPLES = 20_000
 """Samples that are enough to estimate a delay: those in the middle of a segment."""
 
 FINE = 25.0
-"""Samples a second, in cut-offs, that are enough: steps of friction are told to that."""
+"""Sampling rate, in multiples of the cut-off, that is enough: steps of friction are resolved to that."""
 
 BLOCKS = 8
-"""Parts of the log whose delays are compared, to tell how sure the delay is."""
+"""Parts of the log whose delays are compared, to estimate its standard deviation."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +48,7 @@ def estimated_delay(
     Args:
         model: The model.
         segments: Samples whose positions and torques went through the same low-pass; even, at full rate.
-        rate: Samples a second [Hz].
+        rate: Sampling rate [Hz].
         cutoff: Of that low-pass [Hz]; None where there was none.
         steps: Number of corrections.
     """
@@ -99,7 +95,7 @@ def _left(bases: list[Array], segment: Chunk, torque: Array, rate: float, step: 
 
 
 def _solved(left: list[tuple[Array, Array]]) -> tuple[float, float, float]:
-    """Delay, its deviation between blocks, and the share of the squared residual that it explains."""
+    """Delay, its standard deviation between blocks, and the share of the squared residual that it explains."""
     e, d = (np.concatenate([pair[k] for pair in left]) for k in range(2))
     size = np.sqrt(np.mean(e**2, axis=0))
     weight = np.where(size > 0.0, 1.0 / np.maximum(size, 1e-300), 0.0)

@@ -5,8 +5,6 @@ on the same side, while the two agree. A step, such as that of dry friction wher
 them however high it is, and so does every slope.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dynid.arrays import Array
@@ -25,7 +23,7 @@ MOST = 0.2
 """Share of samples above which they are no outliers but the signal."""
 
 BLOCK = 45
-"""Samples whose steps tell the noise nearby."""
+"""Samples whose steps show the noise nearby."""
 
 NORMAL = 0.954
 """Median size of the step between two samples of white noise, in its standard deviations."""
@@ -68,7 +66,7 @@ def _beyond(x: Array, limit: Array) -> np.ndarray:
 
 
 def _noise(x: Array, span: Array) -> Array:
-    """Standard deviation of the noise around each sample, as steps from sample to sample tell; shape as x.
+    """Standard deviation of the noise around each sample, from steps between samples; shape as x.
 
     It is that nearby or that of all, whichever is larger, so that noise which comes and goes is not taken for
     outliers; and the step of the sensor at least, where most samples equal their neighbours.

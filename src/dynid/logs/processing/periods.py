@@ -5,8 +5,6 @@ sqrt(N) times less of it, and the standard deviation between periods shows how m
 any model.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +20,7 @@ from dynid.logs.log import Log
 from dynid.logs.processing.states import LONGEST_GAP, processed
 from dynid.logs.settings import Processing
 from dynid.logs.timing import check_time
-from dynid.model.chunks import Chunk
+from dynid.model import Chunk
 
 DIFFERENT = 0.05
 """Share of the motion by which positions may differ between periods: beyond, they are none."""

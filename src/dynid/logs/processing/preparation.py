@@ -1,17 +1,15 @@
 """Logs made ready for a model: one way for all that need their samples."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.findings import Finding, has
 from dynid.logs.drive import check_count, transmission_of
 from dynid.logs.log import Log
-from dynid.logs.log_findings import findings_on_samples
 from dynid.logs.processing.automatic import PreparedLog, prepared
 from dynid.logs.processing.periods import averaged, processed_period
 from dynid.logs.processing.states import step_of
@@ -19,8 +17,8 @@ from dynid.logs.readers.source import Progress, silent
 from dynid.logs.settings import Drive, Processing
 from dynid.logs.sources import require_single_axes
 from dynid.logs.timing import TIMING, check_time, findings_on_time
-from dynid.model.dynamic_model import DynamicModel
-from dynid.robot.robot import Robot
+from dynid.model import DynamicModel
+from dynid.robot import Joint, Robot
 
 FILTERS = frozenset(("lowpass", "trim", "decimate", "velocity_threshold"))
 """What a log takes over from another that was processed before it."""
@@ -139,3 +137,63 @@ def _with_temperature(ready: PreparedLog, log: Log, processing: Processing, robo
         at = np.column_stack([np.interp(times, log.time, column) for column in values.T])
         segments.append(replace(segment, temperature=np.ascontiguousarray(np.broadcast_to(at, (len(at), robot.nv)))))
     return replace(ready, segments=tuple(segments))
+
+
+SATURATED = 0.02
+"""Share of samples at one and the same extreme torque from which it looks like a limit."""
+
+
+def findings_on_samples(log: Log, prepared: PreparedLog, model: DynamicModel) -> tuple[Finding, ...]:
+    """Findings on logged torques that are constant or saturated, and on positions beyond the robot's limits.
+
+    Args:
+        log: The log as it was logged: filters, delays and drives hide constant torques.
+        prepared: The same log, ready for the model.
+        model: The model.
+    """
+    found: list[Finding] = []
+    for joint, torque in zip(model.row_names, log.torque.T, strict=True):
+        if joint not in prepared.processing.unmeasured:
+            found += _on_torque(f"joint '{joint}'", torque)
+    positions = np.concatenate([segment.q for segment in prepared.segments])
+    for joint in model.robot.independent_joints:
+        found += _beyond_limits(joint, positions[:, joint.q])
+    return tuple(found)
+
+
+def findings_on_rest(model: DynamicModel, logs: Sequence[PreparedLog]) -> tuple[Finding, ...]:
+    """Findings on joints that move in none of the logs."""
+    segments = [segment for log in logs for segment in log.segments]
+    if not segments:
+        return ()
+    velocity = np.concatenate([segment.v[:, model.rows] for segment in segments])
+    still = [joint for joint, moved in zip(model.row_names, np.ptp(velocity, axis=0) > 0.0, strict=True) if not moved]
+    return tuple(Finding.of("joint-never-moves", f"joint '{joint}'") for joint in still)
+
+
+def _on_torque(subject: str, torque: Array) -> Iterator[Finding]:
+    if np.ptp(torque) == 0.0:
+        yield Finding.of("torque-constant", subject, torque=float(torque[0]), samples=len(torque))
+        return
+    for extreme in (torque.max(), torque.min()):
+        share = float(np.mean(torque == extreme))
+        if share >= SATURATED and extreme != 0.0:
+            yield Finding.of("torque-saturated", subject, share=share, torque=float(extreme))
+
+
+def _beyond_limits(joint: Joint, positions: Array) -> Iterator[Finding]:
+    """Positions that the joint cannot reach: most often another unit, offset, sign or order of columns."""
+    lower, upper = joint.limits.lower, joint.limits.upper
+    if joint.kind.nq != 1 or not lower < upper:
+        return
+    share = float(np.mean((positions < lower - 0.01) | (positions > upper + 0.01)))
+    if share > 0.0:
+        yield Finding.of(
+            "positions-beyond-limits",
+            f"joint '{joint.name}'",
+            share=share,
+            smallest=float(positions.min()),
+            largest=float(positions.max()),
+            lower=lower,
+            upper=upper,
+        )

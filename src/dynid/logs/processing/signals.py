@@ -1,7 +1,5 @@
 """Signals: filters without delay, derivatives, decimation. All work along time, the first axis."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -51,7 +49,7 @@ def lowpass(x: Array, rate: float, cutoff: float, order: int = 4) -> Array:
 
     Args:
         x: Signals, shape (samples, n).
-        rate: Samples a second [Hz].
+        rate: Sampling rate [Hz].
         cutoff: Frequency [Hz] where one run has 3 dB; both together have 6 dB.
         order: Order of one run.
 
@@ -83,7 +81,7 @@ def savitzky_golay(x: Array, rate: float, window: int, degree: int = 3, derivati
 
     Args:
         x: Signals, shape (samples, n).
-        rate: Samples a second [Hz].
+        rate: Sampling rate [Hz].
         window: Odd number of samples of the window.
         degree: Degree of the polynomials, below the window.
         derivative: Which derivative; 0 only smooths.
@@ -109,7 +107,7 @@ def smoothing_spline(x: Array, rate: float, noise: float | None = None) -> tuple
 
     Args:
         x: Signals, shape (samples, n).
-        rate: Samples a second [Hz].
+        rate: Sampling rate [Hz].
         noise: Standard deviation of the noise in the units of x: the splines then leave so much. When None, the
             amount of smoothing is found by generalised cross-validation.
 

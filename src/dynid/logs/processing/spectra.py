@@ -1,11 +1,9 @@
-"""What spectra tell of a log: how fast it moves, how much noise there is, and where the one drowns in the other.
+"""Spectra of a log: the bandwidth of the motion, how much noise there is, and from where on noise dominates.
 
 The motion's bandwidth is the frequency below which lies all but a ten-thousandth of the power of positions. The level
 of noise is that of the upper quarter of the spectrum, where no motion is left; above the frequency where the spectrum
-comes down to it, a position tells more about noise than about motion.
+comes down to it, a position holds more noise than motion.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +21,7 @@ REST = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Spectra:
-    """What spectra of positions tell.
+    """What spectra of positions show.
 
     Attributes:
         bandwidth: Of the motion: the highest of all joints [Hz].
@@ -57,10 +55,10 @@ def spectra_of(segments: Sequence[Array], rate: float) -> Spectra | None:
 
     Args:
         segments: Positions [rad or m] of even segments, shape (samples, joints) each.
-        rate: Samples a second [Hz].
+        rate: Sampling rate [Hz].
 
     Returns:
-        What they tell; None where all segments are too short, or nothing moves.
+        What they show; None where all segments are too short, or nothing moves.
     """
     longest = max(segments, key=len)
     if len(longest) < 64:

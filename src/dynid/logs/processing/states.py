@@ -1,6 +1,4 @@
-"""From a recording to samples that a model can take: joints' side, filtered, with derivatives."""
-
-from __future__ import annotations
+"""From a log to samples that a model can take: joints' side, filtered, with derivatives."""
 
 from collections.abc import Sequence
 
@@ -13,10 +11,10 @@ from dynid.logs.log import Log
 from dynid.logs.processing import signals
 from dynid.logs.settings import Processing
 from dynid.logs.timing import check_time, resampled
-from dynid.model.chunks import Chunk
+from dynid.model import Chunk
 
 LONGEST_GAP = 20.0
-"""Gaps of more periods than this are not interpolated across when a recording is resampled."""
+"""Gaps of more periods than this are not interpolated across when a log is resampled."""
 
 
 def processed(log: Log, transmission: Transmission, processing: Processing, delay: float = 0.0) -> list[Chunk]:
@@ -37,7 +35,7 @@ def processed(log: Log, transmission: Transmission, processing: Processing, dela
 
 
 def even_segments(log: Log, processing: Processing) -> tuple[Sequence[Log], float]:
-    """Pieces of a recording with even samples, and their rate [Hz]; errors as `processed`."""
+    """Pieces of a log with even samples, and their rate [Hz]; errors as `processed`."""
     timing = check_time(log.time)
     segments: Sequence[Log] = (log,)
     if processing.resample is not None:
@@ -52,7 +50,7 @@ def even_segments(log: Log, processing: Processing) -> tuple[Sequence[Log], floa
 
 
 def segment_of(log: Log, transmission: Transmission, processing: Processing, rate: float, delay: float) -> Chunk:
-    """The samples of one piece of a recording that are left after processing; arguments as `processed`."""
+    """The samples of one piece of a log after processing; arguments as `processed`."""
     q = transmission.joint_positions(log.position)
     torque = signals.delayed(transmission.joint_torques(log.torque), rate, -delay)
     if processing.median is not None:

@@ -1,4 +1,4 @@
-"""An open bag: its connections, types and messages, and what is wrong with those that strangers made."""
+"""An open bag: its connections, types and messages, and what is wrong with untrusted ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def opened(path: Path) -> Iterator[BagFile]:
             yield BagFile(path, reader)
     except (RecordingError, MemoryError):
         raise
-    except Exception as error:  # the library meets bytes of strangers, and raises whatever these lead to
+    except Exception as error:  # on untrusted bytes the library raises anything
         what = " ".join(str(error).split())[:120] or type(error).__name__
         problem = f"the bag is damaged, cut off or no bag ({what}); copy it again, or repair it with 'rosbag reindex', "
         raise RecordingError(path, f"{problem}'ros2 bag reindex' or 'mcap recover'") from error
@@ -160,7 +160,7 @@ class BagFile:
         }
         for link, recorded, raw in self.reader.messages(connections=links, start=start):
             if raw[:4] == ZSTANDARD:
-                problem = "its messages are compressed; name the folder of the bag, whose metadata.yaml tells how"
+                problem = "its messages are compressed; name the folder of the bag, whose metadata.yaml says how"
                 raise RecordingError(self.path, problem)
             message = reads[link.msgtype](raw, link.msgtype)
             header = getattr(message, "header", None)

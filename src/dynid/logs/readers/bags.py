@@ -4,8 +4,6 @@ A bag becomes columns with names such as `/joint_states/position/elbow`, and one
 Messages stream by one at a time; only the numbers that were asked for are kept.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Sequence
 from functools import lru_cache

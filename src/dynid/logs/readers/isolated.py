@@ -1,11 +1,9 @@
-"""Reading in a process of its own: files of strangers may crash their readers, or ask for all memory or all time.
+"""Reading in a process of its own: untrusted files may crash their readers, or ask for all memory or all time.
 
 SciPy, HDF5 and Polars end the whole process on some wrong bytes, which no `except` can catch, and a few kilobytes may
 unpack to more than any machine holds. A helper process reads for us instead, within limits. It is begun at its first
 use, ends with us, and is begun anew after a crash.
 """
-
-from __future__ import annotations
 
 import atexit
 import contextlib

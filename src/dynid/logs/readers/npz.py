@@ -1,7 +1,5 @@
 """NPZ files, without pickle."""
 
-from __future__ import annotations
-
 import tokenize
 import zipfile
 import zlib

@@ -1,7 +1,5 @@
 """Parquet files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What every reader gives: the names of a file's columns, and a way to read some of them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -12,7 +10,7 @@ import numpy as np
 from dynid.errors import FileProblemError
 
 Progress = Callable[[str], None]
-"""Is told in a few words how far a long read has come."""
+"""Callback; receives a short description of each step."""
 
 
 def silent(_: str) -> None:
@@ -20,7 +18,7 @@ def silent(_: str) -> None:
 
 
 class RecordingError(FileProblemError):
-    """A file of a recording cannot be used."""
+    """A file of a log cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ def available_bytes() -> int:
 
 
 def used_bytes() -> int:
-    """Address space of this process; zero where the system does not tell."""
+    """Address space of this process; zero where the system does not say."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):

@@ -1,13 +1,11 @@
 """Rows of equations that are linear in the parameters, and those of joint torques."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from dynid.arrays import Array
 from dynid.model.chunks import Chunk, checked, rechunked
 from dynid.model.dynamic_model import DynamicModel
-from dynid.model.formulations.row_bases import RowBasis, row_bases
+from dynid.model.independent_columns import RowBasis, row_bases
 
 CHUNK_BYTES = 16_000_000
 """Size of the matrices of one chunk: small enough for the last cache, large enough for BLAS."""

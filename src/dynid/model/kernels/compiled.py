@@ -13,8 +13,6 @@ which costs about 110 multiplications and additions for ten numbers. `fill` is o
 counts references to its arrays for every link, and is four times as slow.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -18,8 +18,6 @@ with x* the cross product of a motion and a force. The last sum is kept as one v
 link and takes it off again at the row's own joint.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

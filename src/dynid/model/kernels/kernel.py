@@ -1,7 +1,8 @@
 """The observation matrix for many samples: what is computed, where it goes, and by whom.
 
 A plan holds a robot as flat tables, and which number goes to which place of an output buffer. It is filled by the
-compiled kernel, in threads over samples; where nothing can be compiled, by NumPy, with the same results.
+compiled kernel, in threads over samples; where nothing can be compiled, by NumPy, with the same results. A joint's row
+has entries only for links that the joint moves.
 """
 
 from __future__ import annotations
@@ -19,9 +20,7 @@ from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.model.kernels.vectorised import vectorised_regressor
-from dynid.robot.inertia import SIZE, skew
-from dynid.robot.joints import JointKind
-from dynid.robot.robot import WORLD, Joint, Robot
+from dynid.robot import SIZE, WORLD, Joint, JointKind, Robot, skew
 from dynid.threads import cores, parallel
 
 logger = logging.getLogger(__name__)
@@ -123,9 +122,8 @@ class RegressorPlan:
         starts, screws, rows, columns, adds = [0], [], [], [], []
         for i in range(len(robot.joints)):
             block = SIZE * robot.solid_links.index(i) if i in robot.solid_links else 0
-            at = i if i in robot.solid_links else WORLD
             written: set[int] = set()
-            while at != WORLD:
+            for at in robot.chain(i) if i in robot.solid_links else ():
                 joint = robot.joints[at]
                 for k in range(joint.kind.nv):
                     row = joint.v.start + k
@@ -136,7 +134,6 @@ class RegressorPlan:
                         columns.append(wanted)
                         adds.append(row in written)
                         written.add(row)
-                at = joint.parent
             starts.append(len(screws))
         return (
             np.array(starts),
@@ -221,3 +218,49 @@ def compiled_kernel() -> ModuleType | None:
     if not compiled.is_cached():
         logger.warning("compiling the regressor kernel: this happens once and takes a few seconds")
     return compiled
+
+
+def inertial_regressor(robot: Robot, q: object, v: object = None, a: object = None) -> Array:
+    """The observation matrix W of the links' inertial parameters.
+
+    Args:
+        robot: The robot.
+        q: Positions, shape (samples, nq).
+        v: Velocities, shape (samples, nv); zero when None.
+        a: Accelerations, shape (samples, nv); zero when None. With v and a zero only gravity acts.
+
+    Returns:
+        Array of shape (nv, samples, 10 * solid links): row i, sample s gives the torque [N m or N] of row i as
+        `W[i, s] @ robot.parameters`. A floating base has its six rows first: force then moment on the base, in the
+        base frame. `W.reshape(-1, W.shape[-1])` stacks the rows joint by joint.
+
+    >>> from dynid import load_robot
+    >>> robot = load_robot("builtin:pendulum")
+    >>> W = inertial_regressor(robot, [[0.5]], a=[[2.0]])
+    >>> float((W @ robot.parameters)[0, 0].round(4))  # 24.525 sin(0.5) + 1.6708 * 2
+    15.0995
+    """
+    return stacked_rows(RegressorPlan.dense(robot).evaluate(*robot.states(q, v, a)))
+
+
+def joint_poses(robot: Robot, q: object) -> tuple[Array, Array]:
+    """Poses of all joint frames in the world.
+
+    Args:
+        robot: The robot.
+        q: Positions, shape (samples, nq).
+
+    Returns:
+        Rotations, shape (joints, samples, 3, 3), and origins [m], shape (joints, samples, 3).
+    """
+    q, _, _ = robot.states(q)
+    rotations: list[Array] = []
+    origins: list[Array] = []
+    for joint in robot.joints:
+        R, p = joint.move(q)
+        if joint.parent != WORLD:
+            below = rotations[joint.parent]
+            R, p = below @ R, (below @ p[:, :, None])[:, :, 0] + origins[joint.parent]
+        rotations.append(R)
+        origins.append(p)
+    return np.array(rotations), np.array(origins)

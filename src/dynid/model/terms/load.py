@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.model.kernels.kernel import inertial_regressor
 from dynid.model.parameters import Role
-from dynid.model.regressor import inertial_regressor
-from dynid.model.terms.joint_term import TermOfJoints
 from dynid.model.terms.linear_terms import sign
-from dynid.model.terms.term import STEP
-from dynid.robot.robot import Robot
+from dynid.model.terms.term import STEP, TermOfJoints
+from dynid.robot import Robot
 
 PIECE = 4000
 """Samples whose loads are found at a time, to bound memory."""
@@ -31,7 +29,7 @@ class LoadCoulomb(TermOfJoints):
     Args:
         joints: As `TermOfJoints`.
         links: Inertial parameters of the links, shape (10 * solid links,); the robot file's when None.
-        width: As `Coulomb`.
+        width: As `TermOfJoints`.
     """
 
     symbols = ("fl",)
@@ -43,9 +41,8 @@ class LoadCoulomb(TermOfJoints):
     def __init__(
         self, joints: Sequence[str | int] | None = None, links: Array | None = None, width: float = 0.0
     ) -> None:
-        super().__init__(joints)
+        super().__init__(joints, width)
         self.links = links
-        self.width = width
 
     def entries(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, Array]]:
         """The size of each joint's load, with the sign of its velocity."""
@@ -60,29 +57,19 @@ class LoadCoulomb(TermOfJoints):
             at_jump = (np.abs(v[:, row]) <= STEP) & (self.width == 0.0)
             yield row, parameter, over, coordinate, np.where(at_jump, 0.0, values)
 
-    def smoothed(self, speed: float) -> LoadCoulomb:
-        """The same with a smooth sign."""
-        return LoadCoulomb(self.joints, self.links, speed)
-
     def with_links(self, parameters: Array) -> LoadCoulomb:
         """The same on other links."""
-        new = copy.copy(self)
-        new.links = np.asarray(parameters, dtype=float)
-        return new
+        return self._with(links=np.asarray(parameters, dtype=float))
 
     def typical(self) -> LoadCoulomb:
         """The same on links that have all there is of load."""
-        new = copy.copy(self)
-        new.links = None
-        return new
+        return self._with(links=None)
 
     def _loads(self, robot: Robot, q: Array, v: Array, a: Array) -> Array:
         """Torques of the links, shape (nv, samples)."""
-        links = self._expected(robot) if self.links is None else self.links
+        links = self.links
+        if links is None:
+            stated = [robot.links[i] for i in robot.solid_links]
+            links = np.concatenate([link.parameters if link.has_inertia else np.array(UNKNOWN) for link in stated])
         pieces = [slice(k, k + PIECE) for k in range(0, len(q), PIECE)]
         return np.concatenate([inertial_regressor(robot, q[p], v[p], a[p]) @ links for p in pieces], axis=1)
-
-    @staticmethod
-    def _expected(robot: Robot) -> Array:
-        links = [robot.links[i].parameters if robot.links[i].has_inertia else UNKNOWN for i in robot.solid_links]
-        return np.concatenate([np.asarray(link, dtype=float) for link in links])

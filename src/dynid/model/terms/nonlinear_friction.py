@@ -10,7 +10,7 @@ from dynid.arrays import Array
 from dynid.model.parameters import Role
 from dynid.model.terms.linear_terms import sign, sign_slope
 from dynid.model.terms.nonlinear_term import NonlinearTerm
-from dynid.robot.robot import Joint, Robot
+from dynid.robot import Joint, Robot
 
 
 class Stribeck(NonlinearTerm):

@@ -1,8 +1,5 @@
 """Terms of single joints with nonlinear parameters: torques are not linear in these."""
 
-from __future__ import annotations
-
-import copy
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,9 +9,8 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.model.parameters import NonlinearParameter, Role
-from dynid.model.terms.joint_term import TermOfJoints, difference_slopes, unit_at
-from dynid.model.terms.term import STEP
-from dynid.robot.robot import Joint, Robot
+from dynid.model.terms.term import STEP, TermOfJoints, difference_slopes, own_motion, unit_at
+from dynid.robot import Joint, Robot
 
 
 class NonlinearTerm(TermOfJoints):
@@ -32,7 +28,7 @@ class NonlinearTerm(TermOfJoints):
     Args:
         joints: As `TermOfJoints`.
         nonlinear: Values of nonlinear parameters by name; the middle of the grid for others.
-        width: As `Coulomb`, for terms with signs.
+        width: As `TermOfJoints`.
     """
 
     nonlinear_symbols: ClassVar[tuple[str, ...]]
@@ -47,8 +43,7 @@ class NonlinearTerm(TermOfJoints):
         nonlinear: Mapping[str, float] | None = None,
         width: float = 0.0,
     ) -> None:
-        super().__init__(joints)
-        self.width = width
+        super().__init__(joints, width)
         self._nonlinear = _numbers(nonlinear or {})
         self._lowest: dict[str, float] = {}
         self._otherwise = tuple(grid[len(grid) // 2] for grid in self.grids)
@@ -73,19 +68,21 @@ class NonlinearTerm(TermOfJoints):
 
     def entries(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, Array]]:
         """The features of every joint, in that joint's own row."""
-        for column, joint in enumerate(self.joints_of(robot)):
-            features = self._bound(joint).features(*_own_motion(joint, q, v, a), self._values(joint))
-            for k, values in enumerate(features):
-                yield joint.v.start, column * len(self.symbols) + k, values
+
+        def features(joint: Joint) -> tuple[Array, ...]:
+            return self._bound(joint).features(*own_motion(joint, q, v, a), self._values(joint))
+
+        return self._by_symbol(robot, features)
 
     def slopes(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, str, int, Array]]:
         """The slopes of every joint's features over its own motion."""
-        for column, joint in enumerate(self.joints_of(robot)):
-            row = joint.v.start
-            found = self._bound(joint).feature_slopes(*_own_motion(joint, q, v, a), self._values(joint))
-            for k, of_symbol in enumerate(found):
-                for over, values in zip(sorted(self.needs), of_symbol, strict=True):
-                    yield row, column * len(self.symbols) + k, over, row, np.broadcast_to(values, len(q))
+
+        def slopes(joint: Joint) -> tuple[tuple[Array | float, ...], ...]:
+            return self._bound(joint).feature_slopes(*own_motion(joint, q, v, a), self._values(joint))
+
+        for row, column, of_symbol in self._by_symbol(robot, slopes):
+            for over, values in zip(sorted(self.needs), of_symbol, strict=True):
+                yield row, column, over, row, np.broadcast_to(values, len(q))
 
     def nonlinear(self, robot: Robot) -> tuple[NonlinearParameter, ...]:
         """For each joint one parameter per symbol."""
@@ -118,24 +115,18 @@ class NonlinearTerm(TermOfJoints):
 
     def nonlinear_slopes(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, int, Array]]:
         """The slopes of every joint's features over its own nonlinear parameters."""
-        for column, joint in enumerate(self.joints_of(robot)):
-            slopes = self._bound(joint).feature_nonlinear_slopes(*_own_motion(joint, q, v, a), self._values(joint))
-            for k, of_symbol in enumerate(slopes):
-                for i, values in enumerate(of_symbol):
-                    yield (
-                        joint.v.start,
-                        column * len(self.symbols) + k,
-                        column * len(self.nonlinear_symbols) + i,
-                        np.broadcast_to(values, len(q)),
-                    )
+
+        def slopes(joint: Joint) -> tuple[tuple[Array, ...], ...]:
+            return self._bound(joint).feature_nonlinear_slopes(*own_motion(joint, q, v, a), self._values(joint))
+
+        for row, column, of_symbol in self._by_symbol(robot, slopes):
+            first = column // len(self.symbols) * len(self.nonlinear_symbols)
+            for k, values in enumerate(of_symbol):
+                yield row, column, first + k, np.broadcast_to(values, len(q))
 
     def typical(self) -> Self:
         """The same at values that speeds of up to 3 rad/s determine."""
         return self._with(_nonlinear={}, _otherwise=self.typical_values)
-
-    def smoothed(self, speed: float) -> Self:
-        """The same with smooth signs."""
-        return self._with(width=speed)
 
     def _bound(self, joint: Joint) -> Self:
         """The term for one joint; subclasses that know more of samples than their motion say what."""
@@ -153,16 +144,6 @@ class NonlinearTerm(TermOfJoints):
         named = zip(self.nonlinear_symbols, self._otherwise, strict=True)
         return np.array([self._nonlinear.get(f"{symbol}{joint.number}", value) for symbol, value in named])
 
-    def _with(self, **changes: object) -> Self:
-        new = copy.copy(self)
-        vars(new).update(changes)
-        return new
-
 
 def _numbers(values: Mapping[str, float]) -> dict[str, float]:
     return {name: float(value) for name, value in values.items()}
-
-
-def _own_motion(joint: Joint, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
-    row = joint.v.start
-    return q[:, joint.q.start], v[:, row], a[:, row]

@@ -1,17 +1,13 @@
 """Terms by the names that users write."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from dynid.errors import InvalidRequestError, UnknownNameError
-from dynid.model.terms.coupling import Coupling
-from dynid.model.terms.joint_term import TermOfJoints
-from dynid.model.terms.linear_terms import Armature, AsymmetricCoulomb, Coulomb, Offset, Spring, Viscous
+from dynid.model.terms.linear_terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, Offset, Spring, Viscous
 from dynid.model.terms.load import LoadCoulomb
 from dynid.model.terms.nonlinear_friction import Sigmoid, Stribeck, ViscousTemperature
-from dynid.model.terms.term import Term
-from dynid.robot.robot import Robot
+from dynid.model.terms.term import Term, TermOfJoints
+from dynid.robot import Robot
 
 TERMS: dict[str, type[TermOfJoints]] = {
     "viscous": Viscous,

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from dynid.arrays import Array, frozen
 from dynid.errors import RobotFileError, UnknownNameError
@@ -28,46 +28,40 @@ from dynid.files import parse_toml, read_toml_text
 from dynid.robot import inertia
 from dynid.robot.description import STANDARD_GRAVITY, BodyDescription, Description, JointDescription, MimicDescription
 from dynid.robot.frames import elementary_rotation, pose, rotation_from_rpy
-from dynid.robot.joints import JointDynamics, JointKind, Limits
-from dynid.robot.numbers import LARGEST, unlimited
+from dynid.robot.joints import JointDynamics, JointKind, Limits, unlimited
+from dynid.settings import Name, Number, Table
 
-Finite = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-LARGEST, le=LARGEST)]
-Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-Vector = tuple[Finite, Finite, Finite]
+Vector = tuple[Number, Number, Number]
 
 _FRAME_KEYS = {"xyz", "rpy", "axis"}
 _DH_KEYS = {"theta", "d", "a", "alpha"}
 
 
-class _Row(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class _Inertia(_Row):
+class _Inertia(Table):
     """Elements of an inertia matrix [kg m^2]."""
 
-    xx: Finite
-    yy: Finite
-    zz: Finite
-    xy: Finite = 0.0
-    xz: Finite = 0.0
-    yz: Finite = 0.0
+    xx: Number
+    yy: Number
+    zz: Number
+    xy: Number = 0.0
+    xz: Number = 0.0
+    yz: Number = 0.0
 
     def matrix(self) -> Array:
         return np.array([[self.xx, self.xy, self.xz], [self.xy, self.yy, self.yz], [self.xz, self.yz, self.zz]])
 
 
-class _Mimic(_Row):
+class _Mimic(Table):
     joint: Name
-    ratio: Finite = 1.0
-    offset: Finite = 0.0
+    ratio: Number = 1.0
+    offset: Number = 0.0
 
 
-class _Link(_Row):
+class _Link(Table):
     """Inertial keys that `[base]` and `[[joint]]` share."""
 
     link: Name | None = None
-    mass: Finite | None = None
+    mass: Number | None = None
     com: Vector = (0.0, 0.0, 0.0)
     inertia: _Inertia | None = None
     inertia_about: Literal["com", "frame"] | None = None
@@ -98,26 +92,26 @@ class _Joint(_Link):
     name: Name
     type: Literal["revolute", "continuous", "prismatic", "spherical", "free_flyer", "fixed"] = "revolute"
     parent: Name | None = None
-    theta: Finite = 0.0
-    d: Finite = 0.0
-    a: Finite = 0.0
-    alpha: Finite = 0.0
+    theta: Number = 0.0
+    d: Number = 0.0
+    a: Number = 0.0
+    alpha: Number = 0.0
     xyz: Vector = (0.0, 0.0, 0.0)
     rpy: Vector = (0.0, 0.0, 0.0)
     axis: Vector = (0.0, 0.0, 1.0)
-    lower: Finite | None = None
-    upper: Finite | None = None
-    velocity: Finite | None = None
-    acceleration: Finite | None = None
-    jerk: Finite | None = None
-    effort: Finite | None = None
-    damping: Finite | None = None
-    friction: Finite | None = None
-    armature: Finite | None = None
+    lower: Number | None = None
+    upper: Number | None = None
+    velocity: Number | None = None
+    acceleration: Number | None = None
+    jerk: Number | None = None
+    effort: Number | None = None
+    damping: Number | None = None
+    friction: Number | None = None
+    armature: Number | None = None
     mimic: _Mimic | None = None
 
 
-class _Table(_Row):
+class _Table(Table):
     name: Name
     convention: Literal["standard", "modified", "frames"]
     angles: Literal["rad", "deg"] = "rad"

@@ -1,7 +1,5 @@
 """New inertial and dynamic values in the user's own MJCF file: only `<inertial>` and attributes of `<joint>` change."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -9,10 +7,9 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, RobotFileError
-from dynid.robot.description import BodyDescription, Description, JointDescription
+from dynid.robot.description import FULL_INERTIA, BodyDescription, Description, JointDescription
 from dynid.robot.formats.mujoco_compiler import MjModel, compile_mjcf
-from dynid.robot.formats.stated_inertials import FULL
-from dynid.robot.formats.urdf_edit import ROUNDING, changes_inertia, representable, roundings, stated_inertia
+from dynid.robot.formats.urdf_edit import ROUNDING, changes_inertia, representable, roundings
 from dynid.robot.formats.xml_edits import (
     NewElement,
     Node,
@@ -24,9 +21,8 @@ from dynid.robot.formats.xml_edits import (
     set_numbers,
     spliced,
 )
-from dynid.robot.formats.xml_files import read_xml
+from dynid.robot.formats.xml_files import number_text, read_xml
 from dynid.robot.joints import JointKind
-from dynid.robot.numbers import number_text
 
 _ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 _COPIES = ("include", "replicate", "attach", "composite", "flexcomp")
@@ -160,7 +156,7 @@ def _inertial_splices(content: bytes, node: Node, old: BodyDescription, new: Bod
     if inertial is None:
         values = {"pos": number_text(*at), "mass": number_text(mass), **_new_inertia(about_com)}
         return insert_child(content, node, NewElement("inertial", values), first=True)
-    of_mass, of_com, of_inertia = roundings(stated_inertia(new))
+    of_mass, of_com, of_inertia = roundings(new.parameters)
     splices = set_numbers(inertial, "mass", [mass], of_mass)
     splices += set_numbers(inertial, "pos", at.tolist(), of_com) if com is not None else []
     _, _, before = representable(old)
@@ -179,7 +175,7 @@ def _new_inertia(about_com: Array) -> dict[str, str]:
 
 
 def _elements(matrix: Array) -> Sequence[float]:
-    return [float(matrix[at]) for at in FULL]
+    return [float(matrix[at]) for at in FULL_INERTIA]
 
 
 def _dynamics_splices(

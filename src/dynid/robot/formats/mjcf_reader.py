@@ -4,8 +4,6 @@ The rules of MJCF (defaults, classes, units, inertia from shapes, ...) are MuJoC
 and this module reads the compiled model.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +17,7 @@ from dynid.robot.description import BodyDescription, Description, Geometry, Join
 from dynid.robot.formats.mujoco_compiler import MjModel, compile_mjcf, enum_name, mujoco_module
 from dynid.robot.formats.xml_files import Element, read_xml
 from dynid.robot.frames import pose
-from dynid.robot.joints import JointDynamics, JointKind, Limits, motion, rotation_from_quaternion
-from dynid.robot.numbers import unlimited
+from dynid.robot.joints import JointDynamics, JointKind, Limits, motion, rotation_from_quaternion, unlimited
 
 _KINDS = {
     "mjJNT_FREE": JointKind.FREE_FLYER,
@@ -46,7 +43,8 @@ def read_mjcf(path: Path, root: Element | None = None) -> Description:
     root = read_xml(path) if root is None else root
     model, notes = compile_mjcf(path, root)
     reader = _MjcfReader(model, root)
-    reader.read_bodies()
+    for i in range(1, model.nbody):
+        reader.read_body(i)
     reader.note_ignored_forces()
     return Description(
         name=root.get("model") or path.stem,
@@ -91,11 +89,7 @@ class _MjcfReader:
         disabled = self.model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
         return frozen(np.zeros(3) if disabled else self.model.opt.gravity)
 
-    def read_bodies(self) -> None:
-        for i in range(1, self.model.nbody):
-            self._read_body(i)
-
-    def _read_body(self, i: int) -> None:
+    def read_body(self, i: int) -> None:
         """Add a body with the joints that move it; MuJoCo applies these in turn, each in the body's own frame."""
         m, name, above = self.model, self.body_names[i], int(self.model.body_parentid[i])
         body = BodyDescription(
@@ -112,15 +106,13 @@ class _MjcfReader:
             self.joints.append(JointDescription(fixed, JointKind.FIXED, parent, name, frozen(at), line=body.line))
             self.bodies.append(body)
         for j in joints:
-            is_last = j == joints[-1]
-            moved = body if is_last else self._between(body, self.joint_names[j])
+            moved = body
+            if j != joints[-1]:
+                between = unique(f"{name}/{self.joint_names[j]}", self.taken_by_bodies)
+                moved = BodyDescription(between, line=body.line, virtual=True)
             self.joints.append(self._joint(j, parent, moved.name, at))
             self.bodies.append(replace(moved, placement=frozen(pose(translation=-m.jnt_pos[j]))))
             parent, at = moved.name, np.eye(4)
-
-    def _between(self, body: BodyDescription, joint: str) -> BodyDescription:
-        name = unique(f"{body.name}/{joint}", self.taken_by_bodies)
-        return BodyDescription(name, line=body.line, virtual=True)
 
     def _inertia(self, i: int) -> Array | None:
         m = self.model

@@ -3,8 +3,6 @@
 Body frames are joint frames. Bodies that are welded to a link are part of its inertia, and their frames are sites.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -12,11 +10,10 @@ from lxml import etree
 
 from dynid.arrays import Array
 from dynid.robot import inertia
-from dynid.robot.description import unique
+from dynid.robot.description import FULL_INERTIA, unique
 from dynid.robot.formats.urdf_writer import refuse_unprintable
-from dynid.robot.formats.xml_files import Element
+from dynid.robot.formats.xml_files import Element, number_text
 from dynid.robot.joints import JointKind
-from dynid.robot.numbers import number_text
 from dynid.robot.robot import WORLD, Joint, Link, Robot
 
 _TYPES = {
@@ -43,9 +40,10 @@ def mjcf_text(robot: Robot) -> str:
     _add_sites(world, robot.base, names)
     within: dict[int, Element] = {WORLD: world}
     for i, joint in enumerate(robot.joints):
-        above = within[joint.parent]
-        continued = _is_continued(robot, i)
-        within[i] = above if continued else _new_body(above, _solid_link(robot, i).name, joint, names)
+        within[i] = within[joint.parent]
+        if not _is_continued(robot, i):
+            name = unique(_solid_link(robot, i).name, names)
+            within[i] = etree.SubElement(within[i], "body", {"name": name} | _placed(joint.placement))
         _add_joint(within[i], joint)
         _add_inertial(within[i], robot.links[i].parameters)
         _add_sites(within[i], robot.links[i], names)
@@ -64,7 +62,8 @@ def left_out_of_mjcf(robot: Robot) -> list[str]:
         missing.append("couplings of joints")
     if any(body.geometry for body in robot.description.bodies):
         missing.append("shapes (visual and collision)")
-    odd = [j.name for j in robot.joints if _is_bounded(j) and not _has_range(j)]
+    ends = {j.name: (j.limits.lower, j.limits.upper) for j in robot.joints if not _has_range(j)}
+    odd = [name for name, both in ends.items() if any(map(math.isfinite, both))]
     if odd:
         missing.append(f"ranges with one end only, or without room ({', '.join(odd)})")
     if robot.base.parameters.any():
@@ -85,10 +84,6 @@ def _solid_link(robot: Robot, i: int) -> Link:
     while robot.links[i].is_virtual and any(joint.parent == i for joint in robot.joints):
         i = next(k for k, joint in enumerate(robot.joints) if joint.parent == i)
     return robot.links[i]
-
-
-def _new_body(above: Element, name: str, joint: Joint, names: set[str]) -> Element:
-    return etree.SubElement(above, "body", {"name": unique(name, names)} | _placed(joint.placement))
 
 
 def _placed(placement: Array) -> dict[str, str]:
@@ -118,15 +113,11 @@ def _has_range(joint: Joint) -> bool:
     return joint.kind is not JointKind.CONTINUOUS and finite and joint.limits.lower < joint.limits.upper
 
 
-def _is_bounded(joint: Joint) -> bool:
-    return math.isfinite(joint.limits.lower) or math.isfinite(joint.limits.upper)
-
-
 def _add_inertial(body: Element, parameters: Array) -> None:
     if not parameters.any():
         return
     mass, com, about_com = inertia.to_mass_com_inertia(parameters)
-    elements = [about_com[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
+    elements = [about_com[i, j] for i, j in FULL_INERTIA]
     values = {"pos": number_text(*np.nan_to_num(com)), "mass": number_text(mass)}
     etree.SubElement(body, "inertial", values | {"fullinertia": number_text(*elements)})
 
@@ -138,10 +129,8 @@ def _add_sites(body: Element, link: Link, names: set[str]) -> None:
 
 
 def _add_mimics(root: Element, robot: Robot) -> None:
-    followers = [joint for joint in robot.joints if joint.leader is not None]
-    equality = etree.SubElement(root, "equality") if followers else None
-    for joint in followers:
-        assert equality is not None
-        leader = robot.joints[joint.leader if joint.leader is not None else 0].name
+    pairs = [(joint, robot.joints[joint.leader]) for joint in robot.joints if joint.leader is not None]
+    equality = etree.SubElement(root, "equality") if pairs else root
+    for joint, leader in pairs:
         polynomial = number_text(joint.offset, joint.ratio, 0.0, 0.0, 0.0)
-        etree.SubElement(equality, "joint", joint1=joint.name, joint2=leader, polycoef=polynomial)
+        etree.SubElement(equality, "joint", joint1=joint.name, joint2=leader.name, polycoef=polynomial)

@@ -3,8 +3,6 @@
 MJCF leaves much to its compiler (defaults, classes, units, inertia from shapes), so MuJoCo itself reads the file.
 """
 
-from __future__ import annotations
-
 import importlib
 import math
 import re
@@ -20,7 +18,7 @@ from dynid.errors import RobotFileError
 from dynid.files import is_file
 from dynid.findings import Finding
 from dynid.robot.formats.xml_files import Element, read_xml
-from dynid.robot.numbers import LARGEST
+from dynid.robot.joints import LARGEST
 
 MjModel: TypeAlias = Any  # MuJoCo has no type information
 MjSpec: TypeAlias = Any

@@ -1,7 +1,5 @@
 """A robot's description with identified values: who of the bodies that are welded together takes the change."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -17,15 +15,15 @@ from dynid.robot.joints import JointDynamics
 from dynid.robot.robot import Link, Robot
 
 SOLVER_TOLERANCE = 1e-6
-"""Links that are impossible by less than this fraction of their largest moment are possible ones from a solver."""
+"""Links that are inconsistent by less than this fraction of their largest moment are consistent ones from a solver."""
 
 
 def identified(robot: Robot, link_parameters: Array, dynamics: Mapping[str, JointDynamics]) -> Description:
     """What the robot's file would say with identified values.
 
     A link may be several bodies welded together. Its primary body (the one that the joint holds, or else the heaviest
-    that has inertia) takes the whole change where it stays possible; else the masses of all its bodies are deformed as
-    little as possible (see `_deformed`). Links that do not change keep their bodies as they are.
+    that has inertia) takes the whole change where it stays consistent; else the masses of all its bodies are deformed
+    as little as possible (see `_deformed`). Links that do not change keep their bodies as they are.
 
     Args:
         robot: The robot.
@@ -81,15 +79,15 @@ def _updated(old: JointDynamics, new: JointDynamics) -> JointDynamics:
 def _distributed(link: Link, parameters: Array) -> dict[str, Array]:
     """New 10-vectors of the link's bodies, each in its own frame, that add up to the link's in its joint frame."""
     primary = _primary(link)
-    others = [body for body in link.bodies if body is not primary and states_inertia(body)]
-    values = [_in_joint_frame(body) for body in others]
+    others = [body for body in link.bodies if body is not primary and body.states_inertia]
+    values = [inertia.moved(body.parameters, body.placement) for body in others]
     rest = parameters - sum(values, np.zeros(inertia.SIZE))
     # Solvers leave a link that lies on the boundary a little outside; its bodies need not be better than the link.
     tolerance = 0.0 if inertia.is_physical(parameters, 0.0) else SOLVER_TOLERANCE
     changed: dict[str, Array] = {}
     if others and not inertia.is_physical(rest, tolerance) and inertia.is_physical(parameters, tolerance):
         rest = parameters
-        deformed = _deformed(values, _in_joint_frame(primary), parameters, tolerance)
+        deformed = _deformed(values, inertia.moved(primary.parameters, primary.placement), parameters, tolerance)
         for body, value in zip(others, deformed, strict=True):
             changed[body.name] = _in_body_frame(value, body.placement)
             rest = rest - inertia.moved(changed[body.name], body.placement)
@@ -97,12 +95,7 @@ def _distributed(link: Link, parameters: Array) -> dict[str, Array]:
 
 
 def _in_body_frame(parameters: Array, placement: Array) -> Array:
-    """A body seen from its own frame; extents of mass that are rounding of zero are zero, so that points stay points.
-
-    Args:
-        parameters: The 10-vector in the joint frame, shape (10,).
-        placement: The body's frame in the joint frame, shape (4, 4).
-    """
+    """A body seen from its own frame; extents of mass that are rounding of zero are zero: points stay points."""
     mass, com, _ = inertia.to_mass_com_inertia(parameters)
     if mass == 0.0:
         return inertia.moved(parameters, inverse(placement))
@@ -114,23 +107,14 @@ def _in_body_frame(parameters: Array, placement: Array) -> Array:
     return inertia.from_mass_com_inertia(mass, R.T @ (com - at), R.T @ about_com @ R)
 
 
-def states_inertia(body: BodyDescription) -> bool:
-    """Whether the file gives a body an inertia other than zero."""
-    return body.inertia is not None and bool(body.inertia.any())
-
-
 def _primary(link: Link) -> BodyDescription:
     """The body that the joint holds if it has inertia, else the heaviest that has one, else the one that it holds."""
     solid = [body for body in link.bodies if not body.virtual]
-    heavy = [body for body in solid if states_inertia(body)]
+    heavy = [body for body in solid if body.states_inertia]
     held = [body for body in heavy if body.name == link.name]
     if held or heavy:
-        return held[0] if held else max(heavy, key=lambda body: 0.0 if body.inertia is None else float(body.inertia[0]))
+        return held[0] if held else max(heavy, key=lambda body: float(body.parameters[0]))
     return next((body for body in solid if body.name == link.name), solid[0])
-
-
-def _in_joint_frame(body: BodyDescription) -> Array:
-    return np.zeros(inertia.SIZE) if body.inertia is None else inertia.moved(body.inertia, body.placement)
 
 
 def _deformed(others: list[Array], primary: Array, total: Array, tolerance: float) -> list[Array]:
@@ -138,8 +122,8 @@ def _deformed(others: list[Array], primary: Array, total: Array, tolerance: floa
 
     With J0 the sum of the bodies' pseudo-inertias and J the new total, the congruence with
     M = J0^-1/2 (J0^1/2 J J0^1/2)^1/2 J0^-1/2, the optimal transport between the two, gives M J0 M = J, and
-    M Jk M is possible for every body k that was. Where J0 is not positive definite (points on a line, impossible
-    bodies) the other bodies shrink by halves until the primary one is possible.
+    M Jk M is consistent for every body k that was. Where J0 is not positive definite (points on a line, inconsistent
+    bodies) the other bodies shrink by halves until the primary one is consistent.
     """
     before = inertia.to_pseudo_inertia(primary + sum(others))
     scale = np.sqrt(np.abs(np.diag(before)))

@@ -1,7 +1,5 @@
 """New inertial and dynamic values in the user's own URDF file: only numbers in `<inertial>` and `<dynamics>` change."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -9,17 +7,14 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.robot import inertia
-from dynid.robot.description import BodyDescription, Description
+from dynid.robot.description import INERTIA_ATTRIBUTES, BodyDescription, Description
 from dynid.robot.formats.xml_edits import NewElement, Node, Splice, insert_child, locate, set_numbers, spliced
+from dynid.robot.formats.xml_files import number_text
 from dynid.robot.frames import rotation_from_rpy
 from dynid.robot.joints import JointDynamics
-from dynid.robot.numbers import number_text
 
 ROUNDING = 1e-13
 """Numbers that differ by less than this fraction of the body's scale are the same, and keep their text."""
-
-ELEMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
-"""Where the attributes of `<inertia>` stand in the inertia matrix."""
 
 
 def edited_urdf(content: bytes, path: Path, old: Description, new: Description) -> bytes:
@@ -54,12 +49,7 @@ def edited_urdf(content: bytes, path: Path, old: Description, new: Description) 
 
 def changes_inertia(old: BodyDescription, new: BodyDescription) -> bool:
     """Whether a body has another inertia; none and zero are the same."""
-    return not np.array_equal(stated_inertia(old), stated_inertia(new))
-
-
-def stated_inertia(body: BodyDescription) -> Array:
-    """The body's 10-vector, zero where nothing is stated; shape (10,)."""
-    return np.zeros(inertia.SIZE) if body.inertia is None else body.inertia
+    return not np.array_equal(old.parameters, new.parameters)
 
 
 def representable(body: BodyDescription) -> tuple[float, Array | None, Array]:
@@ -68,10 +58,9 @@ def representable(body: BodyDescription) -> tuple[float, Array | None, Array]:
     Raises:
         InvalidRequestError: If the body has first moments but no mass, which files cannot hold.
     """
-    parameters = stated_inertia(body)
-    mass, com, about_com = inertia.to_mass_com_inertia(parameters)
+    mass, com, about_com = inertia.to_mass_com_inertia(body.parameters)
     if mass == 0.0:
-        if parameters[1:4].any():
+        if body.parameters[1:4].any():
             problem = "is to have first moments but no mass, which robot files cannot hold; give it a mass"
             raise InvalidRequestError(f"body '{body.name}' {problem}")
         return mass, None, about_com
@@ -95,11 +84,11 @@ def _inertial_splices(content: bytes, link: Node, body: BodyDescription) -> list
     mass_node, matrix_node, origin = inertial.find("mass"), inertial.find("inertia"), inertial.find("origin")
     assert mass_node is not None  # or the reader would have refused the file
     assert matrix_node is not None
-    of_mass, of_com, of_inertia = roundings(stated_inertia(body))
+    of_mass, of_com, of_inertia = roundings(body.parameters)
     R = rotation_from_rpy(*map(float, (origin.attributes.get("rpy", "0 0 0") if origin else "0 0 0").split()))
     in_frame = R.T @ about_com @ R
     splices = set_numbers(mass_node, "value", [mass], of_mass)
-    for name, at in ELEMENTS.items():
+    for name, at in INERTIA_ATTRIBUTES.items():
         splices += set_numbers(matrix_node, name, [in_frame[at]], of_inertia)
     if com is None:
         return splices
@@ -111,7 +100,7 @@ def _inertial_splices(content: bytes, link: Node, body: BodyDescription) -> list
 
 
 def _new_inertial(mass: float, com: Array | None, about_com: Array) -> NewElement:
-    matrix = {name: number_text(about_com[at]) for name, at in ELEMENTS.items()}
+    matrix = {name: number_text(about_com[at]) for name, at in INERTIA_ATTRIBUTES.items()}
     parts = [NewElement("mass", {"value": number_text(mass)}), NewElement("inertia", matrix)]
     return NewElement("inertial", {}, [_new_origin(np.zeros(3) if com is None else com), *parts])
 

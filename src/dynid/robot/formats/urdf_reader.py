@@ -1,7 +1,5 @@
 """Reading URDF files."""
 
-from __future__ import annotations
-
 import math
 import os
 from pathlib import Path
@@ -16,8 +14,7 @@ from dynid.robot import inertia
 from dynid.robot.description import BodyDescription, Description, Geometry, JointDescription, MimicDescription
 from dynid.robot.formats.xml_files import Element, ElementReader, read_xml
 from dynid.robot.frames import pose, rotation_from_rpy
-from dynid.robot.joints import JointDynamics, JointKind, Limits
-from dynid.robot.numbers import unlimited
+from dynid.robot.joints import JointDynamics, JointKind, Limits, unlimited
 
 _KINDS = {
     "revolute": JointKind.REVOLUTE,
@@ -189,8 +186,13 @@ class _UrdfReader(ElementReader):
         if element is None or kind.nq != 1:
             return Limits()
 
-        def limit(key: str, unlimited: float) -> float:
-            return unlimited if key not in element.attrib else self._limit(element, key)
+        def limit(key: str, otherwise: float) -> float:
+            """A limit may be infinite, but not NaN."""
+            text = element.get(key)
+            if text is None:
+                return otherwise
+            infinite = text.strip().lower() in ("inf", "+inf", "-inf", "infinity", "-infinity")
+            return float(text) if infinite else unlimited(self.number(element, key))
 
         bounded = kind is not JointKind.CONTINUOUS
         both_absent = "lower" not in element.attrib and "upper" not in element.attrib
@@ -207,13 +209,6 @@ class _UrdfReader(ElementReader):
             about = f"joint '{name}'"
             self.findings.append(Finding.of("position-limits-swapped", about, lower=limits.lower, upper=limits.upper))
         return limits
-
-    def _limit(self, element: Element, key: str) -> float:
-        """A limit may be infinite, but not NaN."""
-        text = self.text(element, key).strip()
-        infinite = text.lower() in ("inf", "+inf", "-inf", "infinity", "-infinity")
-        value = float(text) if infinite else self.number(element, key)
-        return unlimited(value)
 
     def _mimic(self, joint: Element) -> MimicDescription | None:
         element = joint.find("mimic")
@@ -259,23 +254,21 @@ def _planar_as_chain(joint: JointDescription) -> tuple[list[JointDescription], l
     first = np.eye(3)[int(np.argmin(np.abs(normal)))]
     first = first - normal * (normal @ first)
     first /= np.linalg.norm(first)
-    names = [f"{joint.name}/{part}" for part in ("x", "y", "angle")]
     between = [BodyDescription(f"{joint.child}/{part}", line=joint.line, virtual=True) for part in ("x", "y")]
+    children = (between[0].name, between[1].name, joint.child)
     kinds = (JointKind.PRISMATIC, JointKind.PRISMATIC, JointKind.CONTINUOUS)
     axes = (first, np.cross(normal, first), normal)
-    parents = (joint.parent, between[0].name, between[1].name)
-    children = (between[0].name, between[1].name, joint.child)
     parts = [
         JointDescription(
-            name=names[k],
+            name=f"{joint.name}/{part}",
             kind=kinds[k],
-            parent=parents[k],
+            parent=(joint.parent, *children)[k],
             child=children[k],
             placement=joint.placement if k == 0 else frozen(np.eye(4)),
             axis=frozen(axes[k]),
             line=joint.line,
         )
-        for k in range(3)
+        for k, part in enumerate(("x", "y", "angle"))
     ]
     return parts, between
 

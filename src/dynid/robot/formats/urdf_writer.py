@@ -4,8 +4,6 @@ Link frames are joint frames. Bodies that are welded to a link and have a frame 
 links on fixed joints.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -15,11 +13,10 @@ from lxml import etree
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.robot import inertia
-from dynid.robot.description import STANDARD_GRAVITY, BodyDescription, unique
-from dynid.robot.formats.xml_files import Element
+from dynid.robot.description import INERTIA_ATTRIBUTES, STANDARD_GRAVITY, BodyDescription, unique
+from dynid.robot.formats.xml_files import Element, number_text
 from dynid.robot.frames import rpy_from_rotation
-from dynid.robot.joints import JointKind
-from dynid.robot.numbers import UNLIMITED, number_text
+from dynid.robot.joints import UNLIMITED, JointKind
 from dynid.robot.robot import WORLD, Joint, Link, Robot
 
 _TYPES = {
@@ -132,8 +129,7 @@ def _add_inertial(element: Element, parameters: Array) -> None:
     inertial = etree.SubElement(element, "inertial")
     etree.SubElement(inertial, "origin", xyz=number_text(*np.nan_to_num(com)), rpy="0 0 0")
     etree.SubElement(inertial, "mass", value=number_text(mass))
-    names = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
-    etree.SubElement(inertial, "inertia", {name: number_text(matrix[at]) for name, at in names.items()})
+    etree.SubElement(inertial, "inertia", {name: number_text(matrix[at]) for name, at in INERTIA_ATTRIBUTES.items()})
 
 
 def _add_joint(root: Element, robot: Robot, joint: Joint, parent: str, child: str) -> None:

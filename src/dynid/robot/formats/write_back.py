@@ -3,8 +3,6 @@
 What is written is loaded again, and its torques must be those that were wanted; else nothing is written.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,8 +16,13 @@ from dynid.files import write_bytes
 from dynid.robot import inertia
 from dynid.robot.assembly import assemble
 from dynid.robot.description import Description
+from dynid.robot.formats.mjcf_edit import edited_mjcf
+from dynid.robot.formats.mjcf_writer import left_out_of_mjcf, mjcf_text
 from dynid.robot.formats.revision import revised
-from dynid.robot.formats.urdf_edit import stated_inertia
+from dynid.robot.formats.urdf_edit import edited_urdf
+from dynid.robot.formats.urdf_writer import left_out, urdf_text
+from dynid.robot.formats.xml_edits import locate
+from dynid.robot.formats.xml_files import read_xml
 from dynid.robot.joints import JointDynamics
 from dynid.robot.loading import BUILTIN_PREFIX, read_description, robot_file
 from dynid.robot.pinocchio import largest_difference
@@ -95,8 +98,7 @@ def write_back(
 
     write_bytes(path, content, overwrite=overwrite, check=check)
     missing = _left_out(wanted, format, edited) + (_files_elsewhere(content, wanted, path) if edited else [])
-    bodies = [(body.name, stated_inertia(body)) for body in wanted.description.bodies]
-    impossible = tuple(name for name, parameters in bodies if not inertia.is_physical(parameters))
+    impossible = tuple(body.name for body in wanted.description.bodies if not inertia.is_physical(body.parameters))
     return Written(path, edited, tuple(missing), impossible, differences[0])
 
 
@@ -104,32 +106,18 @@ def _format_of(source: str) -> str:
     """The format of a robot's source: urdf, mjcf or table."""
     if source.startswith(BUILTIN_PREFIX) or source.endswith(".toml"):
         return "table"
-    from dynid.robot.formats.xml_files import read_xml
-
     return "mjcf" if read_xml(robot_file(source)).tag == "mujoco" else "urdf"
 
 
 def _edited(wanted: Robot, form: Format) -> bytes:
     """The text of the user's file with the wanted values."""
     source = robot_file(wanted.description.source)
-    content, old = source.read_bytes(), read_description(source)
-    if form == "urdf":
-        from dynid.robot.formats.urdf_edit import edited_urdf
-
-        return edited_urdf(content, source, old, wanted.description)
-    from dynid.robot.formats.mjcf_edit import edited_mjcf
-
-    return edited_mjcf(content, source, old, wanted.description)
+    edit = edited_urdf if form == "urdf" else edited_mjcf
+    return edit(source.read_bytes(), source, read_description(source), wanted.description)
 
 
 def _new(wanted: Robot, form: Format) -> bytes:
-    if form == "urdf":
-        from dynid.robot.formats.urdf_writer import urdf_text
-
-        return urdf_text(wanted).encode()
-    from dynid.robot.formats.mjcf_writer import mjcf_text
-
-    return mjcf_text(wanted).encode()
+    return (urdf_text(wanted) if form == "urdf" else mjcf_text(wanted)).encode()
 
 
 def _held(wanted: Robot, form: Format, edited: bool) -> Robot:
@@ -171,11 +159,10 @@ def _difference(wanted: Robot, written: Path, path: Path, edited: bool) -> float
 
 
 def _compare_bodies(wanted: Description, found: Description, path: Path) -> None:
-    values = {body.name: stated_inertia(body) for body in found.bodies}
+    values = {body.name: body.parameters for body in found.bodies}
     for body in wanted.bodies:
-        expected = stated_inertia(body)
-        error = np.abs(values.get(body.name, np.inf) - expected).max()
-        if not error <= TOLERANCE * np.abs(expected).max():
+        error = np.abs(values.get(body.name, np.inf) - body.parameters).max()
+        if not error <= TOLERANCE * np.abs(body.parameters).max():
             problem = f"the inertia of body '{body.name}' would not be the wanted one in '{path}'"
             settings = "inertiafromgeom, settotalmass, boundmass, balanceinertia, alignfree"
             cause = f"does a setting of its <compiler> ({settings}) change it"
@@ -184,8 +171,6 @@ def _compare_bodies(wanted: Description, found: Description, path: Path) -> None
 
 def _files_elsewhere(content: bytes, wanted: Robot, path: Path) -> list[str]:
     """What shows that the edited file names other files, such as meshes, relative to the folder it came from."""
-    from dynid.robot.formats.xml_edits import locate
-
     folder = robot_file(wanted.description.source).parent
     if path.parent.resolve() == folder.resolve():
         return []
@@ -195,9 +180,6 @@ def _files_elsewhere(content: bytes, wanted: Robot, path: Path) -> list[str]:
 
 
 def _left_out(wanted: Robot, form: Format, edited: bool) -> list[str]:
-    from dynid.robot.formats.mjcf_writer import left_out_of_mjcf
-    from dynid.robot.formats.urdf_writer import left_out
-
     if not edited:
         locked = [f"that locked joints can move ({', '.join(wanted.locked)})"] if wanted.locked else []
         return (left_out(wanted) if form == "urdf" else left_out_of_mjcf(wanted)) + locked

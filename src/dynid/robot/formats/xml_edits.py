@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from dynid.errors import RobotFileError
-from dynid.robot.numbers import number_text
+from dynid.robot.formats.xml_files import number_text
 
 _ATTRIBUTE = re.compile(rb"""\s+([^\s=<>"'/]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _TAG_NAME = re.compile(rb"<([^\s/>]+)")

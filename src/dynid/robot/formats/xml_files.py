@@ -1,6 +1,4 @@
-"""Reading untrusted XML: no entity is expanded, nothing is fetched, every error names its line."""
-
-from __future__ import annotations
+"""Reading untrusted XML: no entity is expanded, nothing is fetched, every error names its line. Numbers as text."""
 
 from pathlib import Path
 from typing import TypeAlias
@@ -8,7 +6,7 @@ from typing import TypeAlias
 from lxml import etree
 
 from dynid.errors import RobotFileError
-from dynid.robot.numbers import LARGEST
+from dynid.robot.joints import LARGEST
 
 Element: TypeAlias = etree._Element  # lxml has no public name for the class of elements
 
@@ -33,6 +31,11 @@ def read_xml(path: Path) -> Element:
     except etree.XMLSyntaxError as error:
         message = " ".join((error.msg or "").split()).partition(", line ")[0]
         raise RobotFileError(path, f"is not well-formed XML: {message}", error.lineno) from error
+
+
+def number_text(*values: float) -> str:
+    """Numbers with all their digits, separated by spaces, and no minus before a zero."""
+    return " ".join(f"{float(value) + 0.0!r}".removesuffix(".0") for value in values)
 
 
 class ElementReader:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dynid.cli.tables import plain_console, plain_table, show_findings
+from dynid.cli.console import plain_console, plain_table, show_findings
 from dynid.cli.validate import show_validation
 from dynid.findings import Finding
 from dynid.identification.validation import JointPrediction, Validation

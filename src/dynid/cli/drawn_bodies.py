@@ -1,17 +1,13 @@
 """What is drawn of each link: the shapes of its file, or capsules between joints where it has none that can be read."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.model.regressor import joint_poses
-from dynid.robot.frames import pose
-from dynid.robot.joints import rotation_about
-from dynid.robot.robot import WORLD, Robot
+from dynid.model import joint_poses
+from dynid.robot import WORLD, Robot, pose, rotation_about
 
 THICKNESS = 0.04
 """Radius of capsules, in parts of the robot's reach."""
@@ -73,16 +69,9 @@ def poses(robot: Robot, q: Array) -> Array:
 
 def quaternion(R: Array) -> Array:
     """Unit quaternion (w, x, y, z) of a rotation (3, 3), w not negative."""
-    K = np.array(
-        [
-            [R[0, 0] + R[1, 1] + R[2, 2], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
-            [R[2, 1] - R[1, 2], R[0, 0] - R[1, 1] - R[2, 2], R[0, 1] + R[1, 0], R[0, 2] + R[2, 0]],
-            [R[0, 2] - R[2, 0], R[0, 1] + R[1, 0], R[1, 1] - R[0, 0] - R[2, 2], R[1, 2] + R[2, 1]],
-            [R[1, 0] - R[0, 1], R[0, 2] + R[2, 0], R[1, 2] + R[2, 1], R[2, 2] - R[0, 0] - R[1, 1]],
-        ]
-    )
-    q = np.linalg.eigh(K)[1][:, -1]  # Bar-Itzhack's method: the eigenvector of the largest eigenvalue
-    return q if q[0] >= 0.0 else -q
+    from scipy.spatial.transform import Rotation
+
+    return np.roll(Rotation.from_matrix(R).as_quat(canonical=True), 1)
 
 
 def reach(robot: Robot) -> float:

@@ -1,25 +1,27 @@
 """A page on this machine that shows a robot in motion, with viser."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 import numpy as np
 
-from dynid.cli.viewer.drawn_bodies import Shape, capsules, poses, quaternion, reach, shapes
-from dynid.cli.viewer.gauges import Gauge, Motion, gauges, motion_to_show
-from dynid.errors import DynidError
-from dynid.excitation.trajectory_files import Followable
-from dynid.robot.loading import load_robot
-from dynid.robot.robot import WORLD, Robot
+from dynid.arrays import Array
+from dynid.cli.drawn_bodies import Shape, capsules, poses, quaternion, reach, shapes
+from dynid.errors import DynidError, InvalidRequestError, ShapeError
+from dynid.excitation import Followable, Trajectory, as_motion, read_trajectory, samples
+from dynid.model import DynamicModel
+from dynid.robot import WORLD, JointKind, Robot, load_robot
 
 COLOURS = ((0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167), (230, 159, 0), (86, 180, 233))
 FRAMES_A_SECOND = 40.0
+
+RATE = 125.0
+"""Sampling rate [Hz] at which coefficients are shown."""
 
 
 class ViewerMissingError(DynidError):
@@ -27,6 +29,46 @@ class ViewerMissingError(DynidError):
 
     def __init__(self) -> None:
         super().__init__("dynid view needs viser and trimesh, which are not installed; run pip install 'dynid[view]'")
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """A motion of a robot.
+
+    Attributes:
+        time: Time [s] since its start, ascending, shape (samples,).
+        q: Positions, shape (samples, nq).
+        v: Velocities, shape (samples, nv).
+        torque: Torques [N m or N], shape (samples, nv): measured ones, or those that the robot's file says it needs.
+        measured: Whether the torques were measured.
+    """
+
+    time: Array
+    q: Array
+    v: Array
+    torque: Array
+    measured: bool
+
+    def index_at(self, time: float) -> int:
+        """The last sample that is not later than a time [s]."""
+        return int(np.clip(np.searchsorted(self.time, time, side="right") - 1, 0, len(self.time) - 1))
+
+
+@dataclass(frozen=True)
+class Gauge:
+    """How much of a limit a motion uses.
+
+    Attributes:
+        joint: The joint.
+        what: "position", "velocity" or "torque".
+        value: The value [rad, m, rad/s, m/s, N m or N].
+        share: Share of the limit that it uses; above 1 is beyond it, and NaN where none is stated.
+    """
+
+    joint: str
+    what: str
+    value: float
+    share: float
 
 
 def view(
@@ -39,7 +81,7 @@ def view(
     """Show a robot moving along a trajectory or a log, on a page on this machine, until interrupted.
 
     Args:
-        motion: The path of a trajectory or a log, what `excite` returned, or arrays (t, q).
+        motion: The path of a trajectory or a log, what `excite` returned, a `Log` of joint positions, or arrays (t, q).
         robot: The robot: a path, `builtin:NAME`, or a loaded one.
         port: Port of the page.
         announce: Callback; receives the page's address.
@@ -53,17 +95,56 @@ def view(
         serve(loaded, shown, port, announce)
 
 
+def motion_to_show(motion: Followable, robot: Robot) -> Motion:
+    """The motion of a trajectory or a log: a file, read without strictness, or anything that can be followed.
+
+    Raises:
+        FileProblemError: If the time or positions are missing, or there are not as many as joints.
+        ShapeError: If there are not as many positions in memory as joints.
+        InvalidRequestError: If the robot has joints of several degrees of freedom.
+    """
+    if any(joint.kind.nv > 1 for joint in robot.joints):
+        raise InvalidRequestError(f"'{robot.name}' has joints of several degrees of freedom, which cannot be shown yet")
+    is_file = isinstance(motion, str | os.PathLike)
+    found = read_trajectory(motion, robot, strict=False) if is_file else as_motion(motion, robot)
+    if not isinstance(found, Trajectory):
+        found = Trajectory(*samples(found, RATE))
+    if found.q.shape[1] != robot.nv:
+        raise ShapeError("positions of the motion", f"(samples, {robot.nv})", found.q.shape)
+    if len(found) < 3:
+        raise InvalidRequestError(f"a motion to look at needs at least 3 samples, and there are {len(found)}")
+    v = np.gradient(found.q, found.t, axis=0) if found.v is None else found.v
+    torque = found.torque
+    if torque is None:
+        a = np.gradient(v, found.t, axis=0) if found.a is None else found.a
+        torque = DynamicModel(robot).inverse_dynamics(found.q, v, a)
+    return Motion(found.t - found.t[0], found.q, v, torque, found.torque is not None)
+
+
+def gauges(robot: Robot, motion: Motion, index: int) -> list[Gauge]:
+    """How much of each limit a sample uses: positions from the middle of their range, the others from zero."""
+    found = []
+    for joint in robot.independent_joints:
+        limits, row = joint.limits, joint.v.start
+        q, v, tau = float(motion.q[index, row]), float(motion.v[index, row]), float(motion.torque[index, row])
+        middle, half = 0.5 * (limits.lower + limits.upper), 0.5 * (limits.upper - limits.lower)
+        bounded = joint.kind is not JointKind.CONTINUOUS and np.isfinite(half) and half > 0.0
+        found += [
+            Gauge(joint.name, "position", q, abs(q - middle) / half if bounded else np.nan),
+            Gauge(joint.name, "velocity", v, _share(v, limits.velocity)),
+            Gauge(joint.name, "torque", tau, _share(tau, limits.effort)),
+        ]
+    return found
+
+
+def _share(value: float, limit: float) -> float:
+    return abs(value) / limit if np.isfinite(limit) and limit > 0.0 else np.nan
+
+
 def serve(
     robot: Robot, motion: Motion, port: int, announce: Callable[[str], None], running: Callable[[], bool] = lambda: True
 ) -> None:
-    """Show a motion until stopped.
-
-    Args:
-        robot: The robot.
-        motion: The motion.
-        port: Port of the page on this machine.
-        announce: Callback; receives the page's address.
-        running: Asked before each frame whether to go on.
+    """Show a motion on a port of this machine, until `running`, which is asked before each frame, says to end.
 
     Raises:
         ViewerMissingError: If viser is not installed.

@@ -1,17 +1,31 @@
-"""Checks of joint limits, and of units: lengths in mm, masses in g, angles in degrees."""
+"""What users should know about their robot file before they trust it: limits, units, and inertias.
 
-from __future__ import annotations
+Each check looks at the file's bodies and joints, or at the links that they are welded into, and yields findings;
+`audit` only chains the checks.
+"""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from dynid.findings import Finding
-from dynid.robot.audit.case import Case, line_of, names, subject
-from dynid.robot.audit.inertias import SMALLEST_MASS
+from dynid.findings import Finding, Severity
+from dynid.robot import inertia_checks
+from dynid.robot.geometry import bounds
+from dynid.robot.inertia_checks import SMALLEST_MASS, Case, line_of, names, subject
 from dynid.robot.joints import JointKind, Limits
-from dynid.robot.robot import Joint
+from dynid.robot.robot import Joint, Robot
+
+LARGEST_ANGLE = 25.0  # [rad], four turns: more is hardly meant as a limit in rad
+UNLIMITED_ANGLE = 1000.0  # [rad]: more is hardly meant as a limit in degrees either
+LARGEST_DISTANCE = 20.0  # [m], between joints, or of a centre of mass from its frame
+LARGEST_GEOMETRY = 50.0  # [m]
+LARGEST_BODY_MASS = 2000.0  # [kg]
+LARGEST_TOTAL_MASS = 10000.0  # [kg]
+LARGEST_GYRATION = 5.0  # [m]
+LARGEST_GYRATION_TO_SIZE = 10.0
+SMALLEST_GYRATION = 1e-4  # [m]
+USUAL_GRAVITY = (8.0, 12.0)  # [m/s^2]
 
 
 def missing_limits(case: Case) -> Iterator[Finding]:
@@ -44,18 +58,6 @@ def limits_without_room(case: Case) -> Iterator[Finding]:
         joints = [joint for joint in case.one_dof_joints if fails(joint.limits)]
         if joints:
             yield Finding.of(code, subject("joint", joints), joints=names(joints))
-
-
-LARGEST_ANGLE = 25.0  # [rad], four turns: more is hardly meant as a limit in rad
-UNLIMITED_ANGLE = 1000.0  # [rad]: more is hardly meant as a limit in degrees either
-LARGEST_DISTANCE = 20.0  # [m], between joints, or of a centre of mass from its frame
-LARGEST_GEOMETRY = 50.0  # [m]
-LARGEST_BODY_MASS = 2000.0  # [kg]
-LARGEST_TOTAL_MASS = 10000.0  # [kg]
-LARGEST_GYRATION = 5.0  # [m]
-LARGEST_GYRATION_TO_SIZE = 10.0
-SMALLEST_GYRATION = 1e-4  # [m]
-USUAL_GRAVITY = (8.0, 12.0)  # [m/s^2]
 
 
 def angles_in_degrees(case: Case) -> Iterator[Finding]:
@@ -132,3 +134,36 @@ def unusual_gravity(case: Case) -> Iterator[Finding]:
         yield Finding.of("gravity-zero", "gravity")
     elif not USUAL_GRAVITY[0] <= magnitude <= USUAL_GRAVITY[1]:
         yield Finding.of("gravity-unusual", "gravity", gravity=case.robot.gravity.tolist(), magnitude=magnitude)
+
+
+CHECKS: tuple[Callable[[Case], Iterable[Finding]], ...] = (
+    inertia_checks.links_without_inertia,
+    inertia_checks.inconsistent_inertias,
+    inertia_checks.centres_of_mass,
+    inertia_checks.point_masses,
+    inertia_checks.placeholders,
+    missing_limits,
+    limits_without_room,
+    angles_in_degrees,
+    lengths_in_millimetres,
+    geometry_in_millimetres,
+    masses_in_grams,
+    inertias_in_other_units,
+    unusual_gravity,
+)
+
+
+def audit(robot: Robot) -> tuple[Finding, ...]:
+    """Find what is wrong, suspicious or missing in a robot's file.
+
+    Args:
+        robot: The robot, as it was loaded.
+
+    Returns:
+        What the reader of the file noticed and what the checks find; errors first, then warnings, then notes.
+    """
+    bodies = robot.description.bodies
+    case = Case(robot, {body.name: box for body in bodies if (box := bounds(body, complete=True)) is not None})
+    found = [*robot.description.findings, *(finding for check in CHECKS for finding in check(case))]
+    order = list(Severity)
+    return tuple(sorted(found, key=lambda finding: order.index(finding.severity)))

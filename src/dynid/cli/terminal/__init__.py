@@ -1,1 +1,0 @@
-"""What the command prints: short tables, findings, and what to do next."""

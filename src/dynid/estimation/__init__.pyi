@@ -1,0 +1,39 @@
+# What the room offers to the others; names are imported when they are first asked for.
+from .diagnosis.cause_findings import CODES, diagnose
+from .drive_signs import find_drive_signs
+from .estimate_findings import CONDITION, LARGEST_STD
+from .factors.decimation import processed_rows
+from .factors.factors import Factors
+from .factors.reduced_logs import EarlierLogs
+from .least_squares import merge_logs
+from .physical.physical_links import COSTLY, physics_of
+from .physical.references import plain_body
+from .replay import Replay, Segment, friction_columns, is_frictional, replayed
+from .residuals import SHARE
+from .settings import EstimationSettings, PhysicalSettings
+from .signs.unsigned_logs import SignedLogs, recover_logs
+
+__all__ = [
+    "CODES",
+    "CONDITION",
+    "COSTLY",
+    "LARGEST_STD",
+    "SHARE",
+    "EarlierLogs",
+    "EstimationSettings",
+    "Factors",
+    "PhysicalSettings",
+    "Replay",
+    "Segment",
+    "SignedLogs",
+    "diagnose",
+    "find_drive_signs",
+    "friction_columns",
+    "is_frictional",
+    "merge_logs",
+    "physics_of",
+    "plain_body",
+    "processed_rows",
+    "recover_logs",
+    "replayed",
+]

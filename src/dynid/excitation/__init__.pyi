@@ -1,0 +1,33 @@
+# What the room offers to the others; names are imported when they are first asked for.
+from .design import Design
+from .exciting_motion import Excitation
+from .limits.limit import Check
+from .limits.stated import joint_limits
+from .limits.torques import PriorTorques, torque_unit
+from .problem import ExcitationProblem
+from .recipe import excite
+from .settings import ExcitationSettings
+from .stated_problem import problem_of
+from .trajectories import Moves, Trajectory
+from .trajectory_files import Followable, as_motion, read_trajectory
+from .trajectory_formats import sample_times, samples
+
+__all__ = [
+    "Check",
+    "Design",
+    "Excitation",
+    "ExcitationProblem",
+    "ExcitationSettings",
+    "Followable",
+    "Moves",
+    "PriorTorques",
+    "Trajectory",
+    "as_motion",
+    "excite",
+    "joint_limits",
+    "problem_of",
+    "read_trajectory",
+    "sample_times",
+    "samples",
+    "torque_unit",
+]

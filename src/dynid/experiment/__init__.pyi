@@ -1,0 +1,12 @@
+# What the room offers to the others; names are imported when they are first asked for.
+from .experiment import Experiment
+from .reading import checked_table, is_experiment, read_experiment
+from .simulated import save_simulation
+
+__all__ = [
+    "Experiment",
+    "checked_table",
+    "is_experiment",
+    "read_experiment",
+    "save_simulation",
+]

@@ -1,0 +1,138 @@
+"""`excite` and `simulate` for a robot or an experiment file, with options that replace its settings."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dynid.errors import InvalidRequestError
+from dynid.estimation import Factors
+from dynid.excitation import Excitation, ExcitationProblem, ExcitationSettings, excite, problem_of
+from dynid.experiment import Experiment, checked_table, is_experiment, read_experiment
+from dynid.findings import Finding
+from dynid.identification.result import ResultError
+from dynid.identification.result_files import load_result
+from dynid.identification.task import task_of
+from dynid.logs import transmission_of
+from dynid.robot import Robot, load_robot
+from dynid.simulation import SimulatedLog, SimulationSettings, simulate_run, stated_terms
+
+
+def robot_of(experiment: Experiment) -> Robot:
+    """The robot of an experiment, with the joints that it locks and its gravity."""
+    return load_robot(experiment.robot, lock=experiment.lock, gravity=experiment.gravity)
+
+
+def experiment_to_excite(source: str, terms: Sequence[str] = (), **changes: Any) -> Experiment:
+    """The experiment to design for, which needs no logs.
+
+    Args:
+        source: A robot, or the path of an experiment file.
+        terms: Friction and actuator terms of a robot.
+        changes: Keys of `[excitation]` that replace the experiment's, where they are not None.
+
+    Raises:
+        InvalidRequestError: If a value is none that its key can have, or terms are given for an experiment.
+    """
+    experiment = _experiment(source, terms)
+    given = _given(changes)
+    stated = experiment.excitation.model_dump(exclude_defaults=True)
+    if "period" in given:
+        stated.pop("frequency", None)
+    return experiment.model_copy(update={"excitation": checked_table(ExcitationSettings, {**stated, **given})})
+
+
+def excite_experiment(experiment: Experiment, known: Sequence[Factors | Path] = (), **options: Any) -> Excitation:
+    """Design exciting trajectories for an experiment.
+
+    Args:
+        experiment: The experiment; it needs no logs.
+        known: Results of logs that exist: factors, their files, or folders that `dynid identify` saved.
+        options: As those of `excite`.
+
+    Raises:
+        ResultError: If a folder holds no result, or one of another model; says in which respect.
+    """
+    return excite(
+        robot_of(experiment),
+        experiment.terms,
+        settings=experiment.excitation,
+        known_values=experiment.known,
+        known=[factors for one in known for factors in _factors(one, experiment)],
+        **options,
+    )
+
+
+def problem_of_experiment(experiment: Experiment) -> tuple[ExcitationProblem, list[Finding]]:
+    """The design problem that an experiment states, and what was noticed."""
+    return problem_of(task_of(experiment).model, experiment.excitation, known_values=experiment.known)
+
+
+def experiment_to_simulate(source: str, terms: Sequence[str], settings: Mapping[str, Any]) -> Experiment:
+    """The experiment to simulate, which needs no logs.
+
+    Args:
+        source: A robot, or the path of an experiment file.
+        terms: Friction and actuator terms of a robot; those that its file gives values for when empty.
+        settings: Keys of `[simulation]` that replace the experiment's, where they are not None.
+
+    Raises:
+        InvalidRequestError: If a value is none that its key can have, or terms are given for an experiment.
+    """
+    experiment = _experiment(source, terms)
+    if not experiment.terms and not is_experiment(source):
+        experiment = experiment.model_copy(update={"terms": stated_terms(load_robot(source))})
+    stated = experiment.simulation.model_dump(exclude_defaults=True)
+    merged = {**stated, **_given(settings)}
+    for key in ("sensors", "parameters"):
+        merged[key] = {**stated.get(key, {}), **_given(settings.get(key, {}))}
+    return experiment.model_copy(update={"simulation": checked_table(SimulationSettings, merged)})
+
+
+def simulate_experiment(experiment: Experiment, progress: Callable[[str], None] = lambda _: None) -> SimulatedLog:
+    """Run the simulation that an experiment describes; it needs no logs, but a trajectory.
+
+    Raises:
+        InvalidRequestError: If it states no trajectory.
+    """
+    settings, drive = experiment.simulation, experiment.drive
+    if settings.trajectory is None:
+        raise InvalidRequestError("there is no trajectory to follow; give --trajectory FILE or simulation.trajectory")
+    robot = robot_of(experiment)
+    return simulate_run(
+        robot,
+        settings.trajectory,
+        terms=experiment.terms,
+        settings=settings,
+        drive=transmission_of(drive, robot),
+        delay=drive.delay if "delay" in drive.model_fields_set else None,
+        known_values=experiment.known,
+        progress=progress,
+    )
+
+
+def _experiment(source: str, terms: Sequence[str]) -> Experiment:
+    """The experiment of a robot, or that of a file."""
+    if not is_experiment(source):
+        return Experiment(robot=source, terms=tuple(terms))
+    if terms:
+        raise InvalidRequestError(f"'{source}' states its terms itself; change them there")
+    return read_experiment(source, needs_logs=False)
+
+
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _factors(known: Factors | Path, experiment: Experiment) -> Iterator[Factors]:
+    """The factors themselves, those of a file, or those of a saved result."""
+    if isinstance(known, Factors):
+        yield known
+    elif known.is_dir():
+        result = load_result(known)
+        key = result.task.difference(task_of(experiment))
+        if key:
+            problem = f"is the result of another model than that of the trajectory: its {key} differs; make both alike"
+            raise ResultError(known, problem)
+        yield from result.torques
+    else:
+        yield Factors.load(known)

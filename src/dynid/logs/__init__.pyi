@@ -1,0 +1,49 @@
+# What the room offers to the others; names are imported when they are first asked for.
+from .drive import Transmission, transmission_of
+from .log import Log
+from .processing.automatic import PreparedLog
+from .processing.periods import averaged
+from .processing.preparation import findings_on_rest, prepare
+from .processing.signals import central_difference, decimated
+from .processing.states import processed, step_of
+from .quantities import FIELDS
+from .readers.bags import is_bag, topics_of
+from .readers.messages import Topic, listed
+from .readers.source import Progress, RecordingError, Source, silent
+from .settings import Drive, LogSource, Processing, Quantity
+from .sources import UNITS, read_source
+from .tables import read_columns, read_groups, source_of
+from .timing import check_time
+
+__all__ = [
+    "FIELDS",
+    "UNITS",
+    "Drive",
+    "Log",
+    "LogSource",
+    "PreparedLog",
+    "Processing",
+    "Progress",
+    "Quantity",
+    "RecordingError",
+    "Source",
+    "Topic",
+    "Transmission",
+    "averaged",
+    "central_difference",
+    "check_time",
+    "decimated",
+    "findings_on_rest",
+    "is_bag",
+    "listed",
+    "prepare",
+    "processed",
+    "read_columns",
+    "read_groups",
+    "read_source",
+    "silent",
+    "source_of",
+    "step_of",
+    "topics_of",
+    "transmission_of",
+]

@@ -1,0 +1,58 @@
+# What the room offers to the others; names are imported when they are first asked for.
+from .base_parameters import BaseParameters, find_base_parameters, known_base
+from .chunks import Chunk, Samples, checked, split
+from .dynamic_model import DynamicModel, Observed, known_model, split_known
+from .formulations.energy import stored_inertia
+from .formulations.torque_rows import Rows, TorqueRows
+from .independent_columns import RowBasis
+from .inspection import Inspection
+from .kernels.kernel import NO_COMPILE, joint_poses, kernel_for, stacked_rows
+from .kernels.row_layout import RowLayout, Slopes, layout_slopes, prepare
+from .linearisation import Candidates, linearised, nonlinear_columns
+from .parameters import Role, Sign, matching, of_joint
+from .plain_tables import html_table, text_table
+from .sampling import random_states
+from .terms import Coulomb, JointTerm, NonlinearParameter, Term, Viscous, specification
+
+__all__ = [
+    "NO_COMPILE",
+    "BaseParameters",
+    "Candidates",
+    "Chunk",
+    "Coulomb",
+    "DynamicModel",
+    "Inspection",
+    "JointTerm",
+    "NonlinearParameter",
+    "Observed",
+    "Role",
+    "RowBasis",
+    "RowLayout",
+    "Rows",
+    "Samples",
+    "Sign",
+    "Slopes",
+    "Term",
+    "TorqueRows",
+    "Viscous",
+    "checked",
+    "find_base_parameters",
+    "html_table",
+    "joint_poses",
+    "kernel_for",
+    "known_base",
+    "known_model",
+    "layout_slopes",
+    "linearised",
+    "matching",
+    "nonlinear_columns",
+    "of_joint",
+    "prepare",
+    "random_states",
+    "specification",
+    "split",
+    "split_known",
+    "stacked_rows",
+    "stored_inertia",
+    "text_table",
+]

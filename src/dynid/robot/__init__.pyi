@@ -1,0 +1,33 @@
+# What the room offers to the others; names are imported when they are first asked for.
+from .audit import audit
+from .formats import Format
+from .formats.write_back import Written, write_back
+from .frames import pose
+from .geometry import outline
+from .inertia import INERTIA_BASIS, SIZE, skew
+from .joints import JointDynamics, JointKind, Limits, neutral, rotation_about
+from .loading import as_robot, load_robot
+from .robot import WORLD, Joint, Link, Robot
+
+__all__ = [
+    "INERTIA_BASIS",
+    "SIZE",
+    "WORLD",
+    "Format",
+    "Joint",
+    "JointDynamics",
+    "JointKind",
+    "Limits",
+    "Link",
+    "Robot",
+    "Written",
+    "as_robot",
+    "audit",
+    "load_robot",
+    "neutral",
+    "outline",
+    "pose",
+    "rotation_about",
+    "skew",
+    "write_back",
+]

@@ -1,0 +1,23 @@
+# What the room offers to the others; names are imported when they are first asked for.
+from .closed_loop import Run, SimulatedRobot, follow
+from .desired_motion import SAME_PLACE, Repeated
+from .settings import Controller, SimulationSettings
+from .simulated_log import SimulatedLog, check_format, hold_of, settling_of, simulate_run
+from .simulated_robot import nominal_robot, stated_terms
+
+__all__ = [
+    "SAME_PLACE",
+    "Controller",
+    "Repeated",
+    "Run",
+    "SimulatedLog",
+    "SimulatedRobot",
+    "SimulationSettings",
+    "check_format",
+    "follow",
+    "hold_of",
+    "nominal_robot",
+    "settling_of",
+    "simulate_run",
+    "stated_terms",
+]
