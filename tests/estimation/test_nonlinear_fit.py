@@ -46,8 +46,7 @@ def test_nonlinear_parameters_go_through_files_results_and_predictions(tmp_path:
         assert row.value == pytest.approx(true_value(row.name), rel=0.03)
         assert row.lower is not None
         assert row.upper is not None
-        assert row.value is not None
-        assert row.lower < row.value < row.upper
+        assert row.lower < row.used < row.upper
     found.save(tmp_path / "result")
     result = load_result(tmp_path / "result")
     assert {s.name: s.value for s in result.model.nonlinear} == {row.name: row.used for row in found.nonlinear}

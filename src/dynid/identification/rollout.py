@@ -127,6 +127,10 @@ def _compare(result: Result, experiment: Experiment, parameters: Array | None) -
     return matches
 
 
+CONTROLLER = Controller()
+"""The controller that is simulated where none is stated."""
+
+
 @dataclass(frozen=True, eq=False)
 class PositionMatch:
     """How well a simulated robot moves as a real one did.
@@ -150,7 +154,7 @@ def compare_positions(
     trajectory: Moves,
     time: Array,
     q: Array,
-    controller: Controller = Controller(),
+    controller: Controller = CONTROLLER,
     *,
     nominal: SimulatedRobot | None = None,
     start: Array | None = None,
