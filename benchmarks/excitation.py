@@ -13,10 +13,10 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from tests.genetic import design_genetic
+from tests.independent_condition import condition_number, read_csv
+from tests.thesis_motions import printed
 
-from benchmarks.genetic import design_genetic
-from benchmarks.independent_condition import condition_number, read_csv
-from benchmarks.thesis_motions import printed
 from dynid.excitation.design import Design, design, warm_up
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.trajectory_formats import Written, csv_text

@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from tests.thesis_motions import printed
 
-from benchmarks.thesis_motions import printed
 from dynid.arrays import Array
 from dynid.excitation.design import design
 from dynid.excitation.local_search import random_start

@@ -16,12 +16,11 @@ def main() -> None:
     """Print errors (RMS) of both for each split [s] of the log."""
     for split in map(float, sys.argv[1:] or ["45", "50", "55", "60"]):
         with TemporaryDirectory() as folder:
-            held_out = tiago_held_out(split, Path(folder))
-        ours, of_file = ({joint.name: joint.rmse for joint in one.joints} for one in (held_out.ours, held_out.of_file))
-        for joint in ("torso_lift_joint", *(f"arm_{k}_joint" for k in range(1, 5))):
-            pair = ours[joint], of_file[joint]
-            verdict = "" if pair[0] <= pair[1] else " worse"
-            sys.stdout.write(f"{split:g} s  {joint:17} {pair[0]:.3f} {pair[1]:.3f}{verdict}\n")
+            found = tiago_held_out(split, Path(folder))
+        for ours, of_file in zip(found.ours.joints, found.of_file.joints, strict=True):
+            if ours.rows:
+                verdict = "" if ours.rmse <= of_file.rmse else " worse"
+                sys.stdout.write(f"{split:g} s  {ours.name:17} {ours.rmse:.3f} {of_file.rmse:.3f}{verdict}\n")
 
 
 if __name__ == "__main__":

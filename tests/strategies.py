@@ -71,3 +71,7 @@ def descriptions(draw: st.DrawFn, kinds: tuple[JointKind, ...] = ALL_KINDS, max_
 def robots(draw: st.DrawFn, kinds: tuple[JointKind, ...] = ALL_KINDS, max_joints: int = 6) -> Robot:
     """Random robots with a fixed or a floating base."""
     return assemble(draw(descriptions(kinds, max_joints)), floating_base=draw(st.booleans()))
+
+
+ARMS = robots(kinds=SINGLE, max_joints=4).filter(lambda robot: not robot.has_floating_base)
+"""Random arms of single joints on a fixed base."""

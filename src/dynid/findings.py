@@ -99,7 +99,7 @@ class Finding:
         """The finding that `to_dict` gave, now or in an earlier version."""
         code = data.get("code", UNCODED)
         values = data.get("values", {})
-        if code not in catalogue():  # of another version, or from before there were codes: its words are all there is
+        if code == UNCODED or code not in catalogue():  # of another version, or without a code: words are all there is
             code, values = UNCODED, {"text": data["text"]}
         return Finding(code, Severity(data["severity"]), data["subject"], values)
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from dynid import __version__
 from dynid.cli import app
 from tests.references import example_robot_file
-from tests.robot.test_urdf import BOMB, INERTIAL, LIMIT, joint, urdf
+from tests.urdf_texts import BOMB, INERTIAL, LIMIT, joint, urdf
 
 runner = CliRunner()
 

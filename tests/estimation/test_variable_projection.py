@@ -1,10 +1,9 @@
-"""Shapes by variable projection: what is found, against the truth and against scipy over all parameters."""
+"""Nonlinear parameters by variable projection: against the truth, and against scipy over all parameters."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks import friction_nonlinear
 from scipy.optimize import least_squares
 
 from dynid import DynamicModel, find_base_parameters, load_robot
@@ -15,6 +14,7 @@ from dynid.estimation.nonlinear.variable_projection import fit_nonlinear
 from dynid.model.chunks import Chunk
 from dynid.model.linearisation import linearised, with_nonlinear_columns
 from dynid.model.terms import Coulomb, LoadCoulomb, Offset, Sigmoid, Stribeck, Term, Viscous, ViscousTemperature
+from tests import friction_study
 
 
 def log_of(model: DynamicModel, p: np.ndarray, noise: float = 0.01, samples: int = 2000, speed: float = 1.0) -> Chunk:
@@ -40,7 +40,7 @@ CASES: list[tuple[list[Term], dict[str, float]]] = [
 
 
 @pytest.mark.parametrize(("terms", "truth"), CASES, ids=["stribeck", "sigmoid", "temperature", "load"])
-def test_shapes_and_parameters_are_found_within_three_percent(terms: list[Term], truth: dict[str, float]) -> None:
+def test_nonlinear_parameters_are_found_within_three_percent(terms: list[Term], truth: dict[str, float]) -> None:
     robot = load_robot("builtin:spatial_3r")
     model = DynamicModel(robot, terms)
     values = {name: truth.get(name.rstrip("123"), 0.0) for name in (*model.names, *(s.name for s in model.nonlinear))}
@@ -89,7 +89,7 @@ def test_a_stribeck_velocity_below_all_speeds_is_doubtful() -> None:
     assert doubtful_nonlinear(fit) == ("vs1",)
 
 
-def test_held_shapes_stay() -> None:
+def test_held_nonlinear_parameters_stay() -> None:
     robot = load_robot("builtin:spatial_3r")
     model = DynamicModel(robot, [Viscous(), Stribeck()]).at_nonlinear({"vs2": 0.3})
     p = np.concatenate([robot.parameters, [0.3] * 3, [1.0, 0.5] * 3])
@@ -100,8 +100,8 @@ def test_held_shapes_stay() -> None:
     assert next(s.value for s in fit.model.nonlinear if s.name == "vs2") == 0.3
 
 
-@pytest.mark.parametrize("case", [friction_nonlinear.stribeck, friction_nonlinear.sigmoid], ids=["stribeck", "sigmoid"])
-def test_shapes_of_a_simulated_ur5_are_found_within_three_percent_at_the_noise_of_seed_002(case) -> None:
-    recovery = friction_nonlinear.recover(*case())
+@pytest.mark.parametrize("case", [friction_study.stribeck, friction_study.sigmoid], ids=["stribeck", "sigmoid"])
+def test_friction_of_a_simulated_ur5_is_found_within_three_percent_at_the_noise_of_the_thesis(case) -> None:
+    recovery = friction_study.recover(*case())
     symbols = {name.rstrip("0123456789") for name in recovery.truth}
     assert max(recovery.error(symbol) for symbol in symbols) < 0.03

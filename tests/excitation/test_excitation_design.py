@@ -7,9 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.genetic import design_genetic
-from benchmarks.independent_condition import condition_number as pinocchio_condition_number
-from benchmarks.thesis_motions import printed
 from hypothesis import given, settings
 
 from dynid import DynamicModel, Robot, find_base_parameters, load_robot
@@ -30,7 +27,10 @@ from dynid.identification.requests import excite_experiment, problem_of_experime
 from dynid.model.chunks import Chunk
 from dynid.model.terms import Armature, Coulomb, Viscous
 from dynid.robot.joints import Limits
-from tests.excitation.test_excitation_gradients import ARMS
+from tests.genetic import design_genetic
+from tests.independent_condition import condition_number as pinocchio_condition_number
+from tests.strategies import ARMS
+from tests.thesis_motions import printed
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LONG = 300.0  # time limits of tests that count starts instead

@@ -23,7 +23,7 @@ from dynid.model.kernels.row_layout import prepare
 from dynid.model.terms import Armature, Coulomb, Viscous
 from dynid.robot.joints import Limits
 from tests.references import example_robot_file
-from tests.strategies import SINGLE, robots
+from tests.strategies import ARMS
 
 STEP = 1e-6
 FAMILY = Fourier(frequency=1.3, harmonics=2)
@@ -35,7 +35,6 @@ CASES = dict(CRITERIA) | {
 }
 
 
-ARMS = robots(kinds=SINGLE, max_joints=4).filter(lambda robot: not robot.has_floating_base)
 KINKED = ("condition", "smallest", "sum")
 
 

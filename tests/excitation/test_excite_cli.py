@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.independent_condition import condition_number, read_csv
 from typer.testing import CliRunner
 
 import dynid
@@ -17,6 +16,7 @@ from dynid import load_robot
 from dynid.cli import app
 from dynid.excitation.trajectories import Trajectory
 from dynid.excitation.trajectory_files import read_coefficients, read_trajectory
+from tests.independent_condition import condition_number, read_csv
 from tests.simulated import gentle
 
 EXPERIMENT = """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ import pytest
 
 from dynid import identify
 from dynid.errors import InvalidRequestError
-from dynid.findings import catalogue
 from dynid.identification.result import Result, ResultError
 from tests.commands import run
 from tests.datasets import example, needs_logs
@@ -165,7 +163,7 @@ ERRORS = {
     "shorter than the filter": (log(seconds=0.05), EXPERIMENT + "lowpass = 5.0\n", "needs at least"),
     "jitter": (spoiled(t=lambda t: t + 0.001 * (np.arange(len(t)) % 3)), EXPERIMENT, "set processing.resample"),
     "no motion": (spoiled(q_1=lambda x: 0 * x, q_2=lambda x: 0 * x), EXPERIMENT, "rows"),
-    "milliseconds": (spoiled(t=lambda t: 1000 * t), EXPERIMENT, " ms?"),
+    "milliseconds": (spoiled(t=lambda t: 1000 * t), EXPERIMENT, "if time is in ms"),
     "amperes without constants": (log(), EXPERIMENT.replace('"tau_*" }', '"tau_*", unit = "A" }'), "torque_constants"),
     "signs of too many joints": (log(), EXPERIMENT + "[drive]\nsigns = [1, 1, 1]\n", "drive.signs has 3 numbers"),
     "ratios without motors": (log(), EXPERIMENT + "[drive]\nratios = [10, 10]\n", "no effect"),
@@ -189,19 +187,7 @@ ERRORS = {
 }
 
 
-WITH_LOGS = {"degrees", "thresholds of too few joints"}
-"""Cases that hold once findings on logs have codes, and a list of one threshold is not a single number."""
-
-without_codes = pytest.mark.skipif(
-    "positions-in-degrees" not in catalogue(), reason="findings on time and positions have no codes yet"
-)
-
-
-def marked(cases: Iterable[str]) -> list:
-    return [pytest.param(case, marks=without_codes) if case in WITH_LOGS else case for case in cases]
-
-
-@pytest.mark.parametrize("case", marked(ERRORS))
+@pytest.mark.parametrize("case", ERRORS)
 def test_logs_that_cannot_be_used_end_with_status_2_and_one_sentence(case: str, write, tmp_path: Path) -> None:
     columns, experiment, message = ERRORS[case]
     (tmp_path / "ball.toml").write_text(BALL)
@@ -225,7 +211,7 @@ FINDINGS = {
 }
 
 
-@pytest.mark.parametrize("case", marked(FINDINGS))
+@pytest.mark.parametrize("case", FINDINGS)
 def test_suspicious_logs_give_findings_that_name_the_joint(case: str, write) -> None:
     columns, subject, code, values = FINDINGS[case]
     found = identify(write(columns)).findings

@@ -16,7 +16,7 @@ from dynid.logs.readers import text as text_reader
 from dynid.logs.readers.bags import SUFFIXES
 from dynid.logs.tables import RecordingError, read_columns, source_of
 from tests.bag_files import joint_states, write_bag
-from tests.logs.test_mat import version_73
+from tests.mat_files import version_73
 
 T = np.arange(20) / 100
 Q = np.column_stack([np.sin(T), np.cos(T)])

@@ -17,7 +17,7 @@ from rosbags.rosbag1 import Writer
 
 from dynid.logs.readers import isolated
 from dynid.logs.tables import RecordingError, read_columns
-from tests.logs.test_mat import Q, version_73
+from tests.mat_files import Q, version_73
 
 TOPICS = """CREATE TABLE topics(id INTEGER PRIMARY KEY, name TEXT, type TEXT, serialization_format TEXT,
 offered_qos_profiles TEXT); INSERT INTO topics VALUES (1, '/j', 'sensor_msgs/msg/JointState', 'cdr', '');"""

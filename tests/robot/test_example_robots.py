@@ -9,11 +9,11 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
-from lxml import etree
 
-from dynid import DynamicModel, DynidError, Robot, find_base_parameters, load_robot
+from dynid import DynamicModel, DynidError, find_base_parameters, load_robot
 from dynid.model.sampling import random_states
 from tests.references import assert_same_torques, example_robot_file, example_robot_files, pinocchio_torques
+from tests.robot_files import bare_urdf, mujoco_torques
 
 FILES = example_robot_files()
 CASES = [
@@ -84,70 +84,6 @@ def test_a_count_that_hangs_on_rounded_numbers_is_a_finding() -> None:
     assert base.findings()[0].code == "rank-doubtful"
     clear = find_base_parameters(model, tolerance=1e-5)
     assert len(clear) < len(base)
-
-
-def bare_urdf(path: Path, floating: bool) -> str:
-    """The file without shapes, and with a free joint under it when it should float."""
-    root = etree.parse(path).getroot()
-    for link in root.findall("link"):
-        for shape in (*link.findall("visual"), *link.findall("collision")):
-            link.remove(shape)
-    extension = root.find("mujoco")
-    if extension is not None:
-        root.remove(extension)
-    for mimic in root.findall("joint/mimic"):
-        parent = mimic.getparent()
-        assert parent is not None
-        parent.remove(mimic)
-    for element in root.iter("link", "parent", "child"):  # a name that MuJoCo keeps for itself
-        for key in ("name", "link"):
-            if element.get(key) == "world":
-                element.set(key, "world of the file")
-    etree.SubElement(etree.SubElement(root, "mujoco"), "compiler", balanceinertia="false", strippath="false")
-    if floating:
-        children = {child.get("link") for child in root.findall("joint/child")}
-        base = next(name for link in root.findall("link") if (name := link.get("name", "")) not in children)
-        etree.SubElement(root, "link", name="the world under it")
-        joint = etree.SubElement(root, "joint", name="root_joint", type="floating")
-        etree.SubElement(joint, "parent", link="the world under it")
-        etree.SubElement(joint, "child", link=base)
-    return etree.tostring(root, encoding="unicode")
-
-
-def mujoco_torques(model: mujoco.MjModel, robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """Inverse dynamics of MuJoCo without constraints, damping and friction, in our coordinates, (samples, nv)."""
-    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
-    model.dof_damping[:] = model.dof_frictionloss[:] = model.dof_armature[:] = 0.0
-    model.opt.gravity[:] = robot.gravity
-    data = mujoco.MjData(model)
-    torques = np.zeros((len(q), robot.nv))
-    for k in range(len(q)):
-        spin = np.eye(3)
-        for joint in robot.joints:
-            other = model.joint(joint.name)
-            own = q[k, joint.q] if joint.leader is None else joint.ratio * q[k, joint.q] + joint.offset
-            at, dof = other.qposadr[0], other.dofadr[0]
-            if len(other.qpos0) == 7:
-                x, y, z, w = own[3:]
-                data.qpos[at : at + 7] = [*own[:3], w, x, y, z]
-                mujoco.mju_quat2Mat(flat := np.zeros(9), np.array([w, x, y, z]))
-                spin = flat.reshape(3, 3)
-                linear, angular = v[k, joint.v][:3], v[k, joint.v][3:]
-                data.qvel[dof : dof + 6] = [*(spin @ linear), *angular]
-                acceleration = spin @ (a[k, joint.v][:3] + np.cross(angular, linear))
-                data.qacc[dof : dof + 6] = [*acceleration, *a[k, joint.v][3:]]
-            else:
-                data.qpos[at] = own[0]
-                data.qvel[dof] = joint.ratio * v[k, joint.v][0]
-                data.qacc[dof] = joint.ratio * a[k, joint.v][0]
-        mujoco.mj_inverse(model, data)
-        for joint in robot.joints:
-            dof = model.joint(joint.name).dofadr[0]
-            force = data.qfrc_inverse[dof : dof + joint.kind.nv].copy()
-            if joint.kind.nv == 6:
-                force[:3] = spin.T @ force[:3]
-            torques[k, joint.v] += joint.ratio * force
-    return torques
 
 
 def mujoco_model(path: Path, floating: bool) -> mujoco.MjModel | None:

@@ -28,10 +28,8 @@ from dynid.robot.formats.write_back import Format, write_back
 from dynid.robot.joints import JointDynamics
 from dynid.robot.pinocchio import largest_difference
 from dynid.robot.robot import WORLD
-from tests.references import assert_same_torques
-from tests.robot.test_mjcf_edit import TRICKY as TRICKY_MJCF
-from tests.robot.test_urdf_edit import FILES
-from tests.robot.test_urdf_edit import TRICKY as TRICKY_URDF
+from tests.references import assert_same_torques, example_robot_files
+from tests.robot_files import TRICKY_MJCF, TRICKY_URDF
 from tests.strategies import ALL_KINDS, SINGLE, URDF_KINDS, descriptions, random_inertia
 
 
@@ -64,7 +62,7 @@ def test_tables_become_new_files(source: str, form: Format, name: str, tmp_path:
     assert_wanted_torques(load_robot(path), robot, parameters, dynamics, armature=form == "mjcf")
 
 
-@pytest.mark.parametrize("path", FILES[::10], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", example_robot_files()[::10], ids=lambda path: path.stem)
 @pytest.mark.parametrize("form", ["urdf", "mjcf"])
 @pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])
 def test_example_robots_are_edited_or_become_mjcf(path: Path, form: Format, floating: bool, tmp_path: Path) -> None:
@@ -191,7 +189,7 @@ def test_outputs_that_exist_are_read_only_or_misnamed_are_clear_errors(tmp_path:
 
 def test_the_users_file_may_be_the_output_and_may_have_gone(tmp_path: Path) -> None:
     source = tmp_path / "arm.urdf"
-    shutil.copy(next(path for path in FILES if path.name == "ur5_robot.urdf"), source)
+    shutil.copy(next(path for path in example_robot_files() if path.name == "ur5_robot.urdf"), source)
     robot = load_robot(source)
     parameters, dynamics = random_values(robot)
     write_back(robot, parameters, dynamics, source, format="urdf", overwrite=True)

@@ -16,33 +16,10 @@ from dynid.robot.description import Description
 from dynid.robot.formats.mjcf_edit import edited_mjcf
 from dynid.robot.joints import JointDynamics
 from dynid.robot.loading import read_description
-from tests.robot.test_mjcf import TEXTS
+from tests.mjcf_texts import TEXTS
+from tests.robot_files import TRICKY_MJCF as TRICKY
 from tests.strategies import random_inertia
 
-TRICKY = """<?xml version='1.0' encoding="utf-8"?>
-<!-- <body><inertial mass="1"/></body> -->
-<mujoco model='arm é'>
-\t<compiler angle="degree" eulerseq="zyx"/>
-\t<default><joint damping="0.30"/><default class="stiff"><joint armature='.5' frictionloss="1"/></default></default>
-\t<worldbody>
-\t\t<geom type="plane" size="1 1 1"/>
-\t\t<body
-\t\t   pos="0 0 1">
-\t\t\t<joint class="stiff" axis="0 1 0"/> <joint type='slide' damping = '2.50' />
-\t\t\t<!-- <inertial pos="0 0 0" mass="9"/> -->
-\t\t\t<inertial pos="0.10 0 0" mass='1.50' diaginertia=".03 .02 .04" euler="10 20 30" />
-\t\t\t<frame pos="1 0 0"><body name="framed"><joint/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/></body></frame>
-\t\t\t<body name="shaped"><joint name="shaped joint" axis="1 0 0"/>
-\t\t\t\t<geom type="box" size=".1 .2 .3"/></body>
-\t\t\t<body><geom type="sphere" size=".1"/></body>
-\t\t</body>
-\t\t<body name="full"><freejoint/><inertial mass="1" pos="0 0 0" fullinertia="1 2 2.50 0.10 0 0"/></body>
-\t\t<body name='short &amp; "small"'><joint type="ball"/><geom size=".1"/></body>
-\t</worldbody>
-\t<worldbody><body><joint/><geom size=".1"/></body></worldbody>
-\t<actuator><motor joint="shaped joint" gear="2"/></actuator>
-</mujoco>
-"""
 VARIANTS = {
     "unix": TRICKY.encode(),
     "windows line ends": TRICKY.replace("\n", "\r\n").encode(),

@@ -21,9 +21,9 @@ from dynid.robot.description import Description
 from dynid.robot.frames import rotation_from_rpy
 from dynid.robot.loading import read_description
 from dynid.robot.repair import MARGIN, SMALLEST_MASS, nearest_inertia, repair, repaired
-from tests.cli.test_cli import run
-from tests.robot.test_example_robots import bare_urdf
-from tests.robot.test_urdf_edit import FILES, without_values
+from tests.commands import run
+from tests.references import example_robot_files
+from tests.robot_files import bare_urdf, without_values
 
 
 def impossible(description: Description) -> list[str]:
@@ -41,7 +41,7 @@ def mujocos_complaint(path: Path) -> str:
     return ""
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", example_robot_files(), ids=lambda path: path.stem)
 def test_wrong_example_robots_are_possible_afterwards_and_other_bodies_are_untouched(
     path: Path, tmp_path: Path
 ) -> None:

@@ -18,18 +18,7 @@ from dynid.robot.formats.urdf_writer import urdf_text
 from dynid.robot.joints import JointKind
 from tests.references import assert_same_torques
 from tests.strategies import URDF_KINDS, robots
-
-INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
-LIMIT = '<limit lower="-1" upper="1" velocity="2" effort="3"/>'
-
-
-def joint(name: str, parent: str, child: str, inside: str = LIMIT, kind: str = "revolute") -> str:
-    return f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>{inside}</joint>'
-
-
-def urdf(*elements: str, links: tuple[str, ...] = ("base", "arm")) -> str:
-    bodies = "".join(f'<link name="{name}">{INERTIAL}</link>' for name in links)
-    return f'<robot name="test">{bodies}{"".join(elements)}</robot>'
+from tests.urdf_texts import BOMB, LIMIT, joint, urdf
 
 
 @pytest.fixture
@@ -95,10 +84,10 @@ def test_written_and_read_again_a_robot_is_the_same(tmp_path_factory, robot: Rob
     order = [next(k for k, j in enumerate(again.joints) if j.name == joint.name) for joint in robot.joints]
     q, v, a = random_states(DynamicModel(robot), 3, np.random.default_rng(seed))
     q2, v2, a2 = np.zeros_like(q), np.zeros_like(v), np.zeros_like(a)
-    for joint, k in zip(robot.joints, order, strict=True):
-        q2[:, again.joints[k].q] = q[:, joint.q]
-        v2[:, again.joints[k].v], a2[:, again.joints[k].v] = v[:, joint.v], a[:, joint.v]
-        assert again.joints[k].limits == joint.limits
+    for one, k in zip(robot.joints, order, strict=True):
+        q2[:, again.joints[k].q] = q[:, one.q]
+        v2[:, again.joints[k].v], a2[:, again.joints[k].v] = v[:, one.v], a[:, one.v]
+        assert again.joints[k].limits == one.limits
     for mine, theirs in zip(joint_poses(robot, q), joint_poses(again, q2)[:2], strict=True):
         assert np.allclose(mine, theirs[order], atol=1e-12)
     found = DynamicModel(again).inverse_dynamics(q2, v2, a2)
@@ -106,10 +95,6 @@ def test_written_and_read_again_a_robot_is_the_same(tmp_path_factory, robot: Rob
     rows = np.concatenate([np.arange(robot.nv)[joint.v] for joint in robot.joints])
     assert_same_torques(found[:, columns], DynamicModel(robot).inverse_dynamics(q, v, a)[:, rows], 1e-11)
 
-
-BOMB = """<?xml version="1.0"?>
-<!DOCTYPE robot [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>
-<robot name="&b;"><link name="a"/></robot>"""
 
 WRONG = {
     "not xml": ("hello, robot", "not well-formed XML"),

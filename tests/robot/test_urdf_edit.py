@@ -26,11 +26,9 @@ from dynid.robot.formats.urdf_writer import urdf_text
 from dynid.robot.joints import JointDynamics
 from dynid.robot.loading import read_description
 from tests.references import assert_same_torques, example_robot_files, pinocchio_torques
-from tests.robot.test_example_robots import bare_urdf, mujoco_torques
+from tests.robot_files import TRICKY_URDF as TRICKY
+from tests.robot_files import bare_urdf, mujoco_torques, without_values
 from tests.strategies import URDF_KINDS, random_inertia, robots
-
-NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-
 
 FILES = example_robot_files()
 
@@ -60,16 +58,6 @@ def assert_same_values(found: Description, wanted: Description, relative: float 
         assert joint.name == other.name
         for key in ("damping", "friction"):
             assert (getattr(joint.dynamics, key) or 0.0) == (getattr(other.dynamics, key) or 0.0)
-
-
-def without_values(content: bytes) -> bytes:
-    """The text without `<dynamics>` elements and without the numbers in `<inertial>` elements."""
-    content = re.sub(rb"\s*<dynamics[^>]*?(/>|>\s*</dynamics>)", b"", content)
-    parts = re.split(rb"(<!--.*?-->|<inertial.*?</inertial>)", content, flags=re.DOTALL)
-    return b"".join(
-        re.sub(rb"\s*<origin[^>]*/>", b"", re.sub(NUMBER, b"#", part)) if part.startswith(b"<inertial") else part
-        for part in parts
-    )
 
 
 def rewritten(path: Path, folder: Path, description: Description) -> Path:
@@ -137,37 +125,6 @@ def test_random_robots_have_the_new_values_after_a_round_trip(robot: Robot, seed
         assert_same_values(read_description(out), old)
 
 
-TRICKY = """<?xml version='1.0' encoding="UTF-8"?>
-<!-- a comment with <inertial><mass value="9"/></inertial> -->
-<robot name='arm é' xmlns:xacro="http://ros.org/wiki/xacro">
-	<xacro:property name="x" value="1"/>
-	<link name="base"/>
-	<link   name='ünter>arm' >
-		<!-- <inertial> of old:
-		<mass value="77"/> -->
-		<inertial>
-			<mass  value = '1.50' /> <!-- kg -->
-			<inertia ixx='1e-2' ixy="0.0" ixz="0"
-				iyy='1.00E-2' iyz="-0" izz="0.0100"/>
-		</inertial>
-	</link>
-	<link name="tool"><visual><geometry><sphere radius="0.1"/></geometry></visual></link>
-	<link name="pen"></link>
-	<gazebo><![CDATA[ <link name="ünter>arm"><inertial><mass value="3"/></inertial></link> ]]></gazebo>
-	<joint name="j1" type="revolute"><parent link="base"/><child link='ünter>arm'/>
-		<limit lower="-1" upper="1" effort="1" velocity="1"/>
-		<dynamics damping='0.10'/>
-	</joint>
-	<joint name="j2" type="planar">
-		<parent link="ünter>arm"/>
-		<child link="tool"/>
-	</joint>
-	<joint name="j3" type="continuous">
-		<parent link="tool"/>
-		<child link="pen"/>
-	</joint>
-</robot>
-"""
 VARIANTS = {
     "unix": TRICKY.encode(),
     "windows line ends": TRICKY.replace("\n", "\r\n").encode(),

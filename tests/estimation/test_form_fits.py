@@ -1,20 +1,20 @@
-"""The power-model paper's lesson on a simulated TX40 and on the real log; benchmarks/seed_001.py prints all numbers."""
+"""Rows of power, energy and momentum: the power-model paper's lesson on a simulated TX40 and on the real log."""
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from pathlib import Path
 
 import pytest
-from benchmarks import seed_001
-from benchmarks.seed_001 import PAPER, Flaws, Outcome, block_triangular, mean_difference, outcome, real_log
 
 from dynid.estimation.factors.row_forms import RowForm
 from dynid.findings import has
 from dynid.identification.pipeline import identify
+from tests import power_study
+from tests.datasets import example, needs_logs
+from tests.power_study import PAPER, Flaws, Outcome, block_triangular, mean_difference, outcome, real_log
 
-pytestmark = pytest.mark.skipif("DYNID_DATASETS" not in os.environ, reason="the published parameters are needed")
+pytestmark = needs_logs  # also for the published parameters of the simulated robot
 
 MODEL_ERRORS = Flaws(noise=0.02, stribeck=(1.3, 0.3), ripple=0.265)
 """Those for which case 1 has the paper's error, as the benchmark found."""
@@ -22,7 +22,7 @@ MODEL_ERRORS = Flaws(noise=0.02, stribeck=(1.3, 0.3), ripple=0.265)
 
 @cache
 def cases() -> dict[int, Outcome]:
-    return seed_001.cases(1, MODEL_ERRORS)
+    return power_study.cases(1, MODEL_ERRORS)
 
 
 def test_table_four_has_its_order_and_its_sizes_but_for_case_three() -> None:
@@ -58,11 +58,13 @@ def test_the_real_log_says_the_same() -> None:
     assert PAPER[5] / 2 < found["joint 1 alone"].torques < 2 * PAPER[5]
 
 
-def test_what_one_equation_cannot_tell_is_named_with_the_way_out(tmp_path: Path) -> None:
-    text = (Path(__file__).parents[2] / "examples" / "tx40.toml").read_text()
+def test_what_one_equation_does_not_determine_is_named_with_the_way_out(tmp_path: Path) -> None:
     path = tmp_path / "power.toml"
+    text = example("tx40").read_text()
     path.write_text(text.replace("[estimation]", '[physical]\nfit = false\n\n[estimation]\nestimator = "energy"'))
     found = identify(path)
-    (finding,) = [one for one in found.findings if one.code == "parameters-lost-by-form-and-motion"]
+    (finding,) = [one for one in found.findings if one.subject == "estimation.estimator"]
+    assert finding.code == "parameters-lost-by-form-and-motion"  # its advice is the block-triangular set
     assert "fs5" in finding.values["parameters"]  # friction of the wrist
-    assert not has(found.findings, "parameter-negative")  # a consequence, and no cause
+    assert finding.values["relative_error"] > 5.0 * finding.values["by_torques"]
+    assert not has(found.findings, "parameter-negative", "fit-poor")  # consequences, and no causes
