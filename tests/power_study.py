@@ -30,10 +30,15 @@ import numpy as np
 
 from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.arrays import Array
-from dynid.estimation.estimate import Estimate
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.row_forms import FormName, RowForm
-from dynid.estimation.least_squares import essential_parameters, joint_fits, merge_logs, weighted_least_squares
+from dynid.estimation.least_squares import (
+    Estimate,
+    essential_parameters,
+    joint_fits,
+    merge_logs,
+    weighted_least_squares,
+)
 from dynid.excitation.trajectories import ParametricTrajectory, fourier_motion
 from dynid.experiment.reading import read_experiment
 from dynid.logs.drive import Transmission

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dynid import DynamicModel, load_robot
-from dynid.estimation.estimate import Estimate, JointFit
 from dynid.estimation.estimate_findings import findings_on_estimate
 from dynid.estimation.factors.row_forms import TORQUES, FormName, RowForm
+from dynid.estimation.least_squares import Estimate, JointFit
 from dynid.findings import Finding, Severity
 from dynid.model.terms import Armature, Coulomb, Sigmoid, Viscous
 

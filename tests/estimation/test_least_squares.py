@@ -12,11 +12,11 @@ import pytest
 from dynid import BaseParameters, DynamicModel, find_base_parameters, load_robot
 from dynid.arrays import frozen
 from dynid.errors import InvalidRequestError, ShapeError
-from dynid.estimation.estimate import Estimate
 from dynid.estimation.factors.accumulation import factorise
 from dynid.estimation.factors.decimation import factorise_decimated
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.least_squares import (
+    Estimate,
     NotIdentifiableError,
     essential_parameters,
     ordinary_least_squares,

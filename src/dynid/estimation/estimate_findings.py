@@ -7,8 +7,8 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.estimation.bootstrap import Bootstrap
-from dynid.estimation.estimate import Estimate
 from dynid.estimation.factors.row_forms import RowForm
+from dynid.estimation.least_squares import Estimate
 from dynid.estimation.nonlinear.nonlinear_fit import NonlinearFit, speeds, threshold_of
 from dynid.estimation.robust import RobustFit
 from dynid.findings import Finding, Severity

@@ -5,10 +5,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dynid.estimation.estimate import Estimate, JointFit
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.row_forms import UNITS, RowForm
-from dynid.estimation.least_squares import NotIdentifiableError, joint_fits, merge_logs, weighted_least_squares
+from dynid.estimation.least_squares import (
+    Estimate,
+    JointFit,
+    NotIdentifiableError,
+    joint_fits,
+    merge_logs,
+    weighted_least_squares,
+)
 from dynid.estimation.physical.physical_estimate import PhysicalEstimate
 from dynid.findings import Finding
 from dynid.logs import PreparedLog

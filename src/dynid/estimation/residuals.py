@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.estimation.bootstrap import autocorrelation, correlation_samples
-from dynid.estimation.estimate import Estimate
 from dynid.estimation.factors.decimation import kept_around
 from dynid.estimation.factors.row_forms import residuals
+from dynid.estimation.least_squares import Estimate
 from dynid.findings import Finding, has
 from dynid.logs import PreparedLog, decimated
 from dynid.model import BaseParameters, DynamicModel

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dynid.estimation.bootstrap import Bootstrap
-from dynid.estimation.estimate import Estimate
+from dynid.estimation.least_squares import Estimate
 from dynid.estimation.nonlinear.nonlinear_fit import FoundNonlinear
 from dynid.estimation.physical.physical_estimate import PhysicalEstimate
 from dynid.estimation.residuals import JointDiagnostics

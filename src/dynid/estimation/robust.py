@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.estimation.estimate import Estimate
 from dynid.estimation.factors.accumulation import factors_of
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.row_forms import TORQUES, RowForm, RowPasses
-from dynid.estimation.least_squares import Prior, weighted_least_squares
+from dynid.estimation.least_squares import Estimate, Prior, weighted_least_squares
 from dynid.logs import PreparedLog
 from dynid.model import BaseParameters
 

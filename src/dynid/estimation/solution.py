@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.estimation.bootstrap import Bootstrap, block_bootstrap
-from dynid.estimation.estimate import Estimate
 from dynid.estimation.estimate_findings import (
     findings_on_bootstrap,
     findings_on_breakaway,
@@ -20,6 +19,7 @@ from dynid.estimation.factors.reduced_logs import ReducedLogs, findings_on_frict
 from dynid.estimation.factors.row_forms import RowForm
 from dynid.estimation.form_fits import FormFit, findings_on_form, form_fit, with_torque_fits, without_consequences
 from dynid.estimation.least_squares import (
+    Estimate,
     NotIdentifiableError,
     Prior,
     essential_parameters,

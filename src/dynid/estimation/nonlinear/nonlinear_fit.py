@@ -9,10 +9,9 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.estimation.bootstrap import Bootstrap
-from dynid.estimation.estimate import Estimate
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.row_forms import TORQUES, RowForm
-from dynid.estimation.least_squares import NotIdentifiableError, merge_logs
+from dynid.estimation.least_squares import Estimate, NotIdentifiableError, merge_logs
 from dynid.estimation.nonlinear.projection_point import FURTHEST, significance
 from dynid.estimation.nonlinear.variable_projection import NonlinearSearch, fit_nonlinear
 from dynid.estimation.robust import robust_least_squares

@@ -11,9 +11,8 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.estimation.estimate import Estimate, JointFit
 from dynid.estimation.factors.factors import Factor, Factors
-from dynid.estimation.least_squares import joint_fits, log_stds, merge_logs
+from dynid.estimation.least_squares import Estimate, JointFit, joint_fits, log_stds, merge_logs
 from dynid.estimation.physical import constraints as conditions
 from dynid.estimation.physical.constraints import Constraint
 from dynid.estimation.physical.references import Origin, Reference

@@ -7,9 +7,9 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.estimation.estimate import Estimate
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.form_fits import links_with_torque_fits
+from dynid.estimation.least_squares import Estimate
 from dynid.estimation.physical import constraints
 from dynid.estimation.physical.cone_program import SolverError
 from dynid.estimation.physical.constraints import Constraint, Range

@@ -11,16 +11,7 @@ from scipy import sparse
 from dynid.arrays import Array
 from dynid.errors import DynidError
 from dynid.estimation.factors.factors import Factor
-from dynid.estimation.physical.cone_program import (
-    Cone,
-    ConeKind,
-    InfeasibleError,
-    SolverError,
-    log_det,
-    minimise,
-    stack_order,
-    stacked,
-)
+from dynid.estimation.physical import cone_program
 from dynid.estimation.physical.constraints import Constraint
 from dynid.estimation.physical.references import Origin, Reference
 from dynid.model import BaseParameters
@@ -99,9 +90,9 @@ class Problem:
         """Matrix C with p = C x, shape (parameters, variables)."""
         links = inertia.SIZE * len(self.heavy)
         C = np.zeros((len(self.base.model.names), links + len(self.term_sizes)))
-        from_stacked = np.linalg.inv(stacked(inertia.pseudo_inertia_basis())).T
+        from_stacked = np.linalg.inv(cone_program.stacked(inertia.pseudo_inertia_basis())).T
         for n, (k, L) in enumerate(zip(self.heavy, self.roots, strict=True)):
-            C[self.columns(k), self.columns(n)] = from_stacked @ stacked(L @ _unit_matrices() @ L.T).T
+            C[self.columns(k), self.columns(n)] = from_stacked @ cone_program.stacked(L @ _unit_matrices() @ L.T).T
         C[self.first_term :, links:] = np.diag(self.term_sizes)
         return C
 
@@ -141,7 +132,7 @@ class Problem:
 def _unit_matrices() -> Array:
     """Symmetric matrices whose stacked forms are unit vectors, shape (10, 4, 4)."""
     units = np.zeros((inertia.SIZE, 4, 4))
-    for k, (i, j) in enumerate(stack_order(4)):
+    for k, (i, j) in enumerate(cone_program.stack_order(4)):
         units[k, i, j] = units[k, j, i] = 1.0 if i == j else np.sqrt(0.5)
     return units
 
@@ -155,7 +146,7 @@ LIGHTEST = 1e-3
 INFLATIONS = (1.0, 10.0, 100.0, 1000.0, 1e4)
 """Errors of torques are taken as so many times larger where no physically consistent links come near the torques."""
 
-_DIAGONAL = [stack_order(4).index((d, d)) for d in range(4)]
+_DIAGONAL = [cone_program.stack_order(4).index((d, d)) for d in range(4)]
 
 
 class ConflictError(DynidError):
@@ -187,9 +178,11 @@ def fit(problem: Problem) -> Array:
     for inflation in INFLATIONS:
         try:
             return _solve(replace(problem, factor=problem.factor.weighted(1.0 / inflation)), problem.constraints)
-        except (InfeasibleError, SolverError) as error:
+        except (cone_program.InfeasibleError, cone_program.SolverError) as error:
             failure = failure or error
-    raise _conflict(problem, failure if isinstance(failure, SolverError) else SolverError("infeasible")) from failure
+    raise _conflict(
+        problem, failure if isinstance(failure, cone_program.SolverError) else cone_program.SolverError("infeasible")
+    ) from failure
 
 
 def _solve(problem: Problem, constraints: Sequence[Constraint]) -> Array:
@@ -199,7 +192,7 @@ def _solve(problem: Problem, constraints: Sequence[Constraint]) -> Array:
     total = width + (size + 4) * len(problem.heavy) * with_log_det
     weight = LIGHTEST if problem.prior.kind is PriorKind.NONE else problem.prior.weight
     cost = np.zeros(total)
-    cones = [_widened(Cone(item.kind, item.rows @ C, item.offset), total) for item in constraints]
+    cones = [_widened(cone_program.Cone(item.kind, item.rows @ C, item.offset), total) for item in constraints]
     for n in range(len(problem.heavy)):
         X = range(size * n, size * (n + 1))
         if problem.prior.kind is not PriorKind.EUCLIDEAN:
@@ -207,12 +200,12 @@ def _solve(problem: Problem, constraints: Sequence[Constraint]) -> Array:
         if with_log_det:
             helpers = range(width + (size + 4) * n, width + (size + 4) * (n + 1))
             cost[helpers[size:]] = -weight
-            cones += log_det(X, helpers, total)
+            cones += cone_program.log_det(X, helpers, total)
         thinnest = np.zeros(size)
         thinnest[_DIAGONAL] = -THINNEST
-        cones.append(Cone(ConeKind.SEMIDEFINITE, _picked(X, total), thinnest))
+        cones.append(cone_program.Cone(cone_program.ConeKind.SEMIDEFINITE, _picked(X, total), thinnest))
     A, c = problem.squares()
-    x = minimise(np.hstack([A, np.zeros((len(A), total - width))]), c, cost, cones)
+    x = cone_program.minimise(np.hstack([A, np.zeros((len(A), total - width))]), c, cost, cones)
     return _without_rounding(problem, C @ x[:width])
 
 
@@ -224,17 +217,21 @@ def _without_rounding(problem: Problem, p: Array) -> Array:
         half = np.linalg.solve(L, inertia.to_pseudo_inertia(p[own]))
         sizes, axes = np.linalg.eigh(np.linalg.solve(L, half.T))
         if sizes[0] < -THINNEST * max(1.0, sizes[-1]):
-            raise SolverError(f"link {k + 1} has a pseudo-inertia of {sizes[0]:.2g} times its reference's")
+            raise cone_program.SolverError(f"link {k + 1} has a pseudo-inertia of {sizes[0]:.2g} times its reference's")
         if sizes[0] < 0.1 * THINNEST:
             root = L @ axes
             p[own] = inertia.from_pseudo_inertia((root * np.maximum(sizes, 0.1 * THINNEST)) @ root.T)
     for constraint in problem.constraints:
-        if constraint.kind is ConeKind.NONNEGATIVE and not constraint.label and not (constraint.rows @ p > 0.0).all():
+        if (
+            constraint.kind is cone_program.ConeKind.NONNEGATIVE
+            and not constraint.label
+            and not (constraint.rows @ p > 0.0).all()
+        ):
             p[np.flatnonzero(constraint.rows[0])] = 0.0
     return p
 
 
-def _conflict(problem: Problem, failure: SolverError) -> DynidError:
+def _conflict(problem: Problem, failure: cone_program.SolverError) -> DynidError:
     """Why a fit failed: constraints that exclude each other, or the data; or else only that it failed."""
     without_data = replace(problem.factor, R=0.0 * problem.factor.R, z=0.0 * problem.factor.z)
     empty = replace(problem, factor=without_data, prior=LinkPrior(PriorKind.NONE))
@@ -262,7 +259,7 @@ def _smallest_set(problem: Problem) -> list[str]:
 def _solves(problem: Problem, constraints: Sequence[Constraint]) -> bool:
     try:
         _solve(problem, constraints)
-    except (InfeasibleError, SolverError):
+    except (cone_program.InfeasibleError, cone_program.SolverError):
         return False
     return True
 
@@ -271,6 +268,6 @@ def _picked(columns: range, total: int) -> sparse.csc_array:
     return sparse.csc_array((np.ones(len(columns)), (range(len(columns)), columns)), shape=(len(columns), total))
 
 
-def _widened(cone: Cone, total: int) -> Cone:
+def _widened(cone: cone_program.Cone, total: int) -> cone_program.Cone:
     extra = total - cone.rows.shape[1]
-    return Cone(cone.kind, np.hstack([cone.rows, np.zeros((len(cone.offset), extra))]), cone.offset)
+    return cone_program.Cone(cone.kind, np.hstack([cone.rows, np.zeros((len(cone.offset), extra))]), cone.offset)

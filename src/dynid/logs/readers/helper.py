@@ -67,9 +67,8 @@ def _save(out: Path, source: Source, positions: list[int]) -> int:
 
 def _readers() -> Mapping[str, Reader]:
     from dynid.logs.readers.bags import bag
+    from dynid.logs.readers.columnar import npz, parquet
     from dynid.logs.readers.mat import mat
-    from dynid.logs.readers.npz import npz
-    from dynid.logs.readers.parquet import parquet
 
     return {
         "bag": lambda path, progress: bag(path, progress, _topics(path, path.stat().st_mtime_ns)),

@@ -25,8 +25,7 @@ state its sign or role, too:
 
 from dynid.model.parameters import NonlinearParameter, Role, Sign
 from dynid.model.terms.linear_terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, Offset, Spring, Viscous
-from dynid.model.terms.load import LoadCoulomb
-from dynid.model.terms.nonlinear_friction import Sigmoid, Stribeck, ViscousTemperature
+from dynid.model.terms.nonlinear_friction import LoadCoulomb, Sigmoid, Stribeck, ViscousTemperature
 from dynid.model.terms.nonlinear_term import NonlinearTerm
 from dynid.model.terms.parsing import TERMS, parse_terms, register_term, specification
 from dynid.model.terms.term import JointTerm, Term, TermOfJoints

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.model.terms.linear_terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, Offset, Spring, Viscous
-from dynid.model.terms.load import LoadCoulomb
-from dynid.model.terms.nonlinear_friction import Sigmoid, Stribeck, ViscousTemperature
+from dynid.model.terms.nonlinear_friction import LoadCoulomb, Sigmoid, Stribeck, ViscousTemperature
 from dynid.model.terms.term import Term, TermOfJoints
 from dynid.robot import Robot
 

@@ -8,19 +8,9 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, RobotFileError
 from dynid.robot.description import FULL_INERTIA, BodyDescription, Description, JointDescription
+from dynid.robot.formats import xml_edits
 from dynid.robot.formats.mujoco_compiler import MjModel, compile_mjcf
 from dynid.robot.formats.urdf_edit import ROUNDING, changes_inertia, representable, roundings
-from dynid.robot.formats.xml_edits import (
-    NewElement,
-    Node,
-    Splice,
-    insert_child,
-    locate,
-    remove_attributes,
-    set_attributes,
-    set_numbers,
-    spliced,
-)
 from dynid.robot.formats.xml_files import number_text, read_xml
 from dynid.robot.joints import JointKind
 
@@ -51,7 +41,7 @@ def edited_mjcf(content: bytes, path: Path, old: Description, new: Description) 
     Raises:
         RobotFileError: If a value has no place in this file, such as that of a body in an included file.
     """
-    root = locate(content, path)
+    root = xml_edits.locate(content, path)
     wanted = {body.name: body for body in new.bodies}
     bodies = [body for body in old.bodies if not body.virtual]
     changed = [b for b in bodies if b.name in wanted and changes_inertia(b, wanted[b.name])]
@@ -71,10 +61,10 @@ def edited_mjcf(content: bytes, path: Path, old: Description, new: Description) 
         for joint in moved:
             dof = model.jnt_dofadr[order.index(joint.name)]
             splices += _dynamics_splices(places.joint(joint.name), joint, dynamics[joint.name], model, dof)
-    return spliced(content, splices)
+    return xml_edits.spliced(content, splices)
 
 
-def _refuse_overriding(root: Node, path: Path) -> None:
+def _refuse_overriding(root: xml_edits.Node, path: Path) -> None:
     for compiler in root.findall("compiler"):
         if compiler.attributes.get("inertiafromgeom") == "true":
             problem = 'inertiafromgeom="true" overrides all <inertial> elements; set it to "auto" to write inertias'
@@ -88,7 +78,7 @@ class _Places:
     or for other files, only bodies that have their names in the file are found.
     """
 
-    def __init__(self, root: Node, path: Path, description: Description) -> None:
+    def __init__(self, root: xml_edits.Node, path: Path, description: Description) -> None:
         self.path = path
         names = [body.name for body in description.bodies if not body.virtual]
         nodes = [n for world in root.findall("worldbody") for n in _bodies(world)]
@@ -98,19 +88,19 @@ class _Places:
             self.bodies = dict(zip(names, nodes, strict=True))
         else:
             self.bodies = {name: node for node in nodes if (name := node.attributes.get("name")) in set(names)}
-        self.joints: dict[str, Node] = {}
+        self.joints: dict[str, xml_edits.Node] = {}
         for body, joints in _joints_of_bodies(description).items():
             found = list(_joints(self.bodies[body])) if body in self.bodies else []
             if len(found) == len(joints):
                 self.joints |= dict(zip(joints, found, strict=True))
 
-    def body(self, name: str) -> Node:
+    def body(self, name: str) -> xml_edits.Node:
         return self._found(self.bodies.get(name), f"body '{name}'")
 
-    def joint(self, name: str) -> Node:
+    def joint(self, name: str) -> xml_edits.Node:
         return self._found(self.joints.get(name), f"joint '{name}'")
 
-    def _found(self, node: Node | None, what: str) -> Node:
+    def _found(self, node: xml_edits.Node | None, what: str) -> xml_edits.Node:
         if node is not None:
             return node
         copies = f" (it may come from <{'>, <'.join(self.copies)}>)" if self.copies else ""
@@ -118,7 +108,7 @@ class _Places:
         raise RobotFileError(self.path, problem + "; write a new file, or put the whole robot into one file")
 
 
-def _bodies(node: Node) -> Iterator[Node]:
+def _bodies(node: xml_edits.Node) -> Iterator[xml_edits.Node]:
     """The bodies within an element that are written where they are, in the order of the file."""
     for child in node.children:
         if child.tag == "body":
@@ -127,7 +117,7 @@ def _bodies(node: Node) -> Iterator[Node]:
             yield from _bodies(child)
 
 
-def _joints(node: Node) -> Iterator[Node]:
+def _joints(node: xml_edits.Node) -> Iterator[xml_edits.Node]:
     for child in node.children:
         if child.tag in ("joint", "freejoint"):
             yield child
@@ -149,23 +139,25 @@ def _joints_of_bodies(description: Description) -> dict[str, list[str]]:
     return found
 
 
-def _inertial_splices(content: bytes, node: Node, old: BodyDescription, new: BodyDescription) -> list[Splice]:
+def _inertial_splices(
+    content: bytes, node: xml_edits.Node, old: BodyDescription, new: BodyDescription
+) -> list[xml_edits.Splice]:
     mass, com, about_com = representable(new)
     at = np.zeros(3) if com is None else com
     inertial = node.find("inertial")
     if inertial is None:
         values = {"pos": number_text(*at), "mass": number_text(mass), **_new_inertia(about_com)}
-        return insert_child(content, node, NewElement("inertial", values), first=True)
+        return xml_edits.insert_child(content, node, xml_edits.NewElement("inertial", values), first=True)
     of_mass, of_com, of_inertia = roundings(new.parameters)
-    splices = set_numbers(inertial, "mass", [mass], of_mass)
-    splices += set_numbers(inertial, "pos", at.tolist(), of_com) if com is not None else []
+    splices = xml_edits.set_numbers(inertial, "mass", [mass], of_mass)
+    splices += xml_edits.set_numbers(inertial, "pos", at.tolist(), of_com) if com is not None else []
     _, _, before = representable(old)
     if np.abs(about_com - before).max() <= of_inertia:
         return splices
     if "fullinertia" in inertial.spans:
-        return splices + set_numbers(inertial, "fullinertia", _elements(about_com), of_inertia)
-    splices += remove_attributes(inertial, ("diaginertia", *_ORIENTATIONS))
-    return splices + set_attributes(inertial, _new_inertia(about_com))
+        return splices + xml_edits.set_numbers(inertial, "fullinertia", _elements(about_com), of_inertia)
+    splices += xml_edits.remove_attributes(inertial, ("diaginertia", *_ORIENTATIONS))
+    return splices + xml_edits.set_attributes(inertial, _new_inertia(about_com))
 
 
 def _new_inertia(about_com: Array) -> dict[str, str]:
@@ -179,9 +171,9 @@ def _elements(matrix: Array) -> Sequence[float]:
 
 
 def _dynamics_splices(
-    node: Node, old: JointDescription, new: JointDescription, model: MjModel, dof: int
-) -> list[Splice]:
-    splices: list[Splice] = []
+    node: xml_edits.Node, old: JointDescription, new: JointDescription, model: MjModel, dof: int
+) -> list[xml_edits.Splice]:
+    splices: list[xml_edits.Splice] = []
     for key, field in _DYNAMICS.items():
         before, wanted = getattr(old.dynamics, key), getattr(new.dynamics, key)
         if wanted is None or wanted == before:
@@ -191,7 +183,7 @@ def _dynamics_splices(
         if value < 0.0 < of_motors:
             problem = f"its motors alone have {of_motors:g}, more than the {wanted:g} that is to be written"
             raise InvalidRequestError(f"the {key} of joint '{old.name}': {problem}; lower it at the motors")
-        splices += set_numbers(node, _ATTRIBUTES[key], [value], ROUNDING * abs(value))
+        splices += xml_edits.set_numbers(node, _ATTRIBUTES[key], [value], ROUNDING * abs(value))
         if _ATTRIBUTES[key] not in node.spans and value == 0.0:  # a class may give it another value than zero
-            splices += set_attributes(node, {_ATTRIBUTES[key]: "0"})
+            splices += xml_edits.set_attributes(node, {_ATTRIBUTES[key]: "0"})
     return splices

@@ -3,12 +3,12 @@
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from dynid.logs.readers.source import RecordingError, Source
+from dynid.logs.readers.source import Progress, RecordingError, Source, silent
 
 # What NumPy and zipfile raise on one wrong byte or another (found by flipping bytes).
 _NPZ_DAMAGE = (ValueError, EOFError, RuntimeError, KeyError, tokenize.TokenError, zipfile.BadZipFile, zlib.error)
@@ -67,3 +67,29 @@ def _check_array(
         raise RecordingError(path, f"array '{key}' has the shape {shape}, but one or two dimensions are needed")
     if shape[0] != first[0]:
         raise RecordingError(path, f"array '{key}' has {shape[0]} samples, but '{other}' has {first[0]}")
+
+
+def parquet(path: Path, progress: Progress = silent) -> Source:
+    """The columns of a Parquet file."""
+    import polars as pl
+
+    damage = (pl.exceptions.PolarsError, pl.exceptions.PanicException)  # some wrong bytes make Polars panic
+    try:
+        schema = pl.read_parquet_schema(path)
+    except damage as error:
+        raise RecordingError(path, "this is no Parquet file, or it is damaged; write or copy it again") from error
+    names = tuple(schema)
+
+    def load(positions: list[int]) -> Iterator[np.ndarray]:
+        for p in positions:
+            if not schema[names[p]].is_numeric():
+                raise RecordingError(path, f"column '{names[p]}' holds {schema[names[p]]} instead of numbers")
+        for k, p in enumerate(positions, 1):  # one column at a time is held
+            try:
+                column = pl.read_parquet(path, columns=[names[p]])[names[p]].cast(pl.Float64).to_numpy()
+            except (*damage, OSError) as error:
+                raise RecordingError(path, "the Parquet file is damaged; write or copy it again") from error
+            progress(f"{path.name}: {k} of {len(positions)} columns")
+            yield column
+
+    return Source(names, load)
