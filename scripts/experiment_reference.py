@@ -102,7 +102,8 @@ _REFERENCES = {name: f"see {title}" for name, title in TITLES.items()} | {
 def reference_markdown() -> str:
     """Tables of all keys of an experiment file: type, default and meaning."""
     schema = Experiment.model_json_schema()
-    definitions: dict[str, Any] = {"Experiment": schema, **schema.get("$defs", {})}
+    tables = {name: table for name, table in schema.get("$defs", {}).items() if "properties" in table}
+    definitions: dict[str, Any] = {"Experiment": schema, **tables}
     order = [*(name for name in TITLES if name in definitions), *(name for name in definitions if name not in TITLES)]
     return "\n".join(line for name in order for line in _table(name, definitions[name]))
 

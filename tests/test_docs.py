@@ -147,7 +147,7 @@ def test_the_reference_of_the_experiment_file_has_every_key_and_no_other() -> No
     keys = {
         f"{name}.{key}"
         for name, table in (schema["$defs"] | {"Experiment": schema}).items()
-        for key in table["properties"]
+        for key in table.get("properties", ())
     }
     assert not MEANINGS.keys() - keys
     for key in keys:

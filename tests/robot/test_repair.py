@@ -174,7 +174,7 @@ def test_the_command_tells_what_was_wrong_and_what_changed(tmp_path: Path, monke
     path.write_text(URDF.format(mass="-2", ixx="9"))
     status, out, _ = run("repair", path)
     assert status == 0
-    assert "1 impossible body" in out
+    assert "1 physically inconsistent body" in out
     assert "triangle" in out
     assert "write the real one" in out
     assert out.strip().splitlines()[-1] == f"Next: dynid inspect {tmp_path / 'r_repaired.urdf'}"

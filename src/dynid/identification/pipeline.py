@@ -64,9 +64,13 @@ def identify(
         DynidError: If something cannot be read or does not fit together; says what and what to try.
 
     >>> import dynid
+    >>> import numpy as np
     >>> robot = dynid.load_robot("builtin:two_link")
-    >>> motion = dynid.excite(robot, period=5, starts=1)
-    >>> log = dynid.simulate(robot, motion, noise=0.01, seed=1)
+    >>> t = np.arange(0.0, 20.0, 0.01)
+    >>> q = np.stack([np.sin(1.1 * t) + 0.3 * np.sin(3 * t), np.cos(1.7 * t)], axis=1)
+    >>> v = np.gradient(q, t, axis=0)
+    >>> torque = dynid.DynamicModel(robot).inverse_dynamics(q, v, np.gradient(v, t, axis=0))
+    >>> log = dynid.Log(time=t, position=q, torque=torque)
     >>> result = dynid.identify(robot, log)
     >>> len(result.parameters)
     6
