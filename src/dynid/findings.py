@@ -78,8 +78,10 @@ class Finding:
     def text(self) -> str:
         """The evidence and what to do, in a sentence or two."""
         entry = catalogue()[self.code]
-        parts = (entry.evidence, entry.advice) if entry.advice else (entry.evidence,)
-        return "; ".join(_FORMATTER.vformat(part, (), self.values) for part in parts)
+        evidence, advice = (_FORMATTER.vformat(part, (), self.values) for part in (entry.evidence, entry.advice))
+        if not advice:
+            return evidence
+        return f"{evidence} {advice[0].upper()}{advice[1:]}" if evidence.endswith("?") else f"{evidence}; {advice}"
 
     def __str__(self) -> str:
         return f"{self.severity.value}: {self.subject}: {self.text}"
