@@ -74,7 +74,7 @@ class ShapeError(DynidError):
         self.what = what
         self.expected = expected
         self.found = found
-        super().__init__(f"{what} must have the shape {expected}, but has {found}")
+        super().__init__(f"{what} must have the shape {expected}, not {found}")
 
 
 class NotAConfigurationError(DynidError):
@@ -104,4 +104,7 @@ class OutputExistsError(DynidError):
 
     def __init__(self, path: Path | str) -> None:
         self.path = str(path)
-        super().__init__(f"{self.path} exists already and is left as it is; choose another name or add --force")
+        super().__init__(
+            f"{self.path} exists already and is left as it is; choose another name, or add --force "
+            "(in Python: overwrite=True)"
+        )

@@ -288,7 +288,7 @@ def test_a_result_of_another_model_is_not_what_is_known(experiment: Path, tmp_pa
     assert run(experiment, "--starts", 1, "--known", tmp_path / "same")[0] == 0
     status, _, err = run(experiment, "--starts", 1, "--known", tmp_path / "other")
     assert status == 2
-    assert "another model than that of the trajectory: its terms differs" in err
+    assert "another model than that of the trajectory: 'terms' differs" in err
 
 
 def test_a_time_limit_that_the_checks_alone_take_is_refused_with_what_is_needed(experiment: Path, monkeypatch) -> None:

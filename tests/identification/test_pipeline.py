@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dynid import identify
+from dynid import DynamicModel, identify, load_robot
 from dynid.errors import InvalidRequestError
 from dynid.identification.result import Result, ResultError
 from tests.commands import run
@@ -93,7 +93,7 @@ def test_results_take_no_logs_of_other_models_nor_the_same_twice(write, tmp_path
     ):
         other.write_text(EXPERIMENT.replace('terms = ["viscous", "coulomb"]', change))
         for attempt in (lambda: identify(other, add_to=first), lambda: first.validate(other)):
-            with pytest.raises(ResultError, match=f"another model than the result: its {key} differs"):
+            with pytest.raises(ResultError, match=f"another model than the result: '{key}' differs"):
                 attempt()
 
 
@@ -103,8 +103,12 @@ def test_nothing_is_stated_beside_an_experiment_file_and_a_robot_needs_logs(writ
         identify(path, terms=["viscous"])
     with pytest.raises(InvalidRequestError, match="states its estimation itself"):
         identify(path, estimation={"robust": "huber"})
-    with pytest.raises(InvalidRequestError, match="a robot alone"):
+    with pytest.raises(InvalidRequestError, match="is no experiment file"):
         identify("builtin:two_link")
+    with pytest.raises(InvalidRequestError, match="there are no logs"):
+        identify("builtin:two_link", [])
+    with pytest.raises(InvalidRequestError, match="Coulomb, Stribeck have the parameter 'fs1'; keep one of them"):
+        DynamicModel(load_robot("builtin:two_link"), ["coulomb", "stribeck"])
 
 
 def test_logged_velocities_are_used(write) -> None:

@@ -88,7 +88,7 @@ def test_at_rest_only_gravity_acts_and_upside_down_it_acts_the_other_way() -> No
 
 def test_wrong_shapes_and_impossible_positions_are_refused() -> None:
     arm = load_robot("builtin:two_link")
-    with pytest.raises(ShapeError, match=r"positions must have the shape \(samples, 2\), but has \(1, 3\)"):
+    with pytest.raises(ShapeError, match=r"positions must have the shape \(samples, 2\), not \(1, 3\)"):
         inertial_regressor(arm, [[0.0, 0.0, 0.0]])
     with pytest.raises(ShapeError, match="velocities"):
         inertial_regressor(arm, np.zeros((3, 2)), np.zeros((2, 2)))

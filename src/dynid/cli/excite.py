@@ -156,7 +156,7 @@ def _show_expectations(output: Console, parameters: list[dict[str, Any]]) -> Non
     """Print the standard deviations that the trajectory promises."""
     from dynid.cli.console import plain_table
 
-    table = plain_table(("parameter",), ("file's value", "expected std", "%"), ("unit",))
+    table = plain_table(("parameter",), ("robot file", "expected std", "std [%]"), ("unit",))
     for row in parameters:
         value = "-" if row["value"] is None else f"{row['value']:.6g}"
         std = "not excited" if row["std"] is None else f"{row['std']:.2g}"

@@ -139,18 +139,16 @@ def _show_physical(output: Console, physical: PhysicalModel) -> None:
         f"Physically consistent links (prior: {physical.prior}{weight}): relative error "
         f"{physical.relative_error:.4f}, total mass {physical.total_mass:.4g} kg."
     )
-    table = plain_table(
-        ("link",), ("mass\n[kg]", "centre of\nmass [m]", "principal\nmoments [kg m^2]"), ("determined by the data",)
-    )
+    table = plain_table(("link",), ("mass [kg]", "centre of mass [m]", "principal moments [kg m^2]"))
     for link in physical.links:
-        determined = [row.name for row in link.parameters if row.source == "data"]
-        held = [row.name for row in link.parameters if row.source == "held by physics"]
         centre = " ".join(f"{x:.3f}" for x in link.centre_of_mass)
         moments = " ".join(f"{x:.2g}" for x in link.principal_moments)
-        words = ", ".join(determined) or "none individually"
-        words += f"; held by physics: {', '.join(held)}" if held else ""
-        table.add_row(link.name, f"{link.mass:.4g}", centre, moments, words)
+        table.add_row(link.name, f"{link.mass:.4g}", centre, moments)
     output.print(table)
+    for source, words in (("data", "Determined by the data"), ("held by physics", "Held by physical consistency")):
+        names = [row.name for link in physical.links for row in link.parameters if row.source == source]
+        if names or source == "data":
+            output.print(f"{words}: {', '.join(names) or 'none individually'}.")
     if physical.prior != "none":
         output.print("The remainder comes from the prior.")
 

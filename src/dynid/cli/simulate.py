@@ -128,6 +128,6 @@ def show_simulation(data: dict[str, Any]) -> None:
         shown = (f"{joint['rmse_tracking']:.3g}", f"{joint['largest_torque']:.4g}", f"{joint['rests']:.1%}")
         table.add_row(joint["name"], *shown)
     output.print(table)
-    output.print(f"Wrote {data['log']}, {data['experiment']}, and the truth apart: {data['truth']}.")
+    output.print(f"Wrote {data['log']}, {data['experiment']}, and the true parameters: {data['truth']}.")
     show_findings(output, map(Finding.from_dict, data["findings"]))
     show_next(output, f"dynid identify {data['experiment']}")

@@ -102,7 +102,8 @@ def require_free(folder: Path, *, overwrite: bool) -> None:
     if not (folder / "excitation.json").exists():
         raise ExcitationFolderError(folder, "holds something else than a trajectory and is left as it is; name another")
     if not overwrite:
-        raise ExcitationFolderError(folder, "holds a trajectory already; name another folder or add --overwrite")
+        problem = "holds a trajectory already; name another folder, or add --overwrite (in Python: overwrite=True)"
+        raise ExcitationFolderError(folder, problem)
 
 
 def sample_times(motion: Moves, rate: float) -> Array:

@@ -131,7 +131,7 @@ def _factors(known: Factors | Path, experiment: Experiment) -> Iterator[Factors]
         result = load_result(known)
         key = result.task.difference(task_of(experiment))
         if key:
-            problem = f"is the result of another model than that of the trajectory: its {key} differs; make both alike"
+            problem = f"is the result of another model than that of the trajectory: '{key}' differs; make both alike"
             raise ResultError(known, problem)
         yield from result.torques
     else:

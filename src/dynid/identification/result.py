@@ -243,7 +243,7 @@ class Result:
         """
         key = self.task.difference(task)
         if key:
-            raise ResultError(where, f"is about another model than the result: its {key} differs; make both alike")
+            raise ResultError(where, f"has another model than the result: '{key}' differs; make both alike")
 
     def earlier_logs(self, task: Task, where: str | Path) -> EarlierLogs:
         """The logs of this result, for a task that adds others.

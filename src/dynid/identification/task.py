@@ -63,6 +63,8 @@ class Task:
         """The task for objects in memory; settings are objects, or mappings as in the experiment file."""
         robot = robot if isinstance(robot, Robot) else load_robot(robot)
         logs = (logs,) if isinstance(logs, Log) else tuple(logs)
+        if not logs:
+            raise InvalidRequestError("there are no logs; give one dynid.Log or more")
         if any(not isinstance(log, Log) for log in logs):
             raise InvalidRequestError("logs must be dynid.Log objects; read files with dynid.read_log")
         given = {
@@ -123,7 +125,8 @@ def experiment_file(
         InvalidRequestError: If something is stated beside it, or it is a robot instead, which needs logs.
     """
     if isinstance(path, Robot) or Path(path).suffix.lower() != ".toml":
-        raise InvalidRequestError("a robot alone cannot be identified; give logs, or an experiment file (.toml)")
+        what = path.name if isinstance(path, Robot) else path
+        raise InvalidRequestError(f"'{what}' is no experiment file (.toml); give one, or a robot with logs")
     beside = [key for key, value in {"terms": terms or None, "known": known, **stated}.items() if value is not None]
     if beside:
         raise InvalidRequestError(f"'{path}' states its {beside[0]} itself; change it there, or give a robot and logs")

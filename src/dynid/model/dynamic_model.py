@@ -64,7 +64,10 @@ class DynamicModel:
         for names in (self.names, [parameter.name for parameter in self.nonlinear]):
             twice = next((name for name in names if names.count(name) > 1), None)
             if twice is not None:
-                raise InvalidRequestError(f"two terms have the parameter '{twice}'; name each term once per joint")
+                raise InvalidRequestError(
+                    f"two of the terms {', '.join(type(term).__name__ for term in self.terms)} have the parameter "
+                    f"'{twice}'; keep one of them for that joint (Stribeck, for instance, includes Coulomb friction)"
+                )
 
     def __repr__(self) -> str:
         terms = "".join(f", {type(term).__name__}" for term in self.terms)

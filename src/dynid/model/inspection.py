@@ -17,7 +17,7 @@ from dynid.model.plain_tables import html_table, text_table
 from dynid.model.terms import Term
 from dynid.robot import Robot, as_robot, audit
 
-_HEADER = ("#", "base parameter", "file's value", "unit", "of")
+_HEADER = ("#", "base parameter", "robot file", "unit", "link or joint")
 
 _OBSERVED = {
     Observed.TORQUES: "from joint torques in motion",

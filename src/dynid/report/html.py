@@ -1,7 +1,7 @@
 """Reports as files: sections through templates into one page that needs nothing else."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ class ReportFile:
 
     path: Path
     size: int
-    subjects: tuple[Subject, ...]
+    subjects: tuple[Subject, ...] = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """What was written, and the verdicts, as plain data for JSON."""

@@ -241,7 +241,8 @@ def aligned(
             return tuple(k for k in by_name if k is not None)
     if len(columns) not in (0, len(own)):
         shown = f" ({', '.join(names[k] for k in columns[:12])})" if names is not None else ""
-        raise RecordingError(path, f"{len(columns)} columns{shown} do not fit the {len(own)} joints of the log")
+        found = "1 column" if len(columns) == 1 else f"{len(columns)} columns"
+        raise RecordingError(path, f"{found}{shown} for the {len(own)} joints of the log; log one for each joint")
     return tuple(columns)
 
 

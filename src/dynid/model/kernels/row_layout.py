@@ -144,5 +144,5 @@ def _compiled_adjoint() -> ModuleType | None:
         logger.warning("Numba cannot be used (%s): slopes are computed with NumPy, some 20 times slower", error)
         return None
     if not is_cached(compiled_adjoint.pull_back):
-        logger.warning("compiling the kernel of slopes: this happens once and takes some ten seconds")
+        logger.warning("compiling the gradient kernel: this happens once and takes about ten seconds")
     return compiled_adjoint
