@@ -135,7 +135,7 @@ def validate(
     simulation = None
     if simulate:
         progress("Simulating in closed loop")
-        simulation, notes = _simulated(result, logs)
+        simulation, notes = _simulated(result, logs, unseen)
         findings += notes
     return Validation(
         relative_error=by_base.relative_error,
@@ -147,14 +147,16 @@ def validate(
     )
 
 
-def _simulated(result: Result, logs: Sequence[object]) -> tuple[dict[str, Any], list[Finding]]:
+def _simulated(
+    result: Result, logs: Sequence[object], unseen: Sequence[UnseenLog]
+) -> tuple[dict[str, Any], list[Finding]]:
     """A closed-loop simulation of the result on the references of experiment files, and what was noticed."""
     from dynid.identification.rollout import simulate_result
 
     paths = [Path(log) for log in logs if isinstance(log, str | Path)]
     if len(paths) < len(logs):
         raise InvalidRequestError("only experiment files state what the robot followed; name one to simulate")
-    return simulate_result(result, paths)
+    return simulate_result(result, paths, logs=[one.log for one in unseen])
 
 
 def unseen_logs(
