@@ -257,20 +257,19 @@ def _ratio(errors: float, squares: float) -> float:
 
 def _on_filters(one: UnseenLog, result: Result) -> tuple[Finding, ...]:
     """Whether errors compare with those of the result: only where both were filtered alike."""
-    subject, mine = "processing", _filters(one.prepared.processing.applied())
-    name = one.log.name or "the log"
-    used = result.record.processing
-    if used and _filters(used[0]) != mine:
-        return (Finding.of("filters-differ", subject, log=name, filters=mine, training=_filters(used[0])),)
+    subject, mine = "processing", _filters(one.prepared.processing)
+    name, used = one.log.name or "the log", result.training
+    if used is not None and _filters(used) != mine:
+        return (Finding.of("filters-differ", subject, log=name, filters=mine, training=_filters(used)),)
     return (Finding.of("filters-alike", subject, log=name, filters=mine),)
 
 
-def _filters(used: Mapping[str, Any]) -> list[str]:
+def _filters(used: Processing) -> list[str]:
     """What is done to positions, torques and rows."""
     parts = [
-        f"positions low-passed at {used['lowpass']:g} Hz" if used["lowpass"] else "positions not filtered",
-        f"torques low-passed at {used['torque_lowpass']:g} Hz" if used["torque_lowpass"] else "",
-        f"decimated by {int(np.prod(used['decimate']))}" if used["decimate"] else "",
-        f"decimated to {used['rate']:g} Hz" if used["rate"] else "",
+        f"positions low-passed at {used.lowpass:g} Hz" if used.lowpass else "positions not filtered",
+        f"torques low-passed at {used.torque_lowpass:g} Hz" if used.torque_lowpass else "",
+        f"decimated by {int(np.prod(used.decimate))}" if used.decimate else "",
+        f"decimated to {used.rate:g} Hz" if used.rate else "",
     ]
     return [part for part in parts if part]
