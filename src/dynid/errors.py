@@ -104,4 +104,4 @@ class OutputExistsError(DynidError):
 
     def __init__(self, path: Path | str) -> None:
         self.path = str(path)
-        super().__init__(f"{self.path} exists already and is left as it is; choose another name or add --force")
+        super().__init__(f"{self.path} exists already and is kept; name another or add --force (overwrite=True)")

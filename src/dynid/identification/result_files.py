@@ -62,7 +62,7 @@ def check_free(folder: Path, *, overwrite: bool) -> None:
     if not (folder / "result.json").exists():
         raise ResultError(folder, "holds something else than a result and is left as it is; name another folder")
     if not overwrite:
-        raise ResultError(folder, "holds a result already; name another folder or add --force")
+        raise ResultError(folder, "holds a result already; name another folder or add --force (overwrite=True)")
 
 
 def load_result(folder: str | Path) -> Result:
