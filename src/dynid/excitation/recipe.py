@@ -34,7 +34,7 @@ ENOUGH = 0.05
 
 def excite(
     robot: Robot | str | os.PathLike[str],
-    terms: Sequence[str | Term] = (),
+    terms: str | Sequence[str | Term] = (),
     *,
     settings: ExcitationSettings | Mapping[str, Any] | None = None,
     known_values: Mapping[str, float] | None = None,

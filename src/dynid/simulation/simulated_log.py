@@ -121,7 +121,7 @@ def simulate_run(
     robot: Robot | str | os.PathLike[str],
     motion: Followable,
     *,
-    terms: Sequence[str | Term] | None = None,
+    terms: str | Sequence[str | Term] | None = None,
     settings: SimulationSettings | Mapping[str, Any] | None = None,
     sensors: Sensors | Mapping[str, Any] | None = None,
     noise: float | Sequence[float] | None = None,
