@@ -15,7 +15,7 @@ from dynid.experiment import Experiment, read_experiment
 from dynid.files import is_file
 from dynid.logs import Drive, Log, LogSource, Processing
 from dynid.model import DynamicModel, Term, known_model, specification
-from dynid.robot import Robot, load_robot
+from dynid.robot import Robot, as_robot, load_robot
 from dynid.settings import checked
 
 _DRIVE, _PROCESSING, _ESTIMATION, _PHYSICAL = Drive(), Processing(), EstimationSettings(), PhysicalSettings()
@@ -58,7 +58,7 @@ class Task:
         **settings: Any,
     ) -> Task:
         """The task for objects in memory; settings are objects, or mappings as in the experiment file."""
-        robot = robot if isinstance(robot, Robot) else load_robot(robot)
+        robot = as_robot(robot)
         logs = (logs,) if isinstance(logs, Log) else tuple(logs)
         if any(not isinstance(log, Log) for log in logs):
             raise InvalidRequestError("logs must be dynid.Log objects; read files with dynid.read_log")
