@@ -72,3 +72,7 @@ def test_it_is_short_to_look_at(result: dynid.Result) -> None:
 def test_essential_parameters_are_some_of_all(result: dynid.Result) -> None:
     assert set(result.essential.names) <= set(result.parameters.names)
     assert result.record.essential_relative_error >= result.relative_error
+
+
+def test_terms_of_a_result_in_memory_have_the_names_that_files_state(result: dynid.Result) -> None:
+    assert result.term_names == ["viscous", "coulomb"]

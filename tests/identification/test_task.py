@@ -57,6 +57,27 @@ def test_settings_may_be_objects_or_mappings_and_are_checked() -> None:
         dynid.identify(ROBOT, ["log.csv"], TERMS)  # pyright: ignore[reportArgumentType]
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"torque": "magnitud"},
+        {"discard_sign": True},
+        {"torque": "magnitude", "estimation": {"estimator": "power"}},
+        {"processing": {"unmeasured": ["joint_1"]}},
+    ],
+)
+def test_settings_in_memory_are_refused_as_those_of_a_file(settings: dict) -> None:
+    with pytest.raises(InvalidRequestError):
+        identified(**settings)
+
+
+def test_no_log_and_the_same_log_twice_are_refused() -> None:
+    once = in_memory(log())
+    for logs in ([], [once, once]):
+        with pytest.raises(InvalidRequestError):
+            dynid.identify(ROBOT, logs, TERMS)
+
+
 def test_robust_losses_bear_outliers() -> None:
     columns = log()
     columns["tau_1"][::97] += 30.0

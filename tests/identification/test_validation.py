@@ -82,3 +82,11 @@ def test_json_keeps_its_keys(result: Result) -> None:
     promised = {"relative_error", "joints", "findings", "samples", "physical_relative_error", "physical_joints"}
     assert promised <= set(data)
     assert {"name", "rmse", "nrmse", "r2"} <= set(data["joints"][0])
+
+
+def test_currents_without_torque_constants_are_refused(write, tmp_path: Path) -> None:
+    result = dynid.identify(write())
+    text = (tmp_path / "experiment.toml").read_text().replace('columns = "tau_*"', 'columns = "tau_*", unit = "A"')
+    (tmp_path / "amperes.toml").write_text(text)
+    with pytest.raises(InvalidRequestError, match="torque_constants"):
+        result.validate(tmp_path / "amperes.toml")

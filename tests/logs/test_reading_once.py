@@ -96,3 +96,14 @@ def test_validation_reads_a_log_once(files: Path, reads: Counter[str]) -> None:
     reads.clear()
     run("validate", files / "result", files / "log.csv")
     assert reads == {"log.csv": 1}
+
+
+def test_validation_by_simulation_reads_a_log_once(files: Path, reads: Counter[str]) -> None:
+    (files / "experiment.toml").write_text(CASES["plain"])
+    run("identify", files / "experiment.toml", "--out", files / "result")
+    rest = pl.DataFrame({"t": [0.0, 10.0, 20.0], "q_1": [0.0] * 3, "q_2": [0.0] * 3})
+    rest.write_csv(files / "rest.csv")
+    (files / "followed.toml").write_text(CASES["plain"] + '[simulation]\ntrajectory = "rest.csv"\n')
+    reads.clear()
+    run("validate", files / "result", files / "followed.toml", "--simulate")
+    assert reads["log.csv"] == 1

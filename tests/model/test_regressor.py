@@ -97,3 +97,10 @@ def test_wrong_shapes_and_impossible_positions_are_refused() -> None:
     floating = load_robot("builtin:two_link", floating_base=True)
     with pytest.raises(NotAConfigurationError, match="length 0 instead of 1"):
         inertial_regressor(floating, np.zeros((1, 9)))
+
+
+def test_the_robot_of_a_model_may_be_a_name() -> None:
+    assert (
+        DynamicModel("builtin:two_link", "viscous").names
+        == DynamicModel(load_robot("builtin:two_link"), ["viscous"]).names
+    )

@@ -188,7 +188,7 @@ def _prepare(folder: Path, overwrite: bool) -> None:
         if not (folder / "training.truth.npz").exists():
             raise DemoFolderError(folder, "holds something else than a demo and is left as it is; name another folder")
         if not overwrite:
-            raise DemoFolderError(folder, "holds a demo already; name another folder or add --force")
+            raise DemoFolderError(folder, "holds a demo already; name another folder or add --force (overwrite=True)")
         for path in folder.iterdir():  # the folder itself may be a link, or the working directory
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
     try:

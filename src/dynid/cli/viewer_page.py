@@ -15,7 +15,7 @@ from dynid.cli.drawn_bodies import Shape, capsules, poses, quaternion, reach, sh
 from dynid.errors import DynidError, InvalidRequestError, ShapeError
 from dynid.excitation import Followable, Trajectory, as_motion, read_trajectory, samples
 from dynid.model import DynamicModel
-from dynid.robot import WORLD, JointKind, Robot, load_robot
+from dynid.robot import WORLD, JointKind, Robot, as_robot
 
 COLOURS = ((0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167), (230, 159, 0), (86, 180, 233))
 FRAMES_A_SECOND = 40.0
@@ -89,7 +89,7 @@ def view(
     Raises:
         ViewerMissingError: If viser is not installed.
     """
-    loaded = robot if isinstance(robot, Robot) else load_robot(os.fspath(robot))
+    loaded = as_robot(robot)
     shown = motion_to_show(motion, loaded)
     with suppress(KeyboardInterrupt):
         serve(loaded, shown, port, announce)

@@ -135,14 +135,7 @@ def _impossible_values(estimate: Estimate, model: DynamicModel) -> Iterator[Find
             yield Finding.of("parameter-negative", subject, negative=values)
 
 
-ONE_WAY = (
-    Role.COULOMB,
-    Role.COULOMB_FORWARD,
-    Role.COULOMB_BACKWARD,
-    Role.STRIBECK,
-    Role.LOAD,
-    Role.OFFSET,
-)
+ONE_WAY = (Role.COULOMB, Role.COULOMB_FORWARD, Role.COULOMB_BACKWARD, Role.STRIBECK, Role.LOAD, Role.OFFSET)
 """Parameters whose columns are the same, or zero, while a joint moves in one direction at speed."""
 
 

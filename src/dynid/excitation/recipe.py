@@ -22,7 +22,7 @@ from dynid.excitation.settings import ExcitationSettings
 from dynid.excitation.stated_problem import moving_of, problem_of
 from dynid.findings import Finding
 from dynid.model import Term, known_model
-from dynid.robot import Robot, load_robot
+from dynid.robot import Robot, as_robot
 from dynid.settings import checked
 
 _ILL_CONDITIONED = 1e6
@@ -34,7 +34,7 @@ ENOUGH = 0.05
 
 def excite(
     robot: Robot | str | os.PathLike[str],
-    terms: Sequence[str | Term] = (),
+    terms: str | Sequence[str | Term] = (),
     *,
     settings: ExcitationSettings | Mapping[str, Any] | None = None,
     known_values: Mapping[str, float] | None = None,
@@ -73,7 +73,7 @@ def excite(
     require_time(time_limit)
     stated = checked(ExcitationSettings, settings, **changes)
     begin = time.monotonic()
-    loaded = robot if isinstance(robot, Robot) else load_robot(os.fspath(robot))
+    loaded = as_robot(robot)
     problem, findings = problem_of(known_model(loaded, terms, known_values or {}), stated, known, known_values)
     prepared = time.monotonic() - begin
     warm_up(problem)

@@ -44,7 +44,7 @@ class ExcitationSettings(Table):
     rate: Positive = 125.0
     criterion: Name = "condition"
     scale: Literal["none", "magnitudes"] = "none"
-    prior_std: dict[str, Positive] = Field({}, validation_alias=AliasChoices("prior_std", "deviations"))
+    prior_std: dict[str, Positive] = Field(default={}, validation_alias=AliasChoices("prior_std", "deviations"))
     noise: PerJoint = 1.0
     start: tuple[Number, ...] | dict[str, Number] = {}
     home: tuple[Number, ...] | None = None

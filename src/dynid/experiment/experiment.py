@@ -57,8 +57,3 @@ class Experiment(Table):
         if self.processing.unmeasured:
             raise ValueError("'unmeasured' is a key of [drive], not of [processing]")
         return self
-
-    def difference(self, other: Experiment) -> str:
-        """The first key in which two experiments are about different models, or nothing."""
-        keys = ("robot", "gravity", "lock", "terms", "known")
-        return next((key for key in keys if getattr(self, key) != getattr(other, key)), "")

@@ -10,7 +10,7 @@ from dynid.errors import InvalidRequestError
 from dynid.experiment.first.first_experiment import FilePath, findings_on_layout, look_at
 from dynid.experiment.first.guesses import Group
 from dynid.logs import Log, LogSource, Progress, Quantity, read_source, silent
-from dynid.robot import Robot, load_robot
+from dynid.robot import Robot, as_robot
 from dynid.settings import checked
 
 Columns: TypeAlias = str | int | Sequence[str | int] | Mapping[str, Any] | Quantity
@@ -60,7 +60,7 @@ def read_log(
         InvalidRequestError: If neither columns nor a robot are given, or the settings contradict each other.
     """
     files = [Path(path)] if isinstance(path, str | os.PathLike) else [Path(file) for file in path]
-    of = robot if robot is None or isinstance(robot, Robot) else load_robot(os.fspath(robot))
+    of = None if robot is None else as_robot(robot)
     stated: dict[str, Any] = {"position": position, "torque": torque, "velocity": velocity, "time": time}
     stated = {role: columns for role, columns in (stated | {"temperature": temperature}).items() if columns is not None}
     common = {"rows": rows, "seconds": seconds, "name": name or files[0].name, "weight": weight}

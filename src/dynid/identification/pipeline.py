@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dynid import __version__
+from dynid.errors import InvalidRequestError
 from dynid.estimation.factors.reduced_logs import EarlierLogs, reduce_logs
 from dynid.estimation.nonlinear.nonlinear_fit import NonlinearFit, find_nonlinear
 from dynid.estimation.physical.physical_estimate import PhysicalEstimate
@@ -86,6 +87,8 @@ def identify(
     if add_to is not None:
         added = add_to if isinstance(add_to, Result) else load_result(add_to)
         earlier = added.earlier_logs(task, "the experiment" if file is None else file.path)
+    elif not task.logs:
+        raise InvalidRequestError("there is no log to identify from; give one or more")
     return run(task, file, earlier, progress)
 
 

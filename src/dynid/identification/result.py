@@ -17,7 +17,7 @@ from dynid.identification.log_reading import read
 from dynid.identification.records import NonlinearEstimate, Parameters, PhysicalModel, Record
 from dynid.identification.task import ExperimentFile, Task
 from dynid.logs import Drive, Log, Processing, prepare
-from dynid.model import BaseParameters, DynamicModel
+from dynid.model import BaseParameters, DynamicModel, specification
 from dynid.robot import Robot
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Result:
         rows: The factors of each log that were estimated from: the same, or those of another form of rows.
         sign_curves: Arrays for figures of recovered signs, where torques were logged without.
         file: The experiment file, where there is one.
-        folder: The folder that it was loaded from or saved as last.
+        folder: The folder that it was loaded from, if it was.
     """
 
     base: BaseParameters
@@ -111,7 +111,7 @@ class Result:
         """The friction and actuator terms, as the experiment states them."""
         if self.file is not None:
             return list(self.file.experiment.terms)
-        return [type(term).__name__ for term in self.model.terms]
+        return [specification(term, type(term).__name__) for term in self.model.terms]
 
     def standard_parameters(self, *, physical: bool = False) -> Array:
         """Standard parameters p, shape (parameters,), in the order of `model.names`.

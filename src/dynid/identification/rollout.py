@@ -20,7 +20,7 @@ from dynid.experiment import Experiment, read_experiment
 from dynid.findings import Finding
 from dynid.identification.result import Result
 from dynid.identification.task import task_of
-from dynid.logs import read_source, transmission_of
+from dynid.logs import Log, read_source, transmission_of
 from dynid.model import BaseParameters
 from dynid.simulation import SAME_PLACE, Controller, Repeated, Run, SimulatedRobot, follow, nominal_robot, settling_of
 
@@ -40,15 +40,16 @@ def standard_parameters(base: BaseParameters, values: Sequence[float], near: Arr
 
 
 def simulate_result(
-    result: Result, logs: Sequence[Path], parameters: Array | None = None
+    result: Result, paths: Sequence[Path], parameters: Array | None = None, logs: Sequence[Log] = ()
 ) -> tuple[dict[str, Any], list[Finding]]:
     """Simulate a result on the references of other logs, and compare positions.
 
     Args:
         result: The result.
-        logs: Experiment files whose `[simulation]` says what was followed, and under which controller.
+        paths: Experiment files whose `[simulation]` says what was followed, and under which controller.
         parameters: Standard parameters p, shape (parameters,). When None, those of the result's physical links; where
             it has none, those with its base parameters that are nearest to the robot file's.
+        logs: The logs of all experiments, in their order, where they were read already.
 
     Returns:
         Plain data for JSON: for each joint the root mean squares [rad or m] of the difference of positions, and of the
@@ -56,7 +57,8 @@ def simulate_result(
     """
     squares: list[tuple[Array, Array]] = []
     findings: list[Finding] = []
-    for path in logs:
+    known = iter(logs)
+    for path in paths:
         if path.suffix != ".toml":
             raise InvalidRequestError(
                 f"'{path}' is no experiment, and only its [simulation] can say what the robot followed; name one"
@@ -67,7 +69,8 @@ def simulate_result(
             raise InvalidRequestError(
                 f"there is no trajectory in [simulation] of '{path}' that says what the robot followed; state it there"
             )
-        matches = _compare(result, experiment, parameters)
+        own = [next(known, None) or read_source(source, result.robot) for source in experiment.log]
+        matches = _compare(result, experiment, own, parameters)
         findings += [finding for match in matches for finding in _on_reference(match, result, path)]
         squares += [(match.rms**2, match.tracking**2) for match in matches]
     differences, distances = np.sqrt(np.mean(np.array(squares), axis=0))
@@ -99,7 +102,9 @@ def _parameters(result: Result, near: Array) -> Array:
     return standard_parameters(result.base, [result.values[name] for name in result.base.names], near)
 
 
-def _compare(result: Result, experiment: Experiment, parameters: Array | None) -> list[PositionMatch]:
+def _compare(
+    result: Result, experiment: Experiment, logs: Sequence[Log], parameters: Array | None
+) -> list[PositionMatch]:
     settings, model = experiment.simulation, result.base.model
     assert settings.trajectory is not None
     nominal, _ = nominal_robot(model)
@@ -107,24 +112,20 @@ def _compare(result: Result, experiment: Experiment, parameters: Array | None) -
     robot = SimulatedRobot.of(model, p, smoothing=settings.smoothing, stribeck=settings.stribeck)
     trajectory = Repeated(read_trajectory(settings.trajectory, model.robot), settings.periods)
     drive = transmission_of(experiment.drive, model.robot)
-    start = None if settings.start is None else np.array(settings.start)
-    matches = []
-    for log in experiment.log:
-        recording = read_source(log, model.robot)
-        matches.append(
-            compare_positions(
-                robot,
-                trajectory,
-                recording.time - recording.first_stamp,
-                drive.joint_positions(recording.position),
-                settings,
-                nominal=nominal,
-                start=start,
-                lead_in=settings.lead_in,
-                settling=settling_of(settings, trajectory),
-            )
+    return [
+        compare_positions(
+            robot,
+            trajectory,
+            log.time - log.first_stamp,
+            drive.joint_positions(log.position),
+            settings,
+            nominal=nominal,
+            start=None if settings.start is None else np.array(settings.start),
+            lead_in=settings.lead_in,
+            settling=settling_of(settings, trajectory),
         )
-    return matches
+        for log in logs
+    ]
 
 
 CONTROLLER = Controller()

@@ -15,11 +15,8 @@ from dynid.experiment import Experiment, read_experiment
 from dynid.files import is_file
 from dynid.logs import Drive, Log, LogSource, Processing
 from dynid.model import DynamicModel, Term, known_model, specification
-from dynid.robot import Robot, load_robot
+from dynid.robot import Robot, as_robot, load_robot
 from dynid.settings import checked
-
-SETTINGS = {"drive": Drive, "processing": Processing, "estimation": EstimationSettings, "physical": PhysicalSettings}
-"""Settings of an identification, by the name of their table in the experiment file."""
 
 _DRIVE, _PROCESSING, _ESTIMATION, _PHYSICAL = Drive(), Processing(), EstimationSettings(), PhysicalSettings()
 
@@ -61,22 +58,23 @@ class Task:
         **settings: Any,
     ) -> Task:
         """The task for objects in memory; settings are objects, or mappings as in the experiment file."""
-        robot = robot if isinstance(robot, Robot) else load_robot(robot)
+        robot = as_robot(robot)
         logs = (logs,) if isinstance(logs, Log) else tuple(logs)
         if not logs:
             raise InvalidRequestError("there are no logs; give one dynid.Log or more")
         if any(not isinstance(log, Log) for log in logs):
             raise InvalidRequestError("logs must be dynid.Log objects; read files with dynid.read_log")
-        given = {
-            key: checked(SETTINGS[key], value)
-            for key, value in settings.items()
-            if value is not None and key in SETTINGS
-        }
-        rest = {key: value for key, value in settings.items() if value is not None and key not in SETTINGS}
-        reference = rest.get("reference") or (given["physical"].reference if "physical" in given else None)
-        if isinstance(reference, str | Path):
-            rest["reference"] = load_robot(reference, lock=robot.locked)
-        return Task(known_model(robot, terms, known or {}), logs, dict(known or {}), **given, **rest)
+        if len(set(map(id, logs))) < len(logs):
+            raise InvalidRequestError("two logs are the same, and would count twice; leave one out")
+        stated = checked(Experiment, {"robot": robot.name or "robot"}, **settings)  # as strict as the file
+        reference = stated.physical.reference
+        return Task(
+            model=known_model(robot, terms, known or {}),
+            logs=logs,
+            known=dict(known or {}),
+            reference=None if reference is None else load_robot(reference, lock=robot.locked),
+            **{key: getattr(stated, key) for key in settings},
+        )
 
     def difference(self, other: Task) -> str:
         """The first respect in which two tasks are about different models, or nothing."""

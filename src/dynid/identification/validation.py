@@ -135,7 +135,7 @@ def validate(
     simulation = None
     if simulate:
         progress("Simulating in closed loop")
-        simulation, notes = _simulated(result, logs)
+        simulation, notes = _simulated(result, logs, unseen)
         findings += notes
     return Validation(
         relative_error=by_base.relative_error,
@@ -147,14 +147,16 @@ def validate(
     )
 
 
-def _simulated(result: Result, logs: Sequence[object]) -> tuple[dict[str, Any], list[Finding]]:
+def _simulated(
+    result: Result, logs: Sequence[object], unseen: Sequence[UnseenLog]
+) -> tuple[dict[str, Any], list[Finding]]:
     """A closed-loop simulation of the result on the references of experiment files, and what was noticed."""
     from dynid.identification.rollout import simulate_result
 
     paths = [Path(log) for log in logs if isinstance(log, str | Path)]
     if len(paths) < len(logs):
         raise InvalidRequestError("only experiment files state what the robot followed; name one to simulate")
-    return simulate_result(result, paths)
+    return simulate_result(result, paths, logs=[one.log for one in unseen])
 
 
 def unseen_logs(
@@ -174,7 +176,7 @@ def unseen_logs(
         like = result.training if task.processing == result.task.processing else None
         for source in task.logs:
             progress("Reading a log")
-            log = read(source, task.model.robot, progress)
+            log = read(source, task.model.robot, progress, task.drive)
             prepared = prepare(log, result.model, task.drive, task.processing, like=like, progress=progress)
             found.append(UnseenLog(log, prepared))
     return tuple(found)
@@ -255,20 +257,19 @@ def _ratio(errors: float, squares: float) -> float:
 
 def _on_filters(one: UnseenLog, result: Result) -> tuple[Finding, ...]:
     """Whether errors compare with those of the result: only where both were filtered alike."""
-    subject, mine = "processing", _filters(one.prepared.processing.applied())
-    name = one.log.name or "the log"
-    used = result.record.processing
-    if used and _filters(used[0]) != mine:
-        return (Finding.of("filters-differ", subject, log=name, filters=mine, training=_filters(used[0])),)
+    subject, mine = "processing", _filters(one.prepared.processing)
+    name, used = one.log.name or "the log", result.training
+    if used is not None and _filters(used) != mine:
+        return (Finding.of("filters-differ", subject, log=name, filters=mine, training=_filters(used)),)
     return (Finding.of("filters-alike", subject, log=name, filters=mine),)
 
 
-def _filters(used: Mapping[str, Any]) -> list[str]:
+def _filters(used: Processing) -> list[str]:
     """What is done to positions, torques and rows."""
     parts = [
-        f"positions low-passed at {used['lowpass']:g} Hz" if used["lowpass"] else "positions not filtered",
-        f"torques low-passed at {used['torque_lowpass']:g} Hz" if used["torque_lowpass"] else "",
-        f"decimated by {int(np.prod(used['decimate']))}" if used["decimate"] else "",
-        f"decimated to {used['rate']:g} Hz" if used["rate"] else "",
+        f"positions low-passed at {used.lowpass:g} Hz" if used.lowpass else "positions not filtered",
+        f"torques low-passed at {used.torque_lowpass:g} Hz" if used.torque_lowpass else "",
+        f"decimated by {int(np.prod(used.decimate))}" if used.decimate else "",
+        f"decimated to {used.rate:g} Hz" if used.rate else "",
     ]
     return [part for part in parts if part]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -15,7 +16,7 @@ from dynid.model.kernels.kernel import stacked_rows
 from dynid.model.kernels.row_layout import RowLayout
 from dynid.model.parameters import Parameter, link_parameters, matching
 from dynid.model.terms import NonlinearParameter, Term, parse_terms
-from dynid.robot import Robot
+from dynid.robot import Robot, as_robot
 
 
 class Observed(Enum):
@@ -43,7 +44,7 @@ class DynamicModel:
     The columns are the links' inertial parameters, `inertia.SIZE` for each link, then the terms' in their order.
 
     Attributes:
-        robot: The robot.
+        robot: The robot, also given by the path of its file or `builtin:NAME`.
         terms: Its friction and actuator terms: `Term` objects, or their names as `parse_terms` takes them.
         observed: Which rows are measured. Friction and motors act between links, so the terms do not appear in the
             wrench on the base, and their columns are zero there.
@@ -54,8 +55,12 @@ class DynamicModel:
     observed: Observed
 
     def __init__(
-        self, robot: Robot, terms: str | Sequence[Term | str] = (), observed: Observed = Observed.TORQUES
+        self,
+        robot: Robot | str | os.PathLike[str],
+        terms: str | Sequence[Term | str] = (),
+        observed: Observed = Observed.TORQUES,
     ) -> None:
+        robot = as_robot(robot)
         vars(self).update(robot=robot, terms=parse_terms(terms, robot), observed=Observed(observed))
         if self.observed.is_wrench and not self.robot.has_floating_base:
             raise InvalidRequestError(

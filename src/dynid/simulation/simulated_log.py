@@ -16,7 +16,7 @@ from dynid.files import write_bytes
 from dynid.findings import Finding
 from dynid.logs import Log, Transmission
 from dynid.model import DynamicModel, Term, known_model
-from dynid.robot import Robot, load_robot
+from dynid.robot import Robot, as_robot
 from dynid.settings import checked
 from dynid.simulation.closed_loop import Run, follow
 from dynid.simulation.desired_motion import Repeated, check_limits
@@ -121,7 +121,7 @@ def simulate_run(
     robot: Robot | str | os.PathLike[str],
     motion: Followable,
     *,
-    terms: Sequence[str | Term] | None = None,
+    terms: str | Sequence[str | Term] | None = None,
     settings: SimulationSettings | Mapping[str, Any] | None = None,
     sensors: Sensors | Mapping[str, Any] | None = None,
     noise: float | Sequence[float] | None = None,
@@ -155,7 +155,7 @@ def simulate_run(
     stated = checked(SimulationSettings, settings, **changes)
     several = tuple(noise) if isinstance(noise, Sequence) else noise
     stated = stated.model_copy(update={"sensors": checked(Sensors, sensors or stated.sensors, noise=several)})
-    robot = robot if isinstance(robot, Robot) else load_robot(os.fspath(robot))
+    robot = as_robot(robot)
     model = known_model(robot, stated_terms(robot) if terms is None else terms, known_values or {})
     require_simple_joints(model.robot)
     nominal, made_up = nominal_robot(model)

@@ -32,7 +32,7 @@ class Cause:
     """A cause, and how much of the error it explains.
 
     Attributes:
-        kind: One of the keys of `findings.SENTENCES`.
+        kind: One of the keys of `cause_findings.CODES`.
         joint: The joint that it is about; empty where it is about all.
         share: Share of the weighed squared error that it explains.
         amount: How much of it there would be: relative, or in [rad], [m] or [s].

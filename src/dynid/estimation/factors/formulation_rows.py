@@ -167,7 +167,7 @@ POWER = "power"
 
 
 class PowerRows(Rows):
-    """The power equation of all joints together: one row a sample."""
+    """The power equation of all joints together: one row per sample."""
 
     def __init__(self, model: DynamicModel) -> None:
         super().__init__(model, (power_basis(model, POWER),), POWER)

@@ -126,7 +126,7 @@ class RowForm:
 
 
 TORQUES = RowForm()
-"""Rows of torques: one a sample and joint."""
+"""Rows of torques: one per sample and joint."""
 
 
 HELD = 200_000_000

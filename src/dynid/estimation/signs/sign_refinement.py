@@ -101,7 +101,7 @@ def refit(rows: ChannelRows, tracks: Sequence[Track], torques: Sequence[Array], 
         rows: The regressor.
         tracks: The tracks.
         torques: Signed, one array of shape (samples, channels) a track.
-        weights: One a channel.
+        weights: One per channel.
     """
     n = len(rows.base)
     C, z = np.zeros((n, n)), np.zeros(n)

@@ -1,4 +1,4 @@
-"""Logs whose torques have no signs: from recordings of magnitudes to samples that estimation can take.
+"""Logs whose torques have no signs: from logged magnitudes to samples that estimation can take.
 
 Signs are put on what was logged, before filters and gears: a low-pass would round the kinks of magnitudes at zero.
 After that everything goes on as with any log.
@@ -45,7 +45,7 @@ class SignedLogs:
 class _Piece:
     """An even piece of a log: as logged, with its track of magnitudes."""
 
-    recording: Log
+    log: Log
     rate: float
     track: Track
     signed: Array
@@ -93,7 +93,7 @@ def recover_logs(
 def with_signs(
     base: BaseParameters,
     physics: Physics,
-    recordings: Sequence[Log],
+    logs: Sequence[Log],
     drive: Transmission,
     processing: Processing,
     delay: float = 0.0,
@@ -104,38 +104,36 @@ def with_signs(
 
     Args:
         base: The base parameters.
-        physics: What decides between signs and their mirror.
-        recordings: One a log; their torques are magnitudes, and signs that they have are not used.
+        physics: What decides between signs and their mirror image.
+        logs: The logs; their torques are magnitudes, and signs that they have are not used.
         drive: The drives.
         processing: What is done with the signals, once torques have signs.
         delay: Time [s] by which torques were logged later than positions.
-        practice: Whether the logs are meant to have signs, thrown away to see whether they come back.
+        practice: Whether the logs have signs, discarded to see whether they are recovered.
 
     Raises:
         SignsError: If no sign at all is determined.
     """
-    pieces = [
-        piece for k, recording in enumerate(recordings) for piece in _pieces(recording, k, drive, processing, delay)
-    ]
+    pieces = [piece for k, log in enumerate(logs) for piece in _pieces(log, k, drive, processing, delay)]
     transmission = drive.joint_torques(np.eye(len(drive.matrix)))
     recovered = recover_signs(base, [piece.track for piece in pieces], physics, transmission)
-    chunks: list[list[Chunk]] = [[] for _ in recordings]
+    chunks: list[list[Chunk]] = [[] for _ in logs]
     for piece, torque, doubtful in zip(pieces, recovered.torques, recovered.doubtful, strict=True):
         chunks[piece.track.log].append(_processed(piece, torque, doubtful, transmission, drive, processing))
-    logs = [
+    ready = [
         _ready(of_log, [piece for piece in pieces if piece.track.log == k], processing, delay)
         for k, of_log in enumerate(chunks)
     ]
     agrees = tuple(_agrees(segment, pieces) for segment in recovered.segments)
     found = _findings(base.model.row_names, pieces, recovered, agrees, practice)
-    return SignedLogs(tuple(logs), recovered, agrees, tuple(found))
+    return SignedLogs(tuple(ready), recovered, agrees, tuple(found))
 
 
-def _pieces(recording: Log, log: int, drive: Transmission, processing: Processing, delay: float) -> Iterator[_Piece]:
-    """Even pieces of a recording, with states of every sample and magnitudes of what was logged."""
-    signed = replace(recording, torque=frozen(np.abs(recording.torque)))
-    pieces, rate = even_segments(signed, processing)
-    originals, _ = even_segments(recording, processing)
+def _pieces(log: Log, k: int, drive: Transmission, processing: Processing, delay: float) -> Iterator[_Piece]:
+    """Even pieces of log k, with states of every sample and magnitudes of what was logged."""
+    magnitudes_only = replace(log, torque=frozen(np.abs(log.torque)))
+    pieces, rate = even_segments(magnitudes_only, processing)
+    originals, _ = even_segments(log, processing)
     every = processing.but(torque_lowpass=None, trim=0, decimate=(), rate=None, velocity_threshold=None)
     for piece, original in zip(pieces, originals, strict=True):
         states = segment_of(piece, drive, every, rate, 0.0)
@@ -145,7 +143,7 @@ def _pieces(recording: Log, log: int, drive: Transmission, processing: Processin
         if processing.velocity_threshold is not None:
             fast = np.abs(states.v) >= np.array(processing.velocity_threshold)
             usable &= _for_channels(fast, drive)
-        track = Track(replace(states, torque=magnitudes, keep=usable), rate, float(piece.time[0]), log)
+        track = Track(replace(states, torque=magnitudes, keep=usable), rate, float(piece.time[0]), k)
         yield _Piece(piece, rate, track, signals.delayed(original.torque, rate, -delay))
 
 
@@ -164,7 +162,7 @@ def _processed(
     processing: Processing,
 ) -> Chunk:
     """Samples of a piece, with rows left out that an undecided segment has a part in."""
-    chunk = segment_of(replace(piece.recording, torque=frozen(torque)), drive, processing, piece.rate, 0.0)
+    chunk = segment_of(replace(piece.log, torque=frozen(torque)), drive, processing, piece.rate, 0.0)
     left_out = signals.trimmed((doubtful @ np.abs(transmission) > 0.0).astype(float), processing.trim)
     clean = left_out[:: step_of(piece.rate, processing.rate)] == 0.0
     return replace(chunk, keep=clean if chunk.keep is None else clean & chunk.keep)
@@ -174,7 +172,7 @@ def _ready(chunks: Sequence[Chunk], pieces: Sequence[_Piece], processing: Proces
     """A log of some pieces, with the stamps of its samples."""
     rate = pieces[0].rate
     step = step_of(rate, processing.rate)
-    stamps = [signals.trimmed(piece.recording.time, processing.trim)[::step] for piece in pieces]
+    stamps = [signals.trimmed(piece.log.time, processing.trim)[::step] for piece in pieces]
     return PreparedLog(tuple(chunks), tuple(stamps), processing, rate, delay, ())
 
 

@@ -94,7 +94,7 @@ class SpeedLimit(Limit):
     limit: float
 
     def slacks(self, motion: Motion) -> Array:
-        """From the square of the speed, one a sample, shape (samples,)."""
+        """From the square of the speed, one per sample, shape (samples,)."""
         q, v, _ = motion.states
         velocity = self.frame.motion(q, v)[1]
         return 1.0 - np.sum(velocity**2, axis=1) / (self.factor * self.limit) ** 2

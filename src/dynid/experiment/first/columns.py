@@ -132,7 +132,7 @@ def _in_file(path: Path, source: Source, joints: Sequence[str], *, alone: bool) 
 
 
 def _unnamed(path: Path, width: int, of_file: str, joints: Sequence[str]) -> dict[str, Place]:
-    """A file without names of columns: one column of time, one a joint, or one number a line."""
+    """A file without names of columns: one column of time, one per joint, or one number per line."""
     words, n = frozenset(words_of(path.stem, joints)), len(joints)
     if not of_file:
         raise RecordingError(path, f"nothing says what it holds; {ADVICE}")

@@ -74,16 +74,18 @@ def _couplings(joints: list[str], robot: Robot) -> list[Coupling]:
     return [Coupling(first, second) for first, second in robot.description.couplings]
 
 
-def specification(term: Term) -> str:
+def specification(term: Term, otherwise: str = "") -> str:
     """The name of a term as users write it: what `parse_terms` makes the same term from.
 
     Raises:
-        InvalidRequestError: If the term has no name; see `register_term`.
+        InvalidRequestError: If the term has no name (see `register_term`), and none is given to stand in.
     """
     if isinstance(term, Coupling):
         return f"coupling:{term.first}:{term.second}"
     name = next((name for name, kind in TERMS.items() if type(term) is kind), None)
     if name is None or not isinstance(term, TermOfJoints):
+        if otherwise:
+            return otherwise
         raise InvalidRequestError(
             f"the term {type(term).__name__} has no name that a file could state; give it one with "
             "dynid.model.terms.register_term"
