@@ -58,6 +58,17 @@ def test_the_workflow_of_the_design_runs_on_objects_in_memory(tmp_path: Path) ->
         assert "<table" in thing._repr_html_()
 
 
+def test_experiment_files_are_excited_and_simulated_too(tmp_path: Path) -> None:
+    path = tmp_path / "arm.toml"
+    path.write_text(
+        'robot = "builtin:two_link"\nterms = ["viscous", "coulomb"]\n[excitation]\nvelocity = 2.0\nperiod = 5.0\n'
+    )
+    limits = {key: LIMITS[key] for key in ("position", "acceleration", "effort")}
+    motion = dynid.excite(path, starts=1, time_limit=5, **limits)
+    assert motion.duration == pytest.approx(5.0)
+    assert len(dynid.simulate(str(path), motion, seed=1)) > 1000
+
+
 def test_the_notebook_runs(tmp_path: Path) -> None:
     notebook = nbformat.read(ROOT / "examples" / "workflow.ipynb", as_version=4)
     imports = [

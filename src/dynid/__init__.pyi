@@ -3,12 +3,12 @@ from .cli.demonstration import demo
 from .cli.viewer_page import view
 from .errors import DynidError
 from .estimation.settings import EstimationSettings, PhysicalSettings
-from .excitation.recipe import excite
 from .experiment.first.first_experiment import init
 from .experiment.log_files import read_log
 from .findings import Finding, Severity
 from .identification.pipeline import identify
 from .identification.records import Parameters
+from .identification.requests import excite, simulate
 from .identification.result import Result
 from .identification.result_files import load_result
 from .identification.validation import Validation, validate
@@ -24,7 +24,6 @@ from .report.html import ReportFile, write_report
 from .robot.loading import convert, load_robot
 from .robot.repair import repair
 from .robot.robot import Robot
-from .simulation.simulated_log import simulate
 
 __version__: str
 

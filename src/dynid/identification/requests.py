@@ -1,20 +1,52 @@
 """`excite` and `simulate` for a robot or an experiment file, with options that replace its settings."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import wraps
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from dynid.errors import InvalidRequestError
 from dynid.estimation import Factors
-from dynid.excitation import Excitation, ExcitationProblem, ExcitationSettings, excite, problem_of
+from dynid.excitation import Excitation, ExcitationProblem, ExcitationSettings, Followable, problem_of
+from dynid.excitation.recipe import excite as excite_robot
 from dynid.experiment import Experiment, checked_table, is_experiment, read_experiment
 from dynid.findings import Finding
 from dynid.identification.result import ResultError
 from dynid.identification.result_files import load_result
 from dynid.identification.task import task_of
-from dynid.logs import transmission_of
+from dynid.logs import Log, transmission_of
+from dynid.model.terms import Term
 from dynid.robot import Robot, load_robot
 from dynid.simulation import SimulatedLog, SimulationSettings, simulate_run, stated_terms
+from dynid.simulation.simulated_log import simulate as simulate_robot
+
+
+@wraps(excite_robot)
+def excite(source: Robot | str | PathLike[str], terms: str | Sequence[str | Term] = (), **options: Any) -> Excitation:
+    """`dynid.excitation.recipe.excite`, also for the path of an experiment file, whose `[excitation]` says the rest."""
+    if isinstance(source, Robot) or not is_experiment(source):
+        return excite_robot(source, terms, **options)
+    keys = {key: options.pop(key) for key in tuple(options) if key in ExcitationSettings.model_fields}
+    return excite_experiment(experiment_to_excite(str(source), terms, **keys), options.pop("known", ()), **options)
+
+
+def simulate(source: Robot | str | PathLike[str], motion: Followable | None = None, **options: Any) -> Log:
+    """Let a simulated robot follow a trajectory, and log it.
+
+    Args:
+        source: The robot; or the path of an experiment file, whose `[drive]` and `[simulation]` say the rest.
+        motion: What to follow: an `Excitation`, a `Log`, arrays (t, q), or the path of a trajectory file; that of the
+            experiment when None.
+        options: Of a robot those of `dynid.simulation.simulated_log.simulate_run`, such as `terms`, `noise` and `seed`;
+            of an experiment keys of `[simulation]`.
+    """
+    if isinstance(source, Robot) or not is_experiment(source):
+        if motion is None:
+            raise InvalidRequestError("there is no trajectory to follow; give one, such as that of dynid.excite")
+        return simulate_robot(source, motion, **options)
+    experiment = experiment_to_simulate(str(source), (), options)
+    return simulate_experiment(experiment, motion=motion).log
 
 
 def robot_of(experiment: Experiment) -> Robot:
@@ -22,7 +54,7 @@ def robot_of(experiment: Experiment) -> Robot:
     return load_robot(experiment.robot, lock=experiment.lock, gravity=experiment.gravity)
 
 
-def experiment_to_excite(source: str, terms: Sequence[str] = (), **changes: Any) -> Experiment:
+def experiment_to_excite(source: str, terms: str | Sequence[str | Term] = (), **changes: Any) -> Experiment:
     """The experiment to design for, which needs no logs.
 
     Args:
@@ -52,7 +84,7 @@ def excite_experiment(experiment: Experiment, known: Sequence[Factors | Path] = 
     Raises:
         ResultError: If a folder holds no result, or one of another model; says in which respect.
     """
-    return excite(
+    return excite_robot(
         robot_of(experiment),
         experiment.terms,
         settings=experiment.excitation,
@@ -88,19 +120,22 @@ def experiment_to_simulate(source: str, terms: Sequence[str], settings: Mapping[
     return experiment.model_copy(update={"simulation": checked_table(SimulationSettings, merged)})
 
 
-def simulate_experiment(experiment: Experiment, progress: Callable[[str], None] = lambda _: None) -> SimulatedLog:
-    """Run the simulation that an experiment describes; it needs no logs, but a trajectory.
+def simulate_experiment(
+    experiment: Experiment, progress: Callable[[str], None] = lambda _: None, motion: Followable | None = None
+) -> SimulatedLog:
+    """Run the simulation that an experiment describes; it needs no logs, but a trajectory, stated or given as `motion`.
 
     Raises:
         InvalidRequestError: If it states no trajectory.
     """
     settings, drive = experiment.simulation, experiment.drive
-    if settings.trajectory is None:
+    motion = settings.trajectory if motion is None else motion
+    if motion is None:
         raise InvalidRequestError("there is no trajectory to follow; give --trajectory FILE or simulation.trajectory")
     robot = robot_of(experiment)
     return simulate_run(
         robot,
-        settings.trajectory,
+        motion,
         terms=experiment.terms,
         settings=settings,
         drive=transmission_of(drive, robot),
@@ -110,10 +145,10 @@ def simulate_experiment(experiment: Experiment, progress: Callable[[str], None] 
     )
 
 
-def _experiment(source: str, terms: Sequence[str]) -> Experiment:
+def _experiment(source: str, terms: str | Sequence[str | Term]) -> Experiment:
     """The experiment of a robot, or that of a file."""
     if not is_experiment(source):
-        return Experiment(robot=source, terms=tuple(terms))
+        return Experiment(robot=source, terms=tuple(str(term) for term in terms))
     if terms:
         raise InvalidRequestError(f"'{source}' states its terms itself; change them there")
     return read_experiment(source, needs_logs=False)

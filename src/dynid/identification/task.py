@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -66,14 +66,16 @@ class Task:
             raise InvalidRequestError("logs must be dynid.Log objects; read files with dynid.read_log")
         if len(set(map(id, logs))) < len(logs):
             raise InvalidRequestError("two logs are the same, and would count twice; leave one out")
-        stated = checked(Experiment, {"robot": robot.name or "robot"}, **settings)  # as strict as the file
+        task = Task(known_model(robot, terms, known or {}), logs, dict(known or {}))
+        given = {key: value for key, value in settings.items() if value is not None}
+        if not given:
+            return task
+        stated = checked(Experiment, {"robot": robot.name or "robot"}, **given)  # as strict as the file
         reference = stated.physical.reference
-        return Task(
-            model=known_model(robot, terms, known or {}),
-            logs=logs,
-            known=dict(known or {}),
+        return replace(
+            task,
             reference=None if reference is None else load_robot(reference, lock=robot.locked),
-            **{key: getattr(stated, key) for key in settings},
+            **{key: getattr(stated, key) for key in given},
         )
 
     def difference(self, other: Task) -> str:
