@@ -169,14 +169,23 @@ def _add(forces, state, damp):
 @inner
 def smooth_torque(forces, i, q, v):
     """Sigmoid friction and curves of a joint at the position q and the velocity v, and how steeply both grow with v."""
-    rise, steepness, shift = forces.sigmoid[i, 0], forces.sigmoid[i, 1], forces.sigmoid[i, 2]
-    moving, resting = math.tanh(0.5 * steepness * (v + shift)), math.tanh(0.5 * steepness * shift)
-    f, slope = 0.5 * rise * (moving - resting), 0.25 * rise * steepness * (1.0 - moving * moving)
-    if forces.curves.shape[2] > 0:
-        of_velocity, steep = _on_curve(forces.curves[0, i], forces.reach[0, i], v)
-        of_position, _ = _on_curve(forces.curves[1, i], forces.reach[1, i], q)
-        f, slope = f + of_velocity + of_position, slope + steep
-    return f, slope
+    f = slope = 0.0
+    if forces.sigmoid[i, 0] != 0.0:
+        rise, steepness, shift = forces.sigmoid[i, 0], forces.sigmoid[i, 1], forces.sigmoid[i, 2]
+        moving, resting = math.tanh(0.5 * steepness * (v + shift)), math.tanh(0.5 * steepness * shift)
+        f, slope = 0.5 * rise * (moving - resting), 0.25 * rise * steepness * (1.0 - moving * moving)
+    of_curves, steep = _on_curves(forces.curves, forces.reach, i, q, v)
+    return f + of_curves, slope + steep
+
+
+@inner
+def _on_curves(curves, reach, i, q, v):
+    """Torque of a joint's curves, and how steeply it grows with v; nothing is compiled where there are none."""
+    if curves is None:
+        return 0.0, 0.0
+    of_velocity, slope = _on_curve(curves[0, i], reach[0, i], v)
+    of_position, _ = _on_curve(curves[1, i], reach[1, i], q)
+    return of_velocity + of_position, slope
 
 
 @inner

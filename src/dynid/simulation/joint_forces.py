@@ -76,7 +76,7 @@ class JointForces(NamedTuple):
         stribeck: Velocity over which breakaway becomes kinetic [rad/s], shape (elements,); infinite for none.
         smoothing: Velocity of the smooth form [rad/s], shape (elements,); zero for the discontinuous one.
         sigmoid: Rise [N m], steepness [s/rad] and shift [rad/s] of each joint's sigmoid friction, shape (nv, 3).
-        curves: Torque and slope at evenly spaced velocities (first) and positions (second), shape (2, nv, points, 2).
+        curves: Torque and slope at evenly spaced velocities and positions, shape (2, nv, points, 2); None without.
         reach: Where each curve ends, on both sides of zero [rad/s, then rad], shape (2, nv).
     """
 
@@ -90,8 +90,8 @@ class JointForces(NamedTuple):
     stribeck: Array
     smoothing: Array
     sigmoid: Array
-    curves: Array
-    reach: Array
+    curves: Array | None = None
+    reach: Array | None = None
 
     @staticmethod
     def of(model: DynamicModel, parameters: Array) -> JointForces:
@@ -120,8 +120,6 @@ class JointForces(NamedTuple):
             none,
             none,
             np.zeros((n, 3)),
-            np.zeros((2, n, 0, 2)),
-            np.ones((2, n)),
         )
         for term in model.terms:
             forces = _with_term(forces, term, model.robot, values)
@@ -147,8 +145,9 @@ class JointForces(NamedTuple):
         slope[~smooth] = np.abs(self.breakaway - self.kinetic)[~smooth].max(axis=1) / self.stribeck[~smooth]
         D = self.viscous + self.direction.T @ (slope[:, None] * self.direction)
         D = D + np.diag(0.25 * np.abs(self.sigmoid[:, 0] * self.sigmoid[:, 1]))
-        damping, stiffness = np.abs(self.curves[..., 1]).max(axis=2, initial=0.0)
-        both = np.stack([D + np.diag(damping), self.stiffness + np.diag(stiffness)])
+        both = np.stack([D, self.stiffness])
+        if self.curves is not None:
+            both += [np.diag(steepest) for steepest in np.abs(self.curves[..., 1]).max(axis=2)]
         decays, squares = np.linalg.eigvals(np.linalg.solve(M + self.inertia, both))
         return float(np.abs(decays).max()), float(np.sqrt(np.abs(squares).max()))
 
@@ -253,7 +252,7 @@ def _with_curves(forces: JointForces, term: Term, robot: Robot, p: Array) -> Joi
     values = np.stack([torque(none, grid * reach[0], none), torque(grid * reach[1], none, none)]) - at_rest[0]
     slopes = _slopes(values) / (reach[:, None] * (2.0 / (POINTS - 1)))
     curves = np.stack([values, slopes], axis=-1).transpose(0, 2, 1, 3)
-    before = forces.curves if forces.curves.shape[2] else np.zeros_like(curves)
+    before = np.zeros_like(curves) if forces.curves is None else forces.curves
     return forces._replace(
         inertia=forces.inertia + np.diag(inertia),
         offset=forces.offset + at_rest[0],
