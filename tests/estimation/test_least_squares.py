@@ -13,7 +13,6 @@ from dynid import BaseParameters, DynamicModel, find_base_parameters, load_robot
 from dynid.arrays import frozen
 from dynid.errors import InvalidRequestError, ShapeError
 from dynid.estimation.factors.accumulation import factorise
-from dynid.estimation.factors.decimation import factorise_decimated
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.least_squares import (
     Estimate,
@@ -30,6 +29,7 @@ from dynid.model.terms import Coulomb, Offset, Viscous, parse_terms
 from dynid.robot.assembly import assemble
 from dynid.robot.description import BodyDescription, Description, JointDescription
 from dynid.robot.joints import JointDynamics, JointKind
+from tests.decimated_logs import factorise_decimated
 from tests.strategies import random_inertia, random_pose
 
 ARM = load_robot("builtin:two_link")

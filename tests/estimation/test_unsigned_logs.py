@@ -10,11 +10,11 @@ import pytest
 
 from dynid import Finding, Result, identify, load_result
 from dynid.errors import DynidError, InvalidRequestError
-from dynid.estimation.factors.decimation import factorise_decimated
 from dynid.experiment.reading import ExperimentError, read_experiment
 from dynid.identification.result import ResultError
 from dynid.model.chunks import Chunk
 from tests.datasets import example, needs_logs
+from tests.decimated_logs import factorise_decimated
 from tests.practice_logs import EXPERIMENT, LOGS, MODEL, PROCESSING, in_memory, log, magnitudes
 
 UNSIGNED = EXPERIMENT.replace("terms =", 'torque = "magnitude"\nterms =')

@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.errors import ShapeError
-from dynid.estimation.factors.accumulation import factors_of
-from dynid.estimation.factors.factors import Factors
 from dynid.logs import Processing, decimated
-from dynid.model import Chunk, DynamicModel, TorqueRows, checked
+from dynid.model import Chunk, TorqueRows, checked
 from dynid.threads import parallel
 
 WINDOW = 2000
@@ -25,25 +23,6 @@ MARGIN = 100
 """Samples that are left on each side of a window, so that its filter has forgotten where the window began."""
 
 
-def factorise_decimated(
-    model: DynamicModel,
-    segments: Iterable[Chunk],
-    factors: Sequence[int],
-    velocity_thresholds: Sequence[float] | None = None,
-) -> Factors:
-    """Reduce a log to factors after decimating both sides of its equations.
-
-    Args:
-        model: The model.
-        segments: Segments of even sampling; each chunk is one, and filters do not run across their ends.
-        factors: How many times fewer samples each step of decimation leaves.
-        velocity_thresholds: Rows of a joint are dropped where its decimated velocity is below this [rad/s or m/s], one
-            for each observed row; none when None.
-    """
-    rows = TorqueRows(model)
-    return factors_of(rows, decimated_rows(rows, segments, factors, velocity_thresholds))
-
-
 def decimated_rows(
     rows: TorqueRows,
     segments: Iterable[Chunk],
@@ -51,9 +30,14 @@ def decimated_rows(
     velocity_thresholds: Sequence[float] | None = None,
     block: int | None = None,
 ) -> Iterator[list[Array]]:
-    """Rows `[W | torque]` that are left of decimated segments, a window (or a block of samples) at a time.
+    """Rows `[W | torque]` of decimated segments, a window (or a block of samples) at a time.
 
-    Other arguments as above; `block` counts decimated samples, before slow ones are dropped.
+    Args:
+        rows: The equations.
+        segments: Segments of even sampling; each chunk is one, and filters do not run across their ends.
+        factors: How many times fewer samples each step of decimation leaves.
+        velocity_thresholds: Rows of a joint are dropped where its decimated velocity is below this [rad/s or m/s].
+        block: Decimated samples of a piece, before slow ones are dropped; of any number when None.
     """
     count = rows.model.row_count
     thresholds = np.zeros(count) if velocity_thresholds is None else np.asarray(velocity_thresholds, dtype=float)
