@@ -129,9 +129,8 @@ def run(
     links = None
     if task.physical.fit:
         progress("Fitting physically consistent links")
-        links, notes = fit_physical(
-            solution, base, task.physical, task.reference, reduced.folds, task.estimation.method
-        )
+        method, folds = task.estimation.method, reduced.folds
+        links, notes = fit_physical(solution, base, task.physical, task.reference, folds, method)
         findings += notes
     return Result(
         base=base,

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from dynid.arrays import Array
-from dynid.errors import UnknownNameError
+from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.model import html_table, text_table
 
 if TYPE_CHECKING:
@@ -99,8 +99,10 @@ class Parameters(Sequence[ParameterEstimate]):
 
     def to_pandas(self) -> pd.DataFrame:
         """The same as a pandas table, where pandas is installed."""
-        import pandas as pd
-
+        try:
+            import pandas as pd
+        except ModuleNotFoundError as error:
+            raise InvalidRequestError("pandas is not installed; install it, or use to_frame() (Polars)") from error
         return pd.DataFrame(self._columns())
 
     def _columns(self) -> dict[str, list[Any]]:

@@ -170,9 +170,8 @@ def unseen_logs(
             continue
         task = _task(result, one)
         if task.torque == "magnitude" and not task.discard_sign:
-            raise ResultError(
-                _where(one), "has torques without signs, and predictions have signs; validate on a log that has them"
-            )
+            where = (one.name or "the log") if isinstance(one, Log) else one
+            raise ResultError(where, "has torques without signs, and predictions have signs; use a log that has them")
         like = result.training if task.processing == result.task.processing else None
         for source in task.logs:
             progress("Reading a log")
@@ -180,10 +179,6 @@ def unseen_logs(
             prepared = prepare(log, result.model, task.drive, task.processing, like=like, progress=progress)
             found.append(UnseenLog(log, prepared))
     return tuple(found)
-
-
-def _where(log: Log | str | Path) -> str:
-    return (log.name or "the log") if isinstance(log, Log) else str(log)
 
 
 def _task(result: Result, log: Log | str | Path) -> Task:
