@@ -10,6 +10,7 @@ import dynid
 from dynid.errors import InvalidRequestError
 from dynid.experiment.reading import parse_experiment, read_experiment
 from dynid.identification.task import Task, experiment_text, task_of
+from dynid.model.dynamic_model import known_model
 from dynid.model.terms import JointTerm
 from dynid.robot.formats.urdf_writer import urdf_text
 from tests.practice_logs import EXPERIMENT, in_memory, log
@@ -62,7 +63,7 @@ def test_files_of_robots_and_references_are_found_from_any_folder(
 
 def test_gravity_and_locked_joints_are_stated() -> None:
     robot = dynid.load_robot("builtin:ur5", gravity=(0.0, 9.81, 0.0), lock={"wrist_3_joint": 0.4})
-    read = again(Task.of(robot, ()))
+    read = again(Task(known_model(robot, (), {})))
     assert read.model.robot.gravity.tolist() == [0.0, 9.81, 0.0]
     assert read.model.robot.locked == {"wrist_3_joint": 0.4}
     assert read.model.robot.kinematics() == robot.kinematics()

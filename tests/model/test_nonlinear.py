@@ -25,7 +25,7 @@ from dynid.model.terms import (
     parse_terms,
 )
 from dynid.robot.robot import Robot
-from dynid.simulation.acceleration import smooth_torque
+from dynid.simulation.acceleration import smooth_friction
 from dynid.simulation.joint_forces import JointForces
 from tests.strategies import robots
 
@@ -97,8 +97,8 @@ def test_the_simulation_means_the_same_by_stribeck_and_sigmoid() -> None:
     level = forces.kinetic[:, 0] + (forces.breakaway - forces.kinetic)[:, 0] * np.exp(
         -((speeds[:, None] / forces.stribeck) ** 2)
     )
-    function = getattr(smooth_torque, "py_func", smooth_torque)  # compiled, only compiled code can call it
-    smooth = np.array([[function(forces, i, 0.0, speed)[0] for i in range(3)] for speed in speeds])
+    function = getattr(smooth_friction, "py_func", smooth_friction)  # compiled, only compiled code can call it
+    smooth = np.array([[function(forces, i, speed)[0] for i in range(3)] for speed in speeds])
     np.testing.assert_allclose(torque, (level + smooth).T, rtol=1e-12)
 
 

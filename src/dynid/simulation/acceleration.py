@@ -169,13 +169,19 @@ def _add(forces, state, damp):
 @inner
 def smooth_torque(forces, i, q, v):
     """Sigmoid friction and curves of a joint at the position q and the velocity v, and how steeply both grow with v."""
-    f = slope = 0.0
-    if forces.sigmoid[i, 0] != 0.0:
-        rise, steepness, shift = forces.sigmoid[i, 0], forces.sigmoid[i, 1], forces.sigmoid[i, 2]
-        moving, resting = math.tanh(0.5 * steepness * (v + shift)), math.tanh(0.5 * steepness * shift)
-        f, slope = 0.5 * rise * (moving - resting), 0.25 * rise * steepness * (1.0 - moving * moving)
+    f, slope = smooth_friction(forces, i, v)
     of_curves, steep = _on_curves(forces.curves, forces.reach, i, q, v)
     return f + of_curves, slope + steep
+
+
+@inner
+def smooth_friction(forces, i, v):
+    """Sigmoid friction of a joint at the velocity v, and how steeply it grows."""
+    rise, steepness, shift = forces.sigmoid[i, 0], forces.sigmoid[i, 1], forces.sigmoid[i, 2]
+    if rise == 0.0:
+        return 0.0, 0.0
+    moving, resting = math.tanh(0.5 * steepness * (v + shift)), math.tanh(0.5 * steepness * shift)
+    return 0.5 * rise * (moving - resting), 0.25 * rise * steepness * (1.0 - moving * moving)
 
 
 @inner
