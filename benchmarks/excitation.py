@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from tests.design_problems import problem_of_experiment
 from tests.genetic import design_genetic
 from tests.independent_condition import condition_number, read_csv
 from tests.thesis_motions import printed
@@ -21,7 +22,6 @@ from dynid.excitation.design import Design, design, warm_up
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.trajectory_formats import Written, csv_text
 from dynid.experiment.reading import read_experiment
-from dynid.identification.requests import problem_of_experiment
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 CASES = {

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from tests.design_problems import problem_of_experiment
 from tests.thesis_motions import printed
 
 from dynid.arrays import Array
@@ -23,7 +24,6 @@ from dynid.excitation.local_search import random_start
 from dynid.excitation.problem import ExcitationProblem, experiment_times
 from dynid.excitation.trajectories import ParametricTrajectory
 from dynid.experiment.reading import read_experiment
-from dynid.identification.requests import problem_of_experiment
 from dynid.logs.drive import Transmission
 from dynid.logs.processing.states import processed
 from dynid.logs.settings import Processing

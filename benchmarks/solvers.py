@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tests.design_problems import problem_of_experiment
 
 from dynid.arrays import Array
 from dynid.excitation.design import warm_up
@@ -21,7 +22,6 @@ from dynid.excitation.interior_point import minimise
 from dynid.excitation.local_search import best_start
 from dynid.excitation.problem import ExcitationProblem
 from dynid.experiment.reading import read_experiment
-from dynid.identification.requests import problem_of_experiment
 from dynid.threads import single_threaded_blas
 
 POWER = 8.0

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import pytest
+from tests.design_problems import problem_of_experiment
 
 from dynid.arrays import Array
 from dynid.excitation.criteria import Condition
@@ -14,7 +15,6 @@ from dynid.excitation.design import design, warm_up
 from dynid.excitation.local_search import random_start
 from dynid.excitation.problem import ExcitationProblem
 from dynid.experiment.reading import read_experiment
-from dynid.identification.requests import problem_of_experiment
 from dynid.robot.pinocchio import to_pinocchio
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

@@ -23,10 +23,11 @@ from dynid.excitation.settings import ExcitationSettings
 from dynid.excitation.trajectories import Fourier
 from dynid.experiment.experiment import Experiment
 from dynid.experiment.reading import checked_table, read_experiment
-from dynid.identification.requests import excite_experiment, problem_of_experiment
+from dynid.identification.requests import excite_experiment
 from dynid.model.chunks import Chunk
 from dynid.model.terms import Armature, Coulomb, Viscous
 from dynid.robot.joints import Limits
+from tests.design_problems import problem_of_experiment
 from tests.genetic import design_genetic
 from tests.independent_condition import condition_number as pinocchio_condition_number
 from tests.strategies import ARMS

@@ -8,10 +8,9 @@ from typing import Any
 
 from dynid.errors import InvalidRequestError
 from dynid.estimation import Factors
-from dynid.excitation import Excitation, ExcitationProblem, ExcitationSettings, Followable, problem_of
+from dynid.excitation import Excitation, ExcitationSettings, Followable
 from dynid.excitation.recipe import excite as excite_robot
 from dynid.experiment import Experiment, checked_table, is_experiment, read_experiment
-from dynid.findings import Finding
 from dynid.identification.result import ResultError
 from dynid.identification.result_files import load_result
 from dynid.identification.task import task_of
@@ -92,11 +91,6 @@ def excite_experiment(experiment: Experiment, known: Sequence[Factors | Path] = 
         known=[factors for one in known for factors in _factors(one, experiment)],
         **options,
     )
-
-
-def problem_of_experiment(experiment: Experiment) -> tuple[ExcitationProblem, list[Finding]]:
-    """The design problem that an experiment states, and what was noticed."""
-    return problem_of(task_of(experiment).model, experiment.excitation, known_values=experiment.known)
 
 
 def experiment_to_simulate(source: str, terms: Sequence[str], settings: Mapping[str, Any]) -> Experiment:

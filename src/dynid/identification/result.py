@@ -150,8 +150,7 @@ class Result:
         Raises:
             DynidError: If a log cannot be read any more.
         """
-        p, task = self.standard_parameters(), self.task
-        signed = task.torque == "signed"
+        p, task, signed = self.standard_parameters(), self.task, self.task.torque == "signed"
         for k, source in enumerate(task.logs, start=1):
             progress(f"Reading log {k} of {len(task.logs)} again")
             log = read(source, self.robot, progress, self.drive)
@@ -160,8 +159,8 @@ class Result:
 
     def diagnose(self, replay: Replay) -> tuple[Finding, ...]:
         """Look for causes of the residuals in one of the logs, as `replays` gives it."""
-        p, condition = self.standard_parameters(), self.condition_number
-        return diagnose(self.base, p, replay, self.torques, condition, self.findings)
+        p = self.standard_parameters()
+        return diagnose(self.base, p, replay, self.torques, self.condition_number, self.findings)
 
     def validate(self, *logs: Log | str | Path) -> Validation:
         """Predict the torques of logs that were not used, and compare.
