@@ -16,6 +16,8 @@ KEYS = frozenset(
         "resample",
         "outliers",
         "lowpass",
+        "velocity",
+        "derivative",
         "trim",
         "idle",
         "velocity_threshold",
@@ -129,7 +131,8 @@ class Processing(Table):
     lowpass: OrNone = None
     torque_lowpass: OrNone = None
     order: Annotated[int, Field(strict=True, ge=1, le=20)] = 4
-    derivative: Literal["central", "savitzky_golay", "spline"] = "central"
+    velocity: Literal["logged", "derived"] | None = None
+    derivative: Literal["central", "eighth_order", "savitzky_golay", "spline"] = "central"
     window: Count = 11
     degree: Count = 3
     trim: Annotated[int, Field(strict=True, ge=0)] = 0
@@ -176,7 +179,7 @@ class Processing(Table):
         return {key: value for key, value in self if key not in _CHOOSING}
 
 
-_OPTIONAL = frozenset(("automatic", "median", "outliers", "idle", "period", "rate", "velocity_threshold"))
+_OPTIONAL = frozenset(("automatic", "median", "outliers", "idle", "velocity", "period", "rate", "velocity_threshold"))
 """Keys of `Processing` for which None states nothing."""
 
 _CHOOSING = frozenset(("automatic", "outliers", "idle", "period"))

@@ -25,6 +25,7 @@ from dynid.logs.processing.states import LONGEST_GAP, processed, step_of
 from dynid.logs.settings import KEYS, Processing
 from dynid.logs.timing import check_time, resampled
 from dynid.model import Chunk, DynamicModel
+from dynid.robot import JointKind
 
 SILENT = 0.5
 """Share of torques that are exactly zero above which a drive is taken to report nothing."""
@@ -104,9 +105,11 @@ def prepared(
         found: dict[str, Any] = {"rate": rate, "jitter": timing.jitter, "gaps": len(timing.gaps)}
         notes.append(Finding.of("processing-resample", "processing.resample", **found))
     rate = processing.resample or timing.rate
-    spectra = spectra_of([transmission.joint_positions(piece.position) for piece in _pieces(log, processing)], rate)
+    pieces = _pieces(log, processing)
+    slides = [joint.kind is JointKind.PRISMATIC for joint in model.robot.independent_joints]
+    spectra = spectra_of([transmission.joint_positions(piece.position) for piece in pieces], rate, slides)
     if spectra is not None:
-        processing, more = with_filters(processing, free, spectra, rate, len(log))
+        processing, more = with_filters(pieces, transmission, processing, free, spectra, model, rate)
         notes += more
         if "idle" in free:
             log = without_rest(log, transmission, processing, spectra, rate, notes)

@@ -1,5 +1,7 @@
 """Choices about the processing of a log, each a finding with its reason."""
 
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,31 +11,53 @@ from dynid.findings import Finding
 from dynid.logs.drive import Transmission
 from dynid.logs.log import Log
 from dynid.logs.processing import signals
+from dynid.logs.processing.cutoff import Source, Trial, chosen, tried
 from dynid.logs.processing.spectra import Spectra
 from dynid.logs.settings import Processing
+from dynid.model import DynamicModel
 
-FEWEST_SAMPLES = 500
+FEWEST_SAMPLES = 200
 """Samples that decimation leaves, if there are so many."""
+
+TARGET = 10.0
+"""Cut-off frequency, in bandwidths of the motion, that loses nothing of it (1e-8 at the bandwidth)."""
+
+LOWEST = 2.5
+"""Lowest cut-off frequency that is tried, in frequencies of the motion's core."""
+
+TRANSIENT = 3.5
+"""Periods of the cut-off frequency after which the ends of a log no longer disturb what is filtered (to 1e-4)."""
 
 
 def with_filters(
-    processing: Processing, free: frozenset[str], spectra: Spectra, rate: float, samples: int
+    pieces: Sequence[Log],
+    transmission: Transmission,
+    processing: Processing,
+    free: frozenset[str],
+    spectra: Spectra,
+    model: DynamicModel,
+    rate: float,
 ) -> tuple[Processing, list[Finding]]:
-    """Choose the cut-off, ends to trim and factors of decimation.
+    """Choose the cut-off, the source of velocities, derivatives, ends to trim and factors of decimation.
 
     Args:
+        pieces: Pieces of the log with even samples.
+        transmission: The drives between what was logged and the joints.
         processing: What was stated.
         free: Which keys are to be chosen.
         spectra: Spectra of positions.
+        model: The model, whose equations decide.
         rate: Sampling rate [Hz].
-        samples: Number of samples.
     """
-    notes = []
-    if "lowpass" in free:
-        processing, note = _with_lowpass(processing, spectra, rate)
-        notes.append(note)
-    if "trim" in free and processing.lowpass is not None:
-        trim = min(round(rate / processing.lowpass), samples // 20)
+    samples = sum(map(len, pieces))
+    notes: list[Finding] = []
+    if "derivative" in free:
+        processing = processing.but(derivative="eighth_order")
+    if "lowpass" in free or ("velocity" in free and pieces[0].velocity is not None):
+        processing, notes = _with_states(pieces, transmission, processing, free, spectra, model, rate)
+    if "trim" in free:
+        cut = 0 if processing.lowpass is None else math.ceil(TRANSIENT * rate / processing.lowpass)
+        trim = min(cut + 4, samples // 8)
         processing = processing.but(trim=trim)
         notes.append(Finding.of("processing-trim", "processing.trim", samples=trim))
     if "decimate" in free and processing.rate is None:
@@ -46,20 +70,67 @@ def with_filters(
     return processing, notes
 
 
-def _with_lowpass(processing: Processing, spectra: Spectra, rate: float) -> tuple[Processing, Finding]:
+def _with_states(
+    pieces: Sequence[Log],
+    transmission: Transmission,
+    processing: Processing,
+    free: frozenset[str],
+    spectra: Spectra,
+    model: DynamicModel,
+    rate: float,
+) -> tuple[Processing, list[Finding]]:
+    """Choose the cut-off frequency and the source of velocities by the equations of the model."""
+    stated = [processing.lowpass or math.inf]
+    target, highest = TARGET * spectra.bandwidth, 0.4 * rate
+    cutoffs = list(_candidates(LOWEST * spectra.core, target, highest)) if "lowpass" in free else stated
+    logged = pieces[0].velocity is not None
+    sources: list[Source] = ["derived"]
+    if logged and processing.velocity != "derived":
+        sources = ["derived", "logged"] if "velocity" in free else ["logged"]
+    trials = tried(pieces, transmission, processing, model, rate, cutoffs, sources, spectra.moves)
+    if not trials:
+        return processing, []
+    best = chosen(trials, target if target < highest else math.inf)
+    notes: list[Finding] = []
+    if "lowpass" in free:
+        cutoff = None if math.isinf(best.cutoff) else best.cutoff
+        processing = processing.but(lowpass=cutoff)
+        notes.append(_on_lowpass(best, trials, spectra, rate))
+    if logged and "velocity" in free:
+        processing = processing.but(velocity=best.velocity)
+        errors = {trial.velocity: min(t.error for t in trials if t.velocity == trial.velocity) for trial in trials}
+        code = f"processing-velocity-{best.velocity}"
+        notes.append(Finding.of(code, "processing.velocity", ratio=errors["derived"] / errors["logged"]))
+    return processing, notes
+
+
+def _candidates(lowest: float, target: float, highest: float) -> Iterator[float]:
+    """Cut-off frequencies [Hz] from the lowest to the target in even ratios; infinite where that is too high."""
+    top = max(min(target, highest), lowest)
+    count = max(1, math.ceil(math.log(top / lowest) / math.log(1.6)))
+    for k in range(count + 1):
+        cutoff = float(f"{lowest * (top / lowest) ** (k / count):.2g}")
+        if cutoff < highest:
+            yield cutoff
+    if target >= highest:
+        yield math.inf
+
+
+def _on_lowpass(best: Trial, trials: Sequence[Trial], spectra: Spectra, rate: float) -> Finding:
+    """What was chosen, and why."""
     band, subject = spectra.bandwidth, "processing.lowpass"
-    cutoff = max(min(10.0 * band, spectra.crossing), 3.0 * band)
-    if cutoff >= 0.4 * rate:
-        return processing, Finding.of("processing-no-lowpass", subject, bandwidth=band, rate=rate)
-    cutoff = float(f"{cutoff:.2g}")
+    errors = {f"{t.cutoff:g}": t.error / best.error for t in trials if t.velocity == best.velocity}
+    if math.isinf(best.cutoff):
+        return Finding.of("processing-no-lowpass", subject, bandwidth=band, rate=rate, errors=errors)
     found: dict[str, Any] = {
-        "cutoff": cutoff,
+        "cutoff": best.cutoff,
         "bandwidth": band,
-        "ratio": cutoff / band,
-        "noise": float(spectra.noise.max()),
+        "ratio": best.cutoff / band,
+        "noise": float(spectra.noise[spectra.moves].max()),
+        "errors": errors,
     }
-    code = "processing-lowpass" if spectra.crossing >= 10.0 * band else "processing-lowpass-noise"
-    return processing.but(lowpass=cutoff), Finding.of(code, subject, **found)
+    is_limited = best.cutoff < 0.95 * min(TARGET * band, 0.4 * rate)
+    return Finding.of("processing-lowpass-noise" if is_limited else "processing-lowpass", subject, **found)
 
 
 def _factors(total: float) -> tuple[int, ...]:

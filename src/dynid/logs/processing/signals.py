@@ -76,6 +76,41 @@ def central_difference(x: Array, rate: float) -> Array:
     return np.gradient(x, 1.0 / rate, axis=0)
 
 
+EIGHTH_ORDER = {
+    1: np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0.0, 4 / 5, -1 / 5, 4 / 105, -1 / 280]),
+    2: np.array([-1 / 560, 8 / 315, -1 / 5, 8 / 5, -205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560]),
+}
+"""Weights of nine neighbouring samples that make the first and the second derivative."""
+
+
+def eighth_order(x: Array, rate: float, derivative: int = 1) -> Array:
+    """Derivative by central differences of eighth order.
+
+    At a tenth of the sampling rate it is exact to 4e-5, where differences of neighbours lose 6 % (12 % if taken twice).
+    The four samples at each end are differences of neighbours.
+
+    Args:
+        x: Signals, shape (samples, n).
+        rate: Sampling rate [Hz].
+        derivative: Which derivative, 1 or 2.
+
+    Returns:
+        Array of the same shape, in units of x per second to the power of `derivative`.
+    """
+    from scipy.ndimage import correlate1d
+
+    if len(x) < 9:
+        raise TooShortError("a difference of eighth order", len(x), 9)
+    found = correlate1d(x, EIGHTH_ORDER[derivative], axis=0, mode="nearest") * rate**derivative
+    for end in (slice(0, 12), slice(-12, None)):
+        near = x[end]
+        for _ in range(derivative):
+            near = central_difference(near, rate)
+        own = slice(0, 4) if end.start == 0 else slice(-4, None)
+        found[own] = near[own]
+    return found
+
+
 def savitzky_golay(x: Array, rate: float, window: int, degree: int = 3, derivative: int = 1) -> Array:
     """Derivative of polynomials that are fitted to a sliding window.
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array
 
@@ -18,21 +19,31 @@ WINDOW = 8192
 REST = 1e-4
 """Share of the power of positions that lies above the motion's bandwidth: a hundredth of their size."""
 
+CORE = 1e-2
+"""Share of the power of positions above which lies the core of the motion: a tenth of their size."""
+
+STILL = 0.02
+"""Range of positions, relative to that of the joint that moves most, below which a joint is held still."""
+
 
 @dataclass(frozen=True, eq=False)
 class Spectra:
     """What spectra of positions show.
 
     Attributes:
-        bandwidth: Of the motion: the highest of all joints [Hz].
-        crossing: Where the motion drowns in noise: the highest of all joints [Hz].
+        bandwidth: Of the motion: the highest of all joints that move [Hz].
+        core: Frequency up to which the motion certainly goes, whatever the noise [Hz].
+        crossing: Where the motion drowns in noise: the highest of all joints that move [Hz].
+        moves: Which joints move, and are not just held where they are, shape (joints,).
         noise: Standard deviation of each joint's position noise [rad or m], shape (joints,).
         frequency: Frequencies of the spectra [Hz], shape (frequencies,).
         power: Power densities of positions [rad^2/Hz or m^2/Hz], shape (frequencies, joints).
     """
 
     bandwidth: float
+    core: float
     crossing: float
+    moves: NDArray[np.bool_]
     noise: Array
     frequency: Array
     power: Array
@@ -50,12 +61,13 @@ class Spectra:
         return 2.0 * np.pi * np.sqrt(level * cutoff**3 / 3.0)
 
 
-def spectra_of(segments: Sequence[Array], rate: float) -> Spectra | None:
+def spectra_of(segments: Sequence[Array], rate: float, slides: Sequence[bool] = ()) -> Spectra | None:
     """Look at the spectra of positions.
 
     Args:
         segments: Positions [rad or m] of even segments, shape (samples, joints) each.
         rate: Sampling rate [Hz].
+        slides: Which joints are prismatic; none when empty. Ranges of metres and of radians are not compared.
 
     Returns:
         What they show; None where all segments are too short, or nothing moves.
@@ -65,15 +77,16 @@ def spectra_of(segments: Sequence[Array], rate: float) -> Spectra | None:
         return None
     frequency, power = _spectrum(longest, rate)
     floor = np.median(power[frequency >= 0.75 * frequency[-1]], axis=0)
-    moves = np.ptp(longest, axis=0) > 20.0 * np.sqrt(floor * rate / 2)
+    moves = _moves(longest, np.sqrt(floor * rate / 2), slides)
     if not moves.any():
         return None
     motion = np.maximum(power - floor, 0.0) * (power > 4.0 * floor)
-    bandwidths = [_bandwidth(frequency, column) for column in motion.T[moves]]
     crossings = [_crossing(frequency, column, level) for column, level in zip(power.T, floor, strict=True)]
     return Spectra(
-        bandwidth=max(bandwidths),
+        bandwidth=max(_bandwidth(frequency, column, REST) for column in motion.T[moves]),
+        core=max(_bandwidth(frequency, column, CORE) for column in motion.T[moves]),
         crossing=max(crossing for crossing, moving in zip(crossings, moves, strict=True) if moving),
+        moves=moves,
         noise=np.sqrt(floor * rate / 2),
         frequency=frequency,
         power=power,
@@ -89,12 +102,22 @@ def _spectrum(x: Array, rate: float) -> tuple[Array, Array]:
     return frequency[1:], power[1:]
 
 
-def _bandwidth(frequency: Array, motion: Array) -> float:
-    """Frequency [Hz] below which lies all but a small share of the power."""
+def _moves(positions: Array, noise: Array, slides: Sequence[bool]) -> NDArray[np.bool_]:
+    """Which joints move: by more than their noise, and not just a little beside another joint of the same kind."""
+    ranges = np.ptp(positions, axis=0)
+    kinds = np.array(slides or [False] * len(ranges), dtype=bool)
+    most = np.zeros(len(ranges))
+    for kind in (kinds, ~kinds):
+        most[kind] = ranges[kind].max(initial=0.0)
+    return (ranges > 20.0 * noise) & (ranges > STILL * most)
+
+
+def _bandwidth(frequency: Array, motion: Array, rest: float) -> float:
+    """Frequency [Hz] above which lies only so small a share of the power."""
     total = np.cumsum(motion)
     if total[-1] == 0.0:
         return float(frequency[0])
-    return float(frequency[np.searchsorted(total, (1.0 - REST) * total[-1])])
+    return float(frequency[np.searchsorted(total, (1.0 - rest) * total[-1])])
 
 
 def _crossing(frequency: Array, power: Array, floor: float) -> float:

@@ -59,7 +59,8 @@ def segment_of(log: Log, transmission: Transmission, processing: Processing, rat
         q = signals.lowpass(q, rate, processing.lowpass, processing.order)
     if processing.torque_lowpass is not None:
         torque = signals.lowpass(torque, rate, processing.torque_lowpass, processing.order)
-    logged = None if log.velocity is None else transmission.joint_velocities(log.velocity)
+    velocity = None if processing.velocity == "derived" else log.velocity
+    logged = None if velocity is None else transmission.joint_velocities(velocity)
     q, v, a = _with_derivatives(q, logged, rate, processing)
     step = step_of(rate, processing.rate)
     q, v, a, torque = (signals.trimmed(x, processing.trim)[::step] for x in (q, v, a, torque))
@@ -85,7 +86,10 @@ def _with_derivatives(
     if logged is not None:
         if processing.lowpass is not None:
             logged = signals.lowpass(logged, rate, processing.lowpass, processing.order)
-        return q, logged, signals.central_difference(logged, rate)
+        difference = signals.eighth_order if processing.derivative == "eighth_order" else signals.central_difference
+        return q, logged, difference(logged, rate)
+    if processing.derivative == "eighth_order":
+        return q, signals.eighth_order(q, rate), signals.eighth_order(q, rate, 2)
     if processing.derivative == "spline":
         return signals.smoothing_spline(q, rate)
     if processing.derivative == "savitzky_golay":

@@ -1,0 +1,204 @@
+"""The cut-off frequency of positions and the source of velocities, decided by the equations that they go into.
+
+A spectrum of positions does not show which part of it is motion: slow jitter of an encoder looks like it, and what is
+small in positions is large in accelerations. Torques show it, because a real acceleration takes torque. So each
+candidate gives its own velocities and accelerations, and is judged by the torques that the columns of the model leave
+unexplained, all on the same rows: too low a cut-off lacks accelerations that torques have, too high a one has noise
+that torques lack. Differences that are not significant between blocks of time do not count.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynid.arrays import Array
+from dynid.logs.drive import Transmission
+from dynid.logs.log import Log
+from dynid.logs.processing.states import segment_of
+from dynid.logs.settings import Processing
+from dynid.model import Chunk, DynamicModel, TorqueRows
+from dynid.threads import single_threaded_blas
+
+Source = Literal["logged", "derived"]
+"""Where velocities come from: the log, or derivatives of positions."""
+
+SAMPLES = 60_000
+"""Samples that candidates are tried on, in stretches spread over the log."""
+
+STRETCHES = 3
+"""Number of these stretches, where the log is longer."""
+
+ROWS = 2000
+"""Samples of these whose equations are looked at."""
+
+BLOCKS = 16
+"""Parts of the rows that candidates are compared in."""
+
+SIGNIFICANT = 2.0
+"""Standard errors of a difference between two candidates beyond which it counts."""
+
+SLOW = 0.02
+"""Share of a joint's top speed below which its rows do not count here: friction rules them."""
+
+NOISE = 0.1
+"""Mean square of accelerations, relative to the motion's, that a cut-off may add without being needed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What a candidate leaves of the torques.
+
+    Attributes:
+        cutoff: Cut-off frequency of positions [Hz]; infinite where they are not filtered.
+        velocity: Where velocities come from.
+        squares: Mean squared residuals in blocks of time, relative to the least of any candidate, shape (blocks,).
+        acceleration: Mean squared accelerations of each joint that moves.
+    """
+
+    cutoff: float
+    velocity: Source
+    squares: Array
+    acceleration: Array
+
+    @property
+    def error(self) -> float:
+        """Root mean square of what is left of the torques, relative to the least for each joint."""
+        return float(np.sqrt(self.squares.mean()))
+
+    def is_worse_than(self, other: "Trial") -> bool:
+        """Whether it leaves significantly more of the torques."""
+        more = self.squares - other.squares
+        spread = float(np.std(more, ddof=1)) / np.sqrt(len(more))
+        return float(more.mean()) > SIGNIFICANT * spread
+
+
+def tried(
+    pieces: Sequence[Log],
+    transmission: Transmission,
+    processing: Processing,
+    model: DynamicModel,
+    rate: float,
+    cutoffs: Sequence[float],
+    sources: Sequence[Source],
+    moves: NDArray[np.bool_],
+) -> list[Trial]:
+    """Try cut-off frequencies and sources of velocities on the equations of a model.
+
+    Args:
+        pieces: Pieces of a log with even samples.
+        transmission: The drives between what was logged and the joints.
+        processing: What was stated about processing.
+        model: The model.
+        rate: Sampling rate [Hz].
+        cutoffs: Candidates [Hz]; infinite for no filter.
+        sources: Where velocities may come from.
+        moves: Which joints move, shape (joints,); the others do not decide.
+
+    Returns:
+        One trial for each pair; none where no joint moves.
+    """
+    stretches = list(_stretches(pieces))
+    longest = max(map(len, stretches), default=0)
+    trim = min(round(4.0 * rate / min(cutoffs)) + 4, longest // 8)
+    step = max(1, sum(max(0, len(piece) - 2 * trim) for piece in stretches) // ROWS)
+    plain = processing.but(trim=trim, rate=None, decimate=(), velocity_threshold=None, torque_lowpass=None)
+    rows = TorqueRows(model)
+    measured = np.array([name not in processing.unmeasured for name in model.row_names])
+    found: list[tuple[float, Source, Array, Array]] = []
+    keep: NDArray[np.bool_] | None = None
+    with single_threaded_blas():
+        for source in sources:
+            for cutoff in cutoffs:
+                lowpass = cutoff if np.isfinite(cutoff) else None
+                settings = plain.but(lowpass=lowpass, velocity=source)
+                chunks = [segment_of(piece, transmission, settings, rate, 0.0)[::step] for piece in stretches]
+                if keep is None:
+                    keep = _fast(chunks, model) & measured & moves
+                a = np.concatenate([chunk.a[:, model.rows] for chunk in chunks])
+                found.append((cutoff, source, _left(rows, chunks, keep), np.mean(a[:, moves] ** 2, axis=0)))
+    return _compared(found, keep) if keep is not None and keep.any() else []
+
+
+def _stretches(pieces: Sequence[Log]) -> Iterator[Log]:
+    """Parts of the pieces, spread over all of them, with a bounded number of samples in all."""
+    total = sum(map(len, pieces))
+    if total <= SAMPLES:
+        yield from (piece for piece in pieces if len(piece) >= 64)
+        return
+    size = SAMPLES // STRETCHES
+    for piece in sorted(pieces, key=len)[-STRETCHES:]:
+        count = max(1, round(STRETCHES * len(piece) / total))
+        for first in np.linspace(0, max(0, len(piece) - size), count).astype(int).tolist():
+            if len(piece) >= 64:
+                yield piece[first : first + size]
+
+
+def _fast(chunks: Sequence[Chunk], model: DynamicModel) -> NDArray[np.bool_]:
+    """Which rows count: those of joints that are not slow; shape (samples, rows)."""
+    speed = np.abs(np.concatenate([chunk.v[:, model.rows] for chunk in chunks]))
+    return speed > SLOW * np.quantile(speed, 0.999, axis=0)
+
+
+def _left(rows: TorqueRows, chunks: Sequence[Chunk], keep: NDArray[np.bool_]) -> Array:
+    """Squares of what the columns of each row leave of its torque, shape (samples, rows); zero where none counts."""
+    squares = np.zeros(keep.shape)
+    each = [rows.matrices(chunk) for chunk in chunks]
+    for row, counts in enumerate(keep.T):
+        if not counts.any():
+            continue
+        M = np.concatenate([matrices[row] for matrices in each])[counts]
+        W, y = M[:, :-1] / (np.linalg.norm(M[:, :-1], axis=0) + 1e-300), M[:, -1]
+        Q, R = np.linalg.qr(W)
+        Q = Q[:, np.abs(np.diag(R)) > 1e-9]
+        squares[counts, row] = (y - Q @ (Q.T @ y)) ** 2
+    return squares
+
+
+def _compared(found: Sequence[tuple[float, Source, Array, Array]], keep: NDArray[np.bool_]) -> list[Trial]:
+    counts = keep.sum(axis=0)
+    least = np.min([squares.sum(axis=0) for *_, squares, _ in found], axis=0)
+    scale = np.where(least > 0.0, counts / np.where(least > 0.0, least, 1.0), 0.0)
+    share = BLOCKS / max(int(counts[least > 0.0].sum()), 1)
+    return [
+        Trial(
+            cutoff,
+            source,
+            np.array([float((part * scale).sum()) for part in np.array_split(squares, BLOCKS)]) * share,
+            acceleration,
+        )
+        for cutoff, source, squares, acceleration in found
+    ]
+
+
+def chosen(trials: Sequence[Trial], target: float) -> Trial:
+    """The trial to go on with.
+
+    Logged velocities are used where they leave significantly less of the torques. Of the cut-off frequencies that are
+    not significantly worse than the best, it is the highest up to the target that adds no acceleration which torques do
+    not show.
+
+    Args:
+        trials: All that was tried.
+        target: Cut-off frequency [Hz] that is enough for the motion.
+    """
+    best = {
+        source: min((trial for trial in trials if trial.velocity == source), key=lambda trial: trial.error)
+        for source in {trial.velocity for trial in trials}
+    }
+    first = best.get("derived") or best["logged"]
+    if "logged" in best and first.is_worse_than(best["logged"]):
+        first = best["logged"]
+    equals = [trial for trial in trials if trial.velocity == first.velocity and not trial.is_worse_than(first)]
+    equals = sorted(equals, key=lambda trial: trial.cutoff)
+    lowest = equals[0]
+    enough = [trial for trial in equals if trial.cutoff <= 1.05 * target] or [lowest]
+    return [trial for trial in enough if _added(trial, lowest) <= NOISE][-1]
+
+
+def _added(trial: Trial, lowest: Trial) -> float:
+    """Mean square of accelerations that a trial has beyond another, relative to it: the mean of all joints."""
+    moves = lowest.acceleration > 0.0
+    return float(np.mean(trial.acceleration[moves] / lowest.acceleration[moves])) - 1.0 if moves.any() else 0.0
