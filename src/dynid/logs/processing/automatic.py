@@ -17,8 +17,9 @@ from dynid.findings import Finding
 from dynid.logs.drive import Transmission
 from dynid.logs.log import Log
 from dynid.logs.processing import signals
-from dynid.logs.processing.choices import with_filters, with_threshold, without_rest
+from dynid.logs.processing.choices import TARGET, with_filters, with_threshold, without_rest
 from dynid.logs.processing.delay import Delay, estimated_delay
+from dynid.logs.processing.filter_findings import findings_on_filters, findings_on_velocities
 from dynid.logs.processing.outliers import outliers_in, pulses_in, repaired
 from dynid.logs.processing.spectra import spectra_of
 from dynid.logs.processing.states import LONGEST_GAP, processed, step_of
@@ -118,6 +119,11 @@ def prepared(
         if "delay" in free:
             delay = _delay(log, transmission, processing, model, rate, notes)
     segments = processed(log, transmission, processing, delay)
+    if spectra is not None:
+        if "lowpass" not in free:
+            notes += findings_on_filters(spectra, processing, np.concatenate([s.v for s in segments]), model, rate)
+        cutoff = processing.lowpass or TARGET * spectra.bandwidth
+        notes += findings_on_velocities(pieces, transmission, cutoff, spectra, model, rate)
     stamps = [signals.trimmed(piece.time, processing.trim) for piece in _pieces(log, processing)]
     step = step_of(rate, processing.rate)
     times = [stamp[::step] for stamp in stamps]

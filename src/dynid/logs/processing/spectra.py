@@ -33,7 +33,7 @@ class Spectra:
     Attributes:
         bandwidth: Of the motion: the highest of all joints that move [Hz].
         core: Frequency up to which the motion certainly goes, whatever the noise [Hz].
-        crossing: Where the motion drowns in noise: the highest of all joints that move [Hz].
+        crossings: Where the motion of each joint drowns in noise [Hz], shape (joints,).
         moves: Which joints move, and are not just held where they are, shape (joints,).
         noise: Standard deviation of each joint's position noise [rad or m], shape (joints,).
         frequency: Frequencies of the spectra [Hz], shape (frequencies,).
@@ -42,11 +42,31 @@ class Spectra:
 
     bandwidth: float
     core: float
-    crossing: float
+    crossings: Array
     moves: NDArray[np.bool_]
     noise: Array
     frequency: Array
     power: Array
+
+    @property
+    def crossing(self) -> float:
+        """Where the motion drowns in noise: the highest of all joints that move [Hz]."""
+        return float(self.crossings[self.moves].max())
+
+    def acceleration_noise(self) -> Array:
+        """Mean square of the noise in accelerations up to each frequency, relative to that of the motion.
+
+        What lies above the frequency at which a joint's motion drowns in noise counts as noise. About so much too small
+        do inertias come out that are identified with such accelerations.
+
+        Returns:
+            Array of shape (frequencies, joints); zero for joints that do not move.
+        """
+        power = self.frequency[:, None] ** 4 * self.power
+        is_noise = self.frequency[:, None] > self.crossings
+        motion = np.where(is_noise, 0.0, power).sum(axis=0)
+        share = np.where(is_noise, power, 0.0).cumsum(axis=0) / np.where(motion > 0.0, motion, np.inf)
+        return np.where(self.moves, share, 0.0)
 
     def speed_noise(self, cutoff: float) -> Array:
         """Standard deviation of noise in velocities after a low-pass [rad/s or m/s], shape (joints,).
@@ -85,7 +105,7 @@ def spectra_of(segments: Sequence[Array], rate: float, slides: Sequence[bool] = 
     return Spectra(
         bandwidth=max(_bandwidth(frequency, column, REST) for column in motion.T[moves]),
         core=max(_bandwidth(frequency, column, CORE) for column in motion.T[moves]),
-        crossing=max(crossing for crossing, moving in zip(crossings, moves, strict=True) if moving),
+        crossings=np.array(crossings),
         moves=moves,
         noise=np.sqrt(floor * rate / 2),
         frequency=frequency,

@@ -1,0 +1,124 @@
+"""What stated filters and logged velocities do to the equations, where that is worth knowing."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.findings import Finding
+from dynid.logs.drive import Transmission
+from dynid.logs.log import Log
+from dynid.logs.processing import signals
+from dynid.logs.processing.spectra import Spectra
+from dynid.logs.settings import Processing
+from dynid.model import DynamicModel
+
+NOISY = 0.05
+"""Mean square of noise in accelerations, relative to the motion's, from which a stated cut-off is too high."""
+
+QUIET = 0.01
+"""The same that a better cut-off leaves."""
+
+REVERSING = 0.05
+"""Share of samples nearer to a reversal than a filter's memory from which dry friction is visibly biased."""
+
+
+def findings_on_filters(
+    spectra: Spectra, processing: Processing, velocity: Array, model: DynamicModel, rate: float
+) -> Iterator[Finding]:
+    """Findings on filters that a user stated.
+
+    Args:
+        spectra: Spectra of positions.
+        processing: What is done to the log.
+        velocity: Velocities of the joints [rad/s or m/s], shape (samples, joints).
+        model: The model.
+        rate: Sampling rate [Hz].
+    """
+    yield from _on_noise(spectra, processing, model, rate)
+    if processing.torque_lowpass is not None:
+        yield from _on_torques(processing.torque_lowpass, velocity, model, processing.rate or rate)
+
+
+def _on_noise(spectra: Spectra, processing: Processing, model: DynamicModel, rate: float) -> Iterator[Finding]:
+    """A cut-off far above what positions allow: their noise, differentiated twice, becomes accelerations."""
+    cutoff = processing.lowpass or 0.5 * rate
+    rows = 0.4 * rate / float(np.prod(processing.decimate or (1,)))  # what decimation leaves of both sides
+    noise = spectra.acceleration_noise()
+    within = int(np.searchsorted(spectra.frequency, min(cutoff, rows), side="right")) - 1
+    if within < 0 or noise[within].max() < NOISY:
+        return
+    calm = spectra.frequency[np.flatnonzero(noise.max(axis=1) <= QUIET)]
+    better = max(float(calm[-1]) if len(calm) else 0.0, 2.5 * spectra.core)
+    shares = {name: float(x) for name, x in zip(model.row_names, noise[within], strict=True) if x >= NOISY}
+    found: dict[str, Any] = {"cutoff": cutoff, "joints": shares, "better": float(f"{better:.2g}")}
+    if better < 0.8 * cutoff:
+        yield Finding.of("processing-accelerations-noisy", "processing.lowpass", **found)
+
+
+def _on_torques(cutoff: float, velocity: Array, model: DynamicModel, rate: float) -> Iterator[Finding]:
+    """A low-pass on torques alone smooths the steps of dry friction, which the model has at once."""
+    dry = {parameter.joint for parameter in model.parameters if parameter.role.is_dry}
+    shares = {}
+    for name, v in zip(model.row_names, velocity[:, model.rows].T, strict=True):
+        if name in dry:
+            turns = np.count_nonzero(np.diff(np.signbit(v[np.abs(v) > 0.02 * np.abs(v).max()])))
+            shares[name] = turns * rate / cutoff / len(v)
+    worst = {name: share for name, share in shares.items() if share >= REVERSING}
+    if worst:
+        yield Finding.of("processing-torques-alone", "processing.torque_lowpass", cutoff=cutoff, joints=worst)
+
+
+SCALED = 0.05
+"""Error of scale from which logged velocities disagree with positions."""
+
+LATE = 0.5
+"""Delay, in sampling periods, from which they do."""
+
+DIFFERENT = 0.2
+"""Share of their root mean square that positions do not explain from which they do."""
+
+
+def findings_on_velocities(
+    pieces: Sequence[Log], transmission: Transmission, cutoff: float, spectra: Spectra, model: DynamicModel, rate: float
+) -> tuple[Finding, ...]:
+    """A finding on logged velocities that are not the derivatives of positions.
+
+    Args:
+        pieces: Pieces of the log with even samples.
+        transmission: The drives between what was logged and the joints.
+        cutoff: Cut-off frequency [Hz] of the comparison.
+        spectra: Spectra of positions.
+        model: The model.
+        rate: Sampling rate [Hz].
+    """
+    longest = max(pieces, key=len)[:60_000]
+    if longest.velocity is None or len(longest) < 64:
+        return ()
+    q, logged = transmission.joint_positions(longest.position), transmission.joint_velocities(longest.velocity)
+    if cutoff < 0.45 * rate:
+        q, logged = (signals.lowpass(x, rate, cutoff) for x in (q, logged))
+    v, a = signals.eighth_order(q, rate), signals.eighth_order(q, rate, 2)
+    trim = min(4 + round(rate / cutoff), len(q) // 8)
+    joints = {}
+    for row, name in enumerate(model.row_names):
+        if spectra.moves[row]:
+            words = _disagreement(*(signals.trimmed(x[:, row], trim) for x in (logged, v, a)), rate)
+            if words:
+                joints[name] = words
+    return (Finding.of("velocities-disagree", "velocities", joints=joints),) if joints else ()
+
+
+def _disagreement(logged: Array, v: Array, a: Array, rate: float) -> str:
+    """How a joint's logged velocity differs from the derivative of its position; nothing where it does not."""
+    W = np.stack([v, a], axis=1)
+    (scale, lead), *_ = np.linalg.lstsq(W, logged, rcond=None)
+    size = float(np.sqrt(np.mean(logged**2))) or 1.0
+    rest = float(np.sqrt(np.mean((logged - W @ [scale, lead]) ** 2))) / size
+    if rest > DIFFERENT:
+        return f"{rest:.0%} of it not explained by positions"
+    if abs(scale - 1.0) > SCALED:
+        return f"{scale:.3g} times the derivative of positions"
+    delay = -lead / scale
+    return f"{1e3 * delay:.2g} ms late" if abs(delay) * rate > LATE else ""
