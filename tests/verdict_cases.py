@@ -29,7 +29,7 @@ time = { file = "log.csv", columns = "t" }
 
 [processing]
 lowpass = 15
-torque_lowpass = 15
+decimate = [5]
 trim = 40
 velocity_threshold = 0.05
 """

@@ -70,7 +70,7 @@ def test_cut_off_thinning_out_and_threshold_follow_the_motion() -> None:
     log = ready(recording())
     cutoff, factors = log.processing.lowpass, log.processing.decimate
     assert cutoff is not None
-    assert 3.0 * 2.0 <= cutoff <= 10.0 * 2.5
+    assert 2.5 * 2.0 <= cutoff <= 10.0 * 2.5
     assert RATE / np.prod(factors) >= 2.5 * 2.0 * 2
     assert log.processing.velocity_threshold is not None
     for what in ("lowpass-noise", "decimate", "velocity-threshold", "no-delay"):
