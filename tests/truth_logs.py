@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy.signal import butter, lfilter, sosfilt
 
-from dynid import DynamicModel, Log, Robot, load_robot
+from dynid import DynamicModel, Log, Result, Robot, load_robot
 from dynid.arrays import Array, frozen
 from dynid.robot import inertia
 from dynid.robot.assembly import assemble
@@ -22,9 +22,15 @@ Noise = Callable[[Rng, int, int, float], Array]
 """Noise of a generator, a number of samples, a number of joints and a sampling rate [Hz]: (samples, joints)."""
 
 
-def random_arm(seed: int, joints: int = 4) -> Robot:
-    """A chain of revolute joints with random physical links, in random and right-angled poses."""
-    rng = np.random.default_rng(seed)
+def random_arm(seed: int, joints: int = 4, sliding: float = 0.0) -> Robot:
+    """A chain of joints with random physical links, in random and right-angled poses.
+
+    Args:
+        seed: Of everything random.
+        joints: Number of joints.
+        sliding: Probability that a joint is prismatic; the others are revolute.
+    """
+    rng, slides = np.random.default_rng(seed), np.random.default_rng((seed, 1))
     bodies = [BodyDescription("base", frozen(random_inertia(rng)))]
     chain = []
     for k in range(joints):
@@ -33,7 +39,7 @@ def random_arm(seed: int, joints: int = 4) -> Robot:
         chain.append(
             JointDescription(
                 name=f"joint_{k + 1}",
-                kind=JointKind.REVOLUTE,
+                kind=JointKind.PRISMATIC if k and slides.random() < sliding else JointKind.REVOLUTE,
                 parent=bodies[k].name,
                 child=bodies[k + 1].name,
                 placement=frozen(placement),
@@ -255,3 +261,34 @@ class Practice:
 def builtin(name: str, *terms: str, friction: float = 0.1) -> Truth:
     """A built-in robot with links and joints that are known."""
     return Truth(load_robot(f"builtin:{name}"), terms or ("viscous", "coulomb"), friction)
+
+
+EXACT_SHARE = 5e-4
+"""Error that a parameter may have where data are exact, relative to its value ..."""
+
+EXACT_LARGEST = 0.02
+"""... or to this share of the largest of its unit, if that is more."""
+
+
+def exact_practice(seed: int) -> Practice:
+    """A random robot with friction whose log begins and ends in motion, without any noise."""
+    rng = np.random.default_rng((seed, 2))
+    terms = ("viscous", "coulomb", *(("offset",) if seed % 2 else ()), *(("armature",) if seed % 3 == 0 else ()))
+    truth = Truth(random_arm(100 + seed, 2 + seed % 4, sliding=0.2), terms, seed=seed)
+    motion = Motion(seconds=float(rng.uniform(15.0, 40.0)), frequency=float(rng.uniform(0.05, 0.2)))
+    return Practice(truth, motion, Sensors(float(rng.choice([100.0, 125.0, 200.0, 500.0, 1000.0]))))
+
+
+def exactness(result: Result, truth: Array) -> dict[str, float]:
+    """Error of each base parameter in units of what exact data allow: all are at most one where numbers are right.
+
+    Args:
+        result: What was identified.
+        truth: True standard parameters p, shape (parameters,).
+    """
+    base = result.base
+    b, units = base.to_base(truth), np.array(base.units)
+    largest = np.array([np.abs(b[units == unit]).max() for unit in units])
+    allowed = EXACT_SHARE * np.maximum(np.abs(b), EXACT_LARGEST * largest)
+    found = np.array([result.values[name] for name in base.names])
+    return dict(zip(base.names, (np.abs(found - b) / allowed).tolist(), strict=True))
