@@ -95,6 +95,7 @@ def test_keys_of_the_experiment_file_are_free_unless_stated() -> None:
     assert Processing.model_validate(stated | {"automatic": True}).free() == KEYS - {
         "lowpass",
         "decimate",
+        "row_trim",
         "outliers",
     }
 

@@ -23,6 +23,7 @@ KEYS = frozenset(
         "velocity_threshold",
         "delay",
         "decimate",
+        "row_trim",
         "unmeasured",
     )
 )
@@ -138,6 +139,7 @@ class Processing(Table):
     trim: Annotated[int, Field(strict=True, ge=0)] = 0
     period: Positive | None = None
     decimate: tuple[Count, ...] = ()
+    row_trim: Annotated[int, Field(strict=True, ge=0)] = 0
     rate: Positive | None = None
     velocity_threshold: tuple[NotNegative, ...] | NotNegative | None = None
     unmeasured: SkipJsonSchema[tuple[Name, ...]] = ()  # of a log that was processed; a file states it in [drive]
@@ -161,7 +163,7 @@ class Processing(Table):
         is_automatic = not stated if self.automatic is None else self.automatic
         if not is_automatic:
             return frozenset(wished)
-        decimated = {"decimate"} if "rate" in stated else set()
+        decimated = {"decimate", "row_trim"} if "rate" in stated else set()
         return frozenset(KEYS - stated - decimated | wished)
 
     def but(self, **changes: Any) -> Processing:

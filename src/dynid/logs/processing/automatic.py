@@ -19,10 +19,11 @@ from dynid.logs.log import Log
 from dynid.logs.processing import signals
 from dynid.logs.processing.choices import TARGET, with_filters, with_threshold, without_rest
 from dynid.logs.processing.delay import Delay, estimated_delay
-from dynid.logs.processing.filter_findings import findings_on_filters, findings_on_velocities
+from dynid.logs.processing.filter_findings import findings_on_filters
 from dynid.logs.processing.outliers import outliers_in, pulses_in, repaired
 from dynid.logs.processing.spectra import spectra_of
 from dynid.logs.processing.states import LONGEST_GAP, processed, step_of
+from dynid.logs.processing.velocities import compared, findings_on_velocities, without_wrong_velocities
 from dynid.logs.settings import KEYS, Processing
 from dynid.logs.timing import check_time, resampled
 from dynid.model import Chunk, DynamicModel
@@ -110,6 +111,9 @@ def prepared(
     slides = [joint.kind is JointKind.PRISMATIC for joint in model.robot.independent_joints]
     spectra = spectra_of([transmission.joint_positions(piece.position) for piece in pieces], rate, slides)
     if spectra is not None:
+        beside = compared(pieces, transmission, TARGET * spectra.bandwidth, spectra, rate)
+        notes += findings_on_velocities(beside, model.row_names)
+        processing, free = without_wrong_velocities(processing, free, beside)
         processing, more = with_filters(pieces, transmission, processing, free, spectra, model, rate)
         notes += more
         if "idle" in free:
@@ -119,11 +123,8 @@ def prepared(
         if "delay" in free:
             delay = _delay(log, transmission, processing, model, rate, notes)
     segments = processed(log, transmission, processing, delay)
-    if spectra is not None:
-        if "lowpass" not in free:
-            notes += findings_on_filters(spectra, processing, np.concatenate([s.v for s in segments]), model, rate)
-        cutoff = processing.lowpass or TARGET * spectra.bandwidth
-        notes += findings_on_velocities(pieces, transmission, cutoff, spectra, model, rate)
+    if spectra is not None and "lowpass" not in free:
+        notes += findings_on_filters(spectra, processing, np.concatenate([s.v for s in segments]), model, rate)
     stamps = [signals.trimmed(piece.time, processing.trim) for piece in _pieces(log, processing)]
     step = step_of(rate, processing.rate)
     times = [stamp[::step] for stamp in stamps]

@@ -12,6 +12,7 @@ from dynid.logs.drive import Transmission
 from dynid.logs.log import Log
 from dynid.logs.processing import signals
 from dynid.logs.processing.cutoff import Source, Trial, chosen, tried
+from dynid.logs.processing.rows import factors_below, row_band
 from dynid.logs.processing.spectra import Spectra
 from dynid.logs.settings import Processing
 from dynid.model import DynamicModel
@@ -24,6 +25,9 @@ TARGET = 10.0
 
 LOWEST = 2.5
 """Lowest cut-off frequency that is tried, in frequencies of the motion's core."""
+
+ROW_TRIM = 2
+"""Decimated samples at each end in which the ends themselves leak through the filter of decimation."""
 
 TRANSIENT = 3.5
 """Periods of the cut-off frequency after which the ends of a log no longer disturb what is filtered (to 1e-4)."""
@@ -61,12 +65,17 @@ def with_filters(
         processing = processing.but(trim=trim)
         notes.append(Finding.of("processing-trim", "processing.trim", samples=trim))
     if "decimate" in free and processing.rate is None:
-        factors = _factors(min(rate / (12.5 * spectra.bandwidth), samples / FEWEST_SAMPLES))
+        band = row_band(pieces, transmission, processing, model, rate, spectra.bandwidth)
+        factors = factors_below(min(0.4 * rate / band, samples / FEWEST_SAMPLES))
         processing = processing.but(decimate=factors)
         if factors:
             kept = rate / float(np.prod(factors))
             found: dict[str, Any] = {"factors": list(factors), "rate": kept, "bandwidth": spectra.bandwidth}
-            notes.append(Finding.of("processing-decimate", "processing.decimate", **found))
+            notes.append(
+                Finding.of("processing-decimate", "processing.decimate", **found, ratio=band / spectra.bandwidth)
+            )
+    if "row_trim" in free and processing.decimate:
+        processing = processing.but(row_trim=ROW_TRIM)
     return processing, notes
 
 
@@ -131,19 +140,6 @@ def _on_lowpass(best: Trial, trials: Sequence[Trial], spectra: Spectra, rate: fl
     }
     is_limited = best.cutoff < 0.95 * min(TARGET * band, 0.4 * rate)
     return Finding.of("processing-lowpass-noise" if is_limited else "processing-lowpass", subject, **found)
-
-
-def _factors(total: float) -> tuple[int, ...]:
-    """Factors of 2 to 10 whose product is the largest one not above a number; as few as can be."""
-    best: tuple[int, ...] = ()
-    for one in range(1, 11):
-        for two in range(one, 11):
-            for three in range(two, 11):
-                product = one * two * three
-                factors = tuple(k for k in (three, two, one) if k > 1)
-                if product <= total and (product, -len(factors)) > (int(np.prod(best or (1,))), -len(best)):
-                    best = factors
-    return best
 
 
 SLOW = 0.01

@@ -37,14 +37,17 @@ ROWS = 2000
 BLOCKS = 16
 """Parts of the rows that candidates are compared in."""
 
-SIGNIFICANT = 2.0
+SIGNIFICANT = 3.0
 """Standard errors of a difference between two candidates beyond which it counts."""
 
-SLOW = 0.02
+SLOW = 0.05
 """Share of a joint's top speed below which its rows do not count here: friction rules them."""
 
-NOISE = 0.1
+NOISE = 0.2
 """Mean square of accelerations, relative to the motion's, that a cut-off may add without being needed."""
+
+SAME = 0.003
+"""Mean square of accelerations, relative to the motion's, up to which two cut-offs give the same accelerations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +121,9 @@ def tried(
                 if keep is None:
                     keep = _fast(chunks, model) & measured & moves
                 a = np.concatenate([chunk.a[:, model.rows] for chunk in chunks])
-                found.append((cutoff, source, _left(rows, chunks, keep), np.mean(a[:, moves] ** 2, axis=0)))
+                found.append(
+                    (cutoff, source, left_of_torques(rows, chunks, keep) ** 2, np.mean(a[:, moves] ** 2, axis=0))
+                )
     return _compared(found, keep) if keep is not None and keep.any() else []
 
 
@@ -142,9 +147,9 @@ def _fast(chunks: Sequence[Chunk], model: DynamicModel) -> NDArray[np.bool_]:
     return speed > SLOW * np.quantile(speed, 0.999, axis=0)
 
 
-def _left(rows: TorqueRows, chunks: Sequence[Chunk], keep: NDArray[np.bool_]) -> Array:
-    """Squares of what the columns of each row leave of its torque, shape (samples, rows); zero where none counts."""
-    squares = np.zeros(keep.shape)
+def left_of_torques(rows: TorqueRows, chunks: Sequence[Chunk], keep: NDArray[np.bool_]) -> Array:
+    """What the columns of each row leave of its torque, shape (samples, rows); zero where rows do not count."""
+    left = np.zeros(keep.shape)
     each = [rows.matrices(chunk) for chunk in chunks]
     for row, counts in enumerate(keep.T):
         if not counts.any():
@@ -153,8 +158,8 @@ def _left(rows: TorqueRows, chunks: Sequence[Chunk], keep: NDArray[np.bool_]) ->
         W, y = M[:, :-1] / (np.linalg.norm(M[:, :-1], axis=0) + 1e-300), M[:, -1]
         Q, R = np.linalg.qr(W)
         Q = Q[:, np.abs(np.diag(R)) > 1e-9]
-        squares[counts, row] = (y - Q @ (Q.T @ y)) ** 2
-    return squares
+        left[counts, row] = y - Q @ (Q.T @ y)
+    return left
 
 
 def _compared(found: Sequence[tuple[float, Source, Array, Array]], keep: NDArray[np.bool_]) -> list[Trial]:
@@ -176,29 +181,45 @@ def _compared(found: Sequence[tuple[float, Source, Array, Array]], keep: NDArray
 def chosen(trials: Sequence[Trial], target: float) -> Trial:
     """The trial to go on with.
 
-    Logged velocities are used where they leave significantly less of the torques. Of the cut-off frequencies that are
-    not significantly worse than the best, it is the highest up to the target that adds no acceleration which torques do
-    not show.
+    Velocities come from where they leave significantly less of the torques, or, where that is alike, from where
+    accelerations are less noisy. Of the cut-off frequencies that are not significantly worse than the best, it is the
+    highest up to the target that adds no acceleration which torques do not show.
 
     Args:
         trials: All that was tried.
         target: Cut-off frequency [Hz] that is enough for the motion.
     """
+    sources = sorted({trial.velocity for trial in trials})
     best = {
         source: min((trial for trial in trials if trial.velocity == source), key=lambda trial: trial.error)
-        for source in {trial.velocity for trial in trials}
+        for source in sources
     }
-    first = best.get("derived") or best["logged"]
-    if "logged" in best and first.is_worse_than(best["logged"]):
-        first = best["logged"]
-    equals = [trial for trial in trials if trial.velocity == first.velocity and not trial.is_worse_than(first)]
-    equals = sorted(equals, key=lambda trial: trial.cutoff)
-    lowest = equals[0]
-    enough = [trial for trial in equals if trial.cutoff <= 1.05 * target] or [lowest]
-    return [trial for trial in enough if _added(trial, lowest) <= NOISE][-1]
+    first = best[_quieter(trials) if len(best) > 1 else sources[0]]
+    for other in best.values():
+        if first.is_worse_than(other):
+            first = other
+    own = sorted((trial for trial in trials if trial.velocity == first.velocity), key=lambda trial: trial.cutoff)
+    lowest = next(trial for trial in own if not trial.is_worse_than(first))
+    enough = [trial for trial in own if lowest.cutoff <= trial.cutoff <= 1.05 * target] or [lowest]
+    equals = [trial for trial in enough if _is_same(trial, lowest) or not trial.is_worse_than(first)]
+    return [trial for trial in equals if _added(trial, lowest) <= NOISE][-1]
+
+
+def _is_same(trial: Trial, lowest: Trial) -> bool:
+    """Whether the filters differ in no acceleration: then no noise makes one of them worse."""
+    return bool((trial.acceleration <= (1.0 + SAME) * lowest.acceleration).all())
 
 
 def _added(trial: Trial, lowest: Trial) -> float:
     """Mean square of accelerations that a trial has beyond another, relative to it: the mean of all joints."""
     moves = lowest.acceleration > 0.0
     return float(np.mean(trial.acceleration[moves] / lowest.acceleration[moves])) - 1.0 if moves.any() else 0.0
+
+
+def _quieter(trials: Sequence[Trial]) -> Source:
+    """Where velocities come from whose accelerations grow least from the lowest cut-off frequency to the highest."""
+    growth: dict[Source, float] = {}
+    for source in ("derived", "logged"):
+        own = sorted((trial for trial in trials if trial.velocity == source), key=lambda trial: trial.cutoff)
+        growth[source] = _added(own[-1], own[0])
+    return "logged" if growth["logged"] < growth["derived"] - 0.5 * NOISE else "derived"

@@ -1,15 +1,12 @@
-"""What stated filters and logged velocities do to the equations, where that is worth knowing."""
+"""What stated filters do to the equations, where that is worth knowing."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from dynid.arrays import Array
 from dynid.findings import Finding
-from dynid.logs.drive import Transmission
-from dynid.logs.log import Log
-from dynid.logs.processing import signals
 from dynid.logs.processing.spectra import Spectra
 from dynid.logs.settings import Processing
 from dynid.model import DynamicModel
@@ -68,57 +65,3 @@ def _on_torques(cutoff: float, velocity: Array, model: DynamicModel, rate: float
     worst = {name: share for name, share in shares.items() if share >= REVERSING}
     if worst:
         yield Finding.of("processing-torques-alone", "processing.torque_lowpass", cutoff=cutoff, joints=worst)
-
-
-SCALED = 0.05
-"""Error of scale from which logged velocities disagree with positions."""
-
-LATE = 0.5
-"""Delay, in sampling periods, from which they do."""
-
-DIFFERENT = 0.2
-"""Share of their root mean square that positions do not explain from which they do."""
-
-
-def findings_on_velocities(
-    pieces: Sequence[Log], transmission: Transmission, cutoff: float, spectra: Spectra, model: DynamicModel, rate: float
-) -> tuple[Finding, ...]:
-    """A finding on logged velocities that are not the derivatives of positions.
-
-    Args:
-        pieces: Pieces of the log with even samples.
-        transmission: The drives between what was logged and the joints.
-        cutoff: Cut-off frequency [Hz] of the comparison.
-        spectra: Spectra of positions.
-        model: The model.
-        rate: Sampling rate [Hz].
-    """
-    longest = max(pieces, key=len)[:60_000]
-    if longest.velocity is None or len(longest) < 64:
-        return ()
-    q, logged = transmission.joint_positions(longest.position), transmission.joint_velocities(longest.velocity)
-    if cutoff < 0.45 * rate:
-        q, logged = (signals.lowpass(x, rate, cutoff) for x in (q, logged))
-    v, a = signals.eighth_order(q, rate), signals.eighth_order(q, rate, 2)
-    trim = min(4 + round(rate / cutoff), len(q) // 8)
-    joints = {}
-    for row, name in enumerate(model.row_names):
-        if spectra.moves[row]:
-            words = _disagreement(*(signals.trimmed(x[:, row], trim) for x in (logged, v, a)), rate)
-            if words:
-                joints[name] = words
-    return (Finding.of("velocities-disagree", "velocities", joints=joints),) if joints else ()
-
-
-def _disagreement(logged: Array, v: Array, a: Array, rate: float) -> str:
-    """How a joint's logged velocity differs from the derivative of its position; nothing where it does not."""
-    W = np.stack([v, a], axis=1)
-    (scale, lead), *_ = np.linalg.lstsq(W, logged, rcond=None)
-    size = float(np.sqrt(np.mean(logged**2))) or 1.0
-    rest = float(np.sqrt(np.mean((logged - W @ [scale, lead]) ** 2))) / size
-    if rest > DIFFERENT:
-        return f"{rest:.0%} of it not explained by positions"
-    if abs(scale - 1.0) > SCALED:
-        return f"{scale:.3g} times the derivative of positions"
-    delay = -lead / scale
-    return f"{1e3 * delay:.2g} ms late" if abs(delay) * rate > LATE else ""

@@ -20,7 +20,7 @@ from dynid.logs.timing import TIMING, check_time, findings_on_time
 from dynid.model import DynamicModel
 from dynid.robot import Joint, Robot
 
-FILTERS = frozenset(("lowpass", "velocity", "derivative", "trim", "decimate", "velocity_threshold"))
+FILTERS = frozenset(("lowpass", "velocity", "derivative", "trim", "decimate", "row_trim", "velocity_threshold"))
 """What a log takes over from another that was processed before it."""
 
 

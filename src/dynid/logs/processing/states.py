@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
@@ -64,9 +65,26 @@ def segment_of(log: Log, transmission: Transmission, processing: Processing, rat
     q, v, a = _with_derivatives(q, logged, rate, processing)
     step = step_of(rate, processing.rate)
     q, v, a, torque = (signals.trimmed(x, processing.trim)[::step] for x in (q, v, a, torque))
-    if processing.velocity_threshold is None or processing.decimate:
+    if processing.decimate:
+        return Chunk(q, v, a, torque, _inner(torque.shape, processing))
+    if processing.velocity_threshold is None:
         return Chunk(q, v, a, torque)
     return Chunk(q, v, a, torque, np.abs(v) >= np.array(processing.velocity_threshold))
+
+
+def _inner(shape: tuple[int, ...], processing: Processing) -> NDArray[np.bool_] | None:
+    """Which samples count, so that decimation drops as many of its samples at each end as stated; None for all.
+
+    The ends still feed the filter of decimation, which sees only one side of them.
+    """
+    if not processing.row_trim:
+        return None
+    factor = int(np.prod(processing.decimate))
+    count = (processing.row_trim - 1) * factor + max(1, factor // 2)
+    keep = np.ones(shape, dtype=bool)
+    keep[:count] = False
+    keep[max(0, shape[0] - count) :] = False
+    return keep
 
 
 def step_of(rate: float, wanted: float | None) -> int:

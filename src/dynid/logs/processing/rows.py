@@ -1,0 +1,91 @@
+"""The band of rows: up to which frequency torques and the columns of the model are used.
+
+A filter on both sides of `W b = torque` leaves b alone. Where errors are white, it neither helps nor harms; where they
+lie above the motion, as vibrations of torque sensors and currents do, a lower band takes them off. So the band is the
+widest one beyond which the density of the errors does not rise.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.logs.drive import Transmission
+from dynid.logs.log import Log
+from dynid.logs.processing import signals
+from dynid.logs.processing.cutoff import left_of_torques
+from dynid.logs.processing.states import segment_of
+from dynid.logs.settings import Processing
+from dynid.model import DynamicModel, TorqueRows
+from dynid.threads import single_threaded_blas
+
+BANDS = (10.0, 5.0, 2.5)
+"""Bands that are compared, in bandwidths of the motion; the first is enough for the steps of dry friction."""
+
+WORTH = 0.15
+"""Share by which half the band must lower the density of errors to be worth what it loses."""
+
+SAMPLES = 4000
+"""Samples that are enough to see the density of errors."""
+
+FEWEST = 256
+"""Samples that it takes."""
+
+
+def row_band(
+    pieces: Sequence[Log],
+    transmission: Transmission,
+    processing: Processing,
+    model: DynamicModel,
+    rate: float,
+    bandwidth: float,
+) -> float:
+    """Choose the band of rows [Hz].
+
+    Args:
+        pieces: Pieces of the log with even samples.
+        transmission: The drives between what was logged and the joints.
+        processing: What is done to the log, but for decimation.
+        model: The model.
+        rate: Sampling rate [Hz].
+        bandwidth: Of the motion [Hz].
+    """
+    bands = [ratio * bandwidth for ratio in BANDS]
+    factors = factors_below(rate / (4.0 * bands[0]))
+    step = int(np.prod(factors or (1,)))
+    longest = max(pieces, key=len)
+    first = max(0, len(longest) - step * SAMPLES) // 2
+    piece = longest[first : first + step * SAMPLES]
+    if len(piece) // step < FEWEST:
+        return bands[0]
+    trim = min(processing.trim, len(piece) // 8)
+    plain = processing.but(trim=trim, rate=None, decimate=(), velocity_threshold=None)
+    chunk = segment_of(piece, transmission, plain, rate, 0.0)
+    coarse = replace(chunk[::step], torque=signals.decimated(chunk.torque, factors))
+    measured = [name not in processing.unmeasured for name in model.row_names]
+    with single_threaded_blas():
+        errors = left_of_torques(TorqueRows(model), [coarse], np.ones(coarse.torque.shape, dtype=bool) & measured)
+    costs = np.mean([_levels(x, rate / step, bands) for x in errors.T if x.any()], axis=0)
+    return bands[int(np.argmin(costs + WORTH * np.arange(len(bands))))] if np.isfinite(costs).all() else bands[0]
+
+
+def _levels(errors: Array, rate: float, bands: Sequence[float]) -> Array:
+    """Logarithms of the mean density of errors up to each frequency [Hz], shape (bands,)."""
+    from scipy.signal import welch
+
+    frequency, density = welch(errors, fs=rate, nperseg=min(len(errors), 256), detrend="constant")
+    return np.log([density[1:][frequency[1:] <= max(band, 2 * frequency[1])].mean() for band in bands])
+
+
+def factors_below(total: float) -> tuple[int, ...]:
+    """Factors of 2 to 10 whose product is the largest one not above a number; as few as can be."""
+    best: tuple[int, ...] = ()
+    for one in range(1, 11):
+        for two in range(one, 11):
+            for three in range(two, 11):
+                product = one * two * three
+                factors = tuple(k for k in (three, two, one) if k > 1)
+                if product <= total and (product, -len(factors)) > (int(np.prod(best or (1,))), -len(best)):
+                    best = factors
+    return best
