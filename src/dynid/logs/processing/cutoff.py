@@ -37,14 +37,17 @@ ROWS = 2000
 BLOCKS = 16
 """Parts of the rows that candidates are compared in."""
 
-SIGNIFICANT = 3.0
+SIGNIFICANT = 2.0
 """Standard errors of a difference between two candidates beyond which it counts."""
 
-SLOW = 0.05
+SLOW = 0.1
 """Share of a joint's top speed below which its rows do not count here: friction rules them."""
 
-NOISE = 0.2
+NOISE = 1.0
 """Mean square of accelerations, relative to the motion's, that a cut-off may add without being needed."""
+
+QUIETER = 0.05
+"""The same by which logged velocities must be less noisy to be preferred to derivatives that are as good."""
 
 SAME = 0.003
 """Mean square of accelerations, relative to the motion's, up to which two cut-offs give the same accelerations."""
@@ -222,4 +225,4 @@ def _quieter(trials: Sequence[Trial]) -> Source:
     for source in ("derived", "logged"):
         own = sorted((trial for trial in trials if trial.velocity == source), key=lambda trial: trial.cutoff)
         growth[source] = _added(own[-1], own[0])
-    return "logged" if growth["logged"] < growth["derived"] - 0.5 * NOISE else "derived"
+    return "logged" if growth["logged"] < growth["derived"] - QUIETER else "derived"

@@ -23,7 +23,7 @@ from dynid.threads import single_threaded_blas
 BANDS = (10.0, 5.0, 2.5)
 """Bands that are compared, in bandwidths of the motion; the first is enough for the steps of dry friction."""
 
-WORTH = 0.15
+WORTH = 0.25
 """Share by which half the band must lower the density of errors to be worth what it loses."""
 
 SAMPLES = 4000
