@@ -19,7 +19,7 @@ from dynid.logs.drive import Transmission
 from dynid.logs.log import Log
 from dynid.logs.processing.states import segment_of
 from dynid.logs.settings import Processing
-from dynid.model import Chunk, DynamicModel, TorqueRows
+from dynid.model import Chunk, DynamicModel, find_base_parameters
 from dynid.threads import single_threaded_blas
 
 Source = Literal["logged", "derived"]
@@ -37,8 +37,14 @@ ROWS = 2000
 BLOCKS = 16
 """Parts of the rows that candidates are compared in."""
 
+RIDGE = 1e-12
+"""Added to normal equations of columns of unit norm, so that combinations which nothing excites stay small."""
+
 SIGNIFICANT = 2.0
 """Standard errors of a difference between two candidates beyond which it counts."""
+
+HARMLESS = 0.03
+"""Share of squared residuals and accelerations by which a candidate may be worse: it hardly moves an estimate."""
 
 SLOW = 0.1
 """Share of a joint's top speed below which its rows do not count here: friction rules them."""
@@ -48,9 +54,6 @@ NOISE = 1.0
 
 QUIETER = 0.05
 """The same by which logged velocities must be less noisy to be preferred to derivatives that are as good."""
-
-SAME = 0.003
-"""Mean square of accelerations, relative to the motion's, up to which two cut-offs give the same accelerations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +82,11 @@ class Trial:
         more = self.squares - other.squares
         spread = float(np.std(more, ddof=1)) / np.sqrt(len(more))
         return float(more.mean()) > SIGNIFICANT * spread
+
+    def is_harmless_beside(self, other: "Trial") -> bool:
+        """Whether it leaves little more of the torques, and adds little to the accelerations of any joint."""
+        is_alike = bool((self.acceleration <= (1.0 + HARMLESS) * other.acceleration).all())
+        return is_alike and float(self.squares.mean()) <= (1.0 + HARMLESS) * float(other.squares.mean())
 
 
 def tried(
@@ -111,7 +119,7 @@ def tried(
     trim = min(round(4.0 * rate / min(cutoffs)) + 4, longest // 8)
     step = max(1, sum(max(0, len(piece) - 2 * trim) for piece in stretches) // ROWS)
     plain = processing.but(trim=trim, rate=None, decimate=(), velocity_threshold=None, torque_lowpass=None)
-    rows = TorqueRows(model)
+    equations = Equations(model)
     measured = np.array([name not in processing.unmeasured for name in model.row_names])
     found: list[tuple[float, Source, Array, Array]] = []
     keep: NDArray[np.bool_] | None = None
@@ -124,9 +132,7 @@ def tried(
                 if keep is None:
                     keep = _fast(chunks, model) & measured & moves
                 a = np.concatenate([chunk.a[:, model.rows] for chunk in chunks])
-                found.append(
-                    (cutoff, source, left_of_torques(rows, chunks, keep) ** 2, np.mean(a[:, moves] ** 2, axis=0))
-                )
+                found.append((cutoff, source, equations.left(chunks, keep) ** 2, np.mean(a[:, moves] ** 2, axis=0)))
     return _compared(found, keep) if keep is not None and keep.any() else []
 
 
@@ -150,19 +156,47 @@ def _fast(chunks: Sequence[Chunk], model: DynamicModel) -> NDArray[np.bool_]:
     return speed > SLOW * np.quantile(speed, 0.999, axis=0)
 
 
-def left_of_torques(rows: TorqueRows, chunks: Sequence[Chunk], keep: NDArray[np.bool_]) -> Array:
-    """What the columns of each row leave of its torque, shape (samples, rows); zero where rows do not count."""
-    left = np.zeros(keep.shape)
-    each = [rows.matrices(chunk) for chunk in chunks]
-    for row, counts in enumerate(keep.T):
-        if not counts.any():
-            continue
-        M = np.concatenate([matrices[row] for matrices in each])[counts]
-        W, y = M[:, :-1] / (np.linalg.norm(M[:, :-1], axis=0) + 1e-300), M[:, -1]
-        Q, R = np.linalg.qr(W)
-        Q = Q[:, np.abs(np.diag(R)) > 1e-9]
-        left[counts, row] = y - Q @ (Q.T @ y)
-    return left
+class Equations:
+    """The equations of a model in its base parameters, all joints together, as an estimate takes them."""
+
+    def __init__(self, model: DynamicModel) -> None:
+        columns = find_base_parameters(model).columns
+        self._layout = model.layout([columns] * model.row_count, spare=1)
+        self._rows = model.rows
+        self._weights: Array | None = None
+
+    def left(self, chunks: Sequence[Chunk], keep: NDArray[np.bool_]) -> Array:
+        """What the columns leave of the torques, shape (samples, rows); zero where rows do not count.
+
+        Rows of a joint are weighed by its own error, as it was the first time.
+        """
+        parts = [self._layout.evaluate(c.q, c.v, c.a, c.temperature)[self._rows] for c in chunks]
+        torque = np.concatenate([chunk.torque for chunk in chunks])
+        matrices = [np.concatenate([part[row] for part in parts])[:, :-1] for row in range(keep.shape[1])]
+        if self._weights is None:
+            plain = self._solved(matrices, torque, keep, 1.0 / _sizes(torque, keep))
+            self._weights = 1.0 / _sizes(plain, keep)
+        return self._solved(matrices, torque, keep, self._weights)
+
+    @staticmethod
+    def _solved(matrices: Sequence[Array], torque: Array, keep: NDArray[np.bool_], weights: Array) -> Array:
+        used = [(row, W[keep[:, row]], torque[keep[:, row], row]) for row, W in enumerate(matrices)]
+        size = np.sqrt(sum(weights[row] ** 2 * (W**2).sum(axis=0) for row, W, _ in used)) + 1e-300
+        gram, side = RIDGE * np.eye(len(size)), np.zeros(len(size))
+        for row, W, y in used:
+            gram += weights[row] ** 2 * (W / size).T @ (W / size)
+            side += weights[row] ** 2 * (W / size).T @ y
+        b = np.linalg.solve(gram, side) / size
+        left = np.zeros(keep.shape)
+        for row, W, y in used:
+            left[keep[:, row], row] = y - W @ b
+        return left
+
+
+def _sizes(x: Array, keep: NDArray[np.bool_]) -> Array:
+    """Root mean square of the samples that count, shape (rows,); one where there is none."""
+    size = np.sqrt((np.where(keep, x, 0.0) ** 2).sum(axis=0) / np.maximum(keep.sum(axis=0), 1))
+    return np.where(size > 0.0, size, 1.0)
 
 
 def _compared(found: Sequence[tuple[float, Source, Array, Array]], keep: NDArray[np.bool_]) -> list[Trial]:
@@ -204,13 +238,8 @@ def chosen(trials: Sequence[Trial], target: float) -> Trial:
     own = sorted((trial for trial in trials if trial.velocity == first.velocity), key=lambda trial: trial.cutoff)
     lowest = next(trial for trial in own if not trial.is_worse_than(first))
     enough = [trial for trial in own if lowest.cutoff <= trial.cutoff <= 1.05 * target] or [lowest]
-    equals = [trial for trial in enough if _is_same(trial, lowest) or not trial.is_worse_than(first)]
+    equals = [trial for trial in enough if not trial.is_worse_than(first) or trial.is_harmless_beside(lowest)]
     return [trial for trial in equals if _added(trial, lowest) <= NOISE][-1]
-
-
-def _is_same(trial: Trial, lowest: Trial) -> bool:
-    """Whether the filters differ in no acceleration: then no noise makes one of them worse."""
-    return bool((trial.acceleration <= (1.0 + SAME) * lowest.acceleration).all())
 
 
 def _added(trial: Trial, lowest: Trial) -> float:

@@ -14,10 +14,10 @@ from dynid.arrays import Array
 from dynid.logs.drive import Transmission
 from dynid.logs.log import Log
 from dynid.logs.processing import signals
-from dynid.logs.processing.cutoff import left_of_torques
+from dynid.logs.processing.cutoff import Equations
 from dynid.logs.processing.states import segment_of
 from dynid.logs.settings import Processing
-from dynid.model import DynamicModel, TorqueRows
+from dynid.model import DynamicModel
 from dynid.threads import single_threaded_blas
 
 BANDS = (10.0, 5.0, 2.5)
@@ -65,7 +65,7 @@ def row_band(
     coarse = replace(chunk[::step], torque=signals.decimated(chunk.torque, factors))
     measured = [name not in processing.unmeasured for name in model.row_names]
     with single_threaded_blas():
-        errors = left_of_torques(TorqueRows(model), [coarse], np.ones(coarse.torque.shape, dtype=bool) & measured)
+        errors = Equations(model).left([coarse], np.ones(coarse.torque.shape, dtype=bool) & measured)
     costs = np.mean([_levels(x, rate / step, bands) for x in errors.T if x.any()], axis=0)
     return bands[int(np.argmin(costs + WORTH * np.arange(len(bands))))] if np.isfinite(costs).all() else bands[0]
 
