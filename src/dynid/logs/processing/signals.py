@@ -159,10 +159,10 @@ def decimated(x: Array, factors: Sequence[int]) -> Array:
 
 def delayed(x: Array, rate: float, seconds: float) -> Array:
     """The signal some time later (earlier for negative seconds), interpolated by cubic splines; ends are held."""
-    from scipy.interpolate import CubicSpline
-
     if seconds == 0.0:
         return x
+    from scipy.interpolate import CubicSpline
+
     needed = max(4, int(np.ceil(2 * abs(seconds) * rate)))
     if len(x) < needed:
         raise TooShortError(f"shifting a signal by {seconds:g} s", len(x), needed)

@@ -12,7 +12,6 @@ from functools import cache
 from types import ModuleType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynid.arrays import Array, frozen
 from dynid.model import kernel_for
@@ -102,7 +101,7 @@ def _angles(order: int) -> Array:
     return 0.5 * np.pi * np.arange(1 - order, order, 2) / order
 
 
-def _lowpass(poles: NDArray[np.complex128], level: float, cutoff: float) -> Array:
+def _lowpass(poles: np.ndarray, level: float, cutoff: float) -> Array:
     """Sections of a low-pass from the poles of the analogue filter with cut-off 1, by the bilinear transform.
 
     Args:
