@@ -15,12 +15,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+CACHE = ROOT / "build" / "pycache"
 DATASETS = os.environ.get("DYNID_DATASETS", "")
 
 
 def run(*arguments: str) -> str:
-    """What a Python process prints; the project is found where this file is."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    """What a Python process prints; the project is found here, and its modules are compiled once, as when installed."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONPYCACHEPREFIX": str(CACHE)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     return subprocess.run(
         [sys.executable, *arguments], check=True, capture_output=True, text=True, cwd=ROOT, env=environment
     ).stdout
