@@ -34,7 +34,7 @@ def divided(rows: Array, P: Array) -> Array:
 @cache
 def _solve() -> Any:
     """BLAS's `dtrsm`, by the address that SciPy gives for it."""
-    from scipy.linalg import cython_blas
+    from scipy.linalg import cython_blas  # pyright: ignore[reportAttributeAccessIssue]
 
     capsule = cython_blas.__pyx_capi__["dtrsm"]
     name, address = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
