@@ -53,6 +53,7 @@ class PreparedLog:
         temperature: Time stamps [s] and mean temperatures of the joints [degrees Celsius] as logged, both of shape
             (samples,); None where they were not logged.
         weight: Rows of the log are multiplied with it.
+        error_band: Part of the band of its rows that holds their errors: less than one where decimation was chosen.
     """
 
     segments: tuple[Chunk, ...]
@@ -63,6 +64,7 @@ class PreparedLog:
     findings: tuple[Finding, ...]
     temperature: tuple[Array, Array] | None = None
     weight: float = 1.0
+    error_band: float = 1.0
 
     def applied(self) -> dict[str, Any]:
         """What was done to the log, with lists as JSON has them."""
@@ -128,7 +130,8 @@ def prepared(
     stamps = [signals.trimmed(piece.time, processing.trim) for piece in _pieces(log, processing)]
     step = step_of(rate, processing.rate)
     times = [stamp[::step] for stamp in stamps]
-    return PreparedLog(tuple(segments), tuple(times), processing, rate, delay, tuple(notes))
+    band = signals.PASSED if processing.decimate and "decimate" in free else 1.0
+    return PreparedLog(tuple(segments), tuple(times), processing, rate, delay, tuple(notes), error_band=band)
 
 
 def _without_signal(log: Log, transmission: Transmission, model: DynamicModel, notes: list[Finding]) -> tuple[str, ...]:
