@@ -1,6 +1,6 @@
 """How often 95 % intervals hold the true value: the tutorial's log, and ten random robots with default processing.
 
-    python -m benchmarks.coverage --logs 300 --robots 10 --out docs/coverage.md
+    python -m benchmarks.coverage --logs 300 --robots 10 --out docs/accuracy.md
 
 Each kind needs at least 2000 intervals for a standard deviation of half a percent.
 """
@@ -54,7 +54,7 @@ def main() -> None:
         print(row, flush=True)
     if options.out is not None:
         table = "\n".join([HEAD, *rows])
-        options.out.write_text(with_table(options.out.read_text(), table))
+        options.out.write_text(with_table(options.out.read_text(), "coverage", table))
 
 
 if __name__ == "__main__":

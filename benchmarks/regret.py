@@ -1,6 +1,6 @@
 """Regret of automatic processing: its error over that of the best of a grid, with the same yardstick for all.
 
-    python -m benchmarks.regret --cases ur10 white_1000hz --seeds 3 --cache build/regret --out docs/regret.md
+    python -m benchmarks.regret --cases ur10 white_1000hz --seeds 3 --cache build/regret --out docs/accuracy.md
 
 Without --cases all logs are tried; real ones need DYNID_DATASETS. Results of the grid are kept in the cache, by log and
 by what was stated; delete the folder (or give --fresh) after changes to what stated processing does.
@@ -12,6 +12,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -197,6 +198,26 @@ def table(rows: list[Regret]) -> str:
     return "\n".join(lines)
 
 
+def short_table(rows: list[Regret]) -> str:
+    """A Markdown table with one row per log: in each cell the errors of both, and their ratio."""
+    measures = ("raw", "raw moving", "filtered", "filtered moving", "truth", "parameters")
+    lines = [f"| log | {' | '.join(measures)} | best of grid | automatic chose |", "| --- " * 9 + "|"]
+    for case in dict.fromkeys(row.case for row in rows):
+        found = {_FREQUENCY.sub("filtered", row.measure): row for row in rows if row.case == case}
+        cells = [_cell(found[measure]) if measure in found else "" for measure in measures]
+        key = found.get("truth", found["filtered moving"])
+        lines.append(f"| `{case}` | {' | '.join(cells)} | {key.point} | {key.choice} |")
+    return "\n".join(lines)
+
+
+def _cell(row: Regret) -> str:
+    ratio = f"**{row.ratio:.2f}**" if row.ratio > TARGET else f"{row.ratio:.2f}"
+    return f"{100 * row.automatic:.3g} / {100 * row.best:.3g} %: {ratio}"
+
+
+_FREQUENCY = re.compile(r"[\d.]+ Hz")
+
+
 def summary(rows: list[Regret]) -> str:
     """How many are within the target."""
     good = sum(row.ratio <= TARGET for row in rows)
@@ -227,13 +248,16 @@ def main() -> None:
         print(table(found).split("\n", 2)[2], f"<!-- {time.perf_counter() - start:.1f} s -->", flush=True)
     print(summary(rows))
     if options.out is not None:
-        options.out.write_text(with_table(options.out.read_text(), f"{summary(rows)}\n\n{table(rows)}"))
+        page = options.out.read_text()
+        options.out.write_text(with_table(page, "regret", f"{summary(rows)}\n\n{short_table(rows)}"))
 
 
-def with_table(page: str, new: str) -> str:
-    """A page with another text between its marks."""
-    head, _, rest = page.partition("<!-- table -->\n")
-    return f"{head}<!-- table -->\n{new}\n<!-- end of table -->{rest.partition('<!-- end of table -->')[2]}"
+def with_table(page: str, name: str, new: str) -> str:
+    """A page with another text between the marks of a name."""
+    head, start, rest = page.partition(f"<!-- table: {name} -->\n")
+    if not start:
+        raise SystemExit(f"the page has no mark '<!-- table: {name} -->'")
+    return f"{head}{start}{new}\n<!-- end of table -->{rest.partition('<!-- end of table -->')[2]}"
 
 
 if __name__ == "__main__":

@@ -106,11 +106,11 @@ def real(name: str, terms: tuple[str, ...], velocities: bool = True) -> Case:
         found = real_log(name)
         model = DynamicModel(found.robot, terms)
         drive = found.experiment.drive
-        validation = ScoredLog.of(found.validation, model, drive)
+        validation = ScoredLog.of(found.validation, model, drive, found.cutoff)
         silent = np.mean(found.training.torque == 0.0, axis=0) > 0.5
         joints = tuple(j for j in range(found.robot.nv) if not silent[j])
         training = found.training if velocities else replace(found.training, velocity=None)
-        return Subject(found.robot, terms, training, validation, drive, joints)
+        return Subject(found.robot, terms, training, validation, drive, joints, cutoff=found.cutoff)
 
     return subject
 

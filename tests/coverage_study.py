@@ -89,7 +89,7 @@ class Tutorial:
 
 
 def random_robot(number: int) -> Practice:
-    """A random robot, motion and sampling rate; torques have white noise of 0.5, 1 or 3 %, positions that of a good encoder."""
+    """A random robot, motion and rate; torques have white noise of 0.5, 1 or 3 %, positions that of a good encoder."""
     rng = np.random.default_rng((number, 5))
     truth = Truth(random_arm(200 + number, 2 + number % 4), ("viscous", "coulomb"), seed=number)
     motion = Motion(float(rng.uniform(15.0, 30.0)), float(rng.uniform(0.07, 0.15)))

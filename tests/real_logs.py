@@ -18,6 +18,9 @@ FOLDER = Path(__file__).parents[1] / "benchmarks" / "experiments"
 SPLITS = {"tx40": 5.0, "panda": 14.0, "tiago": 40.0, "ur10": 13.76}
 """Seconds from the first sample at which a log is cut; the UR10e has a log of its own to validate on."""
 
+CUTOFFS = {"tx40": 20.0}
+"""Cut-offs [Hz] of the yardstick where 5 Hz would cut the motion itself: the TX40's reaches 4.3 Hz."""
+
 NAMES = ("tx40", "panda", "tiago", "ur10", "ur10e")
 
 
@@ -31,6 +34,7 @@ class RealLog:
         training: The log to learn from.
         validation: The log to validate on.
         split: Which is which, in words.
+        cutoff: Cut-off [Hz] of the yardstick.
     """
 
     experiment: Experiment
@@ -38,6 +42,7 @@ class RealLog:
     training: Log
     validation: Log
     split: str
+    cutoff: float = 5.0
 
 
 def ur10_file() -> Path:
@@ -70,4 +75,4 @@ def real_log(name: str) -> RealLog:
     before = log.time < log.time[0] + at
     length = log.time[-1] - log.time[0]
     split = f"first {at:g} s of {length:.3g} s, then the rest"
-    return RealLog(experiment, robot, log.at(before), log.at(~before), split)
+    return RealLog(experiment, robot, log.at(before), log.at(~before), split, CUTOFFS.get(name, 5.0))
