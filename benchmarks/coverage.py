@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from tests.coverage_study import Coverage, Tutorial, coverage, random_results, random_robot
 
-from benchmarks.regret import with_table
+from benchmarks.marked_tables import with_table
 
 HEAD = "| logs | residuals taken as white | block bootstrap |\n| --- | --- | --- |"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.truth_logs import exact_practice, exactness
 
-from benchmarks.regret import with_table
+from benchmarks.marked_tables import with_table
 from dynid import identify
 
 

@@ -16,9 +16,10 @@ from pathlib import Path
 
 import numpy as np
 from tests.real_logs import NAMES, RealLog, real_log
+from tests.regret_study import choice
 from tests.scoring import ScoredLog
 
-from benchmarks.regret import choice, with_table
+from benchmarks.marked_tables import with_table
 from dynid import Result, identify
 from dynid.arrays import Array
 

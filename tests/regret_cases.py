@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from tests.real_logs import real_log
-from tests.scoring import CUTOFF, ScoredLog, even_rate, is_even, resting
-from tests.truth_logs import Motion, Practice, Sensors, Truth, both, builtin, correlated, random_arm, vibration, white
 
 from dynid import Drive, DynamicModel, Log, Robot
 from dynid.arrays import Array
+from tests.real_logs import real_log
+from tests.scoring import CUTOFF, ScoredLog, even_rate, is_even, resting
+from tests.truth_logs import Motion, Practice, Sensors, Truth, both, builtin, correlated, random_arm, vibration, white
 
 
 @dataclass(frozen=True, eq=False)
