@@ -163,16 +163,17 @@ def regrets(case: str, seeds: int, cache: Path | None = None, cutoffs: Sequence[
     count = 1 if case in REAL else seeds
     of_grid: list[dict[Point, Errors]] = []
     automatic: list[Errors] = []
-    chosen = ""
+    chosen, measures = "", ()
     for seed in range(count):
         subject = CASES[case](seed)
+        measures = subject.measures
         of_grid.append(grid_errors(subject, cache, cutoffs))
         errors, done = tried(subject, None)
         chosen = chosen or done
         automatic.append(errors)
     points = set.intersection(*(set(found) for found in of_grid))
     found = []
-    for measure in subject.measures:
+    for measure in measures:
         means = {point: float(np.mean([errors[point][measure] for errors in of_grid])) for point in sorted(points)}
         best = min(means, key=lambda point: means[point])
         mean = float(np.mean([errors[measure] for errors in automatic]))
