@@ -2,8 +2,9 @@
 
     python -m benchmarks.regret --cases ur10 white_1000hz --seeds 3 --cache build/regret --out docs/accuracy.md
 
-Without --cases all logs are tried; real ones need DYNID_DATASETS. Results of the grid are kept in the cache, by log and
-by what was stated; delete the folder (or give --fresh) after changes to what stated processing does.
+Without --cases all named logs are tried, real ones where DYNID_DATASETS is set; --drawn 20 tries logs that are drawn at
+random, which nobody tuned for. Results of the grid are kept in the cache, by log; delete the folder (or give --fresh)
+after changes to what stated processing does.
 """
 
 from __future__ import annotations
@@ -70,12 +71,16 @@ def main() -> None:
     """Print the table, or write it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", nargs="*", default=[], help="logs, of: " + ", ".join(CASES))
+    parser.add_argument("--drawn", type=int, default=0, help="logs that are drawn at random, instead of the named ones")
+    parser.add_argument("--first", type=int, default=0, help="number of the first of these")
     parser.add_argument("--seeds", type=int, default=3, help="simulated logs of each kind")
     parser.add_argument("--cache", type=Path, default=Path("build/regret"), help="folder for results of the grid")
     parser.add_argument("--fresh", action="store_true", help="ignore the cache, and do not write it")
     parser.add_argument("--out", type=Path, help="Markdown file whose table is replaced")
     options = parser.parse_args()
     available = [case for case in CASES if case in (options.cases or CASES)]
+    if options.drawn:
+        available = [f"drawn_{number:03}" for number in range(options.first, options.first + options.drawn)]
     if "DYNID_DATASETS" not in os.environ:
         available = [case for case in available if case not in REAL]
     rows: list[Regret] = []

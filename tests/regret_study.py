@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dynid import DynidError, Result, identify
-from tests.regret_cases import CASES, REAL, Subject
+from tests.regret_cases import REAL, Subject, case_of
 
 CUTOFFS = (1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 30.0, 40.0)
 """Cut-offs of the grid [Hz]."""
@@ -165,7 +165,7 @@ def regrets(case: str, seeds: int, cache: Path | None = None, cutoffs: Sequence[
     automatic: list[Errors] = []
     chosen, measures = "", ()
     for seed in range(count):
-        subject = CASES[case](seed)
+        subject = case_of(case)(seed)
         measures = subject.measures
         of_grid.append(grid_errors(subject, cache, cutoffs))
         errors, done = tried(subject, None)
