@@ -9,8 +9,17 @@ import pytest
 
 from tests.coverage_study import Tutorial, coverage, random_results
 from tests.regret_study import regrets
+from tests.scoring import ScoredLog
+from tests.truth_logs import Motion, Practice, Sensors, Truth, random_arm, white
 
 PROCESSING = pytest.mark.xfail(reason="the cut-off is chosen on the spectrum of positions", strict=False)
+
+
+def test_the_yardstick_gives_the_noise_of_torques_for_true_parameters() -> None:
+    practice = Practice(Truth(random_arm(3, 3)), Motion(), Sensors(100.0, white(1e-4), torque=white(0.02)))
+    scored = ScoredLog.of(practice.log(1), practice.truth.model, states=lambda t: practice.states(t, 1))
+    by_joint = scored.errors(practice.truth.model, practice.truth.parameters)["raw"][1]
+    assert by_joint == pytest.approx(0.02, rel=0.1)
 
 
 @PROCESSING
