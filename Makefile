@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= auto
 
-.PHONY: setup demo test check format bench docs report-shots clean
+.PHONY: setup demo test check format bench accuracy docs report-shots clean
 
 setup: $(READY)
 
@@ -33,6 +33,13 @@ format: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m pytest benchmarks -s --benchmark-only --benchmark-group-by=group
+
+accuracy: export OPENBLAS_NUM_THREADS = 1
+accuracy: $(READY)
+	$(BIN)/python -m benchmarks.real_logs --out docs/accuracy.md
+	$(BIN)/python -m benchmarks.regret --seeds 5 --fresh --out docs/accuracy.md
+	$(BIN)/python -m benchmarks.exactness --out docs/accuracy.md
+	$(BIN)/python -m benchmarks.coverage --out docs/accuracy.md
 
 docs: export NO_MKDOCS_2_WARNING = 1
 docs: $(READY)

@@ -1,185 +1,25 @@
 """Regret of automatic processing: its error over that of the best of a grid, with the same yardstick for all.
 
-    python -m benchmarks.regret --cases ur10 white_1000hz --seeds 3 --cache build/regret --out docs/regret.md
+    python -m benchmarks.regret --cases ur10 white_1000hz --seeds 3 --cache build/regret --out docs/accuracy.md
 
-Without --cases all logs are tried; real ones need DYNID_DATASETS. Results of the grid are kept in the cache, by log and
-by what was stated; delete the folder (or give --fresh) after changes to what stated processing does.
+Without --cases all named logs are tried, real ones where DYNID_DATASETS is set; --drawn 20 tries logs that are drawn at
+random, which nobody tuned for. Results of the grid are kept in the cache, by log; delete the folder (or give --fresh)
+after changes to what stated processing does.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
-import json
 import os
+import re
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from tests.regret_cases import CASES, REAL
+from tests.regret_study import TARGET, Regret, regrets
 
-from benchmarks.regret_cases import CASES, REAL, Subject
-from dynid import DynidError, Result, identify
-
-CUTOFFS = (1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 30.0, 40.0)
-FLOOR = 5e-4
-"""Errors below this count as this: what is exact needs no better grid."""
-
-TARGET = 1.2
-Errors = dict[str, float]
-
-
-@dataclass(frozen=True, order=True)
-class Point:
-    """A point of the grid: cut-off [Hz], whether logged velocities are used, whether torques are filtered alike."""
-
-    cutoff: float
-    velocities: bool
-    torques: bool
-
-    def __str__(self) -> str:
-        used = ", velocities" if self.velocities else ""
-        return f"{self.cutoff:g} Hz{used}{', torques' if self.torques else ''}"
-
-
-def grid(subject: Subject) -> Iterator[Point]:
-    """Every point whose cut-off the sampling rate and the length of the log allow."""
-    for cutoff in CUTOFFS:
-        if cutoff < 0.45 * subject.rate:
-            for velocities in (False, True) if subject.training.velocity is not None else (False,):
-                yield Point(cutoff, velocities, False)
-                yield Point(cutoff, velocities, True)
-
-
-def estimated(subject: Subject, processing: Mapping[str, Any] | None, velocities: bool = True) -> Result:
-    """The result of one processing; None is automatic."""
-    log = subject.training if velocities else replace(subject.training, velocity=None)
-    return identify(
-        subject.robot,
-        [log],
-        subject.terms,
-        drive=subject.drive,
-        processing=processing,
-        estimation={"bootstrap": False},
-        physical={"fit": False},
-    )
-
-
-def errors_of(subject: Subject, result: Result) -> Errors:
-    """Errors by measure: predictions on the scored rows, and of parameters where the truth is known."""
-    p = result.standard_parameters()
-    scored = subject.validation.errors(result.model, p, subject.joints)
-    found = {name: overall for name, (overall, _) in scored.items()}
-    if subject.truth is None or subject.states is None:
-        return found
-    joints = list(subject.joints)
-    true = result.model.inverse_dynamics(*subject.states, subject.truth)[:, joints]
-    error = result.model.inverse_dynamics(*subject.states, p)[:, joints] - true
-    found["truth"] = float(np.linalg.norm(error) / np.linalg.norm(true))
-    b, base = result.base.to_base(subject.truth), result.base
-    units = np.array(base.units)
-    largest = np.array([np.abs(b[units == unit]).max() for unit in units])
-    wrong = (base.to_base(p) - b) / largest
-    found["parameters"] = float(np.sqrt(np.mean(wrong**2)))
-    return found
-
-
-def tried(subject: Subject, processing: Mapping[str, Any] | None, velocities: bool = True) -> tuple[Errors, str]:
-    """Errors by measure, and what was done; infinite where dynid refuses (joints at rest excite nothing)."""
-    try:
-        result = estimated(subject, processing, velocities)
-    except DynidError:
-        return dict.fromkeys(subject.measures, np.inf), "refused"
-    return errors_of(subject, result), choice(result)
-
-
-def choice(result: Result) -> str:
-    """What was done to the log, in a few words."""
-    used = result.record.processing[0]
-    rate = float(used["sampling_rate"]) / float(np.prod(used["decimate"] or [1]))
-    parts = [f"{used['lowpass']:.3g} Hz" if used["lowpass"] else "no low-pass"]
-    parts += [f"torques {used['torque_lowpass']:.3g} Hz"] if used["torque_lowpass"] else []
-    parts += [f"at {rate:.3g} Hz"] if used["decimate"] else []
-    parts += [f"{key} {used[key]}" for key in used if "velocit" in key and key != "velocity_threshold"]
-    return ", ".join(parts)
-
-
-def signature(subject: Subject) -> str:
-    """Short text that differs between different logs and scores."""
-    log, scored = subject.training, subject.validation
-    arrays = [log.time, log.position, log.torque, log.velocity, scored.q, *scored.torques.values(), subject.truth]
-    digest = hashlib.sha256(repr((subject.terms, subject.joints)).encode())
-    for x in arrays:
-        digest.update(b"none" if x is None else np.ascontiguousarray(x).tobytes())
-    return digest.hexdigest()[:16]
-
-
-def grid_errors(subject: Subject, cache: Path | None) -> dict[Point, Errors]:
-    """Errors of every point of the grid that could be estimated."""
-    file = None if cache is None else cache / f"{signature(subject)}.json"
-    if file is not None and file.exists():
-        return {Point(*key): errors for key, errors in json.loads(file.read_text())}
-    found = {
-        point: tried(subject, subject.grid_processing(point.cutoff, point.torques), point.velocities)[0]
-        for point in grid(subject)
-    }
-    if file is not None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        rows = [[[point.cutoff, point.velocities, point.torques], errors] for point, errors in found.items()]
-        file.write_text(json.dumps(rows))
-    return found
-
-
-@dataclass(frozen=True)
-class Regret:
-    """What one measure says about one log.
-
-    Attributes:
-        case: The log.
-        measure: The measure.
-        automatic: Error of automatic processing, mean over seeds.
-        best: That of the best point of the grid.
-        point: The point.
-        choice: What automatic processing did, with the first seed.
-    """
-
-    case: str
-    measure: str
-    automatic: float
-    best: float
-    point: Point
-    choice: str
-
-    @property
-    def ratio(self) -> float:
-        """The regret."""
-        if not np.isfinite(self.best):
-            return 1.0
-        return max(self.automatic, FLOOR) / max(self.best, FLOOR)
-
-
-def regrets(case: str, seeds: int, cache: Path | None) -> list[Regret]:
-    """The regret of a log for every measure."""
-    count = 1 if case in REAL else seeds
-    of_grid: list[dict[Point, Errors]] = []
-    automatic: list[Errors] = []
-    chosen = ""
-    for seed in range(count):
-        subject = CASES[case](seed)
-        of_grid.append(grid_errors(subject, cache))
-        errors, done = tried(subject, None)
-        chosen = chosen or done
-        automatic.append(errors)
-    points = set.intersection(*(set(found) for found in of_grid))
-    found = []
-    for measure in subject.measures:
-        means = {point: float(np.mean([errors[point][measure] for errors in of_grid])) for point in sorted(points)}
-        best = min(means, key=lambda point: means[point])
-        mean = float(np.mean([errors[measure] for errors in automatic]))
-        found.append(Regret(case, measure, mean, means[best], best, chosen))
-    return found
+from benchmarks.marked_tables import with_table
 
 
 def table(rows: list[Regret]) -> str:
@@ -197,6 +37,26 @@ def table(rows: list[Regret]) -> str:
     return "\n".join(lines)
 
 
+def short_table(rows: list[Regret]) -> str:
+    """A Markdown table with one row per log: in each cell the errors of both, and their ratio."""
+    measures = ("raw", "raw moving", "filtered", "filtered moving", "truth", "parameters")
+    lines = [f"| log | {' | '.join(measures)} | best of grid | automatic chose |", "| --- " * 9 + "|"]
+    for case in dict.fromkeys(row.case for row in rows):
+        found = {_FREQUENCY.sub("filtered", row.measure): row for row in rows if row.case == case}
+        cells = [_cell(found[measure]) if measure in found else "" for measure in measures]
+        key = found.get("truth", found["filtered moving"])
+        lines.append(f"| `{case}` | {' | '.join(cells)} | {key.point} | {key.choice} |")
+    return "\n".join(lines)
+
+
+def _cell(row: Regret) -> str:
+    ratio = f"**{row.ratio:.2f}**" if row.ratio > TARGET else f"{row.ratio:.2f}"
+    return f"{100 * row.automatic:.3g} / {100 * row.best:.3g} %: {ratio}"
+
+
+_FREQUENCY = re.compile(r"[\d.]+ Hz")
+
+
 def summary(rows: list[Regret]) -> str:
     """How many are within the target."""
     good = sum(row.ratio <= TARGET for row in rows)
@@ -211,12 +71,16 @@ def main() -> None:
     """Print the table, or write it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", nargs="*", default=[], help="logs, of: " + ", ".join(CASES))
+    parser.add_argument("--drawn", type=int, default=0, help="logs that are drawn at random, instead of the named ones")
+    parser.add_argument("--first", type=int, default=0, help="number of the first of these")
     parser.add_argument("--seeds", type=int, default=3, help="simulated logs of each kind")
     parser.add_argument("--cache", type=Path, default=Path("build/regret"), help="folder for results of the grid")
     parser.add_argument("--fresh", action="store_true", help="ignore the cache, and do not write it")
     parser.add_argument("--out", type=Path, help="Markdown file whose table is replaced")
     options = parser.parse_args()
     available = [case for case in CASES if case in (options.cases or CASES)]
+    if options.drawn:
+        available = [f"drawn_{number:03}" for number in range(options.first, options.first + options.drawn)]
     if "DYNID_DATASETS" not in os.environ:
         available = [case for case in available if case not in REAL]
     rows: list[Regret] = []
@@ -227,13 +91,8 @@ def main() -> None:
         print(table(found).split("\n", 2)[2], f"<!-- {time.perf_counter() - start:.1f} s -->", flush=True)
     print(summary(rows))
     if options.out is not None:
-        options.out.write_text(with_table(options.out.read_text(), f"{summary(rows)}\n\n{table(rows)}"))
-
-
-def with_table(page: str, new: str) -> str:
-    """A page with another text between its marks."""
-    head, _, rest = page.partition("<!-- table -->\n")
-    return f"{head}<!-- table -->\n{new}\n<!-- end of table -->{rest.partition('<!-- end of table -->')[2]}"
+        page = options.out.read_text()
+        options.out.write_text(with_table(page, "regret", f"{summary(rows)}\n\n{short_table(rows)}"))
 
 
 if __name__ == "__main__":

@@ -10,12 +10,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 from scipy.signal import butter, sosfiltfilt
 
 from dynid import Drive, DynamicModel, Log
 from dynid.arrays import Array
 from dynid.logs.drive import transmission_of
+
+Mask = NDArray[np.bool_]
 
 CUTOFF = 5.0
 """Cut-off [Hz] of the states and of the filtered torques."""
@@ -52,7 +55,7 @@ def lowpassed(x: Array, rate: float, cutoff: float) -> Array:
     return sosfiltfilt(butter(4, cutoff, fs=rate, output="sos"), x, axis=0)
 
 
-def resting(q: Array) -> Array:
+def resting(q: Array) -> Mask:
     """Which joints do not move, shape (joints,); q has the shape (samples, joints)."""
     return np.ptp(q, axis=0) < STILL
 
@@ -74,7 +77,7 @@ class ScoredLog:
     v: Array
     a: Array
     torques: dict[str, Array]
-    moving: Array
+    moving: Mask
     thresholds: Array
 
     @staticmethod
@@ -139,7 +142,7 @@ class ScoredLog:
         return found
 
 
-def _smoothed(q: Array, rate: float, cutoff: float, still: Array) -> tuple[Array, Array, Array]:
+def _smoothed(q: Array, rate: float, cutoff: float, still: Mask) -> tuple[Array, Array, Array]:
     """Positions after the low-pass, and their central differences; joints that are still have no velocity."""
     q = lowpassed(q, rate, cutoff)
     q[:, still] = q[:, still].mean(axis=0)
@@ -157,7 +160,7 @@ def _even(t: Array, q: Array, tau: Array, rate: float) -> list[tuple[Array, Arra
     pieces = []
     for part in np.split(np.arange(len(t)), cuts):
         if len(part) > 4:
-            grid = np.arange(t[part[0]], t[part[-1]], 1.0 / rate)
+            grid = np.arange(float(t[part][0]), float(t[part][-1]), 1.0 / rate)
             q_even, tau_even = (CubicSpline(t[part], x[part])(grid) for x in (q, tau))
             pieces.append((grid, q_even, tau_even))
     return pieces

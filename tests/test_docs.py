@@ -6,11 +6,13 @@ import importlib.util
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from dynid.cli import app
 from dynid.findings import catalogue
+from tests.coverage_study import FENCE, Tutorial
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -118,9 +120,6 @@ def test_links_between_pages_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-FENCE = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE)
-
-
 def test_the_tutorial_runs_from_its_first_block_to_its_last(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     steps = FENCE.findall((ROOT / "docs" / "from_zero.md").read_text())
@@ -135,6 +134,20 @@ def test_the_tutorial_runs_from_its_first_block_to_its_last(tmp_path: Path, monk
             assert done.exit_code == 0, f"{command}: {done.output}"
     verdict = (tmp_path / "report.html").read_text()
     assert "This model can be trusted" in verdict
+
+
+def test_the_tutorial_finds_the_friction_that_its_script_states(tmp_path: Path) -> None:
+    """With the experiment file of the page: one-sided filters had biased dry friction by five standard deviations."""
+    tutorial = Tutorial(tmp_path)
+    errors, held = [], []
+    for seed in range(1, 16):
+        result = tutorial.as_stated(seed)
+        true = dict(zip(result.base.names, result.base.to_base(tutorial.truth).tolist(), strict=True))
+        errors += [(row.value - true[row.name]) / row.std for row in result.parameters if row.name.startswith("f")]
+        held += [row.lower <= true[row.name] <= row.upper for row in result.parameters]
+    assert np.abs(errors).max() < 4.5
+    assert abs(np.mean(errors)) < 0.6
+    assert np.mean(held) > 0.88
 
 
 def test_the_reference_of_the_experiment_file_has_every_key_and_no_other() -> None:

@@ -105,7 +105,7 @@ def correlated(size: float, seconds: float) -> Noise:
     def noise(rng: Rng, n: int, joints: int, rate: float) -> Array:
         c = np.exp(-1.0 / (rate * seconds))
         x = rng.normal(size=(n + 200, joints)) * np.sqrt(1.0 - c**2)
-        return size * lfilter([1.0], [1.0, -c], x, axis=0)[200:]
+        return size * np.asarray(lfilter([1.0], [1.0, -c], x, axis=0))[200:]
 
     return noise
 
@@ -116,7 +116,7 @@ def vibration(size: float, frequency: float, width: float = 1.0) -> Noise:
     def noise(rng: Rng, n: int, joints: int, rate: float) -> Array:
         band = [frequency - width / 2, min(frequency + width / 2, 0.49 * rate)]
         sos = butter(2, band, "bandpass", fs=rate, output="sos")
-        x = sosfilt(sos, rng.normal(size=(n + int(10 * rate), joints)), axis=0)[int(10 * rate) :]
+        x = np.asarray(sosfilt(sos, rng.normal(size=(n + int(10 * rate), joints)), axis=0))[int(10 * rate) :]
         return size * x / np.std(x, axis=0)
 
     return noise

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from tests.real_logs import real_log
-from tests.scoring import CUTOFF, ScoredLog, even_rate, is_even, resting
-from tests.truth_logs import Motion, Practice, Sensors, Truth, both, builtin, correlated, random_arm, vibration, white
 
 from dynid import Drive, DynamicModel, Log, Robot
 from dynid.arrays import Array
+from tests.real_logs import real_log
+from tests.scoring import CUTOFF, ScoredLog, even_rate, is_even, resting
+from tests.truth_logs import Motion, Practice, Sensors, Truth, both, builtin, correlated, random_arm, vibration, white
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,11 +106,11 @@ def real(name: str, terms: tuple[str, ...], velocities: bool = True) -> Case:
         found = real_log(name)
         model = DynamicModel(found.robot, terms)
         drive = found.experiment.drive
-        validation = ScoredLog.of(found.validation, model, drive)
+        validation = ScoredLog.of(found.validation, model, drive, found.cutoff)
         silent = np.mean(found.training.torque == 0.0, axis=0) > 0.5
         joints = tuple(j for j in range(found.robot.nv) if not silent[j])
         training = found.training if velocities else replace(found.training, velocity=None)
-        return Subject(found.robot, terms, training, validation, drive, joints)
+        return Subject(found.robot, terms, training, validation, drive, joints, cutoff=found.cutoff)
 
     return subject
 
@@ -186,3 +186,42 @@ REAL: dict[str, Case] = {
     "ur10e_positions": real("ur10e", VCOA, velocities=False),
 }
 CASES = REAL | SIMULATED
+
+
+def drawn(number: int) -> Case:
+    """A simulated log whose robot, rate, motion and sensors are drawn at random: none that was looked at before."""
+    rng = np.random.default_rng((number, 31))
+    joints = int(rng.integers(2, 6))
+    terms = (
+        "viscous",
+        "coulomb",
+        *(("offset",) if rng.random() < 0.5 else ()),
+        *(("armature",) if rng.random() < 0.3 else ()),
+    )
+    truth = Truth(random_arm(500 + number, joints), terms, float(rng.uniform(0.05, 0.4)), seed=number)
+    rate = float(rng.choice([30.0, 50.0, 100.0, 125.0, 250.0, 500.0, 1000.0]))
+    lowest = float(np.exp(rng.uniform(np.log(0.02), np.log(min(0.5, rate / 200)))))
+    seconds = float(np.clip(rng.uniform(1.5, 3.0) / lowest, 12.0, 60.0))
+    motion = Motion(seconds, lowest, (1, 2, 3, 5), size=float(rng.uniform(0.4, 1.2)))
+    if joints > 2 and rng.random() < 0.25:
+        motion = replace(motion, resting=(int(rng.integers(joints)),), drift=0.03)
+    size = float(np.exp(rng.uniform(np.log(1e-5), np.log(1e-3))))
+    position = (white(size), correlated(size, float(rng.uniform(0.01, 0.3))), vibration(size, 0.2 * rate))[
+        rng.integers(3)
+    ]
+    noise = float(rng.uniform(0.005, 0.05))
+    torque = (white(noise), correlated(2 * noise, 0.1), both(white(noise), vibration(5 * noise, min(7.0, 0.2 * rate))))
+    sensors = Sensors(
+        rate=rate,
+        position=position,
+        step=float(rng.choice([0.0, 0.0, size, 3 * size])),
+        torque=torque[rng.integers(3)],
+        velocity=str(rng.choice(["", "", "", "exact", "coarse", "late", "differences"])),
+        uneven=float(rng.choice([0.0, 0.0, 0.0, 0.1])),
+    )
+    return simulated(Practice(truth, motion, sensors), cutoff=float(round(np.clip(50 * lowest, 5.0, 0.3 * rate))))
+
+
+def case_of(name: str) -> Case:
+    """A log by its name: one of `CASES`, or `drawn_NUMBER`."""
+    return drawn(int(name.removeprefix("drawn_"))) if name.startswith("drawn_") else CASES[name]
