@@ -24,7 +24,7 @@ from dynid.estimation.physical.references import Origin, plain_body, references,
 from dynid.estimation.physical.semidefinite import ConflictError, LinkPrior, PriorKind, Problem, fit
 from dynid.model.chunks import Chunk
 from dynid.model.sampling import random_states
-from dynid.model.terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, Offset, Spring, Viscous
+from dynid.model.terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, Offset, Spring, Stribeck, Viscous
 from dynid.robot import inertia
 from dynid.robot.assembly import assemble
 from dynid.robot.description import BodyDescription, Description, JointDescription
@@ -298,6 +298,22 @@ def test_coupled_motors_have_a_matrix_that_is_not_negative() -> None:
         assert any(np.allclose(square.rows @ p, wanted) for square in squares)
     assert {"Ia1", "fv2", "fs5", "fs6", "fsm6", "fsp1", "fsn1"} <= singles
     assert not singles & {"k2", "Iam6", "fvm6", "Ia5", "fv6"}
+
+
+def test_friction_that_would_be_negative_at_rest_keeps_its_value_at_speed() -> None:
+    # fs + fst is at its bound, and the solver's rounding may leave it below: fs must not fall with it.
+    model = DynamicModel(load_robot("builtin:ur5"), [Viscous(), Stribeck(), Offset()])
+    base = find_base_parameters(model)
+    p = np.nan_to_num(model.reference)
+    for k, name in enumerate(model.names):
+        if name.startswith("fs"):
+            p[k] = -2.2 if name.startswith("fst") else 2.0
+    logs = [data(model, p, 2000, 0.01, np.random.default_rng(k)) for k in range(3)]
+    for log in logs:
+        estimate = weighted_least_squares([log], base)
+        value = physical_estimate([log], base, Physics(references(model.robot), LinkPrior()), estimate).values
+        assert all(value[f"fs{k}"] == pytest.approx(2.0, rel=0.1) for k in range(1, 7))
+        assert all(0.0 <= value[f"fs{k}"] + value[f"fst{k}"] <= 0.1 for k in range(1, 7))
 
 
 def test_a_coupling_without_motor_inertia_leaves_that_matrix_out() -> None:

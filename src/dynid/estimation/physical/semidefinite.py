@@ -221,13 +221,10 @@ def _without_rounding(problem: Problem, p: Array) -> Array:
         if sizes[0] < 0.1 * THINNEST:
             root = L @ axes
             p[own] = inertia.from_pseudo_inertia((root * np.maximum(sizes, 0.1 * THINNEST)) @ root.T)
-    for constraint in problem.constraints:
-        if (
-            constraint.kind is cone_program.ConeKind.NONNEGATIVE
-            and not constraint.label
-            and not (constraint.rows @ p > 0.0).all()
-        ):
-            p[np.flatnonzero(constraint.rows[0])] = 0.0
+    laws = [item for item in problem.constraints if not item.label and item.kind is cone_program.ConeKind.NONNEGATIVE]
+    sums = [np.flatnonzero(row) for law in laws for row in law.rows]
+    for own in sorted(sums, key=len):  # single parameters first; a sum is then raised by its last one, which keeps them
+        p[own[-1]] = max(p[own[-1]], -float(np.sum(p[own[:-1]])))
     return p
 
 
