@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dynid.estimation.bootstrap import Bootstrap, autocorrelation, block_bootstrap, correlation_samples
+from dynid.estimation.bootstrap import Bootstrap, block_bootstrap
+from dynid.estimation.correlation import autocorrelation, correlation_samples
 from dynid.estimation.estimate_findings import findings_on_bootstrap
 from dynid.estimation.factors.row_forms import TORQUES
 from dynid.estimation.least_squares import log_stds, ordinary_least_squares, weighted_least_squares

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.estimation.correlation import correlation_samples
+from dynid.estimation.error_stretches import error_stretches
+from dynid.estimation.factors.accumulation import Blocks
 from dynid.estimation.factors.factors import Factor
-from dynid.estimation.factors.row_forms import TORQUES, RowForm, RowPasses
+from dynid.estimation.factors.row_forms import TORQUES, RowForm, RowPasses, block_rows
 from dynid.estimation.robust import Loss
 from dynid.logs import PreparedLog
-from dynid.model import BaseParameters
+from dynid.model import BaseParameters, Rows
 from dynid.threads import single_threaded_blas
-
-FINE = 128
-"""Blocks that all logs together are cut into first."""
 
 FEWEST = 8
 """Blocks below which a bootstrap says nothing."""
@@ -54,9 +54,9 @@ class Bootstrap:
 
     def interval(self, values: Array, confidence: float = 0.95) -> tuple[Array, Array]:
         """Lower and upper ends of confidence intervals around values, each of shape (parameters,)."""
-        from scipy.stats import t
+        from scipy.special import stdtrit
 
-        half = t.ppf(0.5 + confidence / 2, self.blocks - 1) * self.stds
+        half = stdtrit(self.blocks - 1, 0.5 + confidence / 2) * self.stds
         return values - half, values + half
 
 
@@ -69,8 +69,12 @@ def block_bootstrap(
     rng: np.random.Generator,
     loss: Loss | None = None,
     form: RowForm = TORQUES,
+    blocks: Sequence[Blocks] = (),
 ) -> Bootstrap | None:
     """Draw blocks of time anew.
+
+    Where the blocks of time were reduced with the logs, these are not passed over again; where they were not, or where
+    rows are weighed by their errors, they are.
 
     Args:
         logs: The samples of each log.
@@ -81,15 +85,19 @@ def block_bootstrap(
         rng: The random generator.
         loss: Weights by errors, where the estimate is a robust one.
         form: What the rows are.
+        blocks: The blocks of `block_rows` rows of each log, as they were reduced.
 
     Returns:
         The standard deviations; None where there are too few blocks.
     """
     widths = [form.samples_a_row(log.processing, log.sampling) for log in logs]
-    rows = [sum(map(len, log.segments)) // width for log, width in zip(logs, widths, strict=True)]
-    size = max(1, -(-sum(rows) // FINE))
+    size = block_rows(logs, form)
     with single_threaded_blas():
-        G, m, lasting = _moments(logs, stds, whole, base, values, size, loss, form)
+        if loss is None and form.name == "torque" and len(blocks) == len(logs) > 0:
+            G, m = _reduced_moments(blocks, stds, whole, base, values)
+            lasting = _lasting(logs, base, values)
+        else:
+            G, m, lasting = _moments(logs, stds, whole, base, values, size, loss, form)
         joined = max(1, int(np.ceil(LENGTH * lasting / size)))
         if len(G) // joined < FEWEST:
             return None
@@ -130,18 +138,12 @@ def _moments(
     form: RowForm,
 ) -> tuple[Array, Array, float]:
     """Gram matrices (blocks, n, n) and moments (blocks, n), scaled by the whole; for how many rows errors last."""
-    from scipy.linalg import solve_triangular
-
-    rows = form.equations(base.model)  # only its maps from base parameters are used
+    scaled = _maps(form.equations(base.model), whole, base)
     n = len(base.names)
-    zero = rows.predictors(base.to_standard(np.zeros(n)))
-    each = [rows.predictors(base.to_standard(unit)) for unit in np.eye(n)]
-    maps = [np.column_stack([one[j] - zero[j] for one in each]) for j in range(len(zero))]
-    scaled = [solve_triangular(whole.R, P.T, trans=1).T for P in maps]  # P R^-1
     grams, moments, lasting = [], [], [1.0]
     for log, sizes in zip(logs, stds, strict=True):
-        errors: list[list[Array]] = [[] for _ in zero]
-        for matrices, left in RowPasses(base, log, size, form).errors(values):
+        errors: list[list[Array]] = [[] for _ in scaled]
+        for matrices, left in RowPasses(base, log, size, form, held=0).errors(values):
             G, m = np.zeros((n, n)), np.zeros(n)
             for j, (W, e) in enumerate(zip(matrices, left, strict=True)):
                 weight = np.ones(len(e)) if loss is None else loss(e / sizes[j])
@@ -155,20 +157,42 @@ def _moments(
     return np.array(grams), np.array(moments), max(lasting)
 
 
-def autocorrelation(errors: Array, lags: int = 200) -> Array:
-    """Autocorrelation of errors at lags 0, 1, ..., shape (lags,)."""
-    count = len(errors)
-    if count < 8 or not np.any(errors):
-        return np.ones(1)
-    centred = errors - errors.mean()
-    spectrum = np.fft.rfft(centred, 2 * count)
-    found = np.fft.irfft(np.abs(spectrum) ** 2)[: min(lags, count // 2)]
-    return found / found[0] if found[0] > 0.0 else np.ones(1)
+def _maps(rows: Rows, whole: Factor, base: BaseParameters) -> list[Array]:
+    """For each row the map from base parameters, scaled by the whole, to values of its independent columns."""
+    from scipy.linalg import solve_triangular
+
+    n = len(base.names)
+    spare = np.zeros(len(rows.model.names) - len(base.model.names))  # friction that the model lacks
+    standard = [np.concatenate([base.to_standard(b), spare]) for b in (np.zeros(n), *np.eye(n))]
+    zero, *each = (rows.predictors(p) for p in standard)
+    maps = [np.column_stack([one[j] - zero[j] for one in each]) for j in range(len(zero))]
+    return [solve_triangular(whole.R, P.T, trans=1).T for P in maps]  # P R^-1
 
 
-def correlation_samples(errors: Array) -> float:
-    """For how many samples errors last: 1 for white ones, the integral of their autocorrelation else."""
-    rho = autocorrelation(errors, 2000)
-    below = np.flatnonzero(rho < 0.05)
-    end = below[0] if len(below) else len(rho)
-    return float(1.0 + 2.0 * np.sum(rho[1:end]))
+def _reduced_moments(
+    blocks: Sequence[Blocks], stds: Sequence[Sequence[float]], whole: Factor, base: BaseParameters, values: Array
+) -> tuple[Array, Array]:
+    """Gram matrices and moments as `_moments`, of blocks that were reduced before."""
+    rows = blocks[0].rows
+    spare = np.zeros(len(rows.model.names) - len(base.model.names))
+    predictors = rows.predictors(np.concatenate([base.to_standard(values), spare]))
+    grams, moments = [], []
+    for of_log, sizes in zip(blocks, stds, strict=True):
+        G, m = np.zeros((len(of_log), len(base.names), len(base.names))), np.zeros((len(of_log), len(base.names)))
+        for joint, P, b, size in zip(of_log.joints, _maps(rows, whole, base), predictors, sizes, strict=True):
+            for k, (triangle, _, _) in enumerate(joint):
+                X = triangle[:, :-1] @ P / size
+                G[k] += X.T @ X
+                m[k] += X.T @ (triangle[:, -1] - triangle[:, :-1] @ b) / size
+        grams.append(G)
+        moments.append(m)
+    return np.concatenate(grams), np.concatenate(moments)
+
+
+def _lasting(logs: Sequence[PreparedLog], base: BaseParameters, values: Array) -> float:
+    """For how many rows errors of torques last, of the worst joint."""
+    lasting = [1.0]
+    for log in logs:
+        left = error_stretches(base.model, log, base.to_standard(values))
+        lasting += [correlation_samples(*left.of_row(row)) for row in range(base.model.row_count)]
+    return max(lasting)

@@ -70,11 +70,11 @@ class Estimate:
             confidence: Share of cases in which such an interval holds the true value, for normal errors; between 0
                 and 1.
         """
-        from scipy.stats import t
+        from scipy.special import stdtrit
 
         if not 0.0 < confidence < 1.0:
             raise InvalidRequestError(f"a confidence lies between 0 and 1, such as 0.95, not {confidence}")
-        half = t.ppf(0.5 + confidence / 2, self.freedom) * self.stds
+        half = stdtrit(self.freedom, 0.5 + confidence / 2) * self.stds
         return self.values - half, self.values + half
 
 

@@ -1,18 +1,16 @@
 """What the residual of each joint follows: the clues to what a model lacks."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.estimation.bootstrap import autocorrelation, correlation_samples
-from dynid.estimation.factors.decimation import kept_around
-from dynid.estimation.factors.row_forms import residuals
+from dynid.estimation.correlation import autocorrelation, correlation_samples
+from dynid.estimation.error_stretches import error_stretches
 from dynid.estimation.least_squares import Estimate
 from dynid.findings import Finding, has
-from dynid.logs import PreparedLog, decimated
+from dynid.logs import PreparedLog
 from dynid.model import BaseParameters, DynamicModel
 
 BINS = 24
@@ -29,9 +27,6 @@ SHARE = 0.15
 
 LASTING = 3.0
 """Samples that residuals last from which they are said not to be white."""
-
-PIECE = 10_000
-"""Samples that are looked at at once, so that memory does not grow with the log."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +118,7 @@ def analyse_residuals(
 
 
 def residual_diagnostics(model: DynamicModel, log: PreparedLog, parameters: Array) -> tuple[JointDiagnostics, ...]:
-    """What the residual of each joint of a log is like.
+    """What the residual of each joint of a log is like; of a long log, in evenly spread stretches of it.
 
     Args:
         model: The model.
@@ -131,60 +126,43 @@ def residual_diagnostics(model: DynamicModel, log: PreparedLog, parameters: Arra
         parameters: Standard parameters, shape (parameters,).
     """
     temperature = log.temperature
-    parts = list(_thinned(model, log, parameters))
-    left, v, q, time = (np.concatenate([part[0][k] for part in parts]) for k in range(4))
-    counts = np.concatenate([keep for _, keep in parts])
-    thresholds = log.processing.thresholds or (0.0,) * v.shape[1]
-    period = float(np.median(np.diff(time))) if len(time) > 1 else 0.0
+    left = error_stretches(model, log, parameters)
+    period = float(np.median(np.diff(left.time))) if len(left.time) > 1 else 0.0
     found = []
     for row, joint in enumerate(model.row_names):
-        fast = counts[:, row] & (np.abs(v[:, row]) >= thresholds[row])
-        e = left[fast, row]
-        if joint in log.processing.unmeasured or len(e) < 10 * BINS or not np.any(e):
+        e, starts = left.of_row(row)
+        if len(e) < 10 * BINS or not np.any(e):
             continue
-        direction, since = np.sign(v[fast, row]), time[fast] - time[0]
+        counts = left.keep[:, row]
+        velocity, position, time = left.v[counts, row], left.q[counts, row], left.time[counts]
+        direction, since = np.sign(velocity), time - left.time[0]
         quantities = {
             "velocity sign": (direction, e),
-            "velocity": (v[fast, row], e),
-            "position": (q[fast, row], e),
+            "velocity": (velocity, e),
+            "position": (position, e),
             "time": (since, e),
             "friction over time": (since, e * direction),
         }
         if temperature is not None:
-            warmth = np.interp(time[fast], *temperature)
+            warmth = np.interp(time, *temperature)
             quantities |= {"temperature": (warmth, e), "friction over temperature": (warmth, e * direction)}
         follows = tuple(
-            _following(what, x, left) for what, (x, left) in quantities.items() if np.ptp(x) and np.ptp(left)
+            _following(what, x, errors, starts)
+            for what, (x, errors) in quantities.items()
+            if np.ptp(x) and np.ptp(errors)
         )
-        found.append(JointDiagnostics(joint, period, autocorrelation(e, 100), correlation_samples(e), follows))
+        rho, lasting = autocorrelation(e, 100, starts), correlation_samples(e, starts)
+        found.append(JointDiagnostics(joint, period, rho, lasting, follows))
     return tuple(found)
 
 
-def _thinned(
-    model: DynamicModel, log: PreparedLog, parameters: Array
-) -> Iterator[tuple[tuple[Array, Array, Array, Array], NDArray[np.bool_]]]:
-    """Residuals, velocities, positions and times of each segment, decimated as rows are; and which rows count."""
-    factors = log.processing.decimate
-    step = int(np.prod(factors or (1,)))
-    of_joints = [joint.q.start for joint in model.robot.independent_joints]
-    for chunk, time in zip(log.segments, log.times, strict=True):
-        pieces = [chunk[first : first + PIECE] for first in range(0, len(chunk), PIECE)]
-        left = np.concatenate([errors for _, errors in residuals(model, pieces, parameters)])
-        v = chunk.v[:, model.rows]
-        if factors:
-            left, v = decimated(left, factors), decimated(v, factors)
-        count = len(left)
-        keep = np.ones(left.shape, dtype=bool) if chunk.keep is None else kept_around(chunk.keep, step)[:count]
-        yield (left, v, chunk.q[::step][:count, of_joints], time[::step][:count]), keep
-
-
-def _following(what: str, x: Array, errors: Array) -> Following:
-    """How errors follow a quantity x, both of shape (samples,), by the means of bins of x.
+def _following(what: str, x: Array, errors: Array, starts: Sequence[int]) -> Following:
+    """How errors follow a quantity x, both of shape (samples,), by the means of bins of x; stretches begin at `starts`.
 
     By chance, errors that last for k samples have means as those of k times fewer white ones. How long they last is
     seen in what the means leave: what follows x is none of it.
     """
-    from scipy.stats import chi2
+    from scipy.special import chdtri
 
     edges = _edges(what, x)
     place = np.searchsorted(edges, x)
@@ -193,11 +171,11 @@ def _following(what: str, x: Array, errors: Array) -> Following:
     all_means = np.bincount(place, errors, len(counts)) / np.maximum(counts, 1)
     means, centres = all_means[used], np.bincount(place, x, len(counts))[used] / counts[used]
     between = float(np.sum(counts[used] * (means - errors.mean()) ** 2) / len(errors) / np.var(errors))
-    lasting = correlation_samples(errors - all_means[place])
+    lasting = correlation_samples(errors - all_means[place], starts)
     freedom = max(len(means) - 1, 1)
     chance = min(freedom * lasting / len(errors), 0.99)
     share = max(0.0, (between - chance) / (1.0 - chance))
-    is_clear = between / chance > chi2.ppf(1.0 - CHANCE, freedom) / freedom
+    is_clear = between / chance > chdtri(freedom, CHANCE) / freedom
     return Following(what, share, bool(is_clear), centres, means)
 
 

@@ -14,6 +14,7 @@ from dynid.estimation.estimate_findings import (
     findings_on_nonlinear,
     findings_on_robust,
 )
+from dynid.estimation.factors.accumulation import Blocks
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.reduced_logs import ReducedLogs, findings_on_friction
 from dynid.estimation.factors.row_forms import RowForm
@@ -108,7 +109,11 @@ def solve(
         torques = nonlinear.own_logs(reduced.torques)
         estimate, essential = (with_torque_fits(found, torques, base) for found in (estimate, essential))
     has_earlier = len(reduced.rows) > len(logs)
-    blocks = None if has_earlier else _bootstrapped(settings, logs, with_changes, nonlinear.linear, whole, scales)
+    blocks = (
+        None
+        if has_earlier
+        else _bootstrapped(settings, logs, with_changes, nonlinear.linear, whole, scales, reduced.blocks)
+    )
     bootstrap = nonlinear.own_bootstrap(blocks)
     lost = findings_on_form(form, estimate, torques, base, logs)
     of_estimate = findings_on_estimate(estimate, base.model, form)
@@ -193,6 +198,7 @@ def _bootstrapped(
     base: BaseParameters,
     estimate: Estimate,
     scales: Scales,
+    blocks: Sequence[Blocks],
 ) -> Bootstrap | None:
     """Standard deviations by a block bootstrap, where that is asked for."""
     if not settings.bootstrap:
@@ -210,4 +216,4 @@ def _bootstrapped(
     plain = [[size / log.weight for size in of_log] for log, of_log in zip(logs, sizes, strict=True)]
     loss = None if settings.robust is None else LOSSES[settings.robust]
     rng = np.random.default_rng(0)
-    return block_bootstrap(logs, plain, whole, base, estimate.values, rng, loss, RowForm.of(settings))
+    return block_bootstrap(logs, plain, whole, base, estimate.values, rng, loss, RowForm.of(settings), blocks)

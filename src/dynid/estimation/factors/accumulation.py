@@ -1,6 +1,9 @@
 """From rows to factors, in one pass and with bounded memory."""
 
-from collections.abc import Iterable, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,39 +34,141 @@ def factors_of(rows: Rows, chunks: Iterable[Sequence[Array]]) -> Factors:
         rows: What the matrices are rows of.
         chunks: One matrix for each row, a chunk at a time; they may be overwritten.
     """
-    sums = [_Sum(basis) for basis in rows.bases]
+    return _sums(rows, chunks).factors()
+
+
+def blocks_of(rows: Rows, chunks: Iterable[Sequence[Array]], joined: int = 1) -> tuple[Factors, Blocks]:
+    """The same factors, and those of every block of so many chunks, in one pass; arguments as `factors_of`."""
+    sums = _sums(rows, chunks, joined)
+    return sums.factors(), Blocks(rows, tuple(tuple(each.blocks) for each in sums.each))
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Triangles of blocks of time, in the independent columns of each row.
+
+    Attributes:
+        rows: What the blocks are rows of.
+        joints: For each row of the equations and each block `[R | z]`, shape (k, base + 1), the squares that are left,
+            and the number of rows.
+    """
+
+    rows: Rows
+    joints: tuple[tuple[tuple[Array, float, int], ...], ...]
+
+    def __len__(self) -> int:
+        """Number of blocks."""
+        return len(self.joints[0])
+
+    def factors(self, first: int, last: int) -> Factors:
+        """The factors of the blocks from first to before last, over all standard parameters."""
+        sums = [_Sum(basis) for basis in self.rows.bases]
+        for each, blocks in zip(sums, self.joints, strict=True):
+            for triangle, squares, count in blocks[first:last]:
+                each.include(triangle, squares, count)
+        return _Sums(self.rows, sums).factors()
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """The factors of all rows so far."""
+
+    rows: Rows
+    each: Sequence[_Sum]
+
+    def factors(self) -> Factors:
+        """The factors over all standard parameters."""
+        joints = {each.basis.joint: each.factor() for each in self.each}
+        return Factors(self.rows.model.names, joints, self.rows.form)
+
+
+def _sums(rows: Rows, chunks: Iterable[Sequence[Array]], joined: int = 0) -> _Sums:
+    """Pass over chunks; the triangles of every `joined` of them are kept, too."""
+    sums = [_Sum(basis, joined) for basis in rows.bases]
     with single_threaded_blas():
         for matrices in chunks:
-            parallel(lambda pair: pair[0].add(pair[1]), zip(sums, matrices, strict=True))
-            del matrices
-    return Factors(rows.model.names, {each.basis.joint: each.factor() for each in sums}, rows.form)
+            do = parallel if sum(map(len, matrices)) >= WORTH_THREADS else _in_turn
+            do(lambda pair: pair[0].add(pair[1]), zip(sums, matrices, strict=True))
+            del matrices  # the next chunk needs the memory
+    return _Sums(rows, sums)
+
+
+def _in_turn(work: Callable[[tuple[_Sum, Array]], None], pairs: Iterable[tuple[_Sum, Array]]) -> list[None]:
+    return [work(pair) for pair in pairs]
+
+
+WORTH_THREADS = 1000
+"""Rows of a chunk from which on threads save more than they cost."""
+
+WAITING = 8
+"""Rows that wait to be made a triangle together, for each column: one large decomposition is faster than many small."""
 
 
 class _Sum:
-    """The factor of one row so far, in its independent columns."""
+    """The factor of one row so far, in its independent columns.
 
-    def __init__(self, basis: RowBasis) -> None:
+    Args:
+        basis: The row's independent columns.
+        joined: How many chunks make a block whose triangle is kept; none are kept when zero.
+    """
+
+    def __init__(self, basis: RowBasis, joined: int = 0) -> None:
         n = len(basis.columns)
         self.basis = basis
-        self.rows = np.zeros((0, n + 1))  # [R | z]
-        self.squares = 0.0
-        self.count = 0
+        self.blocks: list[tuple[Array, float, int]] = []
+        self._joined = joined
+        self._chunks = 0
+        self._triangle = np.zeros((0, n + 1))  # [R | z]
+        self._squares = 0.0
+        self._count = 0
+        self._waiting: list[Array] = []
 
     def add(self, rows: Array) -> None:
         """Add rows `[W | y]` of independent columns, shape (rows, base + 1); they may be overwritten."""
-        n = rows.shape[1] - 1
-        self.count += len(rows)
-        R, z, squares = reduced(rows)
-        stacked = np.concatenate([self.rows, np.column_stack([R, z])])
-        triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
-        self.rows = triangle[:n]
-        self.squares += squares + float(np.sum(triangle[n:, n] ** 2))
+        count, squares = len(rows), 0.0
+        if count > rows.shape[1]:
+            R, z, squares = reduced(rows)
+            rows = np.column_stack([R, z])
+        self.include(rows, squares, count)
+        if self._joined:
+            self._keep(rows, squares, count)
+
+    def include(self, rows: Array, squares: float, count: int) -> None:
+        """Include rows that are few already, the squares that were left of them, and how many they were."""
+        self._waiting.append(rows)
+        self._squares += squares
+        self._count += count
+        if sum(map(len, self._waiting)) > WAITING * rows.shape[1]:
+            self._merge()
+
+    def _merge(self) -> None:
+        self._triangle, squares = _stacked([self._triangle, *self._waiting])
+        self._squares += squares
+        self._waiting = []
+
+    def _keep(self, rows: Array, squares: float, count: int) -> None:
+        """Make rows a block, or part of one."""
+        if self._chunks % self._joined == 0:
+            self.blocks.append((rows, squares, count))
+        else:
+            before, left, number = self.blocks[-1]
+            triangle, more = _stacked([before, rows])
+            self.blocks[-1] = triangle, left + squares + more, number + count
+        self._chunks += 1
 
     def factor(self) -> Factor:
         """The factor over all parameters that act on the row."""
+        self._merge()
         n = len(self.basis.columns)
-        R = self.rows[:, :n] @ self.basis.regrouping
-        return Factor(self.basis.names, R, self.rows[:, n], self.squares, self.count)
+        R = self._triangle[:, :n] @ self.basis.regrouping
+        return Factor(self.basis.names, R, self._triangle[:, n], self._squares, self._count)
+
+
+def _stacked(rows: Sequence[Array]) -> tuple[Array, float]:
+    """The triangle `[R | z]` of rows `[W | y]`, and the squares that are left."""
+    n = rows[0].shape[1] - 1
+    triangle = np.asarray(np.linalg.qr(np.concatenate(rows), mode="r"))
+    return triangle[:n], float(np.sum(triangle[n:, n] ** 2))
 
 
 ONE_PASS = 400.0

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dynid.estimation.factors.accumulation import Blocks
 from dynid.estimation.factors.factors import Factor, Factors
-from dynid.estimation.factors.row_forms import TORQUES, RowForm
+from dynid.estimation.factors.row_forms import TORQUES, RowForm, block_rows
 from dynid.estimation.nonlinear.nonlinear_fit import NonlinearFit
 from dynid.estimation.settings import EstimationSettings
 from dynid.findings import Finding
@@ -42,12 +43,15 @@ class ReducedLogs:
         rows: The factors of each log that are estimated from: the same, or those of another form of rows.
         folds: The factors of parts of the logs, for cross-validation; none where it is not asked for.
         probes: The factors of the torques of each log that was read now, with friction that the model lacks.
+        blocks: Blocks of time of each log that was read now, without its weight; of the rows that are estimated from,
+            with friction that the model lacks where these are torques.
     """
 
     torques: tuple[Factors, ...]
     rows: tuple[Factors, ...]
     folds: tuple[Factors, ...]
     probes: tuple[Factors, ...]
+    blocks: tuple[Blocks, ...] = ()
 
 
 def reduce_logs(
@@ -71,20 +75,24 @@ def reduce_logs(
     """
     form, model = RowForm.of(settings), nonlinear.linear.model
     torques, rows = ([], []) if earlier is None else (list(earlier.torques), list(earlier.rows))
-    parts, probes = list(rows), list[Factors]()
-    with_probes = probed(model)
+    parts, probes, blocks = list(rows), list[Factors](), list[Blocks]()
+    with_probes, size = probed(model), block_rows(logs, form)
     for k, log in enumerate(logs, start=1):
         progress(f"Reducing log {k} of {len(logs)}")
         segments, processing, weight = log.segments, log.processing, log.weight
-        probes.append(TORQUES.factors(with_probes, segments, processing, log.sampling).weighted(weight))
-        torques.append(probes[-1].restricted(model.names))
+        of_form = None
         if form.name == "torque":
-            rows.append(torques[-1])
+            of_torques, own = form.blocks(with_probes, log, size)
         else:
-            rows.append(form.factors(model, segments, processing, log.sampling).weighted(weight))
+            of_torques = TORQUES.factors(with_probes, segments, processing, log.sampling)
+            of_form, own = form.blocks(model, log, size)
+        probes.append(of_torques.weighted(weight))
+        torques.append(probes[-1].restricted(model.names))
+        rows.append(torques[-1] if of_form is None else of_form.weighted(weight))
+        blocks.append(own)
         for part in split(segments, FOLDS) if folds else ():
             parts.append(form.factors(nonlinear.base.model, part, processing, log.sampling).weighted(weight))
-    return ReducedLogs(tuple(torques), tuple(rows), tuple(parts), tuple(probes))
+    return ReducedLogs(tuple(torques), tuple(rows), tuple(parts), tuple(probes), tuple(blocks))
 
 
 SHARE = 0.3

@@ -10,7 +10,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError
-from dynid.estimation.factors.accumulation import factors_of
+from dynid.estimation.factors.accumulation import Blocks, blocks_of, factors_of
 from dynid.estimation.factors.decimation import processed_rows
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.formulation_rows import EnergyRows, MomentumRows, PowerRows, WindowRows
@@ -91,6 +91,13 @@ class RowForm:
         into = self.equations(model)
         return factors_of(into, self.rows(into, segments, processing, rate))
 
+    def blocks(self, model: DynamicModel, log: PreparedLog, size: int) -> tuple[Factors, Blocks]:
+        """The factors of a log, and those of its blocks of so many rows each, in one pass."""
+        into = self.equations(model)
+        joined = max(1, -(-size // into.samples_a_chunk)) if isinstance(into, TorqueRows) else 1
+        rows = self.rows(into, log.segments, log.processing, log.sampling, -(-size // joined))
+        return blocks_of(into, rows, joined)
+
     def samples_a_row(self, processing: Processing, rate: float) -> int:
         """How many samples of a log make one row."""
         decimated = int(np.prod(processing.decimate or (1,)))
@@ -128,6 +135,15 @@ class RowForm:
 TORQUES = RowForm()
 """Rows of torques: one per sample and joint."""
 
+BLOCKS = 128
+"""Blocks of time that all logs together are cut into."""
+
+
+def block_rows(logs: Sequence[PreparedLog], form: RowForm) -> int:
+    """How many rows make one of the blocks of time that all logs together are cut into."""
+    rows = [log.samples // form.samples_a_row(log.processing, log.sampling) for log in logs]
+    return max(1, -(-sum(rows) // BLOCKS))
+
 
 HELD = 200_000_000
 """Bytes of rows that are held between passes; larger logs are made into rows anew each time."""
@@ -141,16 +157,23 @@ class RowPasses:
         log: The log.
         block: Rows of a piece; pieces of any size when None.
         form: What the rows are.
+        held: Bytes of rows that are held between passes; larger logs are made into rows anew each time.
     """
 
     def __init__(
-        self, base: BaseParameters, log: PreparedLog, block: int | None = None, form: RowForm = TORQUES
+        self,
+        base: BaseParameters,
+        log: PreparedLog,
+        block: int | None = None,
+        form: RowForm = TORQUES,
+        held: int = HELD,
     ) -> None:
         self.base = base
         self.form = form
         self.rows = form.equations(base.model)
         self._log = log
         self._block = block
+        self._limit = held
         self._held: list[list[Array]] | None = None
 
     def __iter__(self) -> Iterator[list[Array]]:
@@ -162,7 +185,7 @@ class RowPasses:
         log = self._log
         for matrices in self.form.rows(self.rows, log.segments, log.processing, log.sampling, self._block):
             size += sum(W.nbytes for W in matrices)
-            if held is not None and size <= HELD:
+            if held is not None and size <= self._limit:
                 held.append(matrices)
             else:
                 held = None
