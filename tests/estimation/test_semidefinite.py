@@ -16,10 +16,12 @@ from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.estimation.factors.accumulation import factorise
 from dynid.estimation.factors.factors import Factors
+from dynid.estimation.factors.reduced_logs import Fold
 from dynid.estimation.least_squares import weighted_least_squares
 from dynid.estimation.physical import constraints as conditions
-from dynid.estimation.physical.physical_estimate import Physics, Source, cross_validated, physical_estimate, weighed
+from dynid.estimation.physical.physical_estimate import Physics, Source, physical_estimate, weighed
 from dynid.estimation.physical.physical_links import definite_share
+from dynid.estimation.physical.prior_weight import choose_weight
 from dynid.estimation.physical.references import Origin, plain_body, references, require_same_links
 from dynid.estimation.physical.semidefinite import ConflictError, LinkPrior, PriorKind, Problem, fit
 from dynid.model.chunks import Chunk
@@ -325,10 +327,10 @@ def test_cross_validation_prefers_a_prior_that_is_right_and_shuns_one_that_is_wr
     rng = np.random.default_rng(2)
     model = DynamicModel(UR5.robot)
     base = find_base_parameters(model)
-    folds = [data(model, model.reference, 20, 0.3, rng) for _ in range(4)]
+    folds = [Fold(0, data(model, model.reference, 20, 0.3, rng)) for _ in range(4)]
     right = references(model.robot)
     wrong = tuple(replace(r, parameters=8.0 * r.parameters) for r in right)
-    chosen = [cross_validated(folds, base, Physics(r, LinkPrior()))[0].prior.weight for r in (right, wrong)]
+    chosen = [choose_weight(folds, base, Physics(r, LinkPrior()), "auto").weight for r in (right, wrong)]
     assert chosen[0] > chosen[1]
 
 

@@ -27,6 +27,10 @@ THINNEST = 1e-3
 """A reference whose pseudo-inertia is below this part of a plain body's, in some direction, is made so thick there."""
 
 
+GUESSED = 1.0
+"""Weight of plain bodies at most: it takes their mass as known within a factor of about two, and not better."""
+
+
 class Origin(StrEnum):
     """Where a reference comes from."""
 
@@ -53,6 +57,11 @@ class Reference:
     link: int
     parameters: Array
     origin: Origin
+
+    @property
+    def most_weight(self) -> float:
+        """Weight that its prior is never above: a guess is never trusted as a file is."""
+        return GUESSED if self.origin is Origin.PLAIN else np.inf
 
 
 def references(robot: Robot, heavy: Collection[int] = ()) -> tuple[Reference, ...]:
