@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -341,6 +342,61 @@ def test_references_are_the_files_bodies_or_plain_ones() -> None:
     assert {r.origin for r in references(bare)} == {Origin.PLAIN}
     assert all(is_possible_body(r.parameters) for r in references(bare))
     assert all(is_possible_body(plain_body(UR5.robot, i)) for i in range(6))
+
+
+def test_a_link_without_a_stated_mass_is_unknown_but_a_frame_is_massless() -> None:
+    description = UR5.robot.description
+    bodies = list(description.bodies)
+    third = next(k for k, body in enumerate(bodies) if body.name == UR5.robot.links[3].name)
+    rods = plain_body(UR5.robot, 3)
+    for unweighed, origin in ((True, Origin.PLAIN), (False, Origin.MASSLESS)):
+        bodies[third] = replace(bodies[third], inertia=None, geometry=(), unweighed=unweighed)
+        found = references(assemble(replace(description, bodies=tuple(bodies))))
+        assert [r.origin for r in found].count(origin) == 1
+        assert [r.origin for r in found].count(Origin.FILE) == 5
+        if unweighed:  # of the density of the others, which plain bodies only guess
+            (guess,) = [r for r in found if r.origin is origin]
+            others = [r.parameters[0] / plain_body(UR5.robot, r.link)[0] for r in found if r.origin is Origin.FILE]
+            assert guess.parameters[0] / rods[0] == pytest.approx(np.exp(np.mean(np.log(others))), rel=1e-6)
+            assert guess.most_weight < np.inf
+
+
+TABLE = """
+name = "arm"
+convention = "standard"
+[[joint]]
+name = "a"
+d = 0.3
+alpha = 1.5707963267948966
+mass = 4.0
+com = [0, -0.1, 0]
+inertia = { xx = 0.05, yy = 0.02, zz = 0.05 }
+[[joint]]
+name = "b"
+a = 0.4
+[[joint]]
+name = "c"
+a = 0.3
+mass = 1.0
+com = [-0.1, 0, 0]
+inertia = { xx = 0.01, yy = 0.02, zz = 0.02 }
+"""
+
+
+def test_a_row_of_a_table_without_mass_is_estimated(tmp_path: Path) -> None:
+    path = tmp_path / "arm.toml"
+    path.write_text(TABLE)
+    robot = load_robot(path)
+    assert [r.origin for r in references(robot)] == [Origin.FILE, Origin.PLAIN, Origin.FILE]
+    model = DynamicModel(robot, [Viscous()])
+    base = find_base_parameters(model)
+    p = np.nan_to_num(model.reference)
+    p[10:20] = inertia.from_mass_com_inertia(2.5, np.array([-0.2, 0.0, 0.0]), np.diag([0.01, 0.05, 0.05]))
+    logs = [data(model, p, 2000, 0.02, np.random.default_rng(0))]
+    estimate = weighted_least_squares(logs, base)
+    found = physical_estimate(logs, base, Physics(references(robot), LinkPrior(weight=100.0)), estimate)
+    assert found.relative_error <= 1.01 * estimate.relative_error
+    assert 1.5 <= found.values["m2"] <= 4.0
 
 
 @given(descriptions(kinds))

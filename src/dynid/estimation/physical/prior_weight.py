@@ -101,21 +101,18 @@ def dispersion(parts: Sequence[Factor]) -> float:
     part k has G_k. White errors of unit variance have E |m_k|^2 = tr(G_k - G_k^2).
 
     Args:
-        parts: The factors of parts of the data, scaled so that errors have about unit variance.
+        parts: The factors of parts of the data, scaled so that errors have unit variance, or less where they are exact.
     """
     from scipy.linalg import solve_triangular
 
     whole = merged(parts, parts[0].names)
     x = whole.solve()
-    variance = whole.residual_squares(x) / max(whole.rows, 1)
     found, expected = 0.0, float(len(x))
     for part in parts:
         Q = solve_triangular(whole.R, part.R.T, trans=1).T
         found += float(np.sum((Q.T @ (part.z - part.R @ x)) ** 2))
         expected -= float(np.sum((Q.T @ Q) ** 2))
-    if expected <= 1e-6 * len(x) or not variance > 0.0:
-        return 1.0
-    return max(1.0, found / expected / variance)
+    return max(1.0, found / expected) if expected > 1e-6 * len(x) else 1.0
 
 
 def _weighed(folds: Sequence[Fold], base: BaseParameters, method: str) -> list[Factor]:
