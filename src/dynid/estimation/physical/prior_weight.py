@@ -138,14 +138,14 @@ def _held_out(
 
     Weights are tried from the largest on, each from the solution of the one before, until one has none.
     """
-    solve = _solver(parts, base, physics, spread)
     squares: dict[float, Array] = {}
-    for weight in sorted(WEIGHTS, reverse=True):
-        try:
+    try:
+        solve = _solver(parts, base, physics, spread)
+        for weight in sorted(WEIGHTS, reverse=True):
             found = [part.residual_squares(base.regrouping @ solve(k, weight)) for k, part in enumerate(parts)]
-        except SolverError:
-            break
-        squares[weight] = np.array(found)
+            squares[weight] = np.array(found)
+    except (SolverError, np.linalg.LinAlgError):
+        pass  # weights that have a solution are compared
     return squares, sum(part.residual_squares(np.zeros(len(base))) for part in parts)
 
 
@@ -158,13 +158,13 @@ def _solver(
     rows = [scale * part.R @ base.regrouping @ smooth.C for part in parts]
     grams = [A.T @ A for A in rows]
     moments = [A.T @ (scale * part.z) for A, part in zip(rows, parts, strict=True)]
-    gram, moment = sum(grams), sum(moments)
-    points = {-1: (np.inf, smooth.start())}
+    gram, moment = np.sum(grams, axis=0), np.sum(moments, axis=0)
+    strongest = max(WEIGHTS)
+    of_all = {strongest: smooth.start(gram, moment, strongest)}
 
     def at(k: int, weight: float) -> Array:
-        if points[-1][0] != weight:
-            points[-1] = weight, smooth.solve(np.asarray(gram), np.asarray(moment), weight, points[-1][1])
-        own = smooth.solve(gram - grams[k], moment - moments[k], weight, points[-1][1])
-        return smooth.C @ own
+        if weight not in of_all:
+            of_all[weight] = smooth.solve(gram, moment, weight, of_all[min(of_all)])
+        return smooth.C @ smooth.solve(gram - grams[k], moment - moments[k], weight, of_all[weight])
 
     return at

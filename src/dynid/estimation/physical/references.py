@@ -28,7 +28,7 @@ THINNEST = 1e-3
 
 
 GUESSED = 1.0
-"""Weight of plain bodies at most: it takes their mass as known within a factor of about two, and not better."""
+"""Weight at most of plain bodies, and of the friction of files: they are known within a factor of about two."""
 
 
 class Origin(StrEnum):

@@ -13,7 +13,7 @@ from dynid.errors import DynidError
 from dynid.estimation.factors.factors import Factor
 from dynid.estimation.physical import cone_program
 from dynid.estimation.physical.constraints import Constraint
-from dynid.estimation.physical.references import Origin, Reference
+from dynid.estimation.physical.references import GUESSED, Origin, Reference
 from dynid.model import BaseParameters
 from dynid.robot import inertia
 
@@ -139,9 +139,10 @@ class Problem:
         rows[:, C.shape[1] - len(expected) :] = np.sqrt(RIDGE) * np.eye(len(expected))
         target = np.zeros(len(expected))
         if self.prior.kind is not PriorKind.NONE:
+            weight = min(self.prior.weight, GUESSED)  # friction that files state is rarely measured
             for k in np.flatnonzero(np.nan_to_num(expected)):
-                rows[k] = np.sqrt(self.prior.weight) * C[self.first_term + k] / abs(expected[k])
-                target[k] = np.sqrt(self.prior.weight) * np.sign(expected[k])
+                rows[k] = np.sqrt(weight) * C[self.first_term + k] / abs(expected[k])
+                target[k] = np.sqrt(weight) * np.sign(expected[k])
         return rows, target
 
 

@@ -22,6 +22,9 @@ from dynid.robot import inertia
 BARRIER = 0.01
 """Of friction and motor inertia, in squared standard deviations of errors."""
 
+BARRIERS = (1e4, 1e3, 1e2, 10.0, 1.0, 0.1)
+"""What barriers are lowered from where there is no solution to start from."""
+
 STEPS = 80
 """Steps after which a fit gives up."""
 
@@ -87,7 +90,14 @@ class SmoothFit:
         """Number of links with mass."""
         return len(self.caps)
 
-    def start(self) -> Array:
+    def start(self, gram: Array, moment: Array, weight: float) -> Array:
+        """The optimal x from nowhere: weight and barriers are high at first, then lowered; arguments as `solve`."""
+        x = self._inside()
+        for barrier in BARRIERS:
+            x = self.solve(gram, moment, max(weight, barrier), x, barrier)
+        return self.solve(gram, moment, weight, x)
+
+    def _inside(self) -> Array:
         """References as links, and terms of a small positive size."""
         x = np.zeros(self.C.shape[1])
         x[: inertia.SIZE * self.links] = np.tile(_IDENTITY, self.links)
@@ -97,7 +107,7 @@ class SmoothFit:
                 x += 1e-2 * row / np.max(np.abs(row)) ** 2
         return x
 
-    def solve(self, gram: Array, moment: Array, weight: float, x: Array) -> Array:
+    def solve(self, gram: Array, moment: Array, weight: float, x: Array, barrier: float = BARRIER) -> Array:
         """The optimal x.
 
         Args:
@@ -105,6 +115,7 @@ class SmoothFit:
             moment: A'c of the data, shape (variables,).
             weight: Of the prior.
             x: Where to start, strictly inside of all conditions.
+            barrier: Weight of the barriers.
 
         Raises:
             SolverError: If it does not come to an end.
@@ -114,24 +125,24 @@ class SmoothFit:
         if self.squares is not None:
             H += 2.0 * np.tensordot(weights, self.squares[0], axes=1)
             g += 2.0 * weights @ self.squares[1]
-            weights = np.full(self.links, BARRIER)
-        value = self._value(H, g, weights, x)
+            weights = np.full(self.links, barrier)
+        value = self._value(H, g, weights, barrier, x)
         for _ in range(STEPS):
-            gradient, hessian = self._derivatives(H, g, weights, x)
+            gradient, hessian = self._derivatives(H, g, weights, barrier, x)
             scale = 1.0 / np.sqrt(np.diag(hessian))
             step = -scale * np.linalg.solve(hessian * scale * scale[:, None], scale * gradient)
             gain = -float(gradient @ step)
-            if not gain > max(2.0 * DONE, ROUNDING * abs(value)):
+            if not gain > max(2.0 * DONE * barrier / BARRIER, ROUNDING * abs(value)):
                 return x
             size = 1.0
-            while not (new := self._value(H, g, weights, x + size * step)) <= value - SUFFICIENT * size * gain:
+            while not (new := self._value(H, g, weights, barrier, x + size * step)) <= value - SUFFICIENT * size * gain:
                 size *= 0.5
                 if size < 1e-9:
                     return x  # rounding has won
             x, value = x + size * step, new
         raise SolverError("too many steps")
 
-    def _value(self, H: Array, g: Array, weights: Array, x: Array) -> float:
+    def _value(self, H: Array, g: Array, weights: Array, barrier: float, x: Array) -> float:
         X, positive = self._pseudo_inertias(x), self.single @ x
         if not (positive > 0.0).all():
             return np.inf
@@ -141,10 +152,9 @@ class SmoothFit:
         except np.linalg.LinAlgError:
             return np.inf
         links = np.trace(X, axis1=1, axis2=2) - 2.0 * np.log(roots).sum(axis=1)
-        barrier = float(np.log(positive).sum()) + 2.0 * others
-        return float(x @ (0.5 * (H @ x) - g) + weights @ links - BARRIER * barrier)
+        return float(x @ (0.5 * (H @ x) - g) + weights @ links - barrier * (np.log(positive).sum() + 2.0 * others))
 
-    def _derivatives(self, H: Array, g: Array, weights: Array, x: Array) -> tuple[Array, Array]:
+    def _derivatives(self, H: Array, g: Array, weights: Array, barrier: float, x: Array) -> tuple[Array, Array]:
         gradient, hessian = H @ x - g, H.copy()
         inverses = np.linalg.inv(self._pseudo_inertias(x))
         turned = (inverses[:, None] @ _UNITS).reshape(self.links, inertia.SIZE, 16)  # X^-1 E
@@ -155,12 +165,12 @@ class SmoothFit:
         for n in range(self.links):
             hessian[size * n : size * (n + 1), size * n : size * (n + 1)] += own[n]
         relative = self.single / (self.single @ x)[:, None]
-        gradient -= BARRIER * relative.sum(axis=0)
-        hessian += BARRIER * relative.T @ relative
+        gradient -= barrier * relative.sum(axis=0)
+        hessian += barrier * relative.T @ relative
         for matrix in self.matrices:
             each = np.einsum("ij,jkv->ikv", np.linalg.inv(matrix @ x), matrix)
-            gradient -= BARRIER * np.einsum("iiv->v", each)
-            hessian += BARRIER * np.einsum("ikv,kiw->vw", each, each)
+            gradient -= barrier * np.einsum("iiv->v", each)
+            hessian += barrier * np.einsum("ikv,kiw->vw", each, each)
         return gradient, hessian
 
     def _pseudo_inertias(self, x: Array) -> Array:
