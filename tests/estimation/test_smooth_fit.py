@@ -14,7 +14,7 @@ from dynid.estimation.physical.references import references
 from dynid.estimation.physical.semidefinite import LinkPrior, PriorKind, Problem, fit
 from dynid.estimation.physical.smooth_fit import SmoothFit
 from dynid.model.terms import Armature, Coulomb, Coupling, Offset, Stribeck, Viscous
-from tests.estimation.test_semidefinite import data, objective
+from tests.physical_problems import data, objective
 
 ROBOT = load_robot("builtin:ur5")
 

@@ -59,8 +59,8 @@ def findings_on_weight(choice: WeightChoice) -> tuple[Finding, ...]:
         return ()
     weight, errors = choice.weight, {f"{w:g}": error for w, error in choice.errors.items()}
     values = {"weight": weight, "errors": errors, "best": choice.best, "dispersion": choice.dispersion}
-    if weight == min(choice.errors):
-        return (Finding.of("prior-weight-smallest", "prior", **values),)
+    if weight <= 1.0:
+        return (Finding.of("prior-weight-small", "prior", **values),)
     return (Finding.of("prior-weight-largest" if weight == max(choice.errors) else "prior-weight", "prior", **values),)
 
 

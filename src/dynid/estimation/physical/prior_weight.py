@@ -27,6 +27,12 @@ from dynid.model import BaseParameters
 WEIGHTS = (1.0, 10.0, 100.0, 1000.0, 10_000.0)
 """Weights of the prior that cross-validation chooses from."""
 
+SMALLER = (0.1, 0.01)
+"""Weights for files that are far from the data: the former leave links free within a factor of two."""
+
+MATERIAL = 1.01
+"""How many times larger the error on held-out data must be with a weight of 1 for smaller ones to be chosen."""
+
 UNTRIED = 10.0
 """Weight where no part can be held out: files are right within 20 to 30 % of inertias, mostly."""
 
@@ -37,7 +43,10 @@ FEWEST = 4
 """Parts of the data below which nothing is said of how they differ."""
 
 SIGNIFICANT = 1.0
-"""Standard errors by which the held-out error must be worse for a weight to be too large."""
+"""Standard errors by which squared errors on held-out data must be worse for a weight to be too large."""
+
+MUCH = 1.03
+"""How many times larger the error on held-out data makes a weight too large, significant or not."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +98,9 @@ def choose_weight(
         return WeightChoice(UNTRIED if has_files else GUESSED, spread)
     squares, total = _held_out(parts, base, physics, spread)
     best = min(squares, key=lambda w: float(squares[w].sum()), default=UNTRIED)
-    chosen = max((w for w in squares if _is_as_good(squares[w] - squares[best])), default=UNTRIED)
+    larger = sorted(w for w in squares if w > best)
+    worse = next((k for k, w in enumerate(larger) if not _is_as_good(squares[w], squares[best])), len(larger))
+    chosen = [best, *larger][worse]
     relative = {w: float(np.sqrt(squares[w].sum() / total)) if total else 0.0 for w in sorted(squares)}
     return WeightChoice(chosen, spread, relative, best)
 
@@ -125,10 +136,11 @@ def _weighed(folds: Sequence[Fold], base: BaseParameters, method: str) -> list[F
     return [merged(parts[k : k + step], base.names) for k in range(0, len(parts), step)]
 
 
-def _is_as_good(worse: Array) -> bool:
-    """Whether squared errors of parts, less those of the best weight, are not significantly above zero."""
+def _is_as_good(found: Array, best: Array) -> bool:
+    """Whether squared errors of parts are neither significantly nor much above those with the best weight."""
+    worse = found - best
     error = float(np.std(worse, ddof=1)) / np.sqrt(len(worse))
-    return float(np.mean(worse)) <= SIGNIFICANT * error
+    return float(np.mean(worse)) <= SIGNIFICANT * error and float(found.sum()) <= MUCH**2 * float(best.sum())
 
 
 def _held_out(
@@ -136,16 +148,22 @@ def _held_out(
 ) -> tuple[dict[float, Array], float]:
     """For each weight the squared error of each part, predicted from the others; and the squares of all data.
 
-    Weights are tried from the largest on, each from the solution of the one before, until one has none.
+    Weights are tried from the largest on, each from the solution of the one before, until one has none; those below 1
+    only where they are needed.
     """
     squares: dict[float, Array] = {}
+    totals: dict[float, float] = {}
     try:
         solve = _solver(parts, base, physics, spread)
-        for weight in sorted(WEIGHTS, reverse=True):
+        for weight in (*sorted(WEIGHTS, reverse=True), *SMALLER):
+            if weight < 1.0 and totals[min(totals)] > min(totals.values()):
+                break  # errors rise already
             found = [part.residual_squares(base.regrouping @ solve(k, weight)) for k, part in enumerate(parts)]
-            squares[weight] = np.array(found)
+            squares[weight], totals[weight] = np.array(found), sum(found)
     except (SolverError, np.linalg.LinAlgError):
         pass  # weights that have a solution are compared
+    if 1.0 in totals and totals[1.0] <= MATERIAL**2 * min(totals.values()):
+        squares = {weight: found for weight, found in squares.items() if weight >= 1.0}
     return squares, sum(part.residual_squares(np.zeros(len(base))) for part in parts)
 
 

@@ -139,10 +139,12 @@ class Problem:
         rows[:, C.shape[1] - len(expected) :] = np.sqrt(RIDGE) * np.eye(len(expected))
         target = np.zeros(len(expected))
         if self.prior.kind is not PriorKind.NONE:
-            weight = min(self.prior.weight, GUESSED)  # friction that files state is rarely measured
+            weight = np.sqrt(min(self.prior.weight, GUESSED))  # friction that files state is rarely measured
+            by_data = self.base.to_standard(self.factor.solve())[self.first_term :]
             for k in np.flatnonzero(np.nan_to_num(expected)):
-                rows[k] = np.sqrt(weight) * C[self.first_term + k] / abs(expected[k])
-                target[k] = np.sqrt(weight) * np.sign(expected[k])
+                size = max(abs(expected[k]), abs(by_data[k]))  # a placeholder must not hold what the data know
+                rows[k] = weight * C[self.first_term + k] / size
+                target[k] = weight * expected[k] / size
         return rows, target
 
 

@@ -120,6 +120,8 @@ class SmoothFit:
         Raises:
             SolverError: If it does not come to an end.
         """
+        from scipy.linalg import lapack
+
         H, g = 2.0 * (gram + self.fixed[0]), 2.0 * (moment + self.fixed[1])
         weights = np.minimum(weight, self.caps)
         if self.squares is not None:
@@ -129,8 +131,9 @@ class SmoothFit:
         value = self._value(H, g, weights, barrier, x)
         for _ in range(STEPS):
             gradient, hessian = self._derivatives(H, g, weights, barrier, x)
-            scale = 1.0 / np.sqrt(np.diag(hessian))
-            step = -scale * np.linalg.solve(hessian * scale * scale[:, None], scale * gradient)
+            _, step, failed = lapack.dposv(hessian, -gradient)  # pyright: ignore[reportAttributeAccessIssue]
+            if failed:
+                raise SolverError("lost to rounding")
             gain = -float(gradient @ step)
             if not gain > max(2.0 * DONE * barrier / BARRIER, ROUNDING * abs(value)):
                 return x
