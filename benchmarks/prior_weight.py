@@ -133,8 +133,14 @@ def fits(case: Case, file: Robot, terms: list[str]) -> Iterator[tuple[str, tuple
     """Errors with each weight; "before" counts the data as if residuals were white."""
     for weight in WEIGHTS:
         asked = 1.0 if weight == "before" else weight
-        plain = {"estimation": {"bootstrap": False}, "processing": {"automatic": False}}
-        result = identify(file, [case.log], terms, physical={"weight": asked}, **plain)
+        result = identify(
+            file,
+            [case.log],
+            terms,
+            physical={"weight": asked},
+            estimation={"bootstrap": False},
+            processing={"automatic": False},
+        )
         p = result.standard_parameters(physical=True)
         if weight == "before":
             physics = Physics(references(file), LinkPrior())

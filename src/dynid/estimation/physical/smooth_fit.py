@@ -159,7 +159,7 @@ class SmoothFit:
 
     def _derivatives(self, H: Array, g: Array, weights: Array, barrier: float, x: Array) -> tuple[Array, Array]:
         gradient, hessian = H @ x - g, H.copy()
-        inverses = np.linalg.inv(self._pseudo_inertias(x))
+        inverses = np.asarray(np.linalg.inv(self._pseudo_inertias(x)), dtype=float)
         turned = (inverses[:, None] @ _UNITS).reshape(self.links, inertia.SIZE, 16)  # X^-1 E
         flipped = turned.reshape(-1, inertia.SIZE, 4, 4).swapaxes(2, 3).reshape(turned.shape)
         own = weights[:, None, None] * (turned @ flipped.swapaxes(1, 2))
