@@ -32,7 +32,7 @@ format: $(READY)
 	$(BIN)/ruff format
 
 bench: $(READY)
-	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-group-by=group
+	$(BIN)/python -m pytest benchmarks -s --benchmark-only --benchmark-group-by=group
 
 docs: export NO_MKDOCS_2_WARNING = 1
 docs: $(READY)

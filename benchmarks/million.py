@@ -1,11 +1,14 @@
 """A million samples of a seven-axis arm, from a Parquet file to an estimate: `python benchmarks/million.py`.
 
-Prints time and memory of `identify`, and the time of a plain loop over a part of the samples.
+Prints time and memory of `identify`, and the time of a plain loop over a part of the samples; as JSON with `--json`.
 """
 
 from __future__ import annotations
 
+import json
 import resource
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -42,9 +45,9 @@ def write_log(path: Path) -> None:
     pl.DataFrame(columns).write_parquet(path)
 
 
-def plain_loop(path: Path) -> float:
-    """Seconds that a plain script takes for a part of the log, scaled to the whole."""
-    start = time.perf_counter()
+def plain_loop(path: Path) -> tuple[float, float]:
+    """Seconds, and seconds of processors, that a plain script takes for a part of the log, scaled to the whole."""
+    start, used = time.perf_counter(), time.process_time()
     frame = pl.read_parquet(path)
     q = frame.select([f"q_{k + 1}" for k in range(7)]).to_numpy()[:PART]
     tau = frame.select([f"tau_{k + 1}" for k in range(7)]).to_numpy()[:PART]
@@ -58,22 +61,45 @@ def plain_loop(path: Path) -> float:
     for k in range(PART):
         W[k] = pin.computeJointTorqueRegressor(model, data, q[k], v[k], a[k])[:, list(base.columns)]
     np.linalg.lstsq(W.reshape(-1, len(base)), tau.ravel(), rcond=None)
-    return (time.perf_counter() - start) * SAMPLES / PART
+    scale = SAMPLES / PART
+    return scale * (time.perf_counter() - start), scale * (time.process_time() - used)
+
+
+def measure() -> dict[str, float]:
+    """Time [s], time of processors [s] and peak memory [MB] of `identify`, and the times of the plain loop."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "log.parquet"
+        # In a process of its own, so that its memory does not count.
+        subprocess.run([sys.executable, __file__, "--write", str(path)], check=True)
+        experiment = Path(folder) / "experiment.toml"
+        experiment.write_text(EXPERIMENT)
+        start, used = time.perf_counter(), time.process_time()
+        found = identify(experiment)
+        seconds, processors = time.perf_counter() - start, time.process_time() - used
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        loop = plain_loop(path)
+    return {
+        "seconds": seconds,
+        "cpu_seconds": processors,
+        "peak_mb": peak,
+        "parameters": len(found.parameters),
+        "loop_seconds": loop[0],
+        "loop_cpu_seconds": loop[1],
+        "ratio": loop[0] / seconds,
+    }
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "log.parquet"
-        write_log(path)
-        experiment = Path(folder) / "experiment.toml"
-        experiment.write_text(EXPERIMENT)
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        start = time.perf_counter()
-        found = identify(experiment)
-        took = time.perf_counter() - start
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(f"identify: {took:.1f} s, {len(found.parameters)} parameters; peak {peak:.0f} MB ({before:.0f} before)")
-        print(f"plain loop, scaled from {PART} samples: {plain_loop(path):.0f} s")
+    if sys.argv[1:2] == ["--write"]:
+        write_log(Path(sys.argv[2]))
+        return
+    found = measure()
+    if sys.argv[1:2] == ["--json"]:
+        print(json.dumps(found))
+        return
+    used = f"{found['seconds']:.1f} s ({found['cpu_seconds']:.1f} s of processors), peak {found['peak_mb']:.0f} MB"
+    print(f"identify: {used}; {found['parameters']} parameters")
+    print(f"plain loop, scaled from {PART} samples: {found['loop_seconds']:.0f} s, {found['ratio']:.1f} times as long")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ Matrices here are many and small. BLAS's own threads would wait for each other m
 """
 
 import os
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -19,15 +20,22 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+NAME = "dynid"
+"""What names of our threads begin with."""
+
+
 @cache
 def _pool(_process: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(cores(), thread_name_prefix="dynid")
+    return ThreadPoolExecutor(cores(), thread_name_prefix=NAME)
 
 
 def parallel(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """Do work on all items, in threads where there are several; results in the items' order."""
+    """Do work on all items, in threads where there are several; results in the items' order.
+
+    Work that one of our threads divides again is done by that thread: if all waited, none would be left to work.
+    """
     waiting = list(items)
-    if len(waiting) < 2 or cores() < 2:
+    if len(waiting) < 2 or cores() < 2 or threading.current_thread().name.startswith(NAME):
         return [work(item) for item in waiting]
     return list(_pool(os.getpid()).map(work, waiting))  # a forked process needs threads of its own
 

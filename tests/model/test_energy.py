@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 from dynid import DynamicModel, Robot, load_robot
 from dynid.errors import InvalidRequestError
 from dynid.model.dynamic_model import Observed
+from dynid.model.formulations.chosen_columns import energy_columns, impulse_rows, momentum_rows
 from dynid.model.formulations.energy import (
     dissipation_regressor,
     energy_regressor,
     impulse_regressor,
     momentum_regressor,
 )
+from dynid.model.kernels.kernel import compiled_kernel
 from dynid.model.sampling import random_states
 from dynid.model.terms import Armature, Coulomb, Coupling, JointTerm, Offset, Spring, Term, Viscous
 from dynid.robot.pinocchio import to_pinocchio, tree_coordinates
@@ -140,3 +142,20 @@ def test_models_of_gravity_only_are_refused() -> None:
     model = DynamicModel(load_robot("builtin:two_link"), observed=Observed.GRAVITY)
     with pytest.raises(InvalidRequestError, match="gravity"):
         energy_regressor(model, np.zeros((1, 2)))
+
+
+@given(robots(), seeds)
+def test_the_compiled_kernel_writes_the_columns_that_are_asked_for(robot: Robot, seed: int) -> None:
+    compiled_kernel()  # so that few samples are computed by it, too
+    q, v, _ = states(robot, seed)
+    model = DynamicModel(robot, terms_of(robot))
+    rng = np.random.default_rng(seed)
+    columns = tuple(tuple(np.flatnonzero(rng.random(len(model.names)) < 0.5).tolist()) for _ in range(model.row_count))
+    for found, all_columns in (
+        (impulse_rows(model, columns, q, v), impulse_regressor(model, q, v)),
+        (momentum_rows(model, columns, q, v), momentum_regressor(model, q, v)),
+    ):
+        for row, wanted in enumerate(columns):
+            assert not wanted or close(found[row], all_columns[row][:, list(wanted)], 1e-12)
+    expected = energy_regressor(model, q, v)[:, list(columns[0])]
+    assert not columns[0] or close(energy_columns(model, columns[0], q, v), expected, 1e-12)

@@ -73,7 +73,8 @@ def test_arrays_that_cannot_be_written_to_or_lie_otherwise_give_the_same() -> No
     assert np.array_equal(inertial_regressor(robot, q, np.asfortranarray(v), a), W)
     compiled = compiled_kernel()
     assert compiled is not None
-    assert len(compiled.fill.signatures) == 1  # and nothing is compiled again
+    of_torques = [signature for signature in compiled.fill.signatures if str(signature[22]) == "none"]
+    assert len(of_torques) == 1  # and nothing is compiled again
 
 
 def test_terms_and_observed_rows_stand_beside_the_links() -> None:

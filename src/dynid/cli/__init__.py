@@ -1,5 +1,7 @@
 """The `dynid` command: parse, call, print. One module for each command."""
 
+import gc
+
 from dynid.cli.app import app
 from dynid.cli.demo import demo
 from dynid.cli.excite import excite
@@ -20,4 +22,5 @@ for command in (inspect, init, excite, simulate, identify, validate, export, rep
 
 def main() -> None:
     """Run the command."""
+    gc.set_threshold(200_000, 20, 20)  # imports make many objects that stay: looking for garbage among them is a tenth
     app(prog_name="dynid")

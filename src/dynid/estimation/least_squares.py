@@ -60,8 +60,7 @@ class Estimate:
     @cached_property
     def relative_stds(self) -> Array:
         """Standard deviations in percent of the values, shape (parameters,); infinite for a value of zero."""
-        sizes = np.abs(self.values)
-        return 100.0 * np.divide(self.stds, sizes, out=np.full(len(sizes), math.inf), where=sizes > 0.0)
+        return relative_stds(self.values, self.stds)
 
     def interval(self, confidence: float = 0.95) -> tuple[Array, Array]:
         """Lower and upper ends of confidence intervals, each of shape (parameters,).
@@ -76,6 +75,12 @@ class Estimate:
             raise InvalidRequestError(f"a confidence lies between 0 and 1, such as 0.95, not {confidence}")
         half = stdtrit(self.freedom, 0.5 + confidence / 2) * self.stds
         return self.values - half, self.values + half
+
+
+def relative_stds(values: Array, stds: Array) -> Array:
+    """Standard deviations in percent of the values, each of shape (parameters,); infinite for a value of zero."""
+    sizes = np.abs(values)
+    return 100.0 * np.divide(stds, sizes, out=np.full(len(sizes), math.inf), where=sizes > 0.0)
 
 
 class NotIdentifiableError(DynidError):
@@ -141,9 +146,7 @@ def weighted_least_squares(
     names = base.names if names is None else names
     if stds is None:
         stds = log_stds(logs, base, names)
-    each = [stds] * len(logs) if isinstance(stds, Mapping) else list(stds)
-    weighted = [log.weighted(joint_weights(of_log)) for log, of_log in zip(logs, each, strict=True)]
-    stacked = merge_logs(weighted).stacked(names, known=base.known)
+    stacked = _weighted(logs, base, names, stds)
     if prior is not None:
         stacked = stacked.with_prior(prior.means, {name: prior.stds[name] for name in names if name in prior.stds})
     values = _solution(stacked)
@@ -279,12 +282,25 @@ def essential_parameters(
     names = base.names if names is None else names
     if stds is None:
         stds = log_stds([factors] if isinstance(factors, Factors) else factors, base, names)
-    estimate = weighted_least_squares(factors, base, names, stds)
-    while len(estimate.names) > 1:
-        relative = estimate.relative_stds
+    whole = _weighted(factors, base, names, stds)  # once: its triangle is all that choosing needs
+    _solution(whole)
+    while len(whole.names) > 1:
+        relative = relative_stds(whole.solve(), np.sqrt(np.diag(_inverse_gram(whole))))
         worst = int(np.argmax(relative))
         if relative[worst] <= ratio * relative.min():
             break
-        left = tuple(name for k, name in enumerate(estimate.names) if k != worst)
-        estimate = weighted_least_squares(factors, base, left, stds)
-    return estimate
+        whole = whole.select([name for k, name in enumerate(whole.names) if k != worst])
+    return weighted_least_squares(factors, base, whole.names, stds)
+
+
+def _weighted(
+    factors: Factors | Sequence[Factors],
+    base: BaseParameters,
+    names: tuple[str, ...],
+    stds: Sequence[Mapping[str, float]] | Mapping[str, float],
+) -> Factor:
+    """The factor of all rows of logs, each divided by its standard deviation; arguments as `weighted_least_squares`."""
+    logs = [factors] if isinstance(factors, Factors) else list(factors)
+    each = [stds] * len(logs) if isinstance(stds, Mapping) else list(stds)
+    weighted = [log.weighted(joint_weights(of_log)) for log, of_log in zip(logs, each, strict=True)]
+    return merge_logs(weighted).stacked(names, known=base.known)

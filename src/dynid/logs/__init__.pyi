@@ -3,6 +3,7 @@ from .drive import Transmission, transmission_of
 from .log import Log
 from .processing.automatic import PreparedLog
 from .processing.periods import averaged
+from .processing.power_density import power_density
 from .processing.preparation import findings_on_rest, prepare
 from .processing.signals import central_difference, decimated
 from .processing.states import processed, step_of
@@ -36,6 +37,7 @@ __all__ = [
     "findings_on_rest",
     "is_bag",
     "listed",
+    "power_density",
     "prepare",
     "processed",
     "read_columns",

@@ -14,6 +14,7 @@ from dynid.estimation.estimate_findings import CONDITION
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.replay import Replay, Segment
 from dynid.findings import Finding, Severity, has
+from dynid.logs import power_density
 from dynid.model import BaseParameters, Observed
 
 NAMED = 0.1
@@ -245,11 +246,9 @@ def rests(
         rate: Sampling rate [Hz].
         cutoff: Cut-off of the torques' filter [Hz], above which there is no noise either.
     """
-    from scipy.signal import welch
-
     length = min(len(q), 4096)
-    frequency, of_motion = welch(q, rate, nperseg=length, axis=0, detrend="linear")
-    _, of_rest = welch(residual, rate, nperseg=length, axis=0)
+    frequency, of_motion = power_density(q, rate, length)
+    _, of_rest = power_density(residual, rate, length, with_slope=False)
     total = np.cumsum(of_motion.sum(axis=1) / max(float(of_motion.sum()), 1e-300))
     edge = float(frequency[int(np.searchsorted(total, POWER))]) + frequency[1]
     top = 0.7 * min(cutoff or np.inf, rate / 2)

@@ -9,7 +9,8 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.estimation.factors.factors import Factor, Factors
-from dynid.model import Chunk, DynamicModel, RowBasis, Rows, TorqueRows, kernel_for
+from dynid.estimation.factors.triangular_division import divided
+from dynid.model import Chunk, DynamicModel, RowBasis, Rows, TorqueRows
 from dynid.threads import parallel, single_threaded_blas
 
 
@@ -193,7 +194,7 @@ def reduced(rows: Array) -> tuple[Array, Array, float]:
         return _by_householder(rows)
     R = U
     if condition > ONE_PASS:
-        rows = _divided(rows, U)
+        rows = divided(rows, U)
         U, condition, moments = _cholesky(rows)
         if U is None or condition > ONE_PASS:  # rounding has won: cannot happen below TWO_PASSES
             triangle, z, squares = _by_householder(rows)
@@ -224,18 +225,6 @@ def _cholesky(rows: Array) -> tuple[Array | None, float, Array]:
         return None, np.inf, moments
     reciprocal, _ = lapack.dtrcon(U)  # pyright: ignore[reportAttributeAccessIssue]
     return U * lengths, np.inf if reciprocal == 0.0 else 1.0 / reciprocal, moments
-
-
-def _divided(rows: Array, P: Array) -> Array:
-    """Rows `[W P^-1 | y]` for an upper triangle P, in the same memory."""
-    compiled = kernel_for(len(rows))
-    if compiled is not None:
-        compiled.divide(rows, np.ascontiguousarray(P))
-        return rows
-    from scipy.linalg import solve_triangular
-
-    rows[:, :-1] = solve_triangular(P, rows[:, :-1].T, trans=1, check_finite=False).T
-    return rows
 
 
 def _by_householder(rows: Array) -> tuple[Array, Array, float]:

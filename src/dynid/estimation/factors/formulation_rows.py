@@ -19,14 +19,11 @@ from dynid.estimation.factors.decimation import windows
 from dynid.logs import central_difference, decimated
 from dynid.model.chunks import Chunk, checked
 from dynid.model.dynamic_model import DynamicModel
-from dynid.model.formulations.energy import (
-    dissipation_regressor,
-    energy_regressor,
-    impulse_regressor,
-    momentum_regressor,
-)
+from dynid.model.formulations.chosen_columns import energy_columns, impulse_rows, momentum_rows
+from dynid.model.formulations.energy import dissipation_regressor
 from dynid.model.formulations.torque_rows import CHUNK_BYTES, Rows
 from dynid.model.independent_columns import power_basis, row_bases
+from dynid.threads import parallel
 
 ENERGY, MOMENTUM = "energy", "momentum"
 
@@ -90,10 +87,10 @@ class EnergyRows(WindowRows):
 
     def matrices(self, chunk: Chunk, edges: Indices, rate: float, thresholds: Sequence[float] | None) -> list[Array]:
         """Differences of energy and work of friction; work of the motors."""
-        columns = list(self.bases[0].columns)
+        columns = self.bases[0].columns
         rows = np.empty((len(edges) - 1, len(columns) + 1))
-        power = dissipation_regressor(self.model, chunk.q, chunk.v)[:, columns]
-        rows[:, :-1] = np.diff(energy_regressor(self.model, chunk.q[edges], chunk.v[edges])[:, columns], axis=0)
+        power = dissipation_regressor(self.model, chunk.q, chunk.v)[:, list(columns)]
+        rows[:, :-1] = np.diff(energy_columns(self.model, columns, chunk.q[edges], chunk.v[edges]), axis=0)
         rows[:, :-1] += integrals(power, edges, rate)
         rows[:, -1] = integrals(np.sum(chunk.v * chunk.torque, axis=1), edges, rate)
         return [rows]
@@ -112,20 +109,21 @@ class MomentumRows(WindowRows):
     @property
     def samples_a_chunk(self) -> int:
         """Number of samples that are worked on at a time."""
-        return CHUNK_BYTES // (32 * len(self.model.names) * self.model.row_count)
+        return CHUNK_BYTES // (8 * sum(len(basis.columns) for basis in self.bases))
 
     def matrices(self, chunk: Chunk, edges: Indices, rate: float, thresholds: Sequence[float] | None) -> list[Array]:
         """Differences of momentum and impulses of all but the motors; impulses of the motors."""
-        P = np.diff(momentum_regressor(self.model, chunk.q[edges], chunk.v[edges]), axis=1)
-        B = impulse_regressor(self.model, chunk.q, chunk.v)
+        columns = tuple(basis.columns for basis in self.bases)
+        P = momentum_rows(self.model, columns, chunk.q[edges], chunk.v[edges])
+        B = impulse_rows(self.model, columns, chunk.q, chunk.v)
         y = integrals(chunk.torque, edges, rate)
         kept = _kept(chunk, edges, thresholds)
-        found = []
-        for row, basis in enumerate(self.bases):
-            columns = list(basis.columns)
-            W = P[row][:, columns] + integrals(B[row][:, columns], edges, rate)
-            found.append(np.column_stack([W, y[:, row]])[kept[:, row]])
-        return found
+
+        def work(row: int) -> Array:
+            W = np.diff(P[row], axis=0) + integrals(B[row], edges, rate)
+            return np.column_stack([W, y[:, row]])[kept[:, row]]
+
+        return parallel(work, range(len(B)))
 
 
 def integrals(values: Array, edges: Indices, rate: float) -> Array:
@@ -201,9 +199,9 @@ class PowerRows(Rows):
 
     def matrix(self, chunk: Chunk, rate: float) -> Array:
         """Rows `[W | power]` of independent columns at every sample, shape (samples, base + 1)."""
-        columns = list(self.bases[0].columns)
+        columns = self.bases[0].columns
         rows = np.empty((len(chunk), len(columns) + 1))
-        rows[:, :-1] = central_difference(energy_regressor(self.model, chunk.q, chunk.v)[:, columns], rate)
-        rows[:, :-1] += dissipation_regressor(self.model, chunk.q, chunk.v)[:, columns]
+        rows[:, :-1] = central_difference(energy_columns(self.model, columns, chunk.q, chunk.v), rate)
+        rows[:, :-1] += dissipation_regressor(self.model, chunk.q, chunk.v)[:, list(columns)]
         rows[:, -1] = np.sum(chunk.v * chunk.torque, axis=1)
         return rows

@@ -94,7 +94,10 @@ class RowForm:
     def blocks(self, model: DynamicModel, log: PreparedLog, size: int) -> tuple[Factors, Blocks]:
         """The factors of a log, and those of its blocks of so many rows each, in one pass."""
         into = self.equations(model)
-        joined = max(1, -(-size // into.samples_a_chunk)) if isinstance(into, TorqueRows) else 1
+        joined = 1
+        if isinstance(into, TorqueRows | WindowRows):  # large blocks in several pieces, so that memory is bounded
+            samples = 1 if isinstance(into, TorqueRows) else self.samples_a_row(log.processing, log.sampling)
+            joined = max(1, -(-size * samples // into.samples_a_chunk))
         rows = self.rows(into, log.segments, log.processing, log.sampling, -(-size // joined))
         return blocks_of(into, rows, joined)
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import DynidError, InvalidRequestError
+from dynid.logs.processing.zero_phase import butterworth, chebyshev, zero_phase
 
 
 class TooShortError(DynidError):
@@ -56,17 +57,14 @@ def lowpass(x: Array, rate: float, cutoff: float, order: int = 4) -> Array:
     Returns:
         Array of the same shape.
     """
-    from scipy.signal import butter, sosfiltfilt
-
     if not 0.0 < cutoff < rate / 2:
         raise InvalidRequestError(
             f"the cut-off {cutoff:g} Hz must lie between 0 and half the sampling rate, {rate / 2:g} Hz"
         )
-    sections = butter(order, cutoff, fs=rate, output="sos")
     needed = 3 * (order + 1) + 1
     if len(x) < needed:
         raise TooShortError(f"a low-pass of order {order}", len(x), needed)
-    return sosfiltfilt(sections, x, axis=0, padtype="odd", padlen=needed - 1)
+    return zero_phase(butterworth(order, 2.0 * cutoff / rate), x, padding=needed - 1)
 
 
 def central_difference(x: Array, rate: float) -> Array:
@@ -150,23 +148,21 @@ def decimated(x: Array, factors: Sequence[int]) -> Array:
     Returns:
         Array of shape (samples / product of the factors, n), its first sample at the first of x.
     """
-    from scipy.signal import decimate
-
     for factor in factors:
         if factor < 1:
             raise InvalidRequestError(f"a factor of decimation must be at least 1, not {factor}")
         if len(x) < 28:
             raise TooShortError(f"decimation by {factor}", len(x), 28)
-        x = decimate(x, factor, axis=0, zero_phase=True) if factor > 1 else x
+        x = zero_phase(chebyshev(8, 0.05, 0.8 / factor), x, padding=27)[::factor] if factor > 1 else x
     return x
 
 
 def delayed(x: Array, rate: float, seconds: float) -> Array:
     """The signal some time later (earlier for negative seconds), interpolated by cubic splines; ends are held."""
-    from scipy.interpolate import CubicSpline
-
     if seconds == 0.0:
         return x
+    from scipy.interpolate import CubicSpline
+
     needed = max(4, int(np.ceil(2 * abs(seconds) * rate)))
     if len(x) < needed:
         raise TooShortError(f"shifting a signal by {seconds:g} s", len(x), needed)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.logs.processing.power_density import power_density
 
 WINDOW = 8192
 """Longest window of a spectrum, in samples."""
@@ -82,10 +83,8 @@ def spectra_of(segments: Sequence[Array], rate: float) -> Spectra | None:
 
 def _spectrum(x: Array, rate: float) -> tuple[Array, Array]:
     """Frequencies [Hz] and power densities of signals, averaged over half-overlapping windows."""
-    from scipy.signal import welch
-
     size = min(len(x), WINDOW, max(256, len(x) // 2))
-    frequency, power = welch(x, fs=rate, nperseg=size, detrend="linear", axis=0)
+    frequency, power = power_density(x, rate, size)
     return frequency[1:], power[1:]
 
 

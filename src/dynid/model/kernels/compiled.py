@@ -9,8 +9,14 @@ in that joint's row is, with w and w' the angular velocity and acceleration and 
 * first moments: l' (S(w') + S(w)^2) + x' x u
 * inertia: the coefficients of u . (I w') + (u x w) . (I w)
 
-which costs about 110 multiplications and additions for ten numbers. `fill` is one function on purpose: split up, Numba
-counts references to its arrays for every link, and is four times as slow.
+which costs about 110 multiplications and additions for ten numbers.
+
+The same walk gives rows without accelerations. A joint's impulse, what of its torque does not change its momentum, is
+that block with -V x S for the motion, the link's velocity for its acceleration and no squares, and that of gravity with
+S. A link's energy takes its velocity and height only. `formulations.energy` has both with NumPy.
+
+`fill` is one function on purpose: split up, Numba counts references to its arrays for every link, and is four times as
+slow.
 """
 
 import math
@@ -22,18 +28,22 @@ from numba import njit
 ANGULAR, PRISMATIC, SPHERICAL, FREE_FLYER = 0, 1, 2, 3
 """Kinds of joints in tables."""
 
+IMPULSE, ENERGY = 1, 2
+"""What is written; None for torques, so that Numba leaves out of that kernel what is not for it."""
+
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nsz"})
-def fill(
+def fill(  # noqa: C901 (one function on purpose)
     kind, parent, rotation, rotation_sine, rotation_versine, translation, slide, axis, ratio, offset,
     q_column, v_column, screw_start, screw_axis, screw_is_linear,
     pair_start, pair_screw, pair_adds, pair_base, pair_stride, pair_column,
-    gravity, q, v, a, out, begin, end,
+    gravity, form, q, v, a, out, begin, end,
 ):  # fmt: skip
     """Write the blocks of samples begin to end; `kernel.RegressorPlan` makes the tables and says what they hold."""
     joints = len(kind)
     state = np.zeros((joints, 24))  # R (9), o (3), velocity (3, 3), acceleration (3, 3)
     screws = np.zeros((len(screw_is_linear), 6))  # z (3), moment or direction (3)
+    turning = np.zeros((len(screw_is_linear), 6))  # how these change: V x S
     for s in range(begin, end):
         for j in range(joints):
             # Where the joint is in its parent's frame, and how it moves in its own.
@@ -157,6 +167,75 @@ def fill(
                 else:
                     b[0], b[1], b[2] = zx, zy, zz
                     b[3], b[4], b[5] = oy * zz - oz * zy, oz * zx - ox * zz, ox * zy - oy * zx
+                if form is not None:
+                    nx = R00 * Wx + R01 * Wy + R02 * Wz
+                    ny = R10 * Wx + R11 * Wy + R12 * Wz
+                    nz = R20 * Wx + R21 * Wy + R22 * Wz
+                    ux = R00 * Vx + R01 * Vy + R02 * Vz + oy * nz - oz * ny
+                    uy = R10 * Vx + R11 * Vy + R12 * Vz + oz * nx - ox * nz
+                    uz = R20 * Vx + R21 * Vy + R22 * Vz + ox * ny - oy * nx
+                    d = turning[n]
+                    d[0], d[1], d[2] = ny * b[2] - nz * b[1], nz * b[0] - nx * b[2], nx * b[1] - ny * b[0]
+                    d[3] = ny * b[5] - nz * b[4] + uy * b[2] - uz * b[1]
+                    d[4] = nz * b[3] - nx * b[5] + uz * b[0] - ux * b[2]
+                    d[5] = nx * b[4] - ny * b[3] + ux * b[1] - uy * b[0]
+            # Rows without accelerations: gravity along the link's frame, then the link's numbers.
+            if form is not None:
+                gx = R00 * gravity[0] + R10 * gravity[1] + R20 * gravity[2]
+                gy = R01 * gravity[0] + R11 * gravity[1] + R21 * gravity[2]
+                gz = R02 * gravity[0] + R12 * gravity[1] + R22 * gravity[2]
+                for n in range(pair_start[j], pair_start[j + 1]):
+                    at = pair_base[n] + s * pair_stride[n]
+                    column = pair_column[n]
+                    adds = pair_adds[n]
+                    if form == ENERGY:
+                        height = ox * gravity[0] + oy * gravity[1] + oz * gravity[2]
+                        _put(out, at, column[0], adds, 0.5 * (Vx * Vx + Vy * Vy + Vz * Vz) - height)
+                        _put(out, at, column[1], adds, Vy * Wz - Vz * Wy - gx)
+                        _put(out, at, column[2], adds, Vz * Wx - Vx * Wz - gy)
+                        _put(out, at, column[3], adds, Vx * Wy - Vy * Wx - gz)
+                        _put(out, at, column[4], adds, 0.5 * Wx * Wx)
+                        _put(out, at, column[5], adds, Wx * Wy)
+                        _put(out, at, column[6], adds, 0.5 * Wy * Wy)
+                        _put(out, at, column[7], adds, Wx * Wz)
+                        _put(out, at, column[8], adds, Wy * Wz)
+                        _put(out, at, column[9], adds, 0.5 * Wz * Wz)
+                        continue
+                    b = screws[pair_screw[n]]
+                    x = b[3] + b[1] * oz - b[2] * oy
+                    y = b[4] + b[2] * ox - b[0] * oz
+                    z = b[5] + b[0] * oy - b[1] * ox
+                    lx = R00 * x + R10 * y + R20 * z
+                    ly = R01 * x + R11 * y + R21 * z
+                    lz = R02 * x + R12 * y + R22 * z
+                    ux = R00 * b[0] + R10 * b[1] + R20 * b[2]
+                    uy = R01 * b[0] + R11 * b[1] + R21 * b[2]
+                    uz = R02 * b[0] + R12 * b[1] + R22 * b[2]
+                    d = turning[pair_screw[n]]
+                    x = d[3] + d[1] * oz - d[2] * oy
+                    y = d[4] + d[2] * ox - d[0] * oz
+                    z = d[5] + d[0] * oy - d[1] * ox
+                    mx = R00 * x + R10 * y + R20 * z
+                    my = R01 * x + R11 * y + R21 * z
+                    mz = R02 * x + R12 * y + R22 * z
+                    nx = R00 * d[0] + R10 * d[1] + R20 * d[2]
+                    ny = R01 * d[0] + R11 * d[1] + R21 * d[2]
+                    nz = R02 * d[0] + R12 * d[1] + R22 * d[2]
+                    of_mass = lx * gx + ly * gy + lz * gz + mx * Vx + my * Vy + mz * Vz
+                    of_x = gy * uz - gz * uy + Vy * nz - Vz * ny + my * Wz - mz * Wy
+                    of_y = gz * ux - gx * uz + Vz * nx - Vx * nz + mz * Wx - mx * Wz
+                    of_z = gx * uy - gy * ux + Vx * ny - Vy * nx + mx * Wy - my * Wx
+                    _put(out, at, column[0], adds, -of_mass)
+                    _put(out, at, column[1], adds, -of_x)
+                    _put(out, at, column[2], adds, -of_y)
+                    _put(out, at, column[3], adds, -of_z)
+                    _put(out, at, column[4], adds, -nx * Wx)
+                    _put(out, at, column[5], adds, -nx * Wy - ny * Wx)
+                    _put(out, at, column[6], adds, -ny * Wy)
+                    _put(out, at, column[7], adds, -nx * Wz - nz * Wx)
+                    _put(out, at, column[8], adds, -ny * Wz - nz * Wy)
+                    _put(out, at, column[9], adds, -nz * Wz)
+                continue
             # The link's block in the row of every joint that moves it.
             cx = Ax + Wy * Vz - Wz * Vy
             cy = Ay + Wz * Vx - Wx * Vz
@@ -201,28 +280,6 @@ def _put(out, at, column, adds, value):
             out[at + column] += value
         else:
             out[at + column] = value
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nsz"})
-def divide(A, P):
-    """Divide the first n columns of A, shape (rows, m), by an upper triangle P, shape (n, n); four rows at a time."""
-    rows, n = len(A), len(P)
-    whole = rows - rows % 4
-    for s in range(0, whole, 4):
-        for i in range(n):
-            a, b, c, d = A[s, i] / P[i, i], A[s + 1, i] / P[i, i], A[s + 2, i] / P[i, i], A[s + 3, i] / P[i, i]
-            A[s, i], A[s + 1, i], A[s + 2, i], A[s + 3, i] = a, b, c, d
-            for j in range(i + 1, n):
-                p = P[i, j]
-                A[s, j] -= a * p
-                A[s + 1, j] -= b * p
-                A[s + 2, j] -= c * p
-                A[s + 3, j] -= d * p
-    for s in range(whole, rows):
-        for i in range(n):
-            A[s, i] /= P[i, i]
-            for j in range(i + 1, n):
-                A[s, j] -= A[s, i] * P[i, j]
 
 
 def is_cached(function: Any = fill) -> bool:

@@ -11,6 +11,7 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cache, cached_property
 from itertools import pairwise
 from types import ModuleType
@@ -45,6 +46,14 @@ _KINDS = {
 Integers = NDArray[np.int64]
 
 
+class RowKind(Enum):
+    """What a plan's rows are; values as the compiled kernel knows them."""
+
+    TORQUE = None
+    IMPULSE = 1
+    ENERGY = 2
+
+
 @dataclass(frozen=True, eq=False)
 class RegressorPlan:
     """A robot's regressor, laid out row by row.
@@ -56,11 +65,13 @@ class RegressorPlan:
         robot: The robot.
         widths: Columns of each row's matrix; there may be more than the plan fills.
         places: For each row, where each inertial parameter goes, shape (10 * solid links,).
+        form: What the rows are; those of energy are one row, of all links.
     """
 
     robot: Robot
     widths: tuple[int, ...]
     places: tuple[Integers, ...]
+    form: RowKind = RowKind.TORQUE
 
     @staticmethod
     def dense(robot: Robot) -> RegressorPlan:
@@ -85,6 +96,8 @@ class RegressorPlan:
         ends = np.cumsum([0, *(samples * width for width in self.widths)])
         rows = [buffer[ends[r] : ends[r + 1]].reshape(samples, width) for r, width in enumerate(self.widths)]
         compiled = kernel_for(samples)
+        if compiled is None and self.form is not RowKind.TORQUE:
+            raise NotImplementedError(f"rows of {self.form.name.lower()} are computed by `formulations` instead")
         if compiled is None:
             self._fill_with_numpy(rows, q, v, a)
         else:
@@ -106,7 +119,7 @@ class RegressorPlan:
         states = tuple(map(_read_only, (q, v, a)))
 
         def work(piece: tuple[int, int]) -> None:
-            fill(*tables, np.array(self.robot.gravity), *states, buffer, *piece)
+            fill(*tables, np.array(self.robot.gravity), self.form.value, *states, buffer, *piece)
 
         parallel(work, _pieces(len(q)))
 
@@ -123,7 +136,12 @@ class RegressorPlan:
         for i in range(len(robot.joints)):
             block = SIZE * robot.solid_links.index(i) if i in robot.solid_links else 0
             written: set[int] = set()
-            for at in robot.chain(i) if i in robot.solid_links else ():
+            if self.form is RowKind.ENERGY and i in robot.solid_links:
+                screws.append(0)
+                rows.append(0)
+                columns.append(self.places[0][block : block + SIZE])
+                adds.append(False)
+            for at in robot.chain(i) if i in robot.solid_links and self.form is not RowKind.ENERGY else ():
                 joint = robot.joints[at]
                 for k in range(joint.kind.nv):
                     row = joint.v.start + k
