@@ -73,7 +73,7 @@ MEANINGS = {
     "EstimationSettings.prior": "relative standard deviation of a normal prior around the robot file's values",
     "PhysicalSettings.fit": "whether physically consistent links are fitted",
     "PhysicalSettings.prior": "determines what the data do not",
-    "PhysicalSettings.weight": "weight of the prior, or `cross-validation`",
+    "PhysicalSettings.weight": "weight of the prior; by default cross-validated on stretches of the logs",
     "PhysicalSettings.reference": "another robot file to stay near",
     "PhysicalSettings.total_mass": "mass of all links, or its range [kg]",
     "PhysicalSettings.masses": "masses of links, or their ranges [kg]",

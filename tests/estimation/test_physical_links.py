@@ -24,7 +24,7 @@ def tx40() -> Result:
 
 
 @needs_logs
-@pytest.mark.parametrize(("log", "ratio"), [("panda", 1.03), ("tx40", 1.05)])
+@pytest.mark.parametrize(("log", "ratio"), [("panda", 1.05), ("tx40", 1.05)])
 def test_possible_links_cost_little(log: str, ratio: float, request: pytest.FixtureRequest) -> None:
     found: Result = request.getfixturevalue(log)
     assert found.physical is not None

@@ -41,7 +41,7 @@ class PhysicalSettings(Table):
 
     fit: StrictBool = True
     prior: Literal["logdet", "euclidean", "none"] = "logdet"
-    weight: Annotated[float, Field(strict=True, ge=0.01, le=1e6)] | Literal["cross-validation"] = 1.0
+    weight: Annotated[float, Field(strict=True, ge=0.01, le=1e6)] | Literal["auto", "cross-validation"] = "auto"
     reference: Name | None = None
     total_mass: MassRange | None = None
     masses: dict[str, MassRange] = {}
@@ -50,7 +50,7 @@ class PhysicalSettings(Table):
 
     @model_validator(mode="after")
     def _weighs_something(self) -> PhysicalSettings:
-        if self.prior == "none" and (self.weight != 1.0 or self.reference is not None):
+        if self.prior == "none" and ("weight" in self.model_fields_set or self.reference is not None):
             raise ValueError("prior = 'none' has neither a weight nor a reference; leave them out")
         if not self.fit and self.model_fields_set != {"fit"}:
             raise ValueError("fit = false leaves physical links out, so the other keys have no effect")

@@ -117,8 +117,7 @@ def run(
     hold = earlier is not None
     nonlinear = find_nonlinear(base, read.logs, task.estimation, task.known, hold=hold, progress=progress)
     base = nonlinear.base
-    by_folds = task.physical.fit and task.physical.weight == "cross-validation"
-    reduced = reduce_logs(read.logs, nonlinear, task.estimation, earlier, folds=by_folds, progress=progress)
+    reduced = reduce_logs(read.logs, nonlinear, task.estimation, earlier, folds=task.physical.fit, progress=progress)
     progress("Estimating")
     with single_threaded_blas():
         solution = solve(read.logs, reduced, nonlinear, task.estimation, findings, progress)

@@ -54,6 +54,7 @@ class BodyDescription:
         geometry: Its shapes, for collision where the file has such, else for show.
         line: Line of the file that defines it, when known.
         virtual: Whether it only stands between two joints that move one real body, and so has no parameters.
+        unweighed: Whether the file describes a body and leaves its mass out as unknown, as tables do.
     """
 
     name: str
@@ -62,6 +63,7 @@ class BodyDescription:
     geometry: tuple[Geometry, ...] = ()
     line: int | None = None
     virtual: bool = False
+    unweighed: bool = False
 
     @property
     def states_inertia(self) -> bool:

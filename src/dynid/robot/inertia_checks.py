@@ -112,15 +112,21 @@ def line_of(item: BodyDescription | JointDescription) -> str:
 
 
 def links_without_inertia(case: Case) -> Iterator[Finding]:
-    """Links that move but have no inertia: one finding for a robot that has none at all."""
+    """Links that move but have no inertia: one finding for a robot that has none at all.
+
+    Rows of tables that leave the mass out say that it is unknown, not that there is none.
+    """
     robot = case.robot
     empty = [not any(body.states_inertia for body in link.bodies) for link in robot.links]
     if all(empty):
         yield Finding.of("inertia-unstated", f"robot '{robot.name}'")
         return
     reported: set[int] = set()
+    unknown = [link.name for link in robot.links if link.has_unknown_mass and any(b.unweighed for b in link.bodies)]
+    if unknown:
+        yield Finding.of("masses-unstated", f"robot '{robot.name}'", links=unknown)
     for i, link in enumerate(robot.links):
-        if not empty[i] or i in reported or link.is_virtual:
+        if not empty[i] or i in reported or link.is_virtual or link.name in unknown:
             continue
         beyond = _carried(i, robot)
         if all(empty[k] for k in beyond):

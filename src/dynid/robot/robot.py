@@ -103,6 +103,14 @@ class Link:
         return any(body.inertia is not None for body in self.bodies)
 
     @property
+    def has_unknown_mass(self) -> bool:
+        """Whether it is a real body whose mass the file does not state: a row of a table, or a shape without inertia.
+
+        What has neither a mass nor a shape is a mere frame.
+        """
+        return not self.has_inertia and any(body.unweighed or body.geometry for body in self.bodies)
+
+    @property
     def is_virtual(self) -> bool:
         """Whether the link only stands between two joints that move one real body."""
         return all(body.virtual for body in self.bodies)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -12,11 +13,27 @@ from dynid.estimation.nonlinear.nonlinear_fit import NonlinearFit
 from dynid.estimation.settings import EstimationSettings
 from dynid.findings import Finding
 from dynid.logs import PreparedLog
-from dynid.model import BaseParameters, Coulomb, DynamicModel, JointTerm, Observed, Role, Viscous, of_joint, split
+from dynid.model import BaseParameters, Coulomb, DynamicModel, JointTerm, Observed, Role, Viscous, of_joint
 from dynid.robot import JointKind
 
-FOLDS = 5
-"""Parts of a log that cross-validation predicts in turn from the others."""
+FOLDS = 10
+"""Parts that all logs together are cut into, to see how they differ and to predict each from the others."""
+
+GAP = 0.06
+"""Part of a fold that is left out where the next one begins: errors last, and must not reach from one into the next."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """A part of a log: a stretch of time.
+
+    Attributes:
+        log: Number of the log.
+        factors: Its factors.
+    """
+
+    log: int
+    factors: Factors
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +58,7 @@ class ReducedLogs:
     Attributes:
         torques: The factors of each log's torques, with the derivatives over nonlinear parameters that were found.
         rows: The factors of each log that are estimated from: the same, or those of another form of rows.
-        folds: The factors of parts of the logs, for cross-validation; none where it is not asked for.
+        folds: Parts of the logs; logs that were reduced before are one each. None where they are not asked for.
         probes: The factors of the torques of each log that was read now, with friction that the model lacks.
         blocks: Blocks of time of each log that was read now, without its weight; of the rows that are estimated from,
             with friction that the model lacks where these are torques.
@@ -49,7 +66,7 @@ class ReducedLogs:
 
     torques: tuple[Factors, ...]
     rows: tuple[Factors, ...]
-    folds: tuple[Factors, ...]
+    folds: tuple[Fold, ...]
     probes: tuple[Factors, ...]
     blocks: tuple[Blocks, ...] = ()
 
@@ -70,12 +87,12 @@ def reduce_logs(
         nonlinear: The nonlinear parameters of the model, found or held.
         settings: How to estimate: which rows.
         earlier: Logs that were reduced before.
-        folds: Whether parts of the logs are reduced by themselves, too, for cross-validation.
+        folds: Whether factors of parts of the logs are wanted, too.
         progress: Callback; receives a short description of each step.
     """
     form, model = RowForm.of(settings), nonlinear.linear.model
     torques, rows = ([], []) if earlier is None else (list(earlier.torques), list(earlier.rows))
-    parts, probes, blocks = list(rows), list[Factors](), list[Blocks]()
+    probes, blocks = list[Factors](), list[Blocks]()
     with_probes, size = probed(model), block_rows(logs, form)
     for k, log in enumerate(logs, start=1):
         progress(f"Reducing log {k} of {len(logs)}")
@@ -90,9 +107,31 @@ def reduce_logs(
         torques.append(probes[-1].restricted(model.names))
         rows.append(torques[-1] if of_form is None else of_form.weighted(weight))
         blocks.append(own)
-        for part in split(segments, FOLDS) if folds else ():
-            parts.append(form.factors(nonlinear.base.model, part, processing, log.sampling).weighted(weight))
-    return ReducedLogs(tuple(torques), tuple(rows), tuple(parts), tuple(probes), tuple(blocks))
+    parts = _folds(rows, blocks, [log.weight for log in logs], nonlinear.base.model.names) if folds else ()
+    return ReducedLogs(tuple(torques), tuple(rows), parts, tuple(probes), tuple(blocks))
+
+
+def _folds(
+    rows: Sequence[Factors], blocks: Sequence[Blocks], weights: Sequence[float], names: tuple[str, ...]
+) -> tuple[Fold, ...]:
+    """Parts of logs from the blocks of time that they were reduced in: runs of these, with gaps between them.
+
+    Args:
+        rows: The factors of each log; those without blocks are the first, and one fold each.
+        blocks: The blocks of each of the others.
+        weights: Their weights.
+        names: Parameters of the folds' factors.
+    """
+    earlier, total = len(rows) - len(blocks), sum(map(len, blocks))
+    found = [Fold(k, rows[k].restricted(names)) for k in range(earlier)]
+    for k, (own, weight) in enumerate(zip(blocks, weights, strict=True), start=earlier):
+        count = max(1, round(FOLDS * len(own) / total))
+        ends = [len(own) * i // count for i in range(count + 1)]
+        gap = max(1, round(GAP * len(own) / count)) if len(own) >= 4 * count else 0
+        for i, (first, last) in enumerate(pairwise(ends)):
+            factors = own.factors(first + (gap if i else 0), last)
+            found.append(Fold(k, factors.weighted(weight).restricted(names)))
+    return tuple(found)
 
 
 SHARE = 0.3

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import Literal
@@ -10,7 +10,6 @@ from typing import Literal
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.errors import InvalidRequestError
 from dynid.estimation.factors.factors import Factor, Factors
 from dynid.estimation.least_squares import Estimate, JointFit, joint_fits, log_stds, merge_logs
 from dynid.estimation.physical import constraints as conditions
@@ -22,10 +21,6 @@ from dynid.robot import inertia
 
 EXACT = 2e-5
 """Torques are not trusted further than this part of their size, even where a fit leaves less."""
-
-WEIGHTS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
-"""Weights of the prior that cross-validation chooses from."""
-
 
 MOVED = 2.0
 """A value more standard deviations away from the data alone is held there by physics, not by the data."""
@@ -55,6 +50,7 @@ class PhysicalEstimate:
         stds: Standard deviations of these, shape (parameters,).
         references: What links were expected to be like.
         prior: How much.
+        dispersion: How many times larger than those of white errors the variances of estimates are.
         joints: How well each row of the dynamics is fitted.
         relative_error: Norm of all errors over the norm of all measured torques, unweighted.
         seconds: How long it took [s].
@@ -66,6 +62,7 @@ class PhysicalEstimate:
     stds: Array
     references: tuple[Reference, ...]
     prior: LinkPrior
+    dispersion: float
     joints: Mapping[str, JointFit]
     relative_error: float
     seconds: float
@@ -107,6 +104,7 @@ def physical_estimate(
     physics: Physics,
     estimate: Estimate,
     method: Literal["ols", "wls"] = "wls",
+    dispersion: float = 1.0,
 ) -> PhysicalEstimate:
     """Fit physical parameters of all links and joints.
 
@@ -116,16 +114,16 @@ def physical_estimate(
         physics: Prior and constraints.
         estimate: The unconstrained estimate of all base parameters, without a prior: what the data say by themselves.
         method: Whether all rows count the same, or those of each joint and log by the size of their errors.
+        dispersion: How many times larger than those of white errors the variances of estimates are.
 
     Raises:
         ConflictError: If constraints exclude each other.
         SolverError: If the solver did not reach its full accuracy.
     """
     start = time.perf_counter()
-    problem = _problem(weighed(logs, base, method), base, physics)
-    p = fit(problem)
+    p = fit(problem_of(weighed(logs, base, method, dispersion), base, physics))
     joints, relative_error = joint_fits(merge_logs(logs), dict(zip(base.model.names, p.tolist(), strict=True)))
-    data_values, stds = _told_by_data(base, estimate, physics.references)
+    data_values, stds = _told_by_data(base, estimate, physics.references, dispersion)
     return PhysicalEstimate(
         base=base,
         parameters=p,
@@ -133,14 +131,29 @@ def physical_estimate(
         stds=stds,
         references=physics.references,
         prior=physics.prior,
+        dispersion=dispersion,
         joints=joints,
         relative_error=relative_error,
         seconds=time.perf_counter() - start,
     )
 
 
-def weighed(logs: Sequence[Factors], base: BaseParameters, method: str = "wls") -> Factor:
-    """The factor of all logs for the base parameters, scaled so that errors have about unit variance."""
+def weighed(logs: Sequence[Factors], base: BaseParameters, method: str = "wls", dispersion: float = 1.0) -> Factor:
+    """The factor of all logs for the base parameters, scaled so that errors have about unit variance.
+
+    Args:
+        logs: The factors of each log.
+        base: The base parameters.
+        method: As in `physical_estimate`.
+        dispersion: How many times larger than those of white errors the variances of estimates are.
+    """
+    weights = row_weights(logs, base, method)
+    parts = [log.weighted(of_log) for log, of_log in zip(logs, weights, strict=True)]
+    return merge_logs(parts).stacked(base.names, known=base.known).weighted(1.0 / np.sqrt(dispersion))
+
+
+def row_weights(logs: Sequence[Factors], base: BaseParameters, method: str = "wls") -> list[dict[str, float]]:
+    """For each log one over the size of each joint's errors, but none smaller than `EXACT` parts of the torques."""
     stds = log_stds(logs, base, base.names)
     if method == "ols":
         rows = [factor.rows for log in logs for factor in log.joints.values()]
@@ -149,54 +162,14 @@ def weighed(logs: Sequence[Factors], base: BaseParameters, method: str = "wls") 
         stds = [dict.fromkeys(of_log, common) for of_log in stds]
     sizes_of_torques = [_root_mean_squares(log) for log in logs]
     largest = max((size for of_log in sizes_of_torques for size in of_log.values()), default=0.0) or 1.0
-    parts = []
-    for log, found, torques in zip(logs, stds, sizes_of_torques, strict=True):
-        floors = {joint: EXACT * (torques[joint] or largest) for joint in found}
-        parts.append(log.weighted({joint: 1.0 / max(value, floors[joint]) for joint, value in found.items()}))
-    return merge_logs(parts).stacked(base.names, known=base.known)
+    return [
+        {joint: 1.0 / max(value, EXACT * (torques[joint] or largest)) for joint, value in found.items()}
+        for found, torques in zip(stds, sizes_of_torques, strict=True)
+    ]
 
 
-def cross_validated(
-    folds: Sequence[Factors], base: BaseParameters, physics: Physics, method: str = "wls"
-) -> tuple[Physics, dict[float, float]]:
-    """Choose the prior's weight: that with which each fold is predicted best by the others.
-
-    Args:
-        folds: Factors of parts of the data, such as logs.
-        base: The base parameters.
-        physics: Prior and constraints; the weight is replaced.
-        method: As in `physical_estimate`.
-
-    Returns:
-        The same with the best weight, and for each weight the relative error of the predictions, joints weighed as in
-        the fit.
-    """
-    if len(folds) < 2:
-        raise InvalidRequestError("cross-validation needs at least two logs or parts of one; set physical.weight")
-    errors: dict[float, float] = dict.fromkeys(WEIGHTS, 0.0)
-    sizes_of_errors = _joint_stds(folds, base, method)
-    total = 0.0
-    for k, held_out in enumerate(folds):
-        rest = weighed([fold for i, fold in enumerate(folds) if i != k], base, method)
-        unseen = held_out.weighted(sizes_of_errors).stacked(base.names, known=base.known)
-        total += unseen.residual_squares(np.zeros(len(base)))
-        for weight in WEIGHTS:
-            trial = replace(physics, prior=replace(physics.prior, weight=weight))
-            p = fit(_problem(rest, base, trial))
-            errors[weight] += unseen.residual_squares(base.regrouping @ p)
-    best = min(WEIGHTS, key=lambda weight: errors[weight])
-    relative = {weight: float(np.sqrt(error / total)) if total else 0.0 for weight, error in errors.items()}
-    return replace(physics, prior=replace(physics.prior, weight=best)), relative
-
-
-def _joint_stds(folds: Sequence[Factors], base: BaseParameters, method: str) -> dict[str, float]:
-    """Weights of joints: one over the size of their errors in a fit of everything."""
-    (found,) = log_stds([merge_logs(folds)], base, base.names)
-    common = max(found.values()) or 1.0
-    return {joint: 1.0 / (common if method == "ols" else max(value, 1e-9 * common)) for joint, value in found.items()}
-
-
-def _problem(factor: Factor, base: BaseParameters, physics: Physics) -> Problem:
+def problem_of(factor: Factor, base: BaseParameters, physics: Physics) -> Problem:
+    """The fit of data to physics, with the laws that always hold."""
     laws = (*conditions.of_terms(base.model), *conditions.known(base.model, base.known))
     return Problem(factor, base, physics.references, physics.prior, (*laws, *physics.constraints))
 
@@ -209,7 +182,9 @@ def _root_mean_squares(log: Factors) -> dict[str, float]:
     }
 
 
-def _told_by_data(base: BaseParameters, estimate: Estimate, references: Sequence[Reference]) -> tuple[Array, Array]:
+def _told_by_data(
+    base: BaseParameters, estimate: Estimate, references: Sequence[Reference], dispersion: float
+) -> tuple[Array, Array]:
     """Values and standard deviations of standard parameters that the data alone determine; NaN for others.
 
     Parameter k is determined when its unit vector is a combination a of the rows of the regrouping K: p_k = a'b. Where
@@ -218,7 +193,7 @@ def _told_by_data(base: BaseParameters, estimate: Estimate, references: Sequence
     K = base.regrouping
     combinations = np.linalg.pinv(K)
     determined = np.abs(combinations @ K - np.eye(K.shape[1])).max(axis=1) < 1e-6
-    variances = np.einsum("ki,ij,kj->k", combinations, estimate.covariance, combinations)
+    variances = dispersion * np.einsum("ki,ij,kj->k", combinations, estimate.covariance, combinations)
     stds = np.where(determined, np.sqrt(np.maximum(variances, 0.0)), np.nan)
     for k, reference in enumerate(references):
         own = slice(inertia.SIZE * k, inertia.SIZE * (k + 1))

@@ -1,13 +1,14 @@
 """Physically consistent links and joints from factors, and what users should know about them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.estimation.factors.factors import Factors
+from dynid.estimation.factors.reduced_logs import Fold
 from dynid.estimation.form_fits import links_with_torque_fits
 from dynid.estimation.least_squares import Estimate
 from dynid.estimation.physical import constraints
@@ -18,9 +19,9 @@ from dynid.estimation.physical.physical_estimate import (
     PhysicalEstimate,
     Physics,
     Source,
-    cross_validated,
     physical_estimate,
 )
+from dynid.estimation.physical.prior_weight import WeightChoice, choose_weight
 from dynid.estimation.physical.references import Origin, references, require_same_links
 from dynid.estimation.physical.semidefinite import LinkPrior, PriorKind
 from dynid.estimation.settings import PhysicalSettings
@@ -52,12 +53,15 @@ def findings_on_references(physics: Physics, model: DynamicModel) -> tuple[Findi
     return tuple(found)
 
 
-def findings_on_weight(weight: float, errors: Mapping[float, float]) -> tuple[Finding, ...]:
+def findings_on_weight(choice: WeightChoice) -> tuple[Finding, ...]:
     """Which weight of the prior cross-validation chose, and whether it would have gone further."""
-    values = {"weight": weight, "errors": {f"{w:g}": error for w, error in errors.items()}}
-    if weight == min(errors):
-        return (Finding.of("prior-weight-smallest", "prior", **values),)
-    return (Finding.of("prior-weight-largest" if weight == max(errors) else "prior-weight", "prior", **values),)
+    if not choice.errors:
+        return ()
+    weight, errors = choice.weight, {f"{w:g}": error for w, error in choice.errors.items()}
+    values = {"weight": weight, "errors": errors, "best": choice.best, "dispersion": choice.dispersion}
+    if weight <= 1.0:
+        return (Finding.of("prior-weight-small", "prior", **values),)
+    return (Finding.of("prior-weight-largest" if weight == max(choice.errors) else "prior-weight", "prior", **values),)
 
 
 def findings_on_physical(physical: PhysicalEstimate, estimate: Estimate) -> tuple[Finding, ...]:
@@ -103,7 +107,7 @@ def fit_physical(
     base: BaseParameters,
     settings: PhysicalSettings,
     reference: Robot | None,
-    folds: Sequence[Factors],
+    folds: Sequence[Fold],
     method: Literal["ols", "wls"],
 ) -> tuple[PhysicalEstimate | None, tuple[Finding, ...]]:
     """Physically consistent links and joints, or a finding on why there are none.
@@ -113,17 +117,17 @@ def fit_physical(
         base: The base parameters.
         settings: Prior and constraints.
         reference: The robot that links are expected to be like; the model's own when None.
-        folds: The factors of parts of the logs, for cross-validation of the prior's weight.
+        folds: Parts of the logs: how far they differ says how sure the data are.
         method: "ols" or "wls".
     """
     physics = physics_of(settings, base.model, reference)
     notes = findings_on_references(physics, base.model)
     try:
         with single_threaded_blas():
-            if settings.weight == "cross-validation":
-                physics, errors = cross_validated(folds, base, physics, method)
-                notes += findings_on_weight(physics.prior.weight, errors)
-            physical = physical_estimate(solution.rows, base, physics, solution.by_data, method)
+            choice = choose_weight(folds, base, physics, settings.weight, method)
+            notes += findings_on_weight(choice)
+            physics = replace(physics, prior=replace(physics.prior, weight=choice.weight))
+            physical = physical_estimate(solution.rows, base, physics, solution.by_data, method, choice.dispersion)
     except SolverError as error:
         return None, (*notes, Finding.of("physical-fit-failed", "physical links", problem=str(error)))
     if solution.form is not None:

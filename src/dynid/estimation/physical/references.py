@@ -27,6 +27,10 @@ THINNEST = 1e-3
 """A reference whose pseudo-inertia is below this part of a plain body's, in some direction, is made so thick there."""
 
 
+GUESSED = 1.0
+"""Weight at most of plain bodies, and of the friction of files: they are known within a factor of about two."""
+
+
 class Origin(StrEnum):
     """Where a reference comes from."""
 
@@ -35,9 +39,9 @@ class Origin(StrEnum):
     MENDED = "file, made possible"
     """The robot file, but the body was impossible, or all but flat, and was changed until it was possible."""
     PLAIN = "plain body"
-    """No file says anything: a rounded rod along the link."""
+    """The file does not state its mass: a rounded rod along the link."""
     MASSLESS = "massless"
-    """The file gives inertia to other links, and none to this one: it is a frame without mass."""
+    """The file gives inertia to other links, and to this one neither that nor a shape: it is a frame without mass."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +58,11 @@ class Reference:
     parameters: Array
     origin: Origin
 
+    @property
+    def most_weight(self) -> float:
+        """Weight that its prior is never above: a guess is never trusted as a file is."""
+        return GUESSED if self.origin is Origin.PLAIN else np.inf
+
 
 def references(robot: Robot, heavy: Collection[int] = ()) -> tuple[Reference, ...]:
     """The reference of every solid link of a robot.
@@ -62,15 +71,19 @@ def references(robot: Robot, heavy: Collection[int] = ()) -> tuple[Reference, ..
         robot: The robot.
         heavy: Indices of links that have mass, whatever the file says.
     """
-    informed = any(robot.links[i].has_inertia and robot.links[i].parameters.any() for i in robot.solid_links)
-    return tuple(_reference(robot, i, informed and i not in heavy) for i in robot.solid_links)
+    stated = [i for i in robot.solid_links if robot.links[i].parameters[0] > 0.0]
+    ratios = [robot.links[i].parameters[0] / plain_body(robot, i)[0] for i in stated]
+    density = float(np.exp(np.mean(np.log(ratios)))) if ratios else 1.0
+    frames = {i for i in robot.solid_links if stated and i not in heavy and not robot.links[i].has_unknown_mass}
+    return tuple(_reference(robot, i, i in frames, density) for i in robot.solid_links)
 
 
-def _reference(robot: Robot, i: int, informed: bool) -> Reference:
+def _reference(robot: Robot, i: int, is_frame: bool, density: float) -> Reference:
+    """The reference of a link; plain bodies have so many times the usual density."""
     stated, plain = robot.links[i].parameters, plain_body(robot, i)
     if not stated.any():
         massless = Reference(i, np.zeros(inertia.SIZE), Origin.MASSLESS)
-        return massless if informed else Reference(i, plain, Origin.PLAIN)
+        return massless if is_frame else Reference(i, density * plain, Origin.PLAIN)
     L = np.linalg.cholesky(inertia.to_pseudo_inertia(plain))
     K = np.linalg.solve(L, np.linalg.solve(L, inertia.to_pseudo_inertia(stated)).T)
     sizes, axes = np.linalg.eigh(0.5 * (K + K.T))

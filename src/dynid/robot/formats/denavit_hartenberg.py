@@ -158,7 +158,8 @@ def parse_table(text: str, source: str) -> Description:
             raise RobotFileError(source, f"a second joint is named '{row.name}'; names must differ")
         before, after = _frames(table.convention, row, angle)
         link = row.link or f"{row.name}_link"
-        bodies.append(BodyDescription(link, row.parameters(table.inertia_about), frozen(after)))
+        own = row.parameters(table.inertia_about)
+        bodies.append(BodyDescription(link, own, frozen(after), unweighed=own is None))
         placement = foot @ before if parent == "base" else before
         joints.append(_joint(row, link_of[parent], link, placement, angle))
         link_of[row.name] = link
