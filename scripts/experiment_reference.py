@@ -10,6 +10,7 @@ from dynid.experiment.experiment import Experiment
 MEANINGS = {
     "Experiment.robot": "a URDF, MJCF or table file, relative to the experiment; or `builtin:NAME`",
     "Experiment.gravity": "gravity in the base frame [m/s²]; the robot file's when left out",
+    "Experiment.exact_frames": "keep right angles that the robot file rounds, such as 1.5708: see [notation](notation.md)",
     "Experiment.lock": "joints that hold still, with their positions [rad or m]",
     "Experiment.terms": "friction and actuator terms, such as `viscous`: see [terms](terms.md)",
     "Experiment.known": "values of parameters that are known beforehand",

@@ -39,6 +39,7 @@ class FirstExperiment:
         held: Joints of the robot that the log does not have, and where they are held [rad or m].
         folder: Folder that paths in the text are relative to.
         findings: What was guessed (notes), and what must be stated before results mean anything (warnings).
+        exact_frames: Whether right angles that the robot's file rounds are kept as they are.
     """
 
     robot: str
@@ -48,6 +49,7 @@ class FirstExperiment:
     held: Mapping[str, float]
     folder: Path
     findings: tuple[Finding, ...]
+    exact_frames: bool = False
 
     @property
     def text(self) -> str:
@@ -99,6 +101,7 @@ def init(
     *logs: FilePath | Sequence[FilePath],
     rate: float | None = None,
     folder: FilePath = ".",
+    exact_frames: bool = False,
     progress: Progress = silent,
 ) -> FirstExperiment:
     """Look at a robot and a log, and write what an experiment of both looks like.
@@ -108,6 +111,7 @@ def init(
         *logs: The log: a table, a bag, or several tables that each hold some of the quantities.
         rate: Sampling rate [Hz]; needed where there are no time stamps.
         folder: Folder that paths in the text are relative to.
+        exact_frames: Keep right angles that the robot's file rounds; see `load_robot`.
         progress: Callback; receives a short description of each step.
 
     Raises:
@@ -115,7 +119,7 @@ def init(
         InvalidRequestError: If there is no log, or no experiment can be written for the robot.
     """
     source = os.fspath(robot)
-    loaded = load_robot(source)
+    loaded = load_robot(source, exact_frames=exact_frames)
     if any(joint.kind.nq > 1 for joint in loaded.joints):
         raise InvalidRequestError(
             f"'{loaded.name}' has a floating base or spherical joints, whose logs cannot be read yet"
@@ -127,8 +131,11 @@ def init(
     held = {
         joint.name: _rest(loaded, joint.name) for joint in loaded.independent_joints if joint.name not in layout.joints
     }
-    findings = (*findings_on_layout(layout, load_robot(source, lock=held)), *_findings_on_held(held))
-    made = FirstExperiment(source, loaded.name, files, layout, held, Path(folder), findings)
+    findings = (
+        *findings_on_layout(layout, load_robot(source, lock=held, exact_frames=exact_frames)),
+        *_findings_on_held(held),
+    )
+    made = FirstExperiment(source, loaded.name, files, layout, held, Path(folder), findings, exact_frames)
     try:
         made.experiment  # noqa: B018 (reading it is the check)
     except ExperimentError as error:
@@ -185,6 +192,7 @@ def _text(made: FirstExperiment, folder: Path) -> str:
             f"# A first experiment for {made.name}, from what dynid saw in {names}.",
             "# Check what is marked 'guess'; state what is marked 'NEEDED', which no file says.",
             f"robot = {_quoted(name)}",
+            *(["exact_frames = true   # as it was given"] if made.exact_frames else []),
             *_terms(layout),
             *_lock(made.held),
             "",
