@@ -188,3 +188,12 @@ def test_the_choice_is_kept_with_a_result(tmp_path: Path) -> None:
     result.save(tmp_path / "result")
     assert "exact_frames = true" in (tmp_path / "result" / "experiment.toml").read_text()
     assert dynid.load_result(tmp_path / "result").robot.description.exact_frames
+
+
+def test_results_of_earlier_versions_still_load(tmp_path: Path) -> None:
+    path, log = rounded_ur5(tmp_path)
+    result = dynid.identify(load_robot(path, exact_frames=True), log, ["viscous"], physical={"fit": False})
+    result.save(tmp_path / "result")
+    experiment = tmp_path / "result" / "experiment.toml"
+    experiment.write_text(experiment.read_text().replace("exact_frames = true\n", ""))
+    assert dynid.load_result(tmp_path / "result").values == result.values

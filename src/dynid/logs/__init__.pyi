@@ -11,12 +11,15 @@ from .readers.bags import is_bag, topics_of
 from .readers.messages import Topic, listed
 from .readers.source import Progress, RecordingError, Source, silent
 from .settings import Drive, LogSource, Processing, Quantity
-from .sources import UNITS, read_source
+from .sources import read_source
 from .tables import read_columns, read_groups, source_of
 from .timing import check_time
+from .units import LENGTH, TURN, UNITS, is_current, unit_in
 
 __all__ = [
     "FIELDS",
+    "LENGTH",
+    "TURN",
     "UNITS",
     "Drive",
     "Log",
@@ -35,6 +38,7 @@ __all__ = [
     "decimated",
     "findings_on_rest",
     "is_bag",
+    "is_current",
     "listed",
     "prepare",
     "processed",
@@ -46,4 +50,5 @@ __all__ = [
     "step_of",
     "topics_of",
     "transmission_of",
+    "unit_in",
 ]

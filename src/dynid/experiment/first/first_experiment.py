@@ -270,7 +270,8 @@ def _table(group: Group, folder: Path) -> str:
         columns = ", ".join(_quoted(c) if isinstance(c, str) else str(c) for c in group.columns)
         parts.append(f"columns = [{columns}]")
     parts += ["flat = true"] if group.flat else []
-    return f"{{ {', '.join(parts)}, unit = {_quoted(group.unit)} }}"
+    unit = _quoted(group.unit) if isinstance(group.unit, str) else f"[{', '.join(map(_quoted, group.unit))}]"
+    return f"{{ {', '.join(parts)}, unit = {unit} }}"
 
 
 def _sampling(layout: Layout) -> str:

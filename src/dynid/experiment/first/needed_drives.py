@@ -8,6 +8,7 @@ import numpy as np
 
 from dynid.experiment.first.guesses import Layout
 from dynid.findings import Finding
+from dynid.logs import is_current
 from dynid.robot import Robot
 
 LIGHT = 0.3
@@ -29,7 +30,7 @@ def drive_table(layout: Layout) -> list[str]:
             f'positions = "{"motor" if position.at_motor else "joint"}"   # by the names of files and columns',
             f'torques = "{"motor" if torque.at_motor else "joint"}"',
         ]
-    if torque.unit == "A":
+    if _has_currents(layout):
         ones = ", ".join(["1.0"] * len(layout.joints))
         of = "torque constants of motors" if torque.at_motor else "torque constants times gear ratios"
         lines += [
@@ -45,6 +46,11 @@ def drive_table(layout: Layout) -> list[str]:
     return ["[drive]", *lines, ""] if lines else []
 
 
+def _has_currents(layout: Layout) -> bool:
+    unit = layout.torque.unit
+    return any(map(is_current, (unit,) if isinstance(unit, str) else unit))
+
+
 def findings_on_drives(layout: Layout, robot: Robot) -> Iterator[Finding]:
     """What must be stated about drives before results mean anything.
 
@@ -54,7 +60,7 @@ def findings_on_drives(layout: Layout, robot: Robot) -> Iterator[Finding]:
     """
     if layout.position.at_motor or layout.torque.at_motor:
         yield Finding.of("gear-ratios-needed", "drive.ratios")
-    if layout.torque.unit == "A":
+    if _has_currents(layout):
         yield Finding.of("torque-constants-needed", "drive.torque_constants")
     elif not layout.position.at_motor and not layout.torque.at_motor:
         yield from _too_small(layout, robot)
