@@ -78,6 +78,11 @@ class Task:
             **{key: getattr(stated, key) for key in given},
         )
 
+    @property
+    def fits_links(self) -> bool:
+        """Whether physically consistent links are fitted: not to currents, which are in no units of mass."""
+        return self.physical.fit and not self.drive.is_in_amperes
+
     def difference(self, other: Task) -> str:
         """The first respect in which two tasks are about different models, or nothing."""
         mine, theirs = self.model, other.model

@@ -53,7 +53,7 @@ class Drive(Table):
     ratios: tuple[Number, ...] | None = None
     couplings: tuple[Coupling, ...] = ()
     matrix: tuple[tuple[Number, ...], ...] | None = None
-    torque_constants: tuple[Number, ...] | None = None
+    torque_constants: tuple[Number, ...] | Literal["unknown"] | None = None
     signs: tuple[Literal[-1, 1], ...] | Literal["auto"] | None = None
     unmeasured: tuple[Name, ...] | None = None
     offsets: tuple[Number, ...] | None = None
@@ -69,9 +69,15 @@ class Drive(Table):
             raise ValueError("a matrix holds all ratios and couplings; leave 'ratios' and 'couplings' out")
         if self.matrix is not None and any(len(row) != len(self.matrix) for row in self.matrix):
             raise ValueError("the transmission matrix must be square: one row per motor, one column per joint")
-        if 0.0 in (self.torque_constants or ()):
+        if isinstance(self.torque_constants, tuple) and 0.0 in self.torque_constants:
             raise ValueError("a torque constant cannot be zero")
         return self
+
+    @property
+    def is_in_amperes(self) -> bool:
+        """Whether currents stand for torques: torque constants are "unknown", or all 1, which no robot has."""
+        stated = self.torque_constants
+        return stated == "unknown" or (bool(stated) and all(abs(constant) == 1.0 for constant in stated or ()))
 
 
 class Quantity(Table):

@@ -4,7 +4,7 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -40,6 +40,8 @@ class FirstExperiment:
         folder: Folder that paths in the text are relative to.
         findings: What was guessed (notes), and what must be stated before results mean anything (warnings).
         exact_frames: Whether right angles that the robot's file rounds are kept as they are.
+        resting: Joints that do not move in the log, with where they rest and how far they range [rad or m]; they are
+            locked there, and the layout is without them.
     """
 
     robot: str
@@ -50,6 +52,7 @@ class FirstExperiment:
     folder: Path
     findings: tuple[Finding, ...]
     exact_frames: bool = False
+    resting: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -68,8 +71,8 @@ class FirstExperiment:
 
     @property
     def locked(self) -> tuple[str, ...]:
-        """Joints of the robot that the log does not have, held at zero or at the nearest limit."""
-        return tuple(self.held)
+        """Joints that are locked: those that the log does not have, and those that do not move in it."""
+        return (*self.held, *self.resting)
 
     @property
     def guesses(self) -> tuple[str, ...]:
@@ -131,11 +134,12 @@ def init(
     held = {
         joint.name: _rest(loaded, joint.name) for joint in loaded.independent_joints if joint.name not in layout.joints
     }
-    findings = (
-        *findings_on_layout(layout, load_robot(source, lock=held, exact_frames=exact_frames)),
-        *_findings_on_held(held),
-    )
-    made = FirstExperiment(source, loaded.name, files, layout, held, Path(folder), findings, exact_frames)
+    resting = {} if layout.position.flat or layout.torque.flat else layout.resting
+    moving = layout.without(resting)
+    lock = held | {name: at for name, (at, _) in resting.items()}
+    rest = load_robot(source, lock=lock, exact_frames=exact_frames)
+    findings = (*findings_on_layout(moving, rest), *_findings_on_held(held), *_findings_on_rest(layout))
+    made = FirstExperiment(source, loaded.name, files, moving, held, Path(folder), findings, exact_frames, resting)
     try:
         made.experiment  # noqa: B018 (reading it is the check)
     except ExperimentError as error:
@@ -177,6 +181,12 @@ def findings_on_layout(layout: Layout, robot: Robot) -> Iterator[Finding]:
     yield from findings_on_drives(layout, robot)
 
 
+def _findings_on_rest(layout: Layout) -> Iterator[Finding]:
+    if layout.resting:
+        ranges = {name: reach for name, (_, reach) in layout.resting.items()}
+        yield Finding.of("joints-at-rest", "lock", joints=ranges)
+
+
 def _findings_on_held(held: Mapping[str, float]) -> Iterator[Finding]:
     if held:
         yield Finding.of("joints-held", "lock", joints=list(held))
@@ -194,7 +204,7 @@ def _text(made: FirstExperiment, folder: Path) -> str:
             f"robot = {_quoted(name)}",
             *(["exact_frames = true   # as it was given"] if made.exact_frames else []),
             *_terms(layout),
-            *_lock(made.held),
+            *_lock(made),
             "",
             *drive_table(layout),
             "[[log]]",
@@ -238,11 +248,21 @@ def _rest(robot: Robot, name: str) -> float:
     return float(min(max(0.0, limits.lower), limits.upper)) if limits.lower <= limits.upper else 0.0
 
 
-def _lock(held: Mapping[str, float]) -> list[str]:
-    if not held:
+def _lock(made: FirstExperiment) -> list[str]:
+    if not made.locked:
         return []
-    head = ["", "# guess: the log has nothing of these joints, so they are held where they are here", "[lock]"]
-    return head + [f"{_quoted(name)} = {value!r}" for name, value in held.items()]
+    lines = ["", "[lock]"]
+    if made.held:
+        lines.append("# guess: the log has nothing of these joints, so they are held where they are here")
+        lines += [f"{_quoted(name)} = {value!r}" for name, value in made.held.items()]
+    if made.resting:
+        lines.append(
+            "# guess: these joints do not move in the log, so they are locked where they rest, and their columns"
+        )
+        lines.append("# columns are left out below; to let one move, remove its line here and add its columns there")
+        for name, (at, reach) in made.resting.items():
+            lines.append(f"{_quoted(name)} = {float(f'{at:.6g}')!r}   # positions range over {reach:.2g} rad or m only")
+    return lines
 
 
 def _log(layout: Layout, folder: Path) -> list[str]:

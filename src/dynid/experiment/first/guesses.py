@@ -1,6 +1,8 @@
 """Guesses from the numbers of a log: units of positions and time, and which samples can be used."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -41,6 +43,12 @@ class Group:
     flat: bool = False
     at_motor: bool = False
 
+    def only(self, keep: Sequence[int]) -> Group:
+        """The same for some of the joints, by index."""
+        columns = None if self.columns is None else tuple(self.columns[k] for k in keep)
+        unit = self.unit if isinstance(self.unit, str) else alike([self.unit[k] for k in keep])
+        return replace(self, columns=columns, unit=unit)
+
 
 @dataclass(frozen=True, eq=False)
 class Layout:
@@ -59,6 +67,7 @@ class Layout:
         silent: Joints that move, but whose torques are mostly exact zeros: their drives report nothing.
         postures: Some positions on the way [rad or m, of joints or motors], shape (postures, joints).
         largest: Each joint's largest torque or current on the way, shape (joints,).
+        resting: Joints that do not move, with where they rest and how far they range [rad or m].
     """
 
     joints: tuple[str, ...]
@@ -73,6 +82,21 @@ class Layout:
     silent: tuple[str, ...] = ()
     postures: Array = field(default_factory=lambda: np.zeros((0, 0)))
     largest: Array = field(default_factory=lambda: np.zeros(0))
+    resting: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    def without(self, names: Collection[str]) -> Layout:
+        """The same without the columns of some joints."""
+        keep = [k for k, name in enumerate(self.joints) if name not in names]
+        return replace(
+            self,
+            joints=tuple(self.joints[k] for k in keep),
+            position=self.position.only(keep),
+            torque=self.torque.only(keep),
+            velocity=None if self.velocity is None else self.velocity.only(keep),
+            silent=tuple(name for name in self.silent if name not in names),
+            postures=self.postures[:, keep],
+            largest=self.largest[keep],
+        )
 
 
 def with_numbers(layout: Layout, q: Array, torque: Array) -> Layout:
@@ -93,7 +117,23 @@ def with_numbers(layout: Layout, q: Array, torque: Array) -> Layout:
     found = tuple(name for k, name in enumerate(layout.joints) if zeros[k] and np.ptp(q[:, k]) > 0.0)
     postures = q[:: max(1, len(q) // POSTURES)] * _sizes("position", layout.position.unit)
     largest = np.abs(torque).max(axis=0) * _sizes("torque", layout.torque.unit)
-    return replace(layout, silent=found, postures=postures, largest=largest)
+    still = {} if layout.position.at_motor else _resting(layout, q * _sizes("position", layout.position.unit))
+    return replace(layout, silent=found, postures=postures, largest=largest, resting=still)
+
+
+STILL = 0.01
+"""Range of positions [rad or m] below which a joint only jitters or sags: no parameter is identifiable from it."""
+
+MOVES = 10.0
+"""Factor by which another joint must range farther, so that a log of small motions, or at rest, keeps its joints."""
+
+
+def _resting(layout: Layout, q: Array) -> dict[str, tuple[float, float]]:
+    """Joints that do not move while others do, with their mean position and their range without a few outliers."""
+    lower, upper = np.quantile(q, [0.001, 0.999], axis=0)
+    ranges = upper - lower
+    still = [k for k, reach in enumerate(ranges) if reach < STILL and MOVES * max(reach, 1e-3) < ranges.max()]
+    return {layout.joints[k]: (float(np.median(q[:, k])), float(ranges[k])) for k in still}
 
 
 def _sizes(role: str, unit: Unit) -> Array:

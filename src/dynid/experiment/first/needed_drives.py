@@ -31,11 +31,11 @@ def drive_table(layout: Layout) -> list[str]:
             f'torques = "{"motor" if torque.at_motor else "joint"}"',
         ]
     if _has_currents(layout):
-        ones = ", ".join(["1.0"] * len(layout.joints))
         of = "torque constants of motors" if torque.at_motor else "torque constants times gear ratios"
         lines += [
-            f"# NEEDED: {of} [N m/A]; until then all results are in amperes. Signs of drives are found.",
-            f"torque_constants = [{ones}]",
+            f"# NEEDED for kg and N m: {of} [N m/A], such as [0.1, 0.1, ...]; while they",
+            "# are unknown, results are in units of current, without links and robot files. Signs of drives are found.",
+            f'torque_constants = "unknown"   # of {", ".join(layout.joints)}',
             'signs = "auto"',
         ]
     if layout.silent:
