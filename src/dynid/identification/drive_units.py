@@ -21,6 +21,12 @@ _UNITS = (
 """Units of torques [N m] and what they become for currents [A], longer ones first."""
 
 
+def is_in_amperes(drive: Drive) -> bool:
+    """Whether currents stand for torques: torque constants are "unknown", or all 1, which no robot has."""
+    stated = drive.torque_constants
+    return stated == "unknown" or (bool(stated) and all(abs(constant) == 1.0 for constant in stated or ()))
+
+
 def in_current(unit: str) -> str:
     """A unit where a current stands for the torque.
 
@@ -35,7 +41,7 @@ def in_current(unit: str) -> str:
 
 def with_units_of(drive: Drive, data: dict[str, Any]) -> dict[str, Any]:
     """Plain data of a result, whose units are those of currents where torque constants are not known."""
-    return data if not drive.is_in_amperes else _converted(data)
+    return data if not is_in_amperes(drive) else _converted(data)
 
 
 def _converted(data: Any) -> Any:
@@ -48,7 +54,7 @@ def _converted(data: Any) -> Any:
 
 def findings_in_units_of(drive: Drive, findings: Sequence[Finding]) -> list[Finding]:
     """Findings on a result; where torque constants are not known, that comes first, and no torque is said in N m."""
-    if not drive.is_in_amperes:
+    if not is_in_amperes(drive):
         return list(findings)
     first = Finding.of("units-of-current", "drive.torque_constants")
     return [first, *(replace(finding, values=_said(finding.values)) for finding in findings)]

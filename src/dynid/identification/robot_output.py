@@ -65,7 +65,7 @@ def export_result(result: Result, format: Format, path: Path, *, overwrite: bool
         OutputExistsError: If a file exists and may not be replaced.
     """
     values = result.physical_values
-    if result.task.drive.is_in_amperes:
+    if result.is_in_amperes:
         raise InvalidRequestError(
             "the parameters are in units of current, because torque constants are not known, and a robot file needs "
             "kg and N m; state drive.torque_constants [N m/A] and identify again"

@@ -13,6 +13,7 @@ from dynid.errors import InvalidRequestError
 from dynid.estimation import EstimationSettings, PhysicalSettings
 from dynid.experiment import Experiment, read_experiment
 from dynid.files import is_file
+from dynid.identification.drive_units import is_in_amperes
 from dynid.logs import Drive, Log, LogSource, Processing
 from dynid.model import DynamicModel, Term, known_model, specification
 from dynid.robot import Robot, as_robot, load_robot
@@ -81,7 +82,7 @@ class Task:
     @property
     def fits_links(self) -> bool:
         """Whether physically consistent links are fitted: not to currents, which are in no units of mass."""
-        return self.physical.fit and not self.drive.is_in_amperes
+        return self.physical.fit and not is_in_amperes(self.drive)
 
     def difference(self, other: Task) -> str:
         """The first respect in which two tasks are about different models, or nothing."""

@@ -73,12 +73,6 @@ class Drive(Table):
             raise ValueError("a torque constant cannot be zero")
         return self
 
-    @property
-    def is_in_amperes(self) -> bool:
-        """Whether currents stand for torques: torque constants are "unknown", or all 1, which no robot has."""
-        stated = self.torque_constants
-        return stated == "unknown" or (bool(stated) and all(abs(constant) == 1.0 for constant in stated or ()))
-
 
 class Quantity(Table):
     """Where a quantity of a log is: a file, its columns, and their unit; in bags also a topic and a field."""

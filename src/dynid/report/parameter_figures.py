@@ -43,7 +43,7 @@ def parameter_rows(subjects: Sequence[Subject]) -> list[ParameterRow]:
     for subject, own in zip(subjects, found, strict=True):
         base = subject.result.base
         values = base.to_base(base.model.reference)
-        if subject.result.task.drive.is_in_amperes:  # the file's kg and N m are no currents
+        if subject.result.is_in_amperes:  # the file's kg and N m are no currents
             values = np.full(len(base), np.nan)
         references = dict(zip(base.names, values.tolist(), strict=True))
         owners = {base.model.names[k]: base.model.parameters[k].owner for k in base.columns}

@@ -7,16 +7,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.experiment.first.columns import Choice, Place, quantities
-from dynid.experiment.first.guesses import (
-    Group,
-    Layout,
-    Unit,
-    alike,
-    position_unit,
-    time_unit,
-    usable_rows,
-    with_numbers,
-)
+from dynid.experiment.first.guesses import Group, Layout, alike, position_unit, time_unit, usable_rows, with_numbers
 from dynid.logs import (
     FIELDS,
     UNITS,
@@ -155,7 +146,7 @@ def _said(place: Place, role: str, joints: Sequence[str]) -> list[str | None]:
     return [unit_in(name, role, joints) for name in names] or [of_file] * len(place.columns)
 
 
-def _torque_unit(place: Place, drive: str, chosen: Choice) -> tuple[Unit, str]:
+def _torque_unit(place: Place, drive: str, chosen: Choice) -> tuple[str | tuple[str, ...], str]:
     """Units of torques or currents by the names of their columns, and why."""
     says, about = _said(place, "torque", chosen.joints), _about(place, drive, chosen.why)
     plain = "A" if drive == "current" else "N m"
@@ -174,7 +165,7 @@ def _about(place: Place, drive: str, why: str) -> str:
     return f"the name suggests {'currents' if drive == 'current' else 'torques'}"
 
 
-def _group(place: Place, unit: Unit, why: str, at_motor: bool = False) -> Group:
+def _group(place: Place, unit: str | tuple[str, ...], why: str, at_motor: bool = False) -> Group:
     return Group(_named(place), unit, why, None, place.file, place.width is not None, at_motor)
 
 
