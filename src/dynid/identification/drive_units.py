@@ -22,9 +22,8 @@ _UNITS = (
 
 
 def is_in_amperes(drive: Drive) -> bool:
-    """Whether currents stand for torques: torque constants are "unknown", or all 1, which no robot has."""
-    stated = drive.torque_constants
-    return stated == "unknown" or (bool(stated) and all(abs(constant) == 1.0 for constant in stated or ()))
+    """Whether currents stand for torques, because torque constants are not known."""
+    return drive.torque_constants == "unknown"
 
 
 def in_current(unit: str) -> str:

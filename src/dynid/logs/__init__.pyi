@@ -1,6 +1,7 @@
 # What the room offers to the others; names are imported when they are first asked for.
 from .drive import Transmission, transmission_of
 from .log import Log
+from .magnitudes import IN_MILLIMETRES, LARGE, findings_on_magnitudes, findings_on_mass
 from .processing.automatic import PreparedLog
 from .processing.periods import averaged
 from .processing.preparation import findings_on_rest, prepare
@@ -18,6 +19,8 @@ from .units import LENGTH, TURN, UNITS, is_current, unit_in
 
 __all__ = [
     "FIELDS",
+    "IN_MILLIMETRES",
+    "LARGE",
     "LENGTH",
     "TURN",
     "UNITS",
@@ -36,6 +39,8 @@ __all__ = [
     "central_difference",
     "check_time",
     "decimated",
+    "findings_on_magnitudes",
+    "findings_on_mass",
     "findings_on_rest",
     "is_bag",
     "is_current",

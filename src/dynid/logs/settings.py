@@ -61,6 +61,18 @@ class Drive(Table):
     positions: Literal["motor", "joint"] = "joint"
     torques: Literal["motor", "joint"] = "joint"
 
+    @model_validator(mode="before")
+    @classmethod
+    def _constants_of_one_are_unknown(cls, values: Any) -> Any:
+        """No robot has torque constants of exactly 1 N m/A: they stand where nobody knows them."""
+        constants = values.get("torque_constants") if isinstance(values, dict) else None
+        if not isinstance(constants, list | tuple) or not constants or any(k not in (1, -1) for k in constants):
+            return values
+        stated = values.get("signs") or (1,) * len(constants)
+        if stated != "auto" and len(stated) == len(constants):
+            stated = tuple(int(sign * constant) for sign, constant in zip(stated, constants, strict=True))
+        return {**values, "torque_constants": "unknown", "signs": stated}
+
     @model_validator(mode="after")
     def _uses_its_ratios(self) -> Drive:
         if (self.ratios or self.couplings or self.matrix) and self.positions == self.torques == "joint":
