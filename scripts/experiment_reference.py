@@ -21,7 +21,7 @@ MEANINGS = {
     "Experiment.physical": "physically consistent inertial parameters: see [physical](physical.md)",
     "Drive.ratios": "gear ratios: motor revolutions per joint revolution",
     "Drive.couplings": "motors that also turn with another joint",
-    "Drive.torque_constants": "torque constants of the motors [N m/A]; needed where torques are logged in A",
+    "Drive.torque_constants": 'torque constants of the motors [N m/A], where torques are logged in A; `"unknown"` for results in units of current',
     "Drive.matrix": "instead of ratios and couplings: the whole transmission matrix, one row per motor",
     "Drive.signs": "sign of each torque; `auto` finds them",
     "Drive.unmeasured": "joints that move, but whose torque was not measured",

@@ -183,3 +183,17 @@ def test_init_believes_names_before_numbers(tmp_path: Path) -> None:
     currents = written(tmp_path / "currents.csv", "t,q_1,q_2,i_1_mA,i_2_mA")
     (log,) = dynid.init("builtin:two_link", currents, folder=tmp_path).experiment.log
     assert log.torque.unit == "mA"
+
+
+def test_small_motions_in_degrees_are_noticed_by_the_limits(tmp_path: Path) -> None:
+    robot = load_robot("builtin:panda")
+    t = np.arange(0.0, 4.0, 0.01)
+    q = np.outer(np.sin(t), np.full(7, 12.0)) + np.array([0, 0, 0, -90, 0, 100, 0])  # a sweep of 24 degrees
+    path = tmp_path / "log.csv"
+    header = ",".join(["t", *(f"q_{k}" for k in range(1, 8)), *(f"tau_{k}" for k in range(1, 8))])
+    np.savetxt(path, np.column_stack([t, q, q]), delimiter=",", header=header, comments="")
+    columns = {"position": "q_*", "torque": "tau_*", "time": "t"}
+    log = dynid.read_log(path, robot, **columns)
+    assert "positions-in-degrees" in [f.code for f in log.findings]
+    log = dynid.read_log(path, robot, **columns, units={"position": "deg"})
+    assert "positions-in-degrees" not in [f.code for f in log.findings]

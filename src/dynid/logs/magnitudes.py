@@ -35,10 +35,13 @@ FAR_BEYOND = 100.0
 """The same, from which it is certainly wrong."""
 
 PLACEHOLDER = 3.0
-"""Factor on `BEYOND` where all joints have the same effort limit, as placeholders have."""
+"""Factor on `BEYOND` where all joints have the same effort limit, as placeholders have; masses count more."""
 
 ONE_OF_MANY = 5.0
 """Factor on `LARGE` and `HUGE` where a single joint exceeds them: its friction may be large."""
+
+SHARE = 0.1
+"""Torque by the file's masses over that of the heaviest joint above which a joint is looked at alone."""
 
 SMALL = 0.05
 """Torques over those of the file's masses below which they are doubted."""
@@ -64,7 +67,7 @@ class Magnitudes:
     Attributes:
         file: Torques over those that the file's masses need on the same motion, over all joints that hold weight; None
             where the file states no masses, or gravity needs little torque.
-        joints: The same for each joint that holds weight: on others, friction may be all there is.
+        joints: The same for each joint that holds much weight: on others, friction may be all there is.
         limits: Largest torques over effort limits, by joint, where these are stated.
         varied: Whether effort limits differ between joints; the same for all may be a placeholder.
         mass: Mass [kg] that would need such torques at the end of the reach.
@@ -104,7 +107,7 @@ def magnitudes_of(model: DynamicModel, segments: Sequence[Chunk], unmeasured: Se
     turning = [k for k, name in enumerate(names) if robot.joint(name).kind is not JointKind.PRISMATIC]
     return Magnitudes(
         file=whole,
-        joints={names[k]: float(rms[0][k] / rms[1][k]) for k in heavy},
+        joints={names[k]: float(rms[0][k] / rms[1][k]) for k in heavy if rms[1][k] > SHARE * rms[1][heavy].max()},
         limits={name: float(largest[names.index(name)]) / effort for name, effort in stated.items()},
         varied=len(set(stated.values())) > 1 or len(stated) == 1,
         mass=float(largest[turning].max()) / lever if turning and lever > 0.0 else 0.0,
@@ -184,8 +187,8 @@ def _too_large(found: Magnitudes) -> Severity | None:
     file = max(found.file or 0.0, max(found.joints.values(), default=0.0) / ONE_OF_MANY)
     if found.mass > found.bound or file > HUGE or (beyond > FAR_BEYOND and (found.varied or file > LARGE)):
         return Severity.ERROR
-    sure = BEYOND if found.varied else PLACEHOLDER * BEYOND
-    return Severity.WARNING if file > LARGE or beyond > sure else None
+    exceeds = beyond > BEYOND if found.varied else found.file is None and beyond > PLACEHOLDER * BEYOND
+    return Severity.WARNING if file > LARGE or exceeds else None
 
 
 def _finding_on_large(found: Magnitudes, drive: Drive, severity: Severity) -> Finding:

@@ -1,7 +1,7 @@
 """Reading a log: each of its files once, and only the columns that are needed, in SI units."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from dynid.logs.settings import Drive, LogSource, Quantity
 from dynid.logs.tables import RecordingError, Table, read_groups
 from dynid.logs.timing import check_time, findings_on_time, require_order
 from dynid.logs.units import LoggedColumns, in_si, is_current, unit_in
-from dynid.robot import JointKind, Robot
+from dynid.robot import JointKind, Limits, Robot
 
 
 def read_source(
@@ -101,7 +101,8 @@ def _read(
     if robot is not None:
         _check_robot(where, log, robot)
     names = tables["position"][0].names[tables["position"][1]]
-    notes += _degrees(where["position"], units["position"], names, log.position)
+    limits = [] if robot is None else [joint.limits for joint in robot.independent_joints]
+    notes += _degrees(where["position"], units["position"], names, log.position, limits)
     if time is not None and len(log) > 1:
         timing = check_time(log.time, first_row=tables["time"][0].first_row + part.start)
         if not allow_resets:
@@ -243,10 +244,19 @@ def _owned(values: Array) -> Array:
     return values if values.base is None else values.copy()
 
 
-def _degrees(position: Quantity, units: tuple[str, ...], names: tuple[str, ...], q: Array) -> tuple[Finding, ...]:
-    """A warning where positions declared in rad sweep as far as degrees do, yet stay within what degrees can be."""
+def _degrees(
+    position: Quantity, units: tuple[str, ...], names: tuple[str, ...], q: Array, limits: Sequence[Limits]
+) -> tuple[Finding, ...]:
+    """A warning where positions declared in rad are as large as degrees are, yet stay within what degrees can be.
+
+    They sweep eight revolutions or more; or most joints are far beyond their limits, but not in degrees.
+    """
     swept = np.ptp(q, axis=0)
-    likely = [k for k, unit in enumerate(units) if unit == "rad" and swept[k] > 50 and np.abs(q[:, k]).max() <= 400]
+    turning = [k for k, unit in enumerate(units) if unit == "rad" and np.abs(q[:, k]).max() <= 400]
+    likely = [k for k in turning if swept[k] > 50]
+    if limits:
+        beyond = [k for k in turning if _only_in_degrees(limits[k], q[:, k])]
+        likely = likely or (beyond if 2 * len(beyond) > len(turning) else [])
     if not likely:
         return ()
     widest = max(likely, key=lambda k: swept[k])
@@ -255,3 +265,13 @@ def _degrees(position: Quantity, units: tuple[str, ...], names: tuple[str, ...],
     return (
         Finding.of("positions-in-degrees", "positions", column=column, file=file, swept=swept[widest], turns=turns),
     )
+
+
+def _only_in_degrees(limits: Limits, q: Array) -> bool:
+    """Whether positions in rad are far beyond a joint's limits, and in degrees within them."""
+    lower, upper = limits.lower, limits.upper
+    if not (math.isfinite(lower) and math.isfinite(upper) and lower < upper):
+        return False
+    smallest, largest = float(q.min()), float(q.max())
+    is_beyond = smallest < 2.0 * lower - 1.0 or largest > 2.0 * upper + 1.0
+    return is_beyond and lower - 0.05 <= math.radians(smallest) and math.radians(largest) <= upper + 0.05
