@@ -10,6 +10,7 @@ from dynid.experiment.experiment import Experiment
 MEANINGS = {
     "Experiment.robot": "a URDF, MJCF or table file, relative to the experiment; or `builtin:NAME`",
     "Experiment.gravity": "gravity in the base frame [m/s²]; the robot file's when left out",
+    "Experiment.exact_frames": "keep right angles that the robot file rounds (1.5708): see [notation](notation.md)",
     "Experiment.lock": "joints that hold still, with their positions [rad or m]",
     "Experiment.terms": "friction and actuator terms, such as `viscous`: see [terms](terms.md)",
     "Experiment.known": "values of parameters that are known beforehand",
@@ -20,7 +21,7 @@ MEANINGS = {
     "Experiment.physical": "physically consistent inertial parameters: see [physical](physical.md)",
     "Drive.ratios": "gear ratios: motor revolutions per joint revolution",
     "Drive.couplings": "motors that also turn with another joint",
-    "Drive.torque_constants": "torque constants of the motors [N m/A]; needed where torques are logged in A",
+    "Drive.torque_constants": "torque constants of the motors [N m/A], for currents; or `unknown`: see [logs](logs.md)",
     "Drive.matrix": "instead of ratios and couplings: the whole transmission matrix, one row per motor",
     "Drive.signs": "sign of each torque; `auto` finds them",
     "Drive.unmeasured": "joints that move, but whose torque was not measured",

@@ -196,9 +196,14 @@ def test_convert_says_when_the_folder_is_not_there(tmp_path: Path) -> None:
 
 def test_a_doubtful_count_is_a_finding_with_what_to_try() -> None:
     path = example_robot_file("so101.urdf")
-    (values,) = [f["values"] for f in inspected(path)["findings"] if f["code"] == "rank-doubtful"]
+    (values,) = [f["values"] for f in inspected(path, "--exact-frames")["findings"] if f["code"] == "rank-doubtful"]
     assert values["tolerance"] == 1e-05
-    assert "rank-doubtful" not in {f["code"] for f in inspected(path, "--tolerance", "1e-5")["findings"]}
+    assert "rank-doubtful" not in {
+        f["code"] for f in inspected(path, "--exact-frames", "--tolerance", "1e-5")["findings"]
+    }
+    codes = {f["code"] for f in inspected(path)["findings"]}
+    assert "frames-rounded" in codes
+    assert "rank-doubtful" not in codes
 
 
 def test_version_and_help() -> None:

@@ -103,3 +103,35 @@ def test_columns_that_cannot_be_told_are_one_sentence(columns: dict, message: st
     pl.DataFrame(columns).write_csv(tmp_path / "log.csv")
     with pytest.raises(DynidError, match=message):
         init("builtin:two_link", tmp_path / "log.csv", folder=tmp_path)
+
+
+def panda_log(path: Path, still: dict[int, float], jitter: float = 2e-4) -> Path:
+    """A log of a Panda of which some joints (by number) rest at a position, but for the steps of their encoders."""
+    rng = np.random.default_rng(1)
+    t = np.arange(0.0, 20.0, 0.01)
+    q = np.sin(np.multiply.outer(t, rng.uniform(0.5, 2, 7)))
+    for number, at in still.items():
+        q[:, number - 1] = at + jitter * np.round(rng.normal(size=len(t)))
+    table = {"t": t, **{f"q_{k + 1}": q[:, k] for k in range(7)}, **{f"tau_{k + 1}": 5 * q[:, k] for k in range(7)}}
+    pl.DataFrame(table).write_csv(path)
+    return path
+
+
+def test_joints_that_do_not_move_are_locked_where_they_rest(tmp_path: Path) -> None:
+    path = panda_log(tmp_path / "log.csv", {3: 0.4, 6: 1.2})
+    made = init("builtin:panda", path, folder=tmp_path)
+    assert made.locked == ("joint_3", "joint_6")
+    assert made.joints == ("joint_1", "joint_2", "joint_4", "joint_5", "joint_7")
+    (finding,) = [f for f in made.findings if f.code == "joints-at-rest"]
+    assert set(finding.values["joints"]) == {"joint_3", "joint_6"}
+    made.save(tmp_path / "first.toml")
+    experiment = read_experiment(tmp_path / "first.toml")
+    assert experiment.lock == pytest.approx({"joint_3": 0.4, "joint_6": 1.2}, abs=1e-3)
+    assert experiment.log[0].position.columns == ("q_1", "q_2", "q_4", "q_5", "q_7")
+    assert len(identify(tmp_path / "first.toml").record.joints) == 5
+
+
+def test_joints_that_move_a_little_are_not_locked(tmp_path: Path) -> None:
+    assert not init("builtin:panda", panda_log(tmp_path / "log.csv", {3: 0.4}, jitter=0.01), folder=tmp_path).locked
+    everything = dict.fromkeys(range(1, 8), 0.3)
+    assert not init("builtin:panda", panda_log(tmp_path / "rest.csv", everything), folder=tmp_path).locked

@@ -79,7 +79,7 @@ def test_units_become_si_units(tmp_path: Path) -> None:
     assert np.allclose(found.velocity, np.radians(V), rtol=1e-15)
     assert np.allclose(found.time, 1e-3 * TIME, rtol=1e-15)
     assert np.array_equal(found.torque, TORQUE)
-    for role, unit in (("position", "degs"), ("velocity", "rad"), ("torque", "mA"), ("time", "min")):
+    for role, unit in (("position", "degs"), ("velocity", "rad"), ("torque", "lbf"), ("time", "min")):
         with pytest.raises(UnknownNameError, match=f"no unit of {role} '{unit}'"):
             read(path, **{role: at(path, unit, {"time": "t"}.get(role, "q_*"))})
     with pytest.raises(RecordingError, match="3 units are given for 2 columns of position"):

@@ -46,7 +46,7 @@ def test_torques_equal_pinocchios_counts_do_not_depend_on_the_seed_and_wrong_fil
             load_robot(path, floating_base=floating)
         assert str(path) in str(caught.value)
         return
-    robot = load_robot(path, floating_base=floating)
+    robot = load_robot(path, floating_base=floating, exact_frames=True)
     model = DynamicModel(robot)
     assert [joint.name for joint in robot.joints] == list(theirs.names)[1:]
     q, v, a = random_states(model, 10, np.random.default_rng(7))
@@ -78,7 +78,7 @@ def test_known_counts(name: str, count: int) -> None:
 
 def test_a_count_that_hangs_on_rounded_numbers_is_a_finding() -> None:
     # The frames of so101.urdf are right angles up to 1e-6.
-    model = DynamicModel(load_robot(example_robot_file("so101.urdf")))
+    model = DynamicModel(load_robot(example_robot_file("so101.urdf"), exact_frames=True))
     base = find_base_parameters(model)
     assert base.gap.is_doubtful
     assert base.findings()[0].code == "rank-doubtful"
@@ -108,7 +108,7 @@ def test_torques_equal_mujocos_wherever_it_accepts_the_inertias(floating: bool) 
         model = mujoco_model(path, floating)
         if model is None or model.nv == 0:
             continue
-        robot = load_robot(path, floating_base=floating)
+        robot = load_robot(path, floating_base=floating, exact_frames=True)
         q, v, a = random_states(DynamicModel(robot), 5, np.random.default_rng(3))
         found = DynamicModel(robot).inverse_dynamics(q, v, a)
         assert_same_torques(found, mujoco_torques(model, robot, q, v, a))

@@ -27,6 +27,10 @@ RobotArgument = Annotated[
         "(pendulum, two_link, spatial_3r, ur5, tx40, panda, lwr4).",
     ),
 ]
+ExactFramesOption = Annotated[
+    bool,
+    typer.Option("--exact-frames", help="Keep right angles that the robot file rounds, such as 1.5708, as they are."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 

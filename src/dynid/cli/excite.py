@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dynid.cli.app import JsonOption, echo_json, errors_in_words, steps_shown, words
+from dynid.cli.app import ExactFramesOption, JsonOption, echo_json, errors_in_words, steps_shown, words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -70,6 +70,7 @@ def excite(
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     overwrite: OverwriteOption = False,
     allow_broken_limits: AllowOption = False,
+    exact_frames: ExactFramesOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Design an exciting trajectory within the robot's limits."""
@@ -79,8 +80,9 @@ def excite(
         from dynid.identification.requests import excite_experiment, experiment_to_excite, robot_of
         from dynid.report.trajectory_page import PAGE, trajectory_page
 
-        settings = {"harmonics": harmonics, "period": period, "rate": rate, "noise": noise}
-        experiment = experiment_to_excite(source, words(*terms), criterion=criterion or None, **settings)
+        settings: dict[str, Any] = {"harmonics": harmonics, "period": period, "rate": rate, "noise": noise}
+        settings |= {"criterion": criterion or None}
+        experiment = experiment_to_excite(source, words(*terms), exact_frames=exact_frames, **settings)
         chosen = words(*formats) or DEFAULT
         require_formats(chosen, None if out is None else robot_of(experiment))
         if out is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dynid.cli.app import JsonOption, RobotArgument, echo_json, errors_in_words, steps_shown
+from dynid.cli.app import ExactFramesOption, JsonOption, RobotArgument, echo_json, errors_in_words, steps_shown
 
 if TYPE_CHECKING:
     from dynid.experiment.first.first_experiment import FirstExperiment
@@ -26,6 +26,7 @@ def init(
         float | None, typer.Option("--rate", metavar="HZ", help="Sampling rate, where the log has no time stamps.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    exact_frames: ExactFramesOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Write a first experiment file from a robot and a log."""
@@ -33,7 +34,7 @@ def init(
         step("Reading the log")
         import dynid
 
-        made = dynid.init(robot, *log, rate=rate, folder=out.parent, progress=step)
+        made = dynid.init(robot, *log, rate=rate, folder=out.parent, exact_frames=exact_frames, progress=step)
         made.save(out, overwrite=force)
     if json_output:
         data = {"experiment": str(out), "joints": made.joints, "locked": made.locked, "guesses": made.guesses}

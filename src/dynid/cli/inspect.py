@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dynid.cli.app import (
+    ExactFramesOption,
     JsonOption,
     RobotArgument,
     assignments,
@@ -27,6 +28,11 @@ class Selection(StrEnum):
 
     NATURAL = "natural"
     PIVOTED = "pivoted"
+
+
+KnownOption = Annotated[
+    list[str], typer.Option(help="Parameters known beforehand: m1=3.7,Ixy2=0; I??1 for the values of the file.")
+]
 
 
 def inspect(
@@ -50,9 +56,7 @@ def inspect(
     lock: Annotated[
         list[str], typer.Option(help="Joints to lock, by name or number: elbow,4 or elbow=1.2 [rad or m].")
     ] = [],  # noqa: B006
-    known: Annotated[
-        list[str], typer.Option(help="Parameters known beforehand: m1=3.7,Ixy2=0; I??1 for the values of the file.")
-    ] = [],  # noqa: B006
+    known: KnownOption = [],  # noqa: B006
     order: Annotated[
         list[str], typer.Option(help="Parameters to prefer as names of base parameters: m2,my0,mx0.")
     ] = [],  # noqa: B006
@@ -64,6 +68,7 @@ def inspect(
         float, typer.Option(help="Rank tolerance, relative to the largest column of the same unit.")
     ] = 1e-10,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    exact_frames: ExactFramesOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Show identifiable parameters and check the robot file."""
@@ -80,6 +85,7 @@ def inspect(
             floating_base=floating,
             lock={name: value or 0.0 for name, value in assignments("--lock", *lock).items()},
             gravity=numbers("--gravity", gravity) or None,
+            exact_frames=exact_frames,
             known=assignments("--known", *known),
             selection=selection.value,
             order=words(*order),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dynid.cli.app import JsonOption, RobotArgument, echo_json, errors_in_words, steps_shown
+from dynid.cli.app import ExactFramesOption, JsonOption, RobotArgument, echo_json, errors_in_words, steps_shown
 from dynid.robot import Format
 
 if TYPE_CHECKING:
@@ -49,13 +49,14 @@ def convert(
     robot: RobotArgument,
     output: Annotated[Path, typer.Argument(metavar="URDF", help="Output file (.urdf).")],
     force: ForceOption = False,
+    exact_frames: ExactFramesOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Convert a robot, such as a DH table, to URDF."""
     with errors_in_words():
         import dynid
 
-        done = dynid.convert(robot, output, overwrite=force)
+        done = dynid.convert(robot, output, overwrite=force, exact_frames=exact_frames)
     if json_output:
         echo_json(done.to_dict())
     else:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dynid.cli.app import JsonOption, echo_json, errors_in_words, numbers, steps_shown, values, words
+from dynid.cli.app import ExactFramesOption, JsonOption, echo_json, errors_in_words, numbers, steps_shown, values, words
 from dynid.errors import InvalidRequestError
 
 SourceArgument = Annotated[
@@ -68,6 +68,7 @@ def simulate(
     seed: SeedOption = None,
     specimen: SpecimenOption = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite existing files, except inputs.")] = False,
+    exact_frames: ExactFramesOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Simulate the robot on a trajectory and write a log.
@@ -95,7 +96,7 @@ def simulate(
             "specimen": specimen,
             "sensors": {"noise": noise, "encoder": encoder},
         }
-        experiment = experiment_to_simulate(source, words(*terms), settings)
+        experiment = experiment_to_simulate(source, words(*terms), settings, exact_frames=exact_frames)
         check_outputs(out, source, experiment, overwrite=force)
         found = simulate_experiment(experiment, step)
         save_simulation(experiment, found, out, overwrite=force)

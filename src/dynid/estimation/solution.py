@@ -35,6 +35,7 @@ from dynid.estimation.settings import EstimationSettings
 from dynid.findings import Finding, Severity
 from dynid.logs import PreparedLog, findings_on_rest
 from dynid.model import BaseParameters
+from dynid.robot import notes_on_frames
 
 Scales = Sequence[Mapping[str, float]]
 """For each log and each of its rows, the standard deviation that rows are divided by."""
@@ -92,6 +93,7 @@ def solve(
     """
     form, base = RowForm.of(settings), nonlinear.base
     early = (
+        *notes_on_frames(base.model.robot),
         *base.findings(),
         *findings_on_rest(base.model, logs),
         *findings_on_directions(base.model, logs, form),
@@ -117,6 +119,8 @@ def solve(
     bootstrap = nonlinear.own_bootstrap(blocks)
     lost = findings_on_form(form, estimate, torques, base, logs)
     of_estimate = findings_on_estimate(estimate, base.model, form)
+    if base.gap.is_doubtful:  # said already: parameters that no motion excites are not the trajectory's fault
+        of_estimate = tuple(finding for finding in of_estimate if not finding.code.startswith("excitation-poor"))
     return Solution(
         estimate=estimate,
         essential=essential,

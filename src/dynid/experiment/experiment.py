@@ -18,6 +18,7 @@ class Experiment(Table):
 
     robot: Name
     gravity: tuple[Number, Number, Number] | None = None
+    exact_frames: bool = False
     lock: dict[str, Number] = {}
     terms: tuple[Name, ...] = ()
     known: dict[str, Number] = {}

@@ -35,7 +35,11 @@ def read_experiment(
         ExperimentError: If the file cannot be read, or a key is unknown, missing or wrong; names the line.
     """
     path, folder = Path(path), None if relative_to is None else Path(relative_to)
-    return parse_experiment(read_toml_text(path, ExperimentError), path, folder, needs_logs=needs_logs)
+    text = read_toml_text(path, ExperimentError)
+    experiment = parse_experiment(text, path, folder, needs_logs=needs_logs)
+    if needs_logs:
+        _require_filled(experiment, text, path)
+    return experiment
 
 
 def parse_experiment(text: str, path: Path, relative_to: Path | None = None, *, needs_logs: bool = True) -> Experiment:
@@ -50,6 +54,23 @@ def parse_experiment(text: str, path: Path, relative_to: Path | None = None, *, 
     except ValidationError as error:
         problem = error.errors()[0]
         raise ExperimentError(path, problem_in_words(error, Experiment), line_of(text, key_of(problem))) from error
+
+
+def _require_filled(experiment: Experiment, text: str, path: Path) -> None:
+    """Refuse values that `init` left open because no file says them."""
+    for key, what in NEEDED.items():
+        if getattr(experiment.drive, key) == ():
+            problem = f"drive.{key} has 0 numbers, and is NEEDED; write {what}"
+            raise ExperimentError(path, problem, line_of(text, ("drive", key)))
+
+
+NEEDED = {
+    "ratios": "the gear ratios (motor revolutions per joint revolution) with sign, one for each joint",
+    "torque_constants": "the torque constants [N m/A], one for each joint, or torque_constants = 'unknown' for results "
+    "in units of current",
+    "matrix": "the transmission matrix, one row for each motor",
+}
+"""What the keys of `[drive]` hold that `init` leaves empty."""
 
 
 def is_experiment(path: str | os.PathLike[str]) -> bool:

@@ -16,6 +16,7 @@ from dynid.estimation.result_rows import estimate_record, sign_curves
 from dynid.estimation.settings import EstimationSettings, PhysicalSettings
 from dynid.estimation.solution import Solution, solve
 from dynid.findings import Finding
+from dynid.identification.drive_units import findings_in_units_of, with_units_of
 from dynid.identification.log_reading import PreparedLogs, prepared_logs
 from dynid.identification.records import SCHEMA, Record
 from dynid.identification.result import Result
@@ -117,7 +118,7 @@ def run(
     hold = earlier is not None
     nonlinear = find_nonlinear(base, read.logs, task.estimation, task.known, hold=hold, progress=progress)
     base = nonlinear.base
-    reduced = reduce_logs(read.logs, nonlinear, task.estimation, earlier, folds=task.physical.fit, progress=progress)
+    reduced = reduce_logs(read.logs, nonlinear, task.estimation, earlier, folds=task.fits_links, progress=progress)
     progress("Estimating")
     with single_threaded_blas():
         solution = solve(read.logs, reduced, nonlinear, task.estimation, findings, progress)
@@ -126,11 +127,12 @@ def run(
     residuals, notes = analyse_residuals(read.logs, base, solution.estimate, findings, bool(solution.lost))
     findings += notes
     links = None
-    if task.physical.fit:
+    if task.fits_links:
         progress("Fitting physically consistent links")
         method, folds = task.estimation.method, reduced.folds
         links, notes = fit_physical(solution, base, task.physical, task.reference, folds, method)
         findings += notes
+    findings = findings_in_units_of(task.drive, findings)
     return Result(
         base=base,
         record=_record(task, base, solution, links, residuals, read, nonlinear, findings, time.perf_counter() - start),
@@ -156,6 +158,7 @@ def _record(
 ) -> Record:
     """The record of an identification."""
     robot, stated = base.model.robot, read.drive.signs
+    estimated = estimate_record(base, solution, links, residuals, read.signs, task.estimation.confidence)
     return Record.model_validate(
         {
             "schema": SCHEMA,
@@ -168,6 +171,6 @@ def _record(
             "samples": read.samples,
             "seconds": seconds,
             "findings": [finding.to_dict() for finding in findings],
-            **estimate_record(base, solution, links, residuals, read.signs, task.estimation.confidence),
+            **with_units_of(read.drive, estimated),
         }
     )

@@ -13,7 +13,7 @@ from dynid.excitation.recipe import excite as excite_robot
 from dynid.experiment import Experiment, checked_table, is_experiment, read_experiment
 from dynid.identification.result import ResultError
 from dynid.identification.result_files import load_result
-from dynid.identification.task import task_of
+from dynid.identification.task import robot_of, task_of
 from dynid.logs import Log, transmission_of
 from dynid.model.terms import Term
 from dynid.robot import Robot, load_robot
@@ -48,23 +48,21 @@ def simulate(source: Robot | str | PathLike[str], motion: Followable | None = No
     return simulate_experiment(experiment, motion=motion).log
 
 
-def robot_of(experiment: Experiment) -> Robot:
-    """The robot of an experiment, with the joints that it locks and its gravity."""
-    return load_robot(experiment.robot, lock=experiment.lock, gravity=experiment.gravity)
-
-
-def experiment_to_excite(source: str, terms: str | Sequence[str | Term] = (), **changes: Any) -> Experiment:
+def experiment_to_excite(
+    source: str, terms: str | Sequence[str | Term] = (), *, exact_frames: bool = False, **changes: Any
+) -> Experiment:
     """The experiment to design for, which needs no logs.
 
     Args:
         source: A robot, or the path of an experiment file.
         terms: Friction and actuator terms of a robot.
+        exact_frames: Keep right angles that the robot's file rounds; see `load_robot`.
         changes: Keys of `[excitation]` that replace the experiment's, where they are not None.
 
     Raises:
         InvalidRequestError: If a value is none that its key can have, or terms are given for an experiment.
     """
-    experiment = _experiment(source, terms)
+    experiment = _experiment(source, terms, exact_frames)
     given = _given(changes)
     stated = experiment.excitation.model_dump(exclude_defaults=True)
     if "period" in given:
@@ -93,18 +91,21 @@ def excite_experiment(experiment: Experiment, known: Sequence[Factors | Path] = 
     )
 
 
-def experiment_to_simulate(source: str, terms: Sequence[str], settings: Mapping[str, Any]) -> Experiment:
+def experiment_to_simulate(
+    source: str, terms: Sequence[str], settings: Mapping[str, Any], *, exact_frames: bool = False
+) -> Experiment:
     """The experiment to simulate, which needs no logs.
 
     Args:
         source: A robot, or the path of an experiment file.
         terms: Friction and actuator terms of a robot; those that its file gives values for when empty.
         settings: Keys of `[simulation]` that replace the experiment's, where they are not None.
+        exact_frames: Keep right angles that the robot's file rounds; see `load_robot`.
 
     Raises:
         InvalidRequestError: If a value is none that its key can have, or terms are given for an experiment.
     """
-    experiment = _experiment(source, terms)
+    experiment = _experiment(source, terms, exact_frames)
     if not experiment.terms and not is_experiment(source):
         experiment = experiment.model_copy(update={"terms": stated_terms(load_robot(source))})
     stated = experiment.simulation.model_dump(exclude_defaults=True)
@@ -139,13 +140,14 @@ def simulate_experiment(
     )
 
 
-def _experiment(source: str, terms: str | Sequence[str | Term]) -> Experiment:
+def _experiment(source: str, terms: str | Sequence[str | Term], exact_frames: bool) -> Experiment:
     """The experiment of a robot, or that of a file."""
     if not is_experiment(source):
-        return Experiment(robot=source, terms=tuple(str(term) for term in terms))
+        return Experiment(robot=source, terms=tuple(str(term) for term in terms), exact_frames=exact_frames)
     if terms:
         raise InvalidRequestError(f"'{source}' states its terms itself; change them there")
-    return read_experiment(source, needs_logs=False)
+    experiment = read_experiment(source, needs_logs=False)
+    return experiment.model_copy(update={"exact_frames": True}) if exact_frames else experiment
 
 
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:

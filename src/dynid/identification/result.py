@@ -13,6 +13,7 @@ from dynid.arrays import Array
 from dynid.errors import FileProblemError, InvalidRequestError
 from dynid.estimation import EarlierLogs, Factors, Replay, diagnose, replayed
 from dynid.findings import Finding
+from dynid.identification.drive_units import is_in_amperes
 from dynid.identification.log_reading import read
 from dynid.identification.records import NonlinearEstimate, Parameters, PhysicalModel, Record
 from dynid.identification.task import ExperimentFile, Task
@@ -92,6 +93,11 @@ class Result:
         return self.record.relative_error
 
     @property
+    def is_in_amperes(self) -> bool:
+        """Whether parameters are in units of current, because torque constants are not known."""
+        return is_in_amperes(self.task.drive)
+
+    @property
     def condition_number(self) -> float:
         """Of the unweighted observation matrix of the base parameters."""
         return self.record.condition_number
@@ -160,7 +166,10 @@ class Result:
     def diagnose(self, replay: Replay) -> tuple[Finding, ...]:
         """Look for causes of the residuals in one of the logs, as `replays` gives it."""
         p = self.standard_parameters()
-        return diagnose(self.base, p, replay, self.torques, self.condition_number, self.findings)
+        found = diagnose(self.base, p, replay, self.torques, self.condition_number, self.findings)
+        if self.is_in_amperes:  # currents cannot be compared with the masses of the robot's file
+            found = tuple(finding for finding in found if finding.code != "payload-undeclared")
+        return found
 
     def validate(self, *logs: Log | str | Path) -> Validation:
         """Predict the torques of logs that were not used, and compare.

@@ -9,12 +9,12 @@ import numpy as np
 from pydantic import ValidationError
 
 from dynid.estimation import Factors
-from dynid.experiment import read_experiment
+from dynid.experiment import Experiment, read_experiment
 from dynid.files import replace_folder
 from dynid.findings import Finding
 from dynid.identification.records import SCHEMA, Record
 from dynid.identification.result import Result, ResultError
-from dynid.identification.task import ExperimentFile, experiment_text, task_of
+from dynid.identification.task import ExperimentFile, Task, experiment_text, task_of
 from dynid.model import BaseParameters, known_base
 
 
@@ -91,7 +91,7 @@ def load_result(folder: str | Path) -> Result:
     except (ValidationError, KeyError, TypeError, ValueError) as error:
         raise ResultError(folder, f"its result.json is damaged ({_where(error)}); identify again") from error
     experiment = read_experiment(folder / "experiment.toml", relative_to=origin.parent, needs_logs=False)
-    task = task_of(experiment)
+    task = _task_of(experiment, record)
     base = _base_of(folder, record, known_base(task.model, task.known))
     estimator = experiment.estimation.estimator
     torques = tuple(Factors.load(folder / f"log_{k + 1}.factors") for k in range(record.logs))
@@ -100,6 +100,15 @@ def load_result(folder: str | Path) -> Result:
         rows = tuple(Factors.load(folder / f"log_{k + 1}.{estimator}.factors") for k in range(record.logs))
     file = ExperimentFile(origin, text, experiment, task)
     return Result(base, record, findings, task, torques, rows, _sign_curves(folder), file, folder)
+
+
+def _task_of(experiment: Experiment, record: Record) -> Task:
+    """The task of a saved result; results of earlier versions kept right angles that the robot's file rounds."""
+    task = task_of(experiment)
+    if experiment.exact_frames or _same_kinematics(record, task.model.robot.kinematics()):
+        return task
+    exact = task_of(experiment.model_copy(update={"exact_frames": True}))
+    return exact if _same_kinematics(record, exact.model.robot.kinematics()) else task
 
 
 def _where(error: Exception) -> str:

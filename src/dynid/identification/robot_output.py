@@ -65,6 +65,11 @@ def export_result(result: Result, format: Format, path: Path, *, overwrite: bool
         OutputExistsError: If a file exists and may not be replaced.
     """
     values = result.physical_values
+    if result.is_in_amperes:
+        raise InvalidRequestError(
+            "the parameters are in units of current, because torque constants are not known, and a robot file needs "
+            "kg and N m; state drive.torque_constants [N m/A] and identify again"
+        )
     if values is None:
         raise InvalidRequestError(
             "the result has no physical links, and base parameters alone are no robot; identify again with them "

@@ -13,6 +13,7 @@ from dynid.errors import InvalidRequestError
 from dynid.estimation import EstimationSettings, PhysicalSettings
 from dynid.experiment import Experiment, read_experiment
 from dynid.files import is_file
+from dynid.identification.drive_units import is_in_amperes
 from dynid.logs import Drive, Log, LogSource, Processing
 from dynid.model import DynamicModel, Term, known_model, specification
 from dynid.robot import Robot, as_robot, load_robot
@@ -74,9 +75,14 @@ class Task:
         reference = stated.physical.reference
         return replace(
             task,
-            reference=None if reference is None else load_robot(reference, lock=robot.locked),
+            reference=None if reference is None else _reference(reference, robot),
             **{key: getattr(stated, key) for key in given},
         )
+
+    @property
+    def fits_links(self) -> bool:
+        """Whether physically consistent links are fitted: not to currents, which are in no units of mass."""
+        return self.physical.fit and not is_in_amperes(self.drive)
 
     def difference(self, other: Task) -> str:
         """The first respect in which two tasks are about different models, or nothing."""
@@ -135,9 +141,20 @@ def experiment_file(
     return ExperimentFile(path, path.read_bytes(), experiment, task_of(experiment))
 
 
+def robot_of(experiment: Experiment) -> Robot:
+    """The robot of an experiment, with the joints that it locks and its gravity."""
+    exact = experiment.exact_frames
+    return load_robot(experiment.robot, lock=experiment.lock, gravity=experiment.gravity, exact_frames=exact)
+
+
+def _reference(source: str, robot: Robot) -> Robot:
+    """The robot that links are expected to be like, read as the robot itself."""
+    return load_robot(source, lock=robot.locked, exact_frames=robot.description.exact_frames)
+
+
 def task_of(experiment: Experiment) -> Task:
     """What an experiment asks to identify."""
-    robot = load_robot(experiment.robot, lock=experiment.lock, gravity=experiment.gravity)
+    robot = robot_of(experiment)
     reference = experiment.physical.reference
     return Task(
         model=known_model(robot, experiment.terms, experiment.known),
@@ -149,7 +166,7 @@ def task_of(experiment: Experiment) -> Task:
         processing=experiment.processing,
         estimation=experiment.estimation,
         physical=experiment.physical,
-        reference=None if reference is None else load_robot(reference, lock=experiment.lock),
+        reference=None if reference is None else _reference(reference, robot),
     )
 
 
@@ -165,6 +182,7 @@ def experiment_text(task: Task) -> str:
     values: dict[str, Any] = {"robot": _source(robot)}
     if not np.array_equal(robot.gravity, robot.description.gravity):
         values["gravity"] = robot.gravity.tolist()
+    values |= {"exact_frames": True} if robot.description.exact_frames else {}
     values |= {"lock": dict(robot.locked), "terms": [specification(term) for term in task.model.terms]}
     values |= {"known": dict(task.known), "torque": task.torque, "discard_sign": task.discard_sign}
     tables = {key: getattr(task, key) for key in ("drive", "processing", "estimation", "physical")}

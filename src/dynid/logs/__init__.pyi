@@ -1,6 +1,7 @@
 # What the room offers to the others; names are imported when they are first asked for.
 from .drive import Transmission, transmission_of
 from .log import Log
+from .magnitudes import IN_MILLIMETRES, LARGE, findings_on_magnitudes, findings_on_mass
 from .processing.automatic import PreparedLog
 from .processing.periods import averaged
 from .processing.power_density import power_density
@@ -12,12 +13,17 @@ from .readers.bags import is_bag, topics_of
 from .readers.messages import Topic, listed
 from .readers.source import Progress, RecordingError, Source, silent
 from .settings import Drive, LogSource, Processing, Quantity
-from .sources import UNITS, read_source
+from .sources import read_source
 from .tables import read_columns, read_groups, source_of
 from .timing import check_time
+from .units import LENGTH, TURN, UNITS, is_current, unit_in
 
 __all__ = [
     "FIELDS",
+    "IN_MILLIMETRES",
+    "LARGE",
+    "LENGTH",
+    "TURN",
     "UNITS",
     "Drive",
     "Log",
@@ -34,8 +40,11 @@ __all__ = [
     "central_difference",
     "check_time",
     "decimated",
+    "findings_on_magnitudes",
+    "findings_on_mass",
     "findings_on_rest",
     "is_bag",
+    "is_current",
     "listed",
     "power_density",
     "prepare",
@@ -48,4 +57,5 @@ __all__ = [
     "step_of",
     "topics_of",
     "transmission_of",
+    "unit_in",
 ]

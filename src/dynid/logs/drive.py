@@ -121,8 +121,9 @@ def transmission_of(drive: Drive, robot: Robot) -> Transmission:
     """
     for key in ("ratios", "matrix", "torque_constants", "signs", "offsets"):
         values = getattr(drive, key)
-        check_count(f"drive.{key}", None if values == "auto" else values, robot)
-    constants = list(drive.torque_constants or (1.0,) * robot.nv)
+        check_count(f"drive.{key}", None if isinstance(values, str) else values, robot)
+    stated = drive.torque_constants
+    constants = list(stated if isinstance(stated, tuple) else (1.0,) * robot.nv)
     for k, sign in enumerate(drive.signs or () if drive.signs != "auto" else ()):
         constants[k] *= sign
     return Transmission.of(

@@ -56,13 +56,25 @@ class Drive(Table):
     ratios: tuple[Number, ...] | None = None
     couplings: tuple[Coupling, ...] = ()
     matrix: tuple[tuple[Number, ...], ...] | None = None
-    torque_constants: tuple[Number, ...] | None = None
+    torque_constants: tuple[Number, ...] | Literal["unknown"] | None = None
     signs: tuple[Literal[-1, 1], ...] | Literal["auto"] | None = None
     unmeasured: tuple[Name, ...] | None = None
     offsets: tuple[Number, ...] | None = None
     delay: Number = 0.0
     positions: Literal["motor", "joint"] = "joint"
     torques: Literal["motor", "joint"] = "joint"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _constants_of_one_are_unknown(cls, values: Any) -> Any:
+        """No robot has torque constants of exactly 1 N m/A: they stand where nobody knows them."""
+        constants = values.get("torque_constants") if isinstance(values, dict) else None
+        if not isinstance(constants, list | tuple) or not constants or any(k not in (1, -1) for k in constants):
+            return values
+        stated = values.get("signs") or (1,) * len(constants)
+        if stated != "auto" and len(stated) == len(constants):
+            stated = tuple(int(sign * constant) for sign, constant in zip(stated, constants, strict=True))
+        return {**values, "torque_constants": "unknown", "signs": stated}
 
     @model_validator(mode="after")
     def _uses_its_ratios(self) -> Drive:
@@ -72,7 +84,7 @@ class Drive(Table):
             raise ValueError("a matrix holds all ratios and couplings; leave 'ratios' and 'couplings' out")
         if self.matrix is not None and any(len(row) != len(self.matrix) for row in self.matrix):
             raise ValueError("the transmission matrix must be square: one row per motor, one column per joint")
-        if 0.0 in (self.torque_constants or ()):
+        if isinstance(self.torque_constants, tuple) and 0.0 in self.torque_constants:
             raise ValueError("a torque constant cannot be zero")
         return self
 

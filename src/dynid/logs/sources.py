@@ -1,34 +1,24 @@
 """Reading a log: each of its files once, and only the columns that are needed, in SI units."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.errors import InvalidRequestError, UnknownNameError
+from dynid.errors import InvalidRequestError
 from dynid.findings import Finding
 from dynid.logs.log import Log
 from dynid.logs.quantities import is_on_topic_of, quantities_of
+from dynid.logs.readers.bags import is_bag
 from dynid.logs.readers.source import Progress, silent
 from dynid.logs.settings import Drive, LogSource, Quantity
 from dynid.logs.tables import RecordingError, Table, read_groups
 from dynid.logs.timing import check_time, findings_on_time, require_order
-from dynid.robot import Robot
-
-UNITS: Mapping[str, Mapping[str, float]] = {
-    "position": {"rad": 1.0, "deg": math.pi / 180, "m": 1.0, "mm": 1e-3},
-    "velocity": {"rad/s": 1.0, "deg/s": math.pi / 180, "m/s": 1.0, "mm/s": 1e-3},
-    "torque": {"N m": 1.0, "Nm": 1.0, "N": 1.0, "A": 1.0},
-    "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9},
-    "temperature": {"degC": 1.0, "K": 1.0},
-}
-"""Units of each quantity, as multiples of SI units; amperes stay amperes, and temperatures become degrees Celsius."""
-
-KELVIN = 273.15
-"""What a thermometer in kelvin shows at 0 degrees Celsius."""
+from dynid.logs.units import LoggedColumns, in_si, is_current, unit_in
+from dynid.robot import JointKind, Limits, Robot
 
 
 def read_source(
@@ -58,10 +48,8 @@ def read_source(
     """
     if robot is not None:
         require_single_axes(robot)
-    if drive is not None:
-        _check_unit(source.torque, drive)
     try:
-        return _read(source, quantities_of(source, robot), robot, allow_resets, progress)
+        return _read(source, quantities_of(source, robot), robot, drive, allow_resets, progress)
     except MemoryError as error:
         problem = "there is not enough memory for the log; name fewer columns, or cut it into several logs"
         raise RecordingError(source.position.path, problem) from error
@@ -76,11 +64,21 @@ def require_single_axes(robot: Robot) -> None:
 
 
 def _read(
-    source: LogSource, where: Mapping[str, Quantity], robot: Robot | None, allow_resets: bool, progress: Progress
+    source: LogSource,
+    where: Mapping[str, Quantity],
+    robot: Robot | None,
+    drive: Drive | None,
+    allow_resets: bool,
+    progress: Progress,
 ) -> Log:
+    if drive is not None and source.torque.unit is not None:
+        _check_unit(source.torque, _as_tuple(source.torque.unit), drive)
     tables = _read_each_file_once(where, robot, progress)
     _check_lengths(where, tables)
-    values = {role: _in_si(role, quantity, *tables[role]) for role, quantity in where.items()}
+    units, notes = _units(where, tables, robot, drive)
+    if drive is not None:
+        _check_unit(source.torque, units["torque"], drive)
+    values = {role: in_si(role, table.groups[group], units[role]) for role, (table, group) in tables.items()}
     _check_widths(where, values)
     count, time = len(values["position"]), where.get("time")
     stamps = values["time"][:, 0] if time is not None else np.arange(count) / (source.rate or 1.0)
@@ -102,7 +100,9 @@ def _read(
     )
     if robot is not None:
         _check_robot(where, log, robot)
-    notes = _degrees(where["position"], tables["position"][0].names[tables["position"][1]], log.position)
+    names = tables["position"][0].names[tables["position"][1]]
+    limits = [] if robot is None else [joint.limits for joint in robot.independent_joints]
+    notes += _degrees(where["position"], units["position"], names, log.position, limits)
     if time is not None and len(log) > 1:
         timing = check_time(log.time, first_row=tables["time"][0].first_row + part.start)
         if not allow_resets:
@@ -111,14 +111,19 @@ def _read(
     return replace(log, findings=notes)
 
 
-def _check_unit(torque: Quantity, drive: Drive) -> None:
+def _as_tuple(unit: str | tuple[str, ...]) -> tuple[str, ...]:
+    return unit if isinstance(unit, tuple) else (unit,)
+
+
+def _check_unit(torque: Quantity, units: tuple[str, ...], drive: Drive) -> None:
     """Refuse currents without torque constants, and torque constants without currents."""
-    units = (torque.unit,) if not isinstance(torque.unit, tuple) else torque.unit
-    if any(unit == "A" for unit in units) != (drive.torque_constants is not None):
+    if any(map(is_current, units)) != (drive.torque_constants is not None):
         needed = "currents need drive.torque_constants"
         wrong = needed if drive.torque_constants is None else "drive.torque_constants are for currents"
-        shown = ", ".join(dict.fromkeys(unit or "N m" for unit in units))
-        raise InvalidRequestError(f"{wrong}: the unit of torque is '{shown}' in {torque.file}")
+        how = "" if torque.unit is not None else ", by the names of its columns; state another unit if that is wrong"
+        raise InvalidRequestError(
+            f"{wrong}: the unit of torque is '{', '.join(dict.fromkeys(units))}' in {torque.file}{how}"
+        )
 
 
 def _read_each_file_once(
@@ -158,20 +163,33 @@ def _check_lengths(where: Mapping[str, Quantity], tables: Mapping[str, tuple[Tab
             raise RecordingError(where[role].file, f"{problem}; files of one log need the same number")
 
 
-def _in_si(role: str, quantity: Quantity, table: Table, group: int) -> Array:
-    values = table.groups[group]
-    stated = quantity.unit or next(iter(UNITS[role]))
-    units = (stated,) * values.shape[1] if isinstance(stated, str) else stated
-    for unit in units:
-        if unit not in UNITS[role]:
-            raise UnknownNameError(f"unit of {role}", unit, UNITS[role], f" ({quantity.file})")
-    if len(units) != values.shape[1]:
-        problem = f"{len(units)} units are given for {values.shape[1]} columns of {role}"
-        raise RecordingError(quantity.file, f"{problem}; give one for all or one for each")
-    if role == "temperature":
-        return values - np.array([KELVIN if unit == "K" else 0.0 for unit in units])
-    factors = np.array([UNITS[role][unit] for unit in units])
-    return values if np.all(factors == 1.0) else values * factors
+def _units(
+    where: Mapping[str, Quantity],
+    tables: Mapping[str, tuple[Table, int]],
+    robot: Robot | None,
+    drive: Drive | None,
+) -> tuple[dict[str, tuple[str, ...]], tuple[Finding, ...]]:
+    """The units of each quantity's columns, as stated or by their names, and what was noticed."""
+    joints = () if robot is None else robot.independent_joints
+    names = tuple(joint.name for joint in joints)
+    files = [quantity.path for role, quantity in where.items() if role != "time"]
+    found: dict[str, tuple[str, ...]] = {}
+    notes: list[Finding] = []
+    for role, quantity in where.items():
+        table, group = tables[role]
+        columns = table.names[group]
+        says: tuple[str | None, ...] = (None,) * len(columns)
+        if not is_bag(quantity.path):  # messages are in SI units, and topics have names of any kind
+            alone = files.count(quantity.path) == 1 and role != "time"
+            of_file = unit_in(quantity.path.stem, role, names) if alone else None
+            says = tuple(unit_in(column, role, names) or of_file for column in columns)
+        side = "joint" if drive is None else drive.torques if role == "torque" else drive.positions
+        sliding = None
+        if len(joints) == len(columns) and side == "joint":
+            sliding = tuple(joint.kind is JointKind.PRISMATIC for joint in joints)
+        found[role], more = LoggedColumns(role, quantity, columns, says, names, sliding).units()
+        notes += more
+    return found, tuple(notes)
 
 
 def _check_widths(where: Mapping[str, Quantity], values: Mapping[str, Array]) -> None:
@@ -226,12 +244,19 @@ def _owned(values: Array) -> Array:
     return values if values.base is None else values.copy()
 
 
-def _degrees(position: Quantity, names: tuple[str, ...], q: Array) -> tuple[Finding, ...]:
-    """A warning where positions declared in rad sweep as far as degrees do, yet stay within what degrees can be."""
-    unit = position.unit or "rad"
-    units = (unit,) * q.shape[1] if isinstance(unit, str) else unit
+def _degrees(
+    position: Quantity, units: tuple[str, ...], names: tuple[str, ...], q: Array, limits: Sequence[Limits]
+) -> tuple[Finding, ...]:
+    """A warning where positions declared in rad are as large as degrees are, yet stay within what degrees can be.
+
+    They sweep eight revolutions or more; or most joints are far beyond their limits, but not in degrees.
+    """
     swept = np.ptp(q, axis=0)
-    likely = [k for k, unit in enumerate(units) if unit == "rad" and swept[k] > 50 and np.abs(q[:, k]).max() <= 400]
+    turning = [k for k, unit in enumerate(units) if unit == "rad" and np.abs(q[:, k]).max() <= 400]
+    likely = [k for k in turning if swept[k] > 50]
+    if limits:
+        beyond = [k for k in turning if _only_in_degrees(limits[k], q[:, k])]
+        likely = likely or (beyond if 2 * len(beyond) > len(turning) else [])
     if not likely:
         return ()
     widest = max(likely, key=lambda k: swept[k])
@@ -240,3 +265,13 @@ def _degrees(position: Quantity, names: tuple[str, ...], q: Array) -> tuple[Find
     return (
         Finding.of("positions-in-degrees", "positions", column=column, file=file, swept=swept[widest], turns=turns),
     )
+
+
+def _only_in_degrees(limits: Limits, q: Array) -> bool:
+    """Whether positions in rad are far beyond a joint's limits, and in degrees within them."""
+    lower, upper = limits.lower, limits.upper
+    if not (math.isfinite(lower) and math.isfinite(upper) and lower < upper):
+        return False
+    smallest, largest = float(q.min()), float(q.max())
+    is_beyond = smallest < 2.0 * lower - 1.0 or largest > 2.0 * upper + 1.0
+    return is_beyond and lower - 0.05 <= math.radians(smallest) and math.radians(largest) <= upper + 0.05

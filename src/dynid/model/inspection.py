@@ -166,6 +166,7 @@ def inspect(
     floating_base: bool = False,
     lock: Mapping[str, float] | Iterable[str] = (),
     gravity: Iterable[float] | None = None,
+    exact_frames: bool = False,
     known: Mapping[str, float | None] | Iterable[str] = (),
     selection: Literal["natural", "pivoted"] = "natural",
     order: Sequence[str] = (),
@@ -183,6 +184,7 @@ def inspect(
         floating_base: Leave the base free in space.
         lock: Joints (name or number) to hold still, with their positions [rad or m].
         gravity: Gravity [m/s^2] in the base frame, shape (3,); the robot's own when None.
+        exact_frames: Keep right angles that the file rounds; see `load_robot`.
         known: Parameters that are fixed before the reduction, with their values; see `find_base_parameters`.
         selection: Which columns are kept; see `find_base_parameters`.
         order: Names of parameters whose columns are tried first.
@@ -198,7 +200,8 @@ def inspect(
     BaseParameters(8 of 22 standard parameters, robot 'two_link')
     """
     observed = _observed(gravity_only, wrench, moving)
-    loaded = as_robot(robot, floating_base=floating_base or observed.is_wrench, lock=lock, gravity=gravity)
+    is_floating = floating_base or observed.is_wrench
+    loaded = as_robot(robot, floating_base=is_floating, lock=lock, gravity=gravity, exact_frames=exact_frames)
     base = find_base_parameters(
         DynamicModel(loaded, terms, observed),
         known=known,

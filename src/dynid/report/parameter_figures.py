@@ -42,7 +42,10 @@ def parameter_rows(subjects: Sequence[Subject]) -> list[ParameterRow]:
     rows: dict[str, ParameterRow] = {}
     for subject, own in zip(subjects, found, strict=True):
         base = subject.result.base
-        references = dict(zip(base.names, base.to_base(base.model.reference).tolist(), strict=True))
+        values = base.to_base(base.model.reference)
+        if subject.result.is_in_amperes:  # the file's kg and N m are no currents
+            values = np.full(len(base), np.nan)
+        references = dict(zip(base.names, values.tolist(), strict=True))
         owners = {base.model.names[k]: base.model.parameters[k].owner for k in base.columns}
         for name, row in own.items():
             if name not in rows:

@@ -63,6 +63,8 @@ class Subject:
         units = []
         for joint in model.robot.independent_joints:
             units += [("m/s", "N") if joint.kind is JointKind.PRISMATIC else ("rad/s", "N m")] * joint.kind.nv
+        if self.result.is_in_amperes:
+            units = [(speed, "A") for speed, _ in units]
         return units[model.rows]
 
 

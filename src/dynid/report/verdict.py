@@ -143,7 +143,8 @@ def _other(record: Record, validation: Validation | None, wrong: Sequence[Findin
 def _dynamics(record: Record, wrong: Sequence[Finding], doubts: Sequence[Finding]) -> Use:
     purpose, physical = "Simulation and model-based control", record.physical
     if physical is None:
-        return Use(purpose, Answer.NO, "no physically consistent links were fitted (physical.fit = false)")
+        reason = "no physically consistent links were fitted (physical.fit = false, or torque constants are unknown)"
+        return Use(purpose, Answer.NO, reason)
     ratio = physical.relative_error / record.relative_error if record.relative_error else 1.0
     reason = f"relative error of the physically consistent model: {physical.relative_error:.1%}"
     if wrong:

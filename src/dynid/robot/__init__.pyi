@@ -8,6 +8,7 @@ from .inertia import INERTIA_BASIS, SIZE, skew
 from .joints import JointDynamics, JointKind, Limits, neutral, rotation_about
 from .loading import as_robot, load_robot
 from .robot import WORLD, Joint, Link, Robot
+from .rounded_frames import notes_on_frames
 
 __all__ = [
     "INERTIA_BASIS",
@@ -25,6 +26,7 @@ __all__ = [
     "audit",
     "load_robot",
     "neutral",
+    "notes_on_frames",
     "outline",
     "pose",
     "rotation_about",

@@ -13,6 +13,7 @@ from dynid.robot.description import BodyDescription, Description, JointDescripti
 from dynid.robot.frames import pose
 from dynid.robot.joints import LARGEST, JointKind, motion, neutral
 from dynid.robot.robot import WORLD, Joint, Link, Robot
+from dynid.robot.rounded_frames import Frames
 
 
 def resolve_mimics(description: Description) -> Description:
@@ -83,6 +84,7 @@ def assemble(
             "unlock a joint, or leave the base free (floating_base=True, --floating)",
         )
     index_of = {joint.name: i for i, joint in enumerate(moving)}
+    frames = Frames(description.exact_frames)
     owner: dict[str, tuple[int, Array]] = {}  # body: the joint that moves it, and where it is in its frame
     children = {joint.child for joint in description.joints}
     for body in description.bodies:
@@ -96,7 +98,8 @@ def assemble(
         child = bodies[joint.child]
         if joint.name in held:
             rotation, translation = motion(joint.kind, joint.axis, held[joint.name][None])
-            owner[child.name] = (parent, at @ pose(rotation[0], translation[0]) @ child.placement)
+            turned = frames.rotation(rotation[0], joint.name)
+            owner[child.name] = (parent, at @ pose(turned, translation[0]) @ child.placement)
         else:
             parents.append(parent)
             placements.append(frozen(at))

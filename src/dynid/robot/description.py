@@ -132,6 +132,7 @@ class Description:
         gravity: Gravity [m/s^2] in the world frame, shape (3,).
         couplings: Pairs of joint names whose motors turn each other (see `terms.Coupling`).
         findings: What the reader noticed.
+        exact_frames: Whether right angles that the file rounds were kept as they are (see `rounded_frames`).
     """
 
     name: str
@@ -141,6 +142,7 @@ class Description:
     gravity: Array = field(default_factory=lambda: frozen(STANDARD_GRAVITY))
     couplings: tuple[tuple[str, str], ...] = ()
     findings: tuple[Finding, ...] = ()
+    exact_frames: bool = False
 
 
 def unique(name: str, taken: set[str]) -> str:

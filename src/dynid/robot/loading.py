@@ -28,6 +28,7 @@ def load_robot(
     floating_base: bool = False,
     lock: Mapping[str, float] | Iterable[str] = (),
     gravity: Iterable[float] | None = None,
+    exact_frames: bool = False,
 ) -> Robot:
     """Load a robot from a file or by the name of a built-in one.
 
@@ -37,6 +38,8 @@ def load_robot(
         lock: Joints (name or number) to hold still, with their position [rad or m]; zero when only named.
         gravity: Gravity [m/s^2] in the base frame, shape (3,): `(0, 0, 9.81)` hangs the robot from the ceiling.
             The file's own, or (0, 0, -9.81), when None.
+        exact_frames: Keep right angles that the file rounds, such as 1.5708, as they are; otherwise angles within 1e-5
+            rad of a multiple of a quarter turn are made exact, with a finding.
 
     Raises:
         RobotFileError: If the file is missing or is no robot.
@@ -45,7 +48,8 @@ def load_robot(
     >>> load_robot("builtin:ur5").nv
     6
     """
-    return assemble(read_description(source), floating_base=floating_base, lock=lock, gravity=gravity)
+    description = read_description(source, exact_frames=exact_frames)
+    return assemble(description, floating_base=floating_base, lock=lock, gravity=gravity)
 
 
 def as_robot(
@@ -54,13 +58,14 @@ def as_robot(
     floating_base: bool = False,
     lock: Mapping[str, float] | Iterable[str] = (),
     gravity: Iterable[float] | None = None,
+    exact_frames: bool = False,
 ) -> Robot:
     """A robot as it is, or loaded; with a floating base, locked joints or another gravity where these are asked for.
 
-    The arguments are those of `load_robot`.
+    The arguments are those of `load_robot`; a robot that is loaded already keeps its frames.
     """
     if not isinstance(source, Robot):
-        return load_robot(source, floating_base=floating_base, lock=lock, gravity=gravity)
+        return load_robot(source, floating_base=floating_base, lock=lock, gravity=gravity, exact_frames=exact_frames)
     held = dict(lock) if isinstance(lock, Mapping) else dict.fromkeys(lock, 0.0)
     floating_base = floating_base and not source.has_floating_base
     if not (floating_base or held or gravity is not None):
@@ -93,7 +98,11 @@ class Converted:
 
 
 def convert(
-    source: Robot | str | os.PathLike[str], target: str | os.PathLike[str], *, overwrite: bool = False
+    source: Robot | str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    exact_frames: bool = False,
 ) -> Converted:
     """Write a robot, such as a DH table, as a new URDF file.
 
@@ -101,6 +110,7 @@ def convert(
         source: The robot, the path of its file, or `builtin:NAME`.
         target: The file to write; its name ends in `.urdf`.
         overwrite: Whether an existing file may be replaced, the robot's own excepted.
+        exact_frames: As in `load_robot`.
 
     Raises:
         InvalidRequestError: If the target is no URDF file, or the robot's own.
@@ -116,17 +126,18 @@ def convert(
         raise InvalidRequestError(
             f"'{path}' is the robot's own file, and its geometry would be lost; name another output"
         )
-    robot = as_robot(source)
+    robot = as_robot(source, exact_frames=exact_frames)
     write_text(path, urdf_text(robot), overwrite=overwrite)
     return Converted(path, robot, tuple(left_out(robot)))
 
 
-def read_description(source: str | os.PathLike[str]) -> Description:
+def read_description(source: str | os.PathLike[str], *, exact_frames: bool = False) -> Description:
     """Read a robot file of any known format, or a built-in robot.
 
     Args:
         source: Path of a `.urdf`, `.xml`, `.mjcf` or `.toml` file (`~` and `$VARIABLES` are expanded), or
             `builtin:NAME`.
+        exact_frames: As in `load_robot`.
 
     Raises:
         RobotFileError: If the file is missing or is no robot.
@@ -140,11 +151,11 @@ def read_description(source: str | os.PathLike[str]) -> Description:
         if name not in builtin_names():
             raise UnknownNameError("built-in robot", name, builtin_names())
         table = resources.files("dynid.robot") / "builtin" / f"{name}.toml"
-        return parse_table(table.read_text(encoding="utf-8"), text)
+        return parse_table(table.read_text(encoding="utf-8"), text, exact_frames=exact_frames)
     path = robot_file(text)
     if path.suffix.lower() == ".toml":
-        return read_table(path)
-    return _read_xml_robot(path)
+        return read_table(path, exact_frames=exact_frames)
+    return _read_xml_robot(path, exact_frames)
 
 
 def robot_file(source: str | os.PathLike[str]) -> Path:
@@ -166,7 +177,7 @@ def robot_file(source: str | os.PathLike[str]) -> Path:
     return path
 
 
-def _read_xml_robot(path: Path) -> Description:
+def _read_xml_robot(path: Path, exact_frames: bool) -> Description:
     from dynid.robot.formats.xml_files import read_xml
 
     if path.suffix == ".xacro":
@@ -175,11 +186,11 @@ def _read_xml_robot(path: Path) -> Description:
     if root.tag == "robot":
         from dynid.robot.formats.urdf_reader import read_urdf
 
-        return read_urdf(path, root)
+        return read_urdf(path, root, exact_frames=exact_frames)
     if root.tag == "mujoco":
         from dynid.robot.formats.mjcf_reader import read_mjcf
 
-        return read_mjcf(path, root)
+        return read_mjcf(path, root, exact_frames=exact_frames)
     raise RobotFileError(
         path, f"the root element is <{root.tag}>; expected <robot> (URDF) or <mujoco> (MJCF)", root.sourceline
     )

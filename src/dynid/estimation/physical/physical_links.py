@@ -27,8 +27,9 @@ from dynid.estimation.physical.semidefinite import LinkPrior, PriorKind
 from dynid.estimation.settings import PhysicalSettings
 from dynid.estimation.solution import Solution
 from dynid.findings import Finding
+from dynid.logs import findings_on_mass
 from dynid.model import BaseParameters, DynamicModel, random_states
-from dynid.robot import Robot
+from dynid.robot import SIZE, Robot
 from dynid.threads import single_threaded_blas
 
 COSTLY = 1.05
@@ -80,7 +81,8 @@ def findings_on_physical(physical: PhysicalEstimate, estimate: Estimate) -> tupl
     share = definite_share(physical.base, physical.base.to_standard(estimate.values))
     if share < 1.0:
         found.append(Finding.of("mass-matrix-indefinite", "base parameters", share=share, postures=POSTURES))
-    return tuple(found)
+    masses = physical.parameters[: SIZE * len(physical.references) : SIZE]
+    return (*found, *findings_on_mass(physical.base.model.robot, float(masses.sum())))
 
 
 def definite_share(

@@ -4,7 +4,7 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -39,6 +39,9 @@ class FirstExperiment:
         held: Joints of the robot that the log does not have, and where they are held [rad or m].
         folder: Folder that paths in the text are relative to.
         findings: What was guessed (notes), and what must be stated before results mean anything (warnings).
+        exact_frames: Whether right angles that the robot's file rounds are kept as they are.
+        resting: Joints that do not move in the log, with where they rest and how far they range [rad or m]; they are
+            locked there, and the layout is without them.
     """
 
     robot: str
@@ -48,6 +51,8 @@ class FirstExperiment:
     held: Mapping[str, float]
     folder: Path
     findings: tuple[Finding, ...]
+    exact_frames: bool = False
+    resting: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -66,8 +71,8 @@ class FirstExperiment:
 
     @property
     def locked(self) -> tuple[str, ...]:
-        """Joints of the robot that the log does not have, held at zero or at the nearest limit."""
-        return tuple(self.held)
+        """Joints that are locked: those that the log does not have, and those that do not move in it."""
+        return (*self.held, *self.resting)
 
     @property
     def guesses(self) -> tuple[str, ...]:
@@ -99,6 +104,7 @@ def init(
     *logs: FilePath | Sequence[FilePath],
     rate: float | None = None,
     folder: FilePath = ".",
+    exact_frames: bool = False,
     progress: Progress = silent,
 ) -> FirstExperiment:
     """Look at a robot and a log, and write what an experiment of both looks like.
@@ -108,6 +114,7 @@ def init(
         *logs: The log: a table, a bag, or several tables that each hold some of the quantities.
         rate: Sampling rate [Hz]; needed where there are no time stamps.
         folder: Folder that paths in the text are relative to.
+        exact_frames: Keep right angles that the robot's file rounds; see `load_robot`.
         progress: Callback; receives a short description of each step.
 
     Raises:
@@ -115,7 +122,7 @@ def init(
         InvalidRequestError: If there is no log, or no experiment can be written for the robot.
     """
     source = os.fspath(robot)
-    loaded = load_robot(source)
+    loaded = load_robot(source, exact_frames=exact_frames)
     if any(joint.kind.nq > 1 for joint in loaded.joints):
         raise InvalidRequestError(
             f"'{loaded.name}' has a floating base or spherical joints, whose logs cannot be read yet"
@@ -127,8 +134,12 @@ def init(
     held = {
         joint.name: _rest(loaded, joint.name) for joint in loaded.independent_joints if joint.name not in layout.joints
     }
-    findings = (*findings_on_layout(layout, load_robot(source, lock=held)), *_findings_on_held(held))
-    made = FirstExperiment(source, loaded.name, files, layout, held, Path(folder), findings)
+    resting = {} if layout.position.flat or layout.torque.flat else layout.resting
+    moving = layout.without(resting)
+    lock = held | {name: at for name, (at, _) in resting.items()}
+    rest = load_robot(source, lock=lock, exact_frames=exact_frames)
+    findings = (*findings_on_layout(moving, rest), *_findings_on_held(held), *_findings_on_rest(layout))
+    made = FirstExperiment(source, loaded.name, files, moving, held, Path(folder), findings, exact_frames, resting)
     try:
         made.experiment  # noqa: B018 (reading it is the check)
     except ExperimentError as error:
@@ -170,6 +181,12 @@ def findings_on_layout(layout: Layout, robot: Robot) -> Iterator[Finding]:
     yield from findings_on_drives(layout, robot)
 
 
+def _findings_on_rest(layout: Layout) -> Iterator[Finding]:
+    if layout.resting:
+        ranges = {name: reach for name, (_, reach) in layout.resting.items()}
+        yield Finding.of("joints-at-rest", "lock", joints=ranges)
+
+
 def _findings_on_held(held: Mapping[str, float]) -> Iterator[Finding]:
     if held:
         yield Finding.of("joints-held", "lock", joints=list(held))
@@ -185,8 +202,9 @@ def _text(made: FirstExperiment, folder: Path) -> str:
             f"# A first experiment for {made.name}, from what dynid saw in {names}.",
             "# Check what is marked 'guess'; state what is marked 'NEEDED', which no file says.",
             f"robot = {_quoted(name)}",
+            *(["exact_frames = true   # as it was given"] if made.exact_frames else []),
             *_terms(layout),
-            *_lock(made.held),
+            *_lock(made),
             "",
             *drive_table(layout),
             "[[log]]",
@@ -230,11 +248,21 @@ def _rest(robot: Robot, name: str) -> float:
     return float(min(max(0.0, limits.lower), limits.upper)) if limits.lower <= limits.upper else 0.0
 
 
-def _lock(held: Mapping[str, float]) -> list[str]:
-    if not held:
+def _lock(made: FirstExperiment) -> list[str]:
+    if not made.locked:
         return []
-    head = ["", "# guess: the log has nothing of these joints, so they are held where they are here", "[lock]"]
-    return head + [f"{_quoted(name)} = {value!r}" for name, value in held.items()]
+    lines = ["", "[lock]"]
+    if made.held:
+        lines.append("# guess: the log has nothing of these joints, so they are held where they are here")
+        lines += [f"{_quoted(name)} = {value!r}" for name, value in made.held.items()]
+    if made.resting:
+        lines.append(
+            "# guess: these joints do not move in the log, so they are locked where they rest, and their columns"
+        )
+        lines.append("# columns are left out below; to let one move, remove its line here and add its columns there")
+        for name, (at, reach) in made.resting.items():
+            lines.append(f"{_quoted(name)} = {float(f'{at:.6g}')!r}   # positions range over {reach:.2g} rad or m only")
+    return lines
 
 
 def _log(layout: Layout, folder: Path) -> list[str]:
@@ -262,7 +290,8 @@ def _table(group: Group, folder: Path) -> str:
         columns = ", ".join(_quoted(c) if isinstance(c, str) else str(c) for c in group.columns)
         parts.append(f"columns = [{columns}]")
     parts += ["flat = true"] if group.flat else []
-    return f"{{ {', '.join(parts)}, unit = {_quoted(group.unit)} }}"
+    unit = _quoted(group.unit) if isinstance(group.unit, str) else f"[{', '.join(map(_quoted, group.unit))}]"
+    return f"{{ {', '.join(parts)}, unit = {unit} }}"
 
 
 def _sampling(layout: Layout) -> str:

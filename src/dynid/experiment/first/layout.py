@@ -7,8 +7,20 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.experiment.first.columns import Choice, Place, quantities
-from dynid.experiment.first.guesses import Group, Layout, position_unit, time_unit, usable_rows, with_numbers
-from dynid.logs import FIELDS, UNITS, Progress, RecordingError, Topic, is_bag, listed, read_groups, silent, topics_of
+from dynid.experiment.first.guesses import Group, Layout, alike, position_unit, time_unit, usable_rows, with_numbers
+from dynid.logs import (
+    FIELDS,
+    UNITS,
+    Progress,
+    RecordingError,
+    Topic,
+    is_bag,
+    listed,
+    read_groups,
+    silent,
+    topics_of,
+    unit_in,
+)
 from dynid.robot import Robot
 
 AT_MOTOR = frozenset(("motor", "motors"))
@@ -53,25 +65,25 @@ def _read(robot: Robot, chosen: Choice, rate: float | None, progress: Progress) 
     values = _values(wanted, progress)
     time, stamps = None, None
     if "time" in wanted:
-        unit, why = time_unit(values["time"][:, 0])
+        unit, why = time_unit(values["time"][:, 0], _said(places["time"], "time", chosen.joints)[0])
         stamps = values["time"][:, 0] * UNITS["time"][unit]
         time = _group(places["time"], unit, why + _disagreement(values, wanted))
     at_motor = bool(places["position"].words & AT_MOTOR)
+    says = _said(places["position"], "position", chosen.joints)
     unit, seen = (
-        ("rad", "the name suggests motors, whose positions are taken as radians")
+        (says[0] or "rad", f"the name suggests motors, whose positions are taken as {says[0] or 'radians'}")
         if at_motor
-        else position_unit(robot, chosen.joints, values["position"])
+        else position_unit(robot, chosen.joints, values["position"], says)
     )
     position = _group(places["position"], unit, f"{chosen.why}; {seen}", at_motor)
-    torque = _group(
-        places[drive],
-        "A" if drive == "current" else "N m",
-        _about(places[drive], drive, chosen.why),
-        bool(places[drive].words & AT_MOTOR),
-    )
+    torque_unit, about = _torque_unit(places[drive], drive, chosen)
+    torque = _group(places[drive], torque_unit, about, bool(places[drive].words & AT_MOTOR))
     velocity = None
     if "velocity" in places and len(places["velocity"].columns) == len(chosen.joints):
-        velocity = _group(places["velocity"], "deg/s" if unit == "deg" else "rad/s", "", at_motor)
+        own = _said(places["velocity"], "velocity", chosen.joints)
+        as_positions = [f"{each}/s" for each in ([unit] * len(own) if isinstance(unit, str) else unit)]
+        units = alike([said or other for said, other in zip(own, as_positions, strict=True)])
+        velocity = _group(places["velocity"], units, "", at_motor)
     rows = usable_rows(np.column_stack([values["position"], values[drive]]), stamps)
     layout = Layout(chosen.joints, position, torque, velocity, time, stamps, len(values["position"]), rows, rate)
     return with_numbers(layout, values["position"], values[drive])
@@ -127,6 +139,23 @@ def _disagreement(values: dict[str, Array], wanted: dict[str, Place]) -> str:
     return ""
 
 
+def _said(place: Place, role: str, joints: Sequence[str]) -> list[str | None]:
+    """The unit that the name of each column says, or that of a file whose columns have no names."""
+    names = [] if place.names is None else [place.names[k] for k in place.columns]
+    of_file = unit_in(place.file.stem, role, joints) if place.names is None and role != "time" else None
+    return [unit_in(name, role, joints) for name in names] or [of_file] * len(place.columns)
+
+
+def _torque_unit(place: Place, drive: str, chosen: Choice) -> tuple[str | tuple[str, ...], str]:
+    """Units of torques or currents by the names of their columns, and why."""
+    says, about = _said(place, "torque", chosen.joints), _about(place, drive, chosen.why)
+    plain = "A" if drive == "current" else "N m"
+    known = [said for said in says if said is not None]
+    if not known:
+        return plain, about
+    return alike([said or plain for said in says]), f"the names say {', '.join(dict.fromkeys(known))}"
+
+
 def _about(place: Place, drive: str, why: str) -> str:
     """How the unit of torques was found."""
     if not place.words:
@@ -136,7 +165,7 @@ def _about(place: Place, drive: str, why: str) -> str:
     return f"the name suggests {'currents' if drive == 'current' else 'torques'}"
 
 
-def _group(place: Place, unit: str, why: str, at_motor: bool = False) -> Group:
+def _group(place: Place, unit: str | tuple[str, ...], why: str, at_motor: bool = False) -> Group:
     return Group(_named(place), unit, why, None, place.file, place.width is not None, at_motor)
 
 

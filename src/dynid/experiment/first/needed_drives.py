@@ -8,6 +8,7 @@ import numpy as np
 
 from dynid.experiment.first.guesses import Layout
 from dynid.findings import Finding
+from dynid.logs import IN_MILLIMETRES, LARGE, is_current
 from dynid.robot import Robot
 
 LIGHT = 0.3
@@ -29,12 +30,12 @@ def drive_table(layout: Layout) -> list[str]:
             f'positions = "{"motor" if position.at_motor else "joint"}"   # by the names of files and columns',
             f'torques = "{"motor" if torque.at_motor else "joint"}"',
         ]
-    if torque.unit == "A":
-        ones = ", ".join(["1.0"] * len(layout.joints))
+    if _has_currents(layout):
         of = "torque constants of motors" if torque.at_motor else "torque constants times gear ratios"
         lines += [
-            f"# NEEDED: {of} [N m/A]; until then all results are in amperes. Signs of drives are found.",
-            f"torque_constants = [{ones}]",
+            f"# NEEDED for kg and N m: {of} [N m/A], such as [0.1, 0.1, ...]; while they",
+            "# are unknown, results are in units of current, without links and robot files. Signs of drives are found.",
+            f'torque_constants = "unknown"   # of {", ".join(layout.joints)}',
             'signs = "auto"',
         ]
     if layout.silent:
@@ -43,6 +44,11 @@ def drive_table(layout: Layout) -> list[str]:
             f"unmeasured = [{', '.join(json.dumps(name) for name in layout.silent)}]",
         ]
     return ["[drive]", *lines, ""] if lines else []
+
+
+def _has_currents(layout: Layout) -> bool:
+    unit = layout.torque.unit
+    return any(map(is_current, (unit,) if isinstance(unit, str) else unit))
 
 
 def findings_on_drives(layout: Layout, robot: Robot) -> Iterator[Finding]:
@@ -54,14 +60,14 @@ def findings_on_drives(layout: Layout, robot: Robot) -> Iterator[Finding]:
     """
     if layout.position.at_motor or layout.torque.at_motor:
         yield Finding.of("gear-ratios-needed", "drive.ratios")
-    if layout.torque.unit == "A":
+    if _has_currents(layout):
         yield Finding.of("torque-constants-needed", "drive.torque_constants")
     elif not layout.position.at_motor and not layout.torque.at_motor:
-        yield from _too_small(layout, robot)
+        yield from _of_another_size(layout, robot)
 
 
-def _too_small(layout: Layout, robot: Robot) -> Iterator[Finding]:
-    """A doubt where torques are far below what gravity alone requires by the robot's file."""
+def _of_another_size(layout: Layout, robot: Robot) -> Iterator[Finding]:
+    """A doubt where torques are far below or above what gravity requires by the robot's file."""
     from dynid.model.dynamic_model import DynamicModel
 
     postures = layout.postures[np.isfinite(layout.postures).all(axis=1)]
@@ -69,7 +75,13 @@ def _too_small(layout: Layout, robot: Robot) -> Iterator[Finding]:
         return
     weight = np.abs(DynamicModel(robot).inverse_dynamics(postures)).max(axis=0)
     heavy = [k for k, name in enumerate(layout.joints) if weight[k] > 1.0 and name not in layout.silent]
-    if not heavy or np.median(layout.largest[heavy] / weight[heavy]) > LIGHT:
+    if not heavy:
+        return
+    ratio = float(np.median(layout.largest[heavy] / weight[heavy]))
+    if ratio > LARGE:
+        reasons = [f"{ratio:.0f} times those of gravity by the masses of the robot file"]
+        yield Finding.of("torques-large", "torques", reasons=reasons, factor=ratio, likely=IN_MILLIMETRES)
+    if ratio > LIGHT:
         return
     k = max(heavy, key=lambda k: weight[k] / max(layout.largest[k], 1e-9))
     found: dict[str, Any] = {

@@ -10,6 +10,7 @@ from dynid.errors import InvalidRequestError
 from dynid.findings import Finding, has
 from dynid.logs.drive import check_count, transmission_of
 from dynid.logs.log import Log
+from dynid.logs.magnitudes import findings_on_magnitudes
 from dynid.logs.processing.automatic import PreparedLog, prepared
 from dynid.logs.processing.periods import averaged, processed_period
 from dynid.logs.processing.states import step_of
@@ -67,7 +68,8 @@ def prepare(
     if any(term.needs_temperature for term in model.terms):
         ready = _with_temperature(ready, log, processing, model.robot)
     noticed = findings_on_log(log, drive, ready.processing)
-    return replace(ready, findings=(*noticed, *ready.findings, *findings_on_samples(log, ready, model)))
+    sizes = findings_on_magnitudes(model, ready.segments, drive, ready.processing.unmeasured)
+    return replace(ready, findings=(*noticed, *sizes, *ready.findings, *findings_on_samples(log, ready, model)))
 
 
 def stated_processing(processing: Processing, drive: Drive, robot: Robot) -> Processing:

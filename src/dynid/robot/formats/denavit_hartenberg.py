@@ -29,6 +29,7 @@ from dynid.robot import inertia
 from dynid.robot.description import STANDARD_GRAVITY, BodyDescription, Description, JointDescription, MimicDescription
 from dynid.robot.frames import elementary_rotation, pose, rotation_from_rpy
 from dynid.robot.joints import JointDynamics, JointKind, Limits, unlimited
+from dynid.robot.rounded_frames import Frames
 from dynid.settings import Name, Number, Table
 
 Vector = tuple[Number, Number, Number]
@@ -123,28 +124,28 @@ class _Table(Table):
     joint: tuple[_Joint, ...] = Field(min_length=1)
 
 
-def read_table(path: Path) -> Description:
+def read_table(path: Path, *, exact_frames: bool = False) -> Description:
     """Read a robot table in TOML.
 
     Raises:
         RobotFileError: If the file cannot be read or is no valid table.
     """
-    return parse_table(read_toml_text(path, RobotFileError), str(path))
+    return parse_table(read_toml_text(path, RobotFileError), str(path), exact_frames=exact_frames)
 
 
-def parse_table(text: str, source: str) -> Description:
-    """Read a robot table from text; `source` is named in errors."""
+def parse_table(text: str, source: str, *, exact_frames: bool = False) -> Description:
+    """Read a robot table from text; `source` is named in errors; right angles that it rounds are made exact or kept."""
     values = parse_toml(text, source, RobotFileError)
     try:
         table = _Table.model_validate(values)
     except ValidationError as error:
         raise RobotFileError(source, _first_problem(error)) from error
     _check_keys(table, source)
-    angle = math.pi / 180.0 if table.angles == "deg" else 1.0
+    angle, frames = math.pi / 180.0 if table.angles == "deg" else 1.0, Frames(exact_frames)
     base_name = table.base.link or "base"
     base = BodyDescription(base_name, table.base.parameters(table.inertia_about))
     bodies, joints = [base], []
-    foot = pose(rotation_from_rpy(*(angle * r for r in table.base.rpy)), np.array(table.base.xyz))
+    foot = pose(_rpy(table.base.rpy, angle, frames, "base"), np.array(table.base.xyz))
     link_of = {"base": base_name}
     previous = "base"
     for row in table.joint:
@@ -156,12 +157,12 @@ def parse_table(text: str, source: str) -> Description:
             raise RobotFileError(source, "a joint is named 'base', which stands for the base; choose another name")
         if row.name in link_of:
             raise RobotFileError(source, f"a second joint is named '{row.name}'; names must differ")
-        before, after = _frames(table.convention, row, angle)
+        before, after = _frames(table.convention, row, angle, frames)
         link = row.link or f"{row.name}_link"
         own = row.parameters(table.inertia_about)
         bodies.append(BodyDescription(link, own, frozen(after), unweighed=own is None))
         placement = foot @ before if parent == "base" else before
-        joints.append(_joint(row, link_of[parent], link, placement, angle))
+        joints.append(_joint(row, link_of[parent], link, placement, angle, frames))
         link_of[row.name] = link
         previous = row.name
     _check_links(bodies, source)
@@ -175,13 +176,19 @@ def parse_table(text: str, source: str) -> Description:
         joints=tuple(joints),
         gravity=frozen(table.gravity),
         couplings=table.couplings,
+        findings=frames.findings(),
+        exact_frames=exact_frames,
     )
 
 
-def _frames(convention: str, row: _Joint, angle: float) -> tuple[Array, Array]:
+def _rpy(angles: Vector, unit: float, frames: Frames, joint: str) -> Array:
+    return rotation_from_rpy(*(frames.angle(unit * angle, joint) for angle in angles))
+
+
+def _frames(convention: str, row: _Joint, angle: float, frames: Frames) -> tuple[Array, Array]:
     """Poses of the joint frame in the parent link's frame, and of the link's frame in the joint frame."""
-    theta = pose(elementary_rotation("z", angle * row.theta))
-    alpha = pose(elementary_rotation("x", angle * row.alpha))
+    theta = pose(elementary_rotation("z", frames.angle(angle * row.theta, row.name)))
+    alpha = pose(elementary_rotation("x", frames.angle(angle * row.alpha, row.name)))
     along_x = pose(translation=np.array([row.a, 0.0, 0.0]))
     along_z = pose(translation=np.array([0.0, 0.0, row.d]))
     if convention == "modified":
@@ -190,10 +197,10 @@ def _frames(convention: str, row: _Joint, angle: float) -> tuple[Array, Array]:
         if row.type == "prismatic":
             return theta @ along_z, along_x @ alpha
         return theta, along_z @ along_x @ alpha
-    return pose(rotation_from_rpy(*(angle * r for r in row.rpy)), np.array(row.xyz)), np.eye(4)
+    return pose(_rpy(row.rpy, angle, frames, row.name), np.array(row.xyz)), np.eye(4)
 
 
-def _joint(row: _Joint, parent: str, link: str, placement: Array, angle: float) -> JointDescription:
+def _joint(row: _Joint, parent: str, link: str, placement: Array, angle: float, frames: Frames) -> JointDescription:
     kind = JointKind(row.type)
     scale = angle if kind.is_angular else 1.0
 
@@ -207,7 +214,7 @@ def _joint(row: _Joint, parent: str, link: str, placement: Array, angle: float) 
         parent=parent,
         child=link,
         placement=frozen(placement),
-        axis=frozen(np.array(row.axis) / np.linalg.norm(row.axis)),
+        axis=frozen(frames.axis(np.array(row.axis) / np.linalg.norm(row.axis), row.name)),
         limits=Limits(
             lower=limit(row.lower, -math.inf),
             upper=limit(row.upper, math.inf),

@@ -18,6 +18,7 @@ from dynid.robot.formats.mujoco_compiler import MjModel, compile_mjcf, enum_name
 from dynid.robot.formats.xml_files import Element, read_xml
 from dynid.robot.frames import pose
 from dynid.robot.joints import JointDynamics, JointKind, Limits, motion, rotation_from_quaternion, unlimited
+from dynid.robot.rounded_frames import Frames
 
 _KINDS = {
     "mjJNT_FREE": JointKind.FREE_FLYER,
@@ -27,7 +28,7 @@ _KINDS = {
 }
 
 
-def read_mjcf(path: Path, root: Element | None = None) -> Description:
+def read_mjcf(path: Path, root: Element | None = None, *, exact_frames: bool = False) -> Description:
     """Read an MJCF file.
 
     Joints are counted as MuJoCo counts them, and positions are its `qpos`, but for quaternions, which are (x, y, z, w).
@@ -36,13 +37,14 @@ def read_mjcf(path: Path, root: Element | None = None) -> Description:
     Args:
         path: The file.
         root: Its root element, when it was parsed already.
+        exact_frames: Keep right angles that the file rounds, such as 1.5708.
 
     Raises:
         RobotFileError: If MuJoCo cannot load the file, or it holds NaN or infinite values.
     """
     root = read_xml(path) if root is None else root
     model, notes = compile_mjcf(path, root)
-    reader = _MjcfReader(model, root)
+    reader = _MjcfReader(model, root, Frames(exact_frames))
     for i in range(1, model.nbody):
         reader.read_body(i)
     reader.note_ignored_forces()
@@ -52,7 +54,8 @@ def read_mjcf(path: Path, root: Element | None = None) -> Description:
         bodies=tuple(reader.bodies),
         joints=tuple(reader.joints),
         gravity=reader.gravity(),
-        findings=(*notes, *reader.findings),
+        findings=(*notes, *reader.findings, *reader.frames.findings()),
+        exact_frames=exact_frames,
     )
 
 
@@ -64,9 +67,10 @@ def _pose(position: Array, quaternion: Array) -> Array:
 class _MjcfReader:
     """Reads one compiled model, collecting findings on the way."""
 
-    def __init__(self, model: MjModel, root: Element) -> None:
+    def __init__(self, model: MjModel, root: Element, frames: Frames) -> None:
         mujoco = mujoco_module()
         self.model = model
+        self.frames = frames
         self.bodies: list[BodyDescription] = []
         self.joints: list[JointDescription] = []
         self.findings: list[Finding] = []
@@ -99,8 +103,9 @@ class _MjcfReader:
             share = float(m.body_gravcomp[i])
             self.findings.append(Finding.of("gravity-compensated", f"body '{name}'", gravcomp=share))
         parent = None if above == 0 else self.body_names[above]
-        at = _pose(m.body_pos[i], m.body_quat[i])
         joints = range(m.body_jntadr[i], m.body_jntadr[i] + m.body_jntnum[i])
+        at = _pose(m.body_pos[i], m.body_quat[i])
+        at[:3, :3] = self.frames.rotation(at[:3, :3], self.joint_names[joints[0]] if joints else name)
         if not joints:
             fixed = unique(f"{name}_fixed", self.taken_by_joints)
             self.joints.append(JointDescription(fixed, JointKind.FIXED, parent, name, frozen(at), line=body.line))
@@ -131,14 +136,14 @@ class _MjcfReader:
     def _joint(self, j: int, parent: str | None, child: str, at: Array) -> JointDescription:
         """A joint; `at` is where the child's frame would be in the parent's without it."""
         m, name = self.model, self.joint_names[j]
-        kind, axis = _KINDS[enum_name("mjtJoint", m.jnt_type[j])], m.jnt_axis[j]
+        kind, axis = _KINDS[enum_name("mjtJoint", m.jnt_type[j])], self.frames.axis(m.jnt_axis[j], name)
         if kind is JointKind.FREE_FLYER:
             at = np.eye(4)  # its position is the pose in the world, and not the way from the initial one
         at = at @ pose(translation=m.jnt_pos[j])
         if kind.nq == 1:
             reference = m.qpos0[m.jnt_qposadr[j]]  # the position that the file draws the robot in
             rotation, translation = motion(kind, axis, np.array([[-reference]]))
-            at = at @ pose(rotation[0], translation[0])
+            at = at @ pose(self.frames.rotation(rotation[0], name), translation[0])
         if kind is JointKind.REVOLUTE and not m.jnt_limited[j]:
             kind = JointKind.CONTINUOUS
         self._note_forces(j, kind)

@@ -15,6 +15,7 @@ from dynid.robot.description import BodyDescription, Description, Geometry, Join
 from dynid.robot.formats.xml_files import Element, ElementReader, read_xml
 from dynid.robot.frames import pose, rotation_from_rpy
 from dynid.robot.joints import JointDynamics, JointKind, Limits, unlimited
+from dynid.robot.rounded_frames import Frames
 
 _KINDS = {
     "revolute": JointKind.REVOLUTE,
@@ -27,7 +28,7 @@ _KINDS = {
 }
 
 
-def read_urdf(path: Path, root: Element | None = None) -> Description:
+def read_urdf(path: Path, root: Element | None = None, *, exact_frames: bool = False) -> Description:
     """Read a URDF file.
 
     Joints are counted as Pinocchio counts them: depth first, the joints on one link by their names.
@@ -35,12 +36,13 @@ def read_urdf(path: Path, root: Element | None = None) -> Description:
     Args:
         path: The file.
         root: Its root element, when it was parsed already.
+        exact_frames: Keep right angles that the file rounds, such as 1.5708.
 
     Raises:
         RobotFileError: If the file is no valid URDF.
     """
     root = read_xml(path) if root is None else root
-    reader = _UrdfReader(path)
+    reader = _UrdfReader(path, Frames(exact_frames))
     bodies = reader.bodies(root)
     joints, extra = reader.joints(root, {body.name for body in bodies})
     ordered = reader.tree_order(root, bodies, joints)
@@ -49,15 +51,17 @@ def read_urdf(path: Path, root: Element | None = None) -> Description:
         source=str(path),
         bodies=(*bodies, *extra),
         joints=ordered,
-        findings=tuple(reader.findings),
+        findings=(*reader.findings, *reader.frames.findings()),
+        exact_frames=exact_frames,
     )
 
 
 class _UrdfReader(ElementReader):
     """Reads the elements of one URDF file, collecting findings on the way."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, frames: Frames) -> None:
         super().__init__(path)
+        self.frames = frames
         self.findings: list[Finding] = []
 
     def bodies(self, root: Element) -> list[BodyDescription]:
@@ -93,13 +97,16 @@ class _UrdfReader(ElementReader):
         R = origin[:3, :3]
         return frozen(inertia.from_mass_com_inertia(self.number(mass, "value"), origin[:3, 3], R @ about_com @ R.T))
 
-    def _origin(self, element: Element) -> Array:
+    def _origin(self, element: Element, joint: str | None = None) -> Array:
+        """The pose of an `<origin>`; of a joint's, right angles that are rounded are made exact."""
         origin = element.find("origin")
         if origin is None:
             return np.eye(4)
         zero = (0.0, 0.0, 0.0)
-        rotation = rotation_from_rpy(*self.numbers(origin, "rpy", zero))
-        return pose(rotation, np.array(self.numbers(origin, "xyz", zero)))
+        angles = self.numbers(origin, "rpy", zero)
+        if joint is not None:
+            angles = (self.frames.angle(angle, joint) for angle in angles)
+        return pose(rotation_from_rpy(*angles), np.array(self.numbers(origin, "xyz", zero)))
 
     def _geometry(self, element: Element) -> Geometry | None:
         shape = next(iter(element.iterfind("geometry/*")), None)
@@ -146,7 +153,7 @@ class _UrdfReader(ElementReader):
             kind=kind,
             parent=self._end(element, "parent", links),
             child=self._end(element, "child", links),
-            placement=frozen(self._origin(element)),
+            placement=frozen(self._origin(element, name)),
             axis=self._axis(element, name, kind),
             limits=self._limits(element, name, kind),
             dynamics=JointDynamics()
@@ -179,7 +186,7 @@ class _UrdfReader(ElementReader):
             raise self.error(element, f"the axis of joint '{name}' is zero; expected a direction such as 0 0 1")
         if abs(length - 1.0) > 1e-3:
             self.findings.append(Finding.of("axis-not-unit", f"joint '{name}'", length=length))
-        return frozen(axis / length)
+        return frozen(self.frames.axis(axis / length, name))
 
     def _limits(self, joint: Element, name: str, kind: JointKind) -> Limits:
         element = joint.find("limit")

@@ -112,8 +112,9 @@ def _format_of(source: str) -> str:
 def _edited(wanted: Robot, form: Format) -> bytes:
     """The text of the user's file with the wanted values."""
     source = robot_file(wanted.description.source)
+    description = read_description(source, exact_frames=wanted.description.exact_frames)
     edit = edited_urdf if form == "urdf" else edited_mjcf
-    return edit(source.read_bytes(), source, read_description(source), wanted.description)
+    return edit(source.read_bytes(), source, description, wanted.description)
 
 
 def _new(wanted: Robot, form: Format) -> bytes:
@@ -142,7 +143,7 @@ def _parts_of_planar_joints(description: Description) -> set[str]:
 def _difference(wanted: Robot, written: Path, path: Path, edited: bool) -> float:
     """Load what was written, and compare it with what was wanted."""
     try:
-        description = read_description(written)
+        description = read_description(written, exact_frames=wanted.description.exact_frames)
     except RobotFileError as error:
         problem = f"what was to be written as '{path}' cannot be read again ({error.problem})"
         raise InvalidRequestError(f"{problem}; nothing was written") from error

@@ -1,0 +1,125 @@
+"""Magnitudes: torques, currents and masses that the robot's file or physics do not allow are named with the factor."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import dynid
+from dynid import Drive, DynamicModel, Log, Robot, load_robot
+from dynid.experiment import read_experiment
+from dynid.identification.log_reading import read
+from dynid.identification.task import task_of
+from dynid.logs import prepare
+from dynid.logs.magnitudes import findings_on_magnitudes, findings_on_mass
+from dynid.model import Chunk
+from tests.datasets import example, needs_logs
+from tests.practice_logs import sines
+
+
+def motion(robot: Robot, factor: float = 1.0) -> Chunk:
+    t = np.arange(0.0, 20.0, 0.02)
+    q, v, a = sines(np.random.default_rng(0), t, robot.nv)
+    return Chunk(q, v, a, factor * DynamicModel(robot).inverse_dynamics(q, v, a))
+
+
+def with_efforts(robot: Robot, efforts: list[float]) -> Robot:
+    joints = [
+        replace(j, limits=replace(j.limits, effort=effort)) for j, effort in zip(robot.joints, efforts, strict=True)
+    ]
+    return replace(robot, joints=tuple(joints))
+
+
+def found(robot: Robot, factor: float, drive: Drive | None = None) -> list[dynid.Finding]:
+    return list(findings_on_magnitudes(DynamicModel(robot), [motion(robot, factor)], drive or Drive()))
+
+
+@pytest.mark.parametrize("name", ["ur5", "panda", "two_link", "spatial_3r"])
+def test_right_torques_are_not_accused_and_newton_millimetres_are(name: str) -> None:
+    robot = load_robot(f"builtin:{name}")
+    assert not found(robot, 1.0)
+    (finding,) = found(robot, 1000.0)
+    assert (finding.code, finding.severity) == ("torques-large", "error")
+    assert "x1000" in finding.text
+    assert "N mm" in finding.text
+    (finding,) = found(robot, 0.01)
+    assert (finding.code, finding.severity) == ("torques-small", "warning")
+
+
+def test_currents_in_milliamperes_are_named() -> None:
+    robot = load_robot("builtin:ur5")
+    (finding,) = found(robot, 1000.0, Drive(torque_constants=(10.0,) * 6))
+    assert "mA" in finding.text
+    (finding,) = found(robot, 1000.0, Drive(torque_constants="unknown"))
+    assert finding.code == "currents-large"
+    assert not found(robot, 1.0, Drive(torque_constants="unknown"))
+
+
+def test_torques_far_beyond_effort_limits_are_noticed_without_masses() -> None:
+    robot = load_robot("builtin:ur5")
+    chunk = motion(robot)
+    largest = np.abs(chunk.torque).max(axis=0)
+    bare = replace(robot, links=tuple(replace(link, bodies=()) for link in robot.links))
+    for efforts, codes in (
+        (largest / 960.0, ["torques-large"]),
+        (largest, []),
+        (np.zeros(6), []),
+        (np.full(6, 1000.0), []),
+        (np.full(6, np.inf), []),
+        (np.full(6, 10.0), []),  # a placeholder: the torques are right
+    ):
+        limited = with_efforts(bare, efforts.tolist())
+        notes = list(findings_on_magnitudes(DynamicModel(limited), [chunk], Drive()))
+        assert [finding.code for finding in notes] == codes
+    assert notes == []
+
+
+def test_identify_says_it_and_does_not_believe_a_seven_ton_arm(tmp_path: Path) -> None:
+    robot = load_robot("builtin:ur5")
+    chunk = motion(robot, 1000.0)
+    log = Log(time=np.arange(len(chunk)) * 0.02, position=chunk.q, torque=chunk.torque)
+    codes = {f.code: f.severity for f in dynid.identify(robot, log).findings}
+    assert codes["torques-large"] == "error"
+    assert codes["mass-impossible"] == "error"
+
+
+def test_total_masses_far_from_the_file_are_said() -> None:
+    robot = load_robot("builtin:ur5")
+    stated = sum(link.parameters[0] for link in robot.links)
+    assert not list(findings_on_mass(robot, 1.5 * stated))
+    assert [f.code for f in findings_on_mass(robot, 5.0 * stated)] == ["mass-differs"]
+    assert [f.code for f in findings_on_mass(robot, 1000.0 * stated)] == ["mass-impossible"]
+
+
+def test_one_joint_in_another_unit_is_noticed() -> None:
+    robot = load_robot("builtin:ur5")
+    chunk = motion(robot)
+    torque = chunk.torque.copy()
+    torque[:, 2] *= 1000.0
+    (finding,) = findings_on_magnitudes(DynamicModel(robot), [replace(chunk, torque=torque)], Drive())
+    assert finding.severity == "error"
+
+
+@needs_logs
+@pytest.mark.parametrize("name", ["tx40", "panda", "tiago"])
+def test_real_logs_are_not_accused(name: str) -> None:
+    task = task_of(read_experiment(example(name)))
+    log = read(task.logs[0], task.model.robot, drive=task.drive)
+    ready = prepare(log, task.model, task.drive, task.processing)
+    codes = {"torques-large", "torques-small", "currents-large"}
+    assert not codes & {finding.code for finding in ready.findings}
+
+
+def test_init_names_the_factor_too(tmp_path: Path) -> None:
+    robot = load_robot("builtin:two_link")
+    chunk = motion(robot, 1000.0)
+    table = {"t": np.arange(len(chunk)) * 0.02} | {f"q_{k + 1}": chunk.q[:, k] for k in range(2)}
+    table |= {f"tau_{k + 1}": chunk.torque[:, k] for k in range(2)}
+    pl.DataFrame(table).write_csv(tmp_path / "log.csv")
+    made = dynid.init("builtin:two_link", tmp_path / "log.csv", folder=tmp_path)
+    (finding,) = [f for f in made.findings if f.code == "torques-large"]
+    assert "N mm" in finding.text
