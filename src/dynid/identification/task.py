@@ -14,7 +14,8 @@ from dynid.estimation import EstimationSettings, PhysicalSettings
 from dynid.experiment import Experiment, read_experiment
 from dynid.files import is_file
 from dynid.logs import Drive, Log, LogSource, Processing
-from dynid.model import DynamicModel, Term, known_model, specification
+from dynid.model import DynamicModel, Term, default_terms, known_model, known_of, specification, split_known
+from dynid.model.terms import AUTO, ViscousTemperature
 from dynid.robot import Robot, as_robot, load_robot
 from dynid.settings import checked
 
@@ -36,6 +37,7 @@ class Task:
         estimation: How parameters are estimated.
         physical: How physically consistent links are fitted.
         reference: The robot that links are expected to be like; the model's own when None.
+        chooses_terms: Whether terms are chosen by what the logs show (`terms = "auto"`); then the model is provisional.
     """
 
     model: DynamicModel
@@ -48,6 +50,7 @@ class Task:
     estimation: EstimationSettings = _ESTIMATION
     physical: PhysicalSettings = _PHYSICAL
     reference: Robot | None = None
+    chooses_terms: bool = False
 
     @staticmethod
     def of(
@@ -66,7 +69,10 @@ class Task:
             raise InvalidRequestError("logs must be dynid.Log objects; read files with dynid.read_log")
         if len(set(map(id, logs))) < len(logs):
             raise InvalidRequestError("two logs are the same, and would count twice; leave one out")
-        task = Task(known_model(robot, terms, known or {}), logs, dict(known or {}))
+        auto = terms in (AUTO, (AUTO,), [AUTO])
+        warm = auto and settings.get("torque") != "magnitude" and all(log.temperature is not None for log in logs)
+        model = provisional_model(robot, known or {}, warm=warm) if auto else known_model(robot, terms, known or {})
+        task = Task(model, logs, dict(known or {}), chooses_terms=auto)
         given = {key: value for key, value in settings.items() if value is not None}
         if not given:
             return task
@@ -77,6 +83,15 @@ class Task:
             reference=None if reference is None else load_robot(reference, lock=robot.locked),
             **{key: getattr(stated, key) for key in given},
         )
+
+    def with_terms(self, terms: Sequence[str]) -> Task:
+        """The task with terms that were chosen."""
+        model = known_model(self.model.robot, terms, self.known)
+        return replace(self, model=model, chooses_terms=False)
+
+    def with_model_of(self, other: Task) -> Task:
+        """The task with the terms of another, where its own are yet to be chosen."""
+        return replace(self, model=other.model, chooses_terms=False) if self.chooses_terms else self
 
     def difference(self, other: Task) -> str:
         """The first respect in which two tasks are about different models, or nothing."""
@@ -90,6 +105,22 @@ class Task:
             "known": dict(self.known) == dict(other.known),
         }
         return next((key for key, is_same in same.items() if not is_same), "")
+
+
+def provisional_model(robot: Robot, known: Mapping[str, float], *, warm: bool = False) -> DynamicModel:
+    """The model that logs are prepared with before terms are chosen: the usual terms, at values that are known.
+
+    Args:
+        robot: The robot.
+        known: Parameters that are known beforehand, also of terms that this model does not have.
+        warm: Whether logs have temperatures: friction can depend on them, so that samples keep them, but does not yet.
+    """
+    terms = default_terms(robot)
+    if warm:
+        warm = ViscousTemperature()
+        terms = (warm.at_nonlinear({own.name: 0.0 for own in warm.nonlinear(robot)}), *terms[1:])
+    model = DynamicModel(robot, terms)
+    return model.at_nonlinear(split_known(model, known_of(model, known))[0])
 
 
 NONE = ("resample", "lowpass", "torque_lowpass")
@@ -140,7 +171,7 @@ def task_of(experiment: Experiment) -> Task:
     robot = load_robot(experiment.robot, lock=experiment.lock, gravity=experiment.gravity)
     reference = experiment.physical.reference
     return Task(
-        model=known_model(robot, experiment.terms, experiment.known),
+        model=_stated_model(robot, experiment),
         logs=experiment.log,
         known=experiment.known,
         torque=experiment.torque,
@@ -150,7 +181,16 @@ def task_of(experiment: Experiment) -> Task:
         estimation=experiment.estimation,
         physical=experiment.physical,
         reference=None if reference is None else load_robot(reference, lock=experiment.lock),
+        chooses_terms=experiment.terms == (AUTO,),
     )
+
+
+def _stated_model(robot: Robot, experiment: Experiment) -> DynamicModel:
+    if experiment.terms != (AUTO,):
+        return known_model(robot, experiment.terms, experiment.known)
+    warm = experiment.log and experiment.torque == "signed" and experiment.processing.period is None
+    has_temperature = all(log.temperature is not None for log in experiment.log)
+    return provisional_model(robot, experiment.known, warm=bool(warm) and has_temperature)
 
 
 def experiment_text(task: Task) -> str:

@@ -19,6 +19,7 @@ from dynid.experiment.reading import ExperimentError, parse_experiment
 from dynid.files import write_text
 from dynid.findings import Finding, Severity
 from dynid.logs import Progress, RecordingError, check_time, silent
+from dynid.model.terms import AUTO
 from dynid.robot import Robot, load_robot
 
 FilePath: TypeAlias = str | os.PathLike[str]
@@ -185,7 +186,7 @@ def _text(made: FirstExperiment, folder: Path) -> str:
             f"# A first experiment for {made.name}, from what dynid saw in {names}.",
             "# Check what is marked 'guess'; state what is marked 'NEEDED', which no file says.",
             f"robot = {_quoted(name)}",
-            *_terms(layout),
+            *_terms(),
             *_lock(made.held),
             "",
             *drive_table(layout),
@@ -215,13 +216,12 @@ def _quoted(text: str) -> str:
     return json.dumps(text)
 
 
-def _terms(layout: Layout) -> list[str]:
-    """Friction, offsets and, with geared motors, their rotors, but for joints without measured torques."""
-    measured = [str(k) for k, name in enumerate(layout.joints, 1) if name not in layout.silent]
-    of = ":" + ":".join(measured) if layout.silent and measured else ""
-    rotors = ("armature",) if layout.torque.at_motor else ()
-    terms = ", ".join(f'"{term}{of}"' for term in ("viscous", "coulomb", "offset", *rotors))
-    return [f"terms = [{terms}]   # friction and actuator terms: see docs/terms.md for more"]
+def _terms() -> list[str]:
+    """Terms are chosen by what the log shows."""
+    return [
+        f'terms = "{AUTO}"   # friction and actuator terms are chosen on held-out blocks of the log and reported; or',
+        '# state them: terms = ["viscous", "coulomb", "offset", "armature"], see docs/terms.md',
+    ]
 
 
 def _rest(robot: Robot, name: str) -> float:
