@@ -98,13 +98,13 @@ def choose_terms(
     options = {name: option for name, option in options.items() if _goes_with(option, robot, estimator)}
     required = _required(robot, options, known)
     blocks = blocks_of(logs)
-    if not blocks:
-        terms = default_options(options, required)
-        named = tuple(spec for name in terms for spec in options[name].specifications)
-        finding = Finding.of("terms-default-short", "terms", terms=list(named))
-        return TermChoice(named, "default", None, (), (), 0, 0, time.perf_counter() - start, (finding,))
     with single_threaded_blas():
-        search = _Search(Trials(robot, options, blocks, known), required, progress)
+        trials = Trials(robot, options, blocks, known) if blocks else None
+        if trials is None or trials.blocks_with_rows < 2:
+            named = tuple(s for name in default_options(options, required) for s in options[name].specifications)
+            finding = Finding.of("terms-default-short", "terms", terms=list(named))
+            return TermChoice(named, "default", None, (), (), 0, 0, time.perf_counter() - start, (finding,))
+        search = _Search(trials, required, progress)
         chosen, reason = search.run()
     tried = tuple(search.trials.done.values())
     best = min(tried, key=merit)

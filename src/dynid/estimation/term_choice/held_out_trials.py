@@ -137,6 +137,11 @@ class Trials:
         return np.array(weights)
 
     @property
+    def blocks_with_rows(self) -> int:
+        """Number of blocks in which rows count."""
+        return int(np.sum(np.sum([row.rows for row in self.moments.rows], axis=0) > 0))
+
+    @property
     def _count(self) -> int:
         return len(self.moments.fold_names) + 1
 
