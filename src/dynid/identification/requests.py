@@ -106,7 +106,7 @@ def experiment_to_simulate(source: str, terms: Sequence[str], settings: Mapping[
     """
     experiment = _experiment(source, terms)
     if is_auto(experiment.terms) or not (experiment.terms or is_experiment(source)):
-        experiment = experiment.model_copy(update={"terms": stated_terms(load_robot(source))})
+        experiment = experiment.model_copy(update={"terms": stated_terms(robot_of(experiment))})
     stated = experiment.simulation.model_dump(exclude_defaults=True)
     merged = {**stated, **_given(settings)}
     for key in ("sensors", "parameters"):

@@ -94,7 +94,7 @@ def choose_terms(
     """
     start = time.perf_counter()
     progress("Choosing terms: reducing blocks of time")
-    options = options_for(robot, logs, matrix)
+    options = options_for(robot, logs, matrix, known)
     options = {name: option for name, option in options.items() if _goes_with(option, robot, estimator)}
     required = _required(robot, options, known)
     blocks = blocks_of(logs)
@@ -182,6 +182,9 @@ class _Search:
 
     def run(self) -> tuple[Trial, Reason]:
         """Try what is worth trying, and decide."""
+        if any(self.trials.options[name].is_nonlinear for name in self.required):
+            self.trials.with_nonlinear(self.trials.of(*default_options(LINEAR)))
+            self.trials.done.clear()
         self._linear()
         start, _ = self._with_armature(*simplest(self.trials.done.values()))
         nonlinear = [name for name, option in self.trials.options.items() if option.is_nonlinear]

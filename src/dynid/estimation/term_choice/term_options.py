@@ -12,7 +12,7 @@ from dynid.estimation.factors.row_forms import TORQUES
 from dynid.estimation.nonlinear.nonlinear_fit import slowest_speeds, speeds
 from dynid.estimation.nonlinear.projection_point import nonlinear_grids
 from dynid.logs import PreparedLog
-from dynid.model import Candidates, DynamicModel, Role, Term, specification
+from dynid.model import Candidates, DynamicModel, Role, Term, known_of, specification, split_known
 from dynid.model.terms import TERMS, AsymmetricCoulomb, Coupling, LoadCoulomb, NonlinearTerm, TermOfJoints
 from dynid.robot import Robot
 
@@ -82,7 +82,7 @@ def joints_with_data(robot: Robot, logs: Sequence[PreparedLog]) -> list[str | in
 
 
 def options_for(
-    robot: Robot, logs: Sequence[PreparedLog], matrix: Array | None, plain: bool = False
+    robot: Robot, logs: Sequence[PreparedLog], matrix: Array | None, known: Mapping[str, float]
 ) -> dict[str, Option]:
     """All terms that fit a robot and its logs, by name.
 
@@ -90,7 +90,7 @@ def options_for(
         robot: The robot.
         logs: The logs.
         matrix: Transmission matrix, whose couplings of drives bring their columns; None where there is none.
-        plain: Whether only linear terms are asked for.
+        known: Parameters that are known beforehand, by name or pattern.
     """
     joints = joints_with_data(robot, logs)
     made = {name: kind(joints) for name, kind in TERMS.items()}
@@ -105,14 +105,12 @@ def options_for(
     if pairs:
         found["coupling"] = Option("coupling", pairs)
     found["asymmetric_coulomb"] = Option("asymmetric_coulomb", (made["asymmetric_coulomb"],), ("coulomb", "offset"))
-    if plain:
-        return found
     has_temperature = all(segment.temperature is not None for log in logs for segment in log.segments)
     for name, term in made.items():
         if isinstance(term, LoadCoulomb):
             found[name] = Option(name, (term,))
         elif isinstance(term, NonlinearTerm) and (has_temperature or not term.needs_temperature):
-            found[name] = _nonlinear(name, term, robot, logs)
+            found[name] = _nonlinear(name, term, robot, logs, known)
     return found
 
 
@@ -133,11 +131,14 @@ def _is_linear(term: TermOfJoints) -> bool:
     return not (isinstance(term, NonlinearTerm) or term.needs_links or term.needs_temperature)
 
 
-def _nonlinear(name: str, term: NonlinearTerm, robot: Robot, logs: Sequence[PreparedLog]) -> Option:
-    """A nonlinear term with its grids, which begin at the slowest speed in the logs."""
+def _nonlinear(
+    name: str, term: NonlinearTerm, robot: Robot, logs: Sequence[PreparedLog], known: Mapping[str, float]
+) -> Option:
+    """A nonlinear term with its grids, which begin at the slowest speed in the logs; those of known values have one."""
     model = DynamicModel(robot, [term])
-    model = model.searched_from(slowest_speeds(model, logs, TORQUES))
-    free = [parameter.name for parameter in model.nonlinear]
+    held = split_known(model, known_of(model, known))[0]
+    model = model.searched_from(slowest_speeds(model, logs, TORQUES)).at_nonlinear(held)
+    free = [parameter.name for parameter in model.nonlinear if parameter.name not in held]
     grids = {owner: _thinned(grid) for owner, grid in nonlinear_grids(model, model.terms[0], free).items()}
     is_dry = any(role.is_dry for role in term.roles)
     replaced = (*(("coulomb",) if is_dry else ()), *(("viscous",) if Role.VISCOUS in term.roles else ()))
