@@ -111,13 +111,19 @@ def chosen(case: Case) -> TermChoice:
 
 
 def difference(choice: TermChoice, case: Case) -> tuple[set[str], set[str]]:
-    """Terms that are missing, and those that are too many; `asymmetric_coulomb` is Coulomb with an offset."""
+    """Terms that are missing, or on some joints only, and those that are too many.
+
+    `asymmetric_coulomb` is Coulomb friction with an offset; Coulomb friction where Stribeck friction is really there
+    is not too much.
+    """
     stated = any(joint.dynamics.armature for joint in case.robot.joints)
     terms = {*case.terms, *(["armature"] if stated else [])}
-    found = {term.partition(":")[0] for term in choice.terms}
+    found = {term.partition(":")[0]: term.count(":") for term in choice.terms}
     if "asymmetric_coulomb" in found:
-        found = found - {"asymmetric_coulomb"} | {"coulomb", "offset"}
-    return terms - found, found - terms
+        found |= {"coulomb": 0, "offset": 0}
+    partial = {f"{term} on {case.robot.nv - count} joints" for term, count in found.items() if term in terms and count}
+    implied = {"asymmetric_coulomb"} | ({"coulomb"} if "stribeck" in terms else set())
+    return terms - set(found) | partial, set(found) - terms - implied
 
 
 def main(seeds: int = 1) -> None:

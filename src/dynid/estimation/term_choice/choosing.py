@@ -233,13 +233,21 @@ class _Search:
             self._try(*beside, name)
             for load in loads if name not in loads else ():
                 self._try(*beside, name, load)
-        for load in loads:
-            best = min((t for t in self.trials.done.values() if load in t.options), key=merit)
-            some = of_some_joints(options[load], self.trials.robot, best.positive)
-            if some is not None:
-                self.trials.options[some.name] = some
-                for trial in [t for t in self.trials.done.values() if load in t.options]:
-                    self._try(*(name for name in trial.options if name != load), some.name)
+        for name in (*dry, *loads):
+            self._on_some_joints(name)
+
+    def _on_some_joints(self, name: str) -> None:
+        """A nonlinear option on those joints only that show it, beside whatever goes best with it."""
+        own = [trial for trial in self.trials.done.values() if name in trial.options]
+        best = min(own, key=merit, default=None)
+        if best is None:
+            return
+        owners = self.trials.joints_that_show(best, name)
+        some = of_some_joints(self.trials.options[name], self.trials.robot, owners)
+        if some is not None:
+            self.trials.options[some.name] = some
+            for trial in own:
+                self._try(*(other for other in trial.options if other != name), some.name)
 
     def _with_armature(self, chosen: Trial, reason: Reason) -> tuple[Trial, Reason]:
         """The same with motor inertia where that is identifiable and positive: it decides the links' masses."""

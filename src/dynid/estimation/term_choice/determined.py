@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from dynid.estimation.term_choice.term_options import joints_with_data
+from dynid.estimation.term_choice.term_options import joints_with_data, linear_part
 from dynid.findings import Finding
 from dynid.logs import PreparedLog
-from dynid.model import DynamicModel, Role, Term
+from dynid.model import DynamicModel, Term
 from dynid.model.terms import TERMS, TermOfJoints
 from dynid.robot import Robot
-
-INSTEAD = {Role.COULOMB: "coulomb", Role.VISCOUS: "viscous"}
-"""Linear terms that stand for a nonlinear one whose parameters the logs do not determine."""
 
 
 def determined_terms(
@@ -53,7 +50,7 @@ def _on_joints(
         return [term], []
     left = [joint.number for joint in joints if joint not in silent and joint not in unclear]
     kept: list[Term] = [term.on(left)] if left else []
-    kept += _instead(term, [joint.number for joint in unclear])
+    kept += linear_part(term, [joint.number for joint in unclear])
     name = next((name for name, kind in TERMS.items() if type(term) is kind), type(term).__name__)
     findings = [Finding.of("term-left-out-at-rest", f"joint '{joint.name}'", term=name) for joint in silent]
     findings += [Finding.of("term-left-out-undetermined", f"joint '{joint.name}'", term=name) for joint in unclear]
@@ -62,10 +59,3 @@ def _on_joints(
 
 def _is_nonlinear(term: TermOfJoints, robot: Robot) -> bool:
     return bool(term.nonlinear(robot)) or term.needs_links
-
-
-def _instead(term: TermOfJoints, joints: Sequence[int]) -> Iterator[Term]:
-    """The linear part of a nonlinear term on some joints."""
-    for role, name in INSTEAD.items():
-        if joints and role in term.roles:
-            yield TERMS[name](list(joints))

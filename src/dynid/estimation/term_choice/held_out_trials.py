@@ -19,7 +19,16 @@ from dynid.estimation.term_choice.block_moments import (
     held_out_fit,
 )
 from dynid.estimation.term_choice.term_options import Option
-from dynid.model import BaseParameters, Candidates, DynamicModel, Sign, known_base, known_of, specification
+from dynid.model import (
+    BaseParameters,
+    Candidates,
+    DynamicModel,
+    Sign,
+    known_base,
+    known_of,
+    nonlinear_columns,
+    specification,
+)
 from dynid.model.terms import AsymmetricCoulomb
 from dynid.robot import Robot
 
@@ -145,9 +154,12 @@ class Trials:
     def _count(self) -> int:
         return len(self.moments.fold_names) + 1
 
-    def _names(self, options: Sequence[str]) -> list[str]:
-        """Columns of links, and of linear options, that are independent."""
-        own = {name for option in options for name in self.options[option].parameters(self.robot)}
+    def _names(self, linear: Sequence[str], options: Sequence[str] = ()) -> list[str]:
+        """Columns of links, of linear options, and of the linear parts of others, that are independent."""
+        own = {name for option in linear for name in self.options[option].parameters(self.robot)}
+        for option in options:
+            grids = self.options[option].grids
+            own |= {n for n, owner in self.options[option].parameters(self.robot).items() if owner not in (grids or ())}
         of_terms = {p.name for p in self.model.parameters if p.link is None}
         names = [name for name in self.base.names if name not in of_terms or name in own]
         more = [name for name in own if name not in self.model.names and name not in self.base.known]
@@ -163,7 +175,7 @@ class Trials:
     def _tried(self, options: tuple[str, ...]) -> Trial:
         start = time.perf_counter()
         linear = [name for name in options if self.options[name].grids is None]
-        columns: dict[str, Sequence[str]] = {name: [name] * self._count for name in self._names(linear)}
+        columns: dict[str, Sequence[str]] = {name: [name] * self._count for name in self._names(linear, options)}
         nonlinear = 0
         for name in options:
             grids = self.options[name].grids
@@ -193,6 +205,18 @@ class Trials:
             fit=fit,
             seconds=time.perf_counter() - start,
         )
+
+    def joints_that_show(self, trial: Trial, option: str) -> list[str]:
+        """Joints on which a nonlinear option of a trial has a parameter that is clearly not zero."""
+        own = self.options[option]
+        names = own.parameters(self.robot)
+        if own.grids is None:
+            return [owner for name, owner in names.items() if name in trial.positive]
+        changed = {
+            name for columns in nonlinear_columns(DynamicModel(self.robot, own.terms)).values() for name in columns
+        }
+        sizes = dict(zip(trial.fit.names, np.abs(trial.fit.values) / np.maximum(trial.fit.stds, 1e-300), strict=True))
+        return [owner for name, owner in names.items() if name in changed and sizes.get(name, 0.0) > SIGNIFICANT]
 
     def _best_sets(
         self, option: Option, grids: Mapping[str, Sequence[Mapping[str, float]]], beside: Columns

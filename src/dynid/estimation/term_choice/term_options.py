@@ -114,17 +114,29 @@ def options_for(
     return found
 
 
-def of_some_joints(option: Option, robot: Robot, names: Sequence[str]) -> Option | None:
-    """An option of one term for those joints only that have one of some parameters; None where that is all, or none."""
+INSTEAD = {Role.COULOMB: "coulomb", Role.SIGMOID: "coulomb", Role.VISCOUS: "viscous"}
+"""Linear terms that stand for a nonlinear one on joints that do not determine it."""
+
+
+def linear_part(term: TermOfJoints, joints: Sequence[str | int]) -> list[Term]:
+    """What stands for a nonlinear term on some joints; nothing for friction that depends on load."""
+    names = dict.fromkeys(INSTEAD[role] for role in term.roles if role in INSTEAD)
+    return [TERMS[name](list(joints)) for name in names] if joints else []
+
+
+def of_some_joints(option: Option, robot: Robot, owners: Sequence[str]) -> Option | None:
+    """A nonlinear option on some joints only, by name, with its linear part on the others; None where that is all."""
     (term,) = option.terms
     if not isinstance(term, TermOfJoints):
         return None
-    owners = {owner for name, owner in option.parameters(robot).items() if name in names}
-    joints = [joint for joint in term.joints_of(robot) if joint.name in owners]
-    if not joints or len(joints) == len(term.joints_of(robot)):
+    joints = term.joints_of(robot)
+    own = [joint.number for joint in joints if joint.name in owners]
+    if not own or len(own) == len(joints):
         return None
-    some = term.on([joint.number for joint in joints])
-    return replace(option, name=f"{option.name} of some joints", terms=(some,))
+    others = [joint.number for joint in joints if joint.name not in owners]
+    grids = None if option.grids is None else {name: grid for name, grid in option.grids.items() if name in owners}
+    terms = (term.on(own), *linear_part(term, others))
+    return replace(option, name=f"{option.name} of some joints", terms=terms, grids=grids)
 
 
 def _is_linear(term: TermOfJoints) -> bool:
