@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.term_choice import NOISES, chosen, difference, simulated
 
 from dynid import DynamicModel, Log, load_robot
 from dynid.errors import InvalidRequestError, UnknownNameError
@@ -15,6 +14,7 @@ from dynid.model import TorqueRows, known_base
 from dynid.model.terms import Coupling, parse_terms, specification
 from dynid.robot.robot import Robot
 from tests.friction_logs import ROBOT, friction_log
+from tests.term_study import NOISES, chosen, difference, simulated
 
 PLAIN = Processing(automatic=False)
 

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, WithJsonSchema, model_validator
 from dynid.estimation import EstimationSettings, PhysicalSettings
 from dynid.excitation import ExcitationSettings
 from dynid.logs import Drive, LogSource, Processing
-from dynid.model.terms import AUTO
+from dynid.model import AUTO
 from dynid.settings import Name, Number, Table
 from dynid.simulation import SimulationSettings
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from dynid.estimation import TermChoice, choose_terms, determined_terms
 from dynid.findings import Finding
@@ -62,4 +61,4 @@ def without_undetermined(
     if found is None:
         return None
     terms, findings = found
-    return replace(task.with_terms([specification(term) for term in terms]), chooses_terms=False), findings
+    return task.with_terms([specification(term) for term in terms]), findings

@@ -14,8 +14,7 @@ from dynid.estimation import EstimationSettings, PhysicalSettings
 from dynid.experiment import Experiment, read_experiment
 from dynid.files import is_file
 from dynid.logs import Drive, Log, LogSource, Processing
-from dynid.model import DynamicModel, Term, default_terms, known_model, known_of, specification, split_known
-from dynid.model.terms import AUTO, ViscousTemperature
+from dynid.model import AUTO, DynamicModel, Term, default_terms, known_model, known_of, specification, split_known
 from dynid.robot import Robot, as_robot, load_robot
 from dynid.settings import checked
 
@@ -115,11 +114,7 @@ def provisional_model(robot: Robot, known: Mapping[str, float], *, warm: bool = 
         known: Parameters that are known beforehand, also of terms that this model does not have.
         warm: Whether logs have temperatures: friction can depend on them, so that samples keep them, but does not yet.
     """
-    terms = default_terms(robot)
-    if warm:
-        warm = ViscousTemperature()
-        terms = (warm.at_nonlinear({own.name: 0.0 for own in warm.nonlinear(robot)}), *terms[1:])
-    model = DynamicModel(robot, terms)
+    model = DynamicModel(robot, default_terms(robot, warm=warm))
     return model.at_nonlinear(split_known(model, known_of(model, known))[0])
 
 

@@ -29,7 +29,6 @@ from dynid.model import (
     nonlinear_columns,
     specification,
 )
-from dynid.model.terms import AsymmetricCoulomb
 from dynid.robot import Robot
 
 NEGLIGIBLE = 1e-4
@@ -98,21 +97,16 @@ class Trials:
     done: dict[tuple[str, ...], Trial] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        linear = [o for o in self.options.values() if self._is_linear(o)]
+        linear = [o for o in self.options.values() if o.is_plain]
         self.model = DynamicModel(self.robot, [term for option in linear for term in option.terms])
         self.base = self._base(self.model)
-        more = [o for o in self.options.values() if isinstance(o.terms[0], AsymmetricCoulomb)]
+        more = [o for o in self.options.values() if not o.is_plain and not o.is_nonlinear]
         extra = [term for option in more for term in option.terms]
         self.moments = BlockMoments.of(DynamicModel(self.robot, (*self.model.terms, *extra)), self.base, self.blocks)
         self.weights = self._weights()
 
     def _base(self, model: DynamicModel) -> BaseParameters:
         return known_base(model, known_of(model, self.known))
-
-    @staticmethod
-    def _is_linear(option: Option) -> bool:
-        term = option.terms[0]
-        return not option.is_nonlinear and not isinstance(term, AsymmetricCoulomb)
 
     def with_nonlinear(self, start: Trial) -> None:
         """Pass over the blocks again, with the columns of nonlinear terms; loads are those of a linear trial."""
@@ -129,7 +123,7 @@ class Trials:
 
     def _weights(self) -> Array:
         """One over the error that ordinary least squares with all plain linear terms leaves in each row."""
-        names = self._names(tuple(name for name, option in self.options.items() if self._is_linear(option)))
+        names = self._names(tuple(name for name, option in self.options.items() if option.is_plain))
         fit = held_out_fit(
             self.moments, {name: [name] * self._count for name in names}, np.ones(len(self.moments.rows))
         )

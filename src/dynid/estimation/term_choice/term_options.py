@@ -58,6 +58,11 @@ class Option:
         """Whether its columns depend on nonlinear parameters or on the links' inertia."""
         return self.grids is not None or self.terms[0].needs_links
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is linear, and its columns are no combination of those of other options."""
+        return not self.is_nonlinear and not self.replaces
+
     def tried(self) -> tuple[Term, ...]:
         """What gives its columns, with all sets of nonlinear parameters at once."""
         if self.grids is None:

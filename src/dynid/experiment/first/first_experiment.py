@@ -19,7 +19,6 @@ from dynid.experiment.reading import ExperimentError, parse_experiment
 from dynid.files import write_text
 from dynid.findings import Finding, Severity
 from dynid.logs import Progress, RecordingError, check_time, silent
-from dynid.model.terms import AUTO
 from dynid.robot import Robot, load_robot
 
 FilePath: TypeAlias = str | os.PathLike[str]
@@ -219,7 +218,7 @@ def _quoted(text: str) -> str:
 def _terms() -> list[str]:
     """Terms are chosen by what the log shows."""
     return [
-        f'terms = "{AUTO}"   # friction and actuator terms are chosen on held-out blocks of the log and reported; or',
+        'terms = "auto"   # friction and actuator terms are chosen on held-out blocks of the log and reported; or',
         '# state them: terms = ["viscous", "coulomb", "offset", "armature"], see docs/terms.md',
     ]
 

@@ -41,9 +41,17 @@ def is_auto(specifications: str | Sequence[str | Term]) -> bool:
     return bool(found)
 
 
-def default_terms(robot: Robot) -> tuple[Term, ...]:
-    """What "auto" stands for where no log shows more: the usual terms, and couplings that the robot's file states."""
-    return parse_terms([*DEFAULT, *(["coupling"] if robot.description.couplings else [])], robot)
+def default_terms(robot: Robot, *, warm: bool = False) -> tuple[Term, ...]:
+    """What "auto" stands for where no log shows more: the usual terms, and couplings that the robot's file states.
+
+    Args:
+        robot: The robot.
+        warm: Whether viscous friction knows temperatures, though it does not depend on them yet.
+    """
+    terms = parse_terms([*DEFAULT, *(["coupling"] if robot.description.couplings else [])], robot)
+    friction = ViscousTemperature()
+    same = friction.at_nonlinear({parameter.name: 0.0 for parameter in friction.nonlinear(robot)})
+    return (same, *terms[1:]) if warm else terms
 
 
 def register_term(name: str, term: type[TermOfJoints]) -> None:
