@@ -11,7 +11,7 @@ import pytest
 import dynid
 from dynid import Log
 from tests.commands import run
-from tests.friction_logs import PLAIN, ROBOT, friction_log
+from tests.friction_logs import ROBOT, friction_log, identified
 
 FILE = """
 robot = "builtin:two_link"
@@ -99,7 +99,7 @@ def test_a_joint_that_never_moves_does_not_stop_the_others() -> None:
     p = np.concatenate([ROBOT.parameters, [0.5]])
     resting = Log(log.time, q, model.inverse_dynamics(q, v, np.gradient(v, log.time, axis=0), p), v)
     known = {name: value for name, value in zip(model.names[:-1], p, strict=False) if name != "Iyy1"}
-    result = dynid.identify(ROBOT, resting, ["viscous", "coulomb"], known=known, **PLAIN)
+    result = identified(resting, ["viscous", "coulomb"], known=known)
     assert result.record.terms == ("viscous:1", "coulomb:1")
     assert result.values["fv1"] == pytest.approx(0.5, rel=1e-6)
     assert sum(finding.code == "term-left-out-at-rest" for finding in result.findings) == 2
@@ -117,7 +117,7 @@ def test_an_undetermined_stribeck_velocity_does_not_stop_the_run() -> None:
     p = np.concatenate([ROBOT.parameters, [0.5, 1.0, 0.8, 1.0, 0.8]])
     rng = np.random.default_rng(0)
     torque = model.inverse_dynamics(q, v, a, p) + 0.01 * rng.normal(size=q.shape)
-    result = dynid.identify(ROBOT, Log(log.time, q, torque, v), ["viscous:1", "stribeck"], **PLAIN)
+    result = identified(Log(log.time, q, torque, v), ["viscous:1", "stribeck"])
     assert result.record.terms == ("viscous:1", "stribeck:1", "coulomb:2")
     assert result.values["fs2"] == pytest.approx(1.0, rel=0.1)
     assert [f.subject for f in result.findings if f.code == "term-left-out-undetermined"] == ["joint 'joint_2'"]
