@@ -13,7 +13,7 @@ from dynid.cli.app import JsonOption, echo_json, errors_in_words, steps_shown
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dynid.identification.records import FormFitRecord, NonlinearEstimate, PhysicalModel, Record
+    from dynid.identification.records import FormFitRecord, NonlinearEstimate, PhysicalModel, Record, TermChoiceRecord
     from dynid.identification.result import Result
 
 
@@ -50,6 +50,8 @@ def show_result(result: Result, out: Path | None, experiment: Path) -> None:
     output.print(_summary(record))
     if record.form is not None:
         _show_form(output, record.form, record.relative_error)
+    if record.term_choice is not None:
+        _show_choice(output, record.term_choice)
     _show_parameters(output, result)
     if record.nonlinear:
         _show_nonlinear(output, record.nonlinear, record.nonlinear_passes)
@@ -78,6 +80,27 @@ def _summary(record: Record) -> str:
         f"{record.robot}: {len(record.parameters)} base parameters from {record.samples} samples "
         f"({sum(joint.rows for joint in record.joints)} rows), {filtered}; relative error {record.relative_error:.4f}, "
         f"condition number {record.condition_number:.0f}, {record.seconds:.1f} s."
+    )
+
+
+def _show_choice(output: Console, choice: TermChoiceRecord) -> None:
+    """Print which terms were tried, and which were chosen."""
+    from dynid.cli.console import plain_table
+
+    output.print(f"Terms: {', '.join(choice.terms) or 'none'} (chosen in {choice.seconds:.1f} s).")
+    if not choice.tried:
+        return
+    table = plain_table(("", "terms tried"), ("error", "above best", "params", "ms"))
+    for trial in choice.shown:
+        margin = f"{100.0 * trial.margin:.1f} +- {100.0 * trial.standard_error:.1f} %"
+        impossible = f" (impossible: {', '.join(trial.impossible)})" if trial.impossible else ""
+        words = f"{', '.join(trial.terms) or 'none'}{impossible}"
+        numbers = [f"{trial.relative_error:.2%}", margin, str(trial.parameters), f"{1e3 * trial.seconds:.0f}"]
+        table.add_row("*" if trial.chosen else "", words, *numbers)
+    output.print(table)
+    output.print(
+        f"error: of {choice.blocks} blocks of time, each predicted without it; above best: of each block, joints "
+        f"weighted by their errors; {len(choice.tried)} combinations were tried."
     )
 
 

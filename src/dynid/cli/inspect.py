@@ -42,7 +42,7 @@ def inspect(
         typer.Option(
             help="Friction and actuator terms, comma-separated: viscous, coulomb, asymmetric_coulomb, stribeck, "
             "sigmoid, load_coulomb, viscous_temperature, offset, armature, spring, coupling. For some joints only: "
-            "viscous:1:2. Coupling of two joints: coupling:5:6."
+            "viscous:1:2. Coupling of two joints: coupling:5:6. auto: the usual ones."
         ),
     ] = [],  # noqa: B006 (Typer copies it)
     gravity_only: Annotated[

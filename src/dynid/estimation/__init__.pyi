@@ -12,6 +12,8 @@ from .replay import Replay, Segment, friction_columns, is_frictional, replayed
 from .residuals import SHARE
 from .settings import EstimationSettings, PhysicalSettings
 from .signs.unsigned_logs import SignedLogs, recover_logs
+from .term_choice.choosing import TermChoice, choose_terms
+from .term_choice.determined import determined_terms
 
 __all__ = [
     "CODES",
@@ -26,6 +28,9 @@ __all__ = [
     "Replay",
     "Segment",
     "SignedLogs",
+    "TermChoice",
+    "choose_terms",
+    "determined_terms",
     "diagnose",
     "find_drive_signs",
     "friction_columns",

@@ -21,7 +21,7 @@ from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.settings import ExcitationSettings
 from dynid.excitation.stated_problem import moving_of, problem_of
 from dynid.findings import Finding
-from dynid.model import Term, known_model
+from dynid.model import Term, findings_on_default, known_model
 from dynid.robot import Robot, as_robot
 from dynid.settings import checked
 
@@ -88,7 +88,8 @@ def excite(
         found = _stack(problem, segments, **options)
     else:
         found = iter([design(problem, **options)])
-    return _with_expectations(stated, problem, tuple(found), findings, begin)
+    noticed = (*findings, *findings_on_default(terms, loaded))
+    return _with_expectations(stated, problem, tuple(found), noticed, begin)
 
 
 def _stack(problem: ExcitationProblem, segments: int, time_limit: float, seed: int, **options: Any) -> Iterator[Design]:

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import model_validator
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from dynid.estimation import EstimationSettings, PhysicalSettings
 from dynid.excitation import ExcitationSettings
 from dynid.logs import Drive, LogSource, Processing
+from dynid.model import AUTO
 from dynid.settings import Name, Number, Table
 from dynid.simulation import SimulationSettings
+
+
+def _or_auto(value: Any) -> Any:
+    return (AUTO,) if value == AUTO else value
+
+
+Terms = Annotated[
+    tuple[Name, ...],
+    BeforeValidator(_or_auto),
+    WithJsonSchema({"anyOf": [{"type": "array", "items": {"type": "string", "minLength": 1}}, {"const": AUTO}]}),
+]
+"""Names of terms; "auto" where they are chosen by what the logs show."""
 
 
 class Experiment(Table):
@@ -20,7 +33,7 @@ class Experiment(Table):
     gravity: tuple[Number, Number, Number] | None = None
     exact_frames: bool = False
     lock: dict[str, Number] = {}
-    terms: tuple[Name, ...] = ()
+    terms: Terms = ()
     known: dict[str, Number] = {}
     excitation: ExcitationSettings = ExcitationSettings()
     torque: Literal["signed", "magnitude"] = "signed"

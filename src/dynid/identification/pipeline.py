@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from dynid import __version__
 from dynid.errors import InvalidRequestError
-from dynid.estimation.factors.reduced_logs import EarlierLogs, reduce_logs
+from dynid.estimation.factors.reduced_logs import EarlierLogs, ReducedLogs, reduce_logs
+from dynid.estimation.least_squares import NotIdentifiableError
 from dynid.estimation.nonlinear.nonlinear_fit import NonlinearFit, find_nonlinear
 from dynid.estimation.physical.physical_estimate import PhysicalEstimate
 from dynid.estimation.physical.physical_links import fit_physical
@@ -16,6 +17,7 @@ from dynid.estimation.result_rows import estimate_record, sign_curves
 from dynid.estimation.settings import EstimationSettings, PhysicalSettings
 from dynid.estimation.solution import Solution, solve
 from dynid.findings import Finding
+from dynid.identification.chosen_terms import with_chosen_terms, without_undetermined
 from dynid.identification.drive_units import findings_in_units_of, with_units_of
 from dynid.identification.log_reading import PreparedLogs, prepared_logs
 from dynid.identification.records import SCHEMA, Record
@@ -23,7 +25,7 @@ from dynid.identification.result import Result
 from dynid.identification.result_files import load_result
 from dynid.identification.task import ExperimentFile, Task, experiment_file
 from dynid.logs import Drive, Log, Processing
-from dynid.model import BaseParameters, Term, known_base, stored_inertia
+from dynid.model import BaseParameters, Term, known_base, known_of, specification, stored_inertia
 from dynid.robot import Robot
 from dynid.threads import single_threaded_blas
 
@@ -51,7 +53,8 @@ def identify(
         source: The robot (also a path, or "builtin:NAME") with `logs` in memory; or the path of an experiment file,
             which states everything and needs no other argument but `add_to` and `progress`.
         logs: What was measured.
-        terms: Friction and actuator terms: names such as "viscous", or `Term` objects.
+        terms: Friction and actuator terms: names such as "viscous", or `Term` objects; "auto" chooses them by the error
+            on held-out blocks of the logs.
         known: Values of parameters that are known beforehand, by name or pattern.
         torque: "magnitude" where torques were logged without sign.
         discard_sign: Whether logged signs are discarded, to practise their recovery.
@@ -87,6 +90,7 @@ def identify(
     earlier = None
     if add_to is not None:
         added = add_to if isinstance(add_to, Result) else load_result(add_to)
+        task = task.with_model_of(added.task)
         earlier = added.earlier_logs(task, "the experiment" if file is None else file.path)
     elif not task.logs:
         raise InvalidRequestError("there is no log to identify from; give one or more")
@@ -110,18 +114,28 @@ def run(
     start = time.perf_counter()
     progress("Finding base parameters")
     model = task.model if earlier is None else earlier.model
-    base = known_base(model, task.known)
+    base = known_base(model, known_of(model, task.known) if task.chooses_terms else task.known)
     if task.estimation.estimator != "torque":
         stored_inertia(model)  # a term that does not go with other rows is refused before a log is read
     read = prepared_logs(task, base, progress)
     findings: list[Finding] = [*read.findings]
-    hold = earlier is not None
-    nonlinear = find_nonlinear(base, read.logs, task.estimation, task.known, hold=hold, progress=progress)
+    stated = task
+    task, choice, notes = with_chosen_terms(task, read, progress)
+    findings += notes
+    if task is not stated:
+        base = known_base(task.model, task.known)
+    while True:
+        try:
+            nonlinear, reduced, solution = _solved(task, base, read, earlier, findings, progress)
+            break
+        except NotIdentifiableError as error:
+            fewer = None if earlier is not None else without_undetermined(task, read, error.names)
+            if fewer is None:
+                raise
+            task, notes = fewer
+            findings += notes
+            base = known_base(task.model, task.known)
     base = nonlinear.base
-    reduced = reduce_logs(read.logs, nonlinear, task.estimation, earlier, folds=task.fits_links, progress=progress)
-    progress("Estimating")
-    with single_threaded_blas():
-        solution = solve(read.logs, reduced, nonlinear, task.estimation, findings, progress)
     findings += solution.findings
     progress("Analysing residuals")
     residuals, notes = analyse_residuals(read.logs, base, solution.estimate, findings, bool(solution.lost))
@@ -133,9 +147,14 @@ def run(
         links, notes = fit_physical(solution, base, task.physical, task.reference, folds, method)
         findings += notes
     findings = findings_in_units_of(task.drive, findings)
+    seconds = time.perf_counter() - start
+    record = _record(task, base, solution, links, residuals, read, nonlinear, findings, seconds)
+    if task is not stated:
+        terms = tuple(specification(term, type(term).__name__) for term in task.model.terms)
+        record = record.model_copy(update={"terms": terms, "term_choice": choice})
     return Result(
         base=base,
-        record=_record(task, base, solution, links, residuals, read, nonlinear, findings, time.perf_counter() - start),
+        record=record,
         findings=tuple(findings),
         task=task,
         torques=solution.torques,
@@ -143,6 +162,23 @@ def run(
         sign_curves=None if read.signs is None else sign_curves(read.signs),
         file=file,
     )
+
+
+def _solved(
+    task: Task,
+    base: BaseParameters,
+    read: PreparedLogs,
+    earlier: EarlierLogs | None,
+    findings: Sequence[Finding],
+    progress: Progress,
+) -> tuple[NonlinearFit, ReducedLogs, Solution]:
+    """The nonlinear parameters, the factors of all logs, and the estimate."""
+    hold = earlier is not None
+    nonlinear = find_nonlinear(base, read.logs, task.estimation, task.known, hold=hold, progress=progress)
+    reduced = reduce_logs(read.logs, nonlinear, task.estimation, earlier, folds=task.fits_links, progress=progress)
+    progress("Estimating")
+    with single_threaded_blas():
+        return nonlinear, reduced, solve(read.logs, reduced, nonlinear, task.estimation, findings, progress)
 
 
 def _record(

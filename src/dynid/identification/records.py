@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 SCHEMA = "dynid-result-2"
 """What a result says of itself."""
 
+SHOWN = 8
+"""Terms that were tried which tables show."""
+
 HEADER = ("parameter", "value", "standard deviation", "unit")
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -273,6 +276,48 @@ class ResidualRecord(Entry):
     follows: tuple[FollowRecord, ...]
 
 
+class TriedTerms(Entry):
+    """Friction and actuator terms that were tried on held-out blocks of time.
+
+    Attributes:
+        terms: The terms.
+        parameters: Number of parameters, with those of links and nonlinear ones.
+        relative_error: Norm of all held-out errors over the norm of the measured torques.
+        margin: How much larger the held-out error is than that of the best, in parts of it: mean over blocks, with
+            joints weighed by the size of their errors.
+        standard_error: Standard error of the margin.
+        impossible: Parameters that are clearly negative and cannot be.
+        seconds: Time that it took.
+        chosen: Whether these are the terms of the result.
+    """
+
+    terms: tuple[str, ...]
+    parameters: int
+    relative_error: float
+    margin: float
+    standard_error: float
+    impossible: tuple[str, ...] = ()
+    seconds: float
+    chosen: bool = False
+
+
+class TermChoiceRecord(Entry):
+    """How terms were chosen: blocks of time and samples that were looked at, what was tried, and why it was chosen."""
+
+    terms: tuple[str, ...]
+    reason: Literal["best", "simplest", "armature", "default"]
+    blocks: int
+    samples: int
+    seconds: float
+    tried: tuple[TriedTerms, ...]
+
+    @property
+    def shown(self) -> tuple[TriedTerms, ...]:
+        """What is worth showing, the least error first: the best ones, what was chosen, and no terms at all."""
+        order = sorted(self.tried, key=lambda trial: trial.margin)
+        return tuple(t for k, t in enumerate(order) if k < SHOWN or t.chosen or not t.terms)
+
+
 class JointPlacement(Entry):
     """Where a joint is and where it points: what a result holds for."""
 
@@ -283,7 +328,10 @@ class JointPlacement(Entry):
 
 
 class Record(Entry):
-    """Everything that an identification found; see the classes above for its parts."""
+    """Everything that an identification found; see the classes above for its parts.
+
+    `terms` are those of the model where they are not what the experiment states: chosen, or not all determined.
+    """
 
     schema_: str = Field(SCHEMA, alias="schema")
     version: str = ""
@@ -303,6 +351,8 @@ class Record(Entry):
     physical: PhysicalModel | None
     signs: tuple[SignRecord, ...] = ()
     sign_recovery: SignRecovery | None = None
+    terms: tuple[str, ...] | None = None
+    term_choice: TermChoiceRecord | None = None
     known: Mapping[str, float] = {}
     unidentifiable: tuple[str, ...] = ()
     logs: int

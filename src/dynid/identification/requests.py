@@ -15,8 +15,8 @@ from dynid.identification.result import ResultError
 from dynid.identification.result_files import load_result
 from dynid.identification.task import robot_of, task_of
 from dynid.logs import Log, transmission_of
-from dynid.model.terms import Term
-from dynid.robot import Robot, load_robot
+from dynid.model import Term, is_auto
+from dynid.robot import Robot
 from dynid.simulation import SimulatedLog, SimulationSettings, simulate_run, stated_terms
 from dynid.simulation.simulated_log import simulate as simulate_robot
 
@@ -106,8 +106,8 @@ def experiment_to_simulate(
         InvalidRequestError: If a value is none that its key can have, or terms are given for an experiment.
     """
     experiment = _experiment(source, terms, exact_frames)
-    if not experiment.terms and not is_experiment(source):
-        experiment = experiment.model_copy(update={"terms": stated_terms(load_robot(source))})
+    if is_auto(experiment.terms) or not (experiment.terms or is_experiment(source)):
+        experiment = experiment.model_copy(update={"terms": stated_terms(robot_of(experiment))})
     stated = experiment.simulation.model_dump(exclude_defaults=True)
     merged = {**stated, **_given(settings)}
     for key in ("sensors", "parameters"):
@@ -160,7 +160,7 @@ def _factors(known: Factors | Path, experiment: Experiment) -> Iterator[Factors]
         yield known
     elif known.is_dir():
         result = load_result(known)
-        key = result.task.difference(task_of(experiment))
+        key = result.task.difference(task_of(experiment).with_model_of(result.task))
         if key:
             problem = f"is the result of another model than that of the trajectory: '{key}' differs; make both alike"
             raise ResultError(known, problem)

@@ -114,8 +114,8 @@ class Result:
 
     @property
     def term_names(self) -> list[str]:
-        """The friction and actuator terms, as the experiment states them."""
-        if self.file is not None:
+        """The friction and actuator terms, as the experiment states them, or as they were chosen."""
+        if self.file is not None and self.record.terms is None:
             return list(self.file.experiment.terms)
         return [specification(term, type(term).__name__) for term in self.model.terms]
 

@@ -92,6 +92,8 @@ def load_result(folder: str | Path) -> Result:
         raise ResultError(folder, f"its result.json is damaged ({_where(error)}); identify again") from error
     experiment = read_experiment(folder / "experiment.toml", relative_to=origin.parent, needs_logs=False)
     task = _task_of(experiment, record)
+    if record.terms is not None:
+        task = task.with_terms(record.terms)
     base = _base_of(folder, record, known_base(task.model, task.known))
     estimator = experiment.estimation.estimator
     torques = tuple(Factors.load(folder / f"log_{k + 1}.factors") for k in range(record.logs))

@@ -15,7 +15,7 @@ from dynid.experiment import Experiment, read_experiment
 from dynid.files import is_file
 from dynid.identification.drive_units import is_in_amperes
 from dynid.logs import Drive, Log, LogSource, Processing
-from dynid.model import DynamicModel, Term, known_model, specification
+from dynid.model import AUTO, DynamicModel, Term, default_terms, known_model, known_of, specification, split_known
 from dynid.robot import Robot, as_robot, load_robot
 from dynid.settings import checked
 
@@ -37,6 +37,7 @@ class Task:
         estimation: How parameters are estimated.
         physical: How physically consistent links are fitted.
         reference: The robot that links are expected to be like; the model's own when None.
+        chooses_terms: Whether terms are chosen by what the logs show (`terms = "auto"`); then the model is provisional.
     """
 
     model: DynamicModel
@@ -49,6 +50,7 @@ class Task:
     estimation: EstimationSettings = _ESTIMATION
     physical: PhysicalSettings = _PHYSICAL
     reference: Robot | None = None
+    chooses_terms: bool = False
 
     @staticmethod
     def of(
@@ -67,7 +69,10 @@ class Task:
             raise InvalidRequestError("logs must be dynid.Log objects; read files with dynid.read_log")
         if len(set(map(id, logs))) < len(logs):
             raise InvalidRequestError("two logs are the same, and would count twice; leave one out")
-        task = Task(known_model(robot, terms, known or {}), logs, dict(known or {}))
+        auto = terms in (AUTO, (AUTO,), [AUTO])
+        warm = auto and settings.get("torque") != "magnitude" and all(log.temperature is not None for log in logs)
+        model = provisional_model(robot, known or {}, warm=warm) if auto else known_model(robot, terms, known or {})
+        task = Task(model, logs, dict(known or {}), chooses_terms=auto)
         given = {key: value for key, value in settings.items() if value is not None}
         if not given:
             return task
@@ -84,6 +89,15 @@ class Task:
         """Whether physically consistent links are fitted: not to currents, which are in no units of mass."""
         return self.physical.fit and not is_in_amperes(self.drive)
 
+    def with_terms(self, terms: Sequence[str]) -> Task:
+        """The task with terms that were chosen."""
+        model = known_model(self.model.robot, terms, self.known)
+        return replace(self, model=model, chooses_terms=False)
+
+    def with_model_of(self, other: Task) -> Task:
+        """The task with the terms of another, where its own are yet to be chosen."""
+        return replace(self, model=other.model, chooses_terms=False) if self.chooses_terms else self
+
     def difference(self, other: Task) -> str:
         """The first respect in which two tasks are about different models, or nothing."""
         mine, theirs = self.model, other.model
@@ -96,6 +110,18 @@ class Task:
             "known": dict(self.known) == dict(other.known),
         }
         return next((key for key, is_same in same.items() if not is_same), "")
+
+
+def provisional_model(robot: Robot, known: Mapping[str, float], *, warm: bool = False) -> DynamicModel:
+    """The model that logs are prepared with before terms are chosen: the usual terms, at values that are known.
+
+    Args:
+        robot: The robot.
+        known: Parameters that are known beforehand, also of terms that this model does not have.
+        warm: Whether logs have temperatures: friction can depend on them, so that samples keep them, but does not yet.
+    """
+    model = DynamicModel(robot, default_terms(robot, warm=warm))
+    return model.at_nonlinear(split_known(model, known_of(model, known))[0])
 
 
 NONE = ("resample", "lowpass", "torque_lowpass")
@@ -157,7 +183,7 @@ def task_of(experiment: Experiment) -> Task:
     robot = robot_of(experiment)
     reference = experiment.physical.reference
     return Task(
-        model=known_model(robot, experiment.terms, experiment.known),
+        model=_stated_model(robot, experiment),
         logs=experiment.log,
         known=experiment.known,
         torque=experiment.torque,
@@ -167,7 +193,16 @@ def task_of(experiment: Experiment) -> Task:
         estimation=experiment.estimation,
         physical=experiment.physical,
         reference=None if reference is None else _reference(reference, robot),
+        chooses_terms=experiment.terms == (AUTO,),
     )
+
+
+def _stated_model(robot: Robot, experiment: Experiment) -> DynamicModel:
+    if experiment.terms != (AUTO,):
+        return known_model(robot, experiment.terms, experiment.known)
+    warm = experiment.log and experiment.torque == "signed" and experiment.processing.period is None
+    has_temperature = all(log.temperature is not None for log in experiment.log)
+    return provisional_model(robot, experiment.known, warm=bool(warm) and has_temperature)
 
 
 def experiment_text(task: Task) -> str:

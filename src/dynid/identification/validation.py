@@ -188,7 +188,7 @@ def _task(result: Result, log: Log | str | Path) -> Task:
         return replace(own, logs=(log,), torque="signed")
     path = Path(log)
     if path.suffix.lower() == ".toml":
-        task = task_of(read_experiment(path))
+        task = task_of(read_experiment(path)).with_model_of(result.task)
         result.require_same_model(task, path)
         return replace(task, drive=result.drive) if task.drive.signs == "auto" else task
     first = next((source for source in result.task.logs if isinstance(source, LogSource)), None)

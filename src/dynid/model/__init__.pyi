@@ -1,7 +1,7 @@
 # What the room offers to the others; names are imported when they are first asked for.
 from .base_parameters import BaseParameters, find_base_parameters, known_base
 from .chunks import Chunk, Samples, checked, split
-from .dynamic_model import DynamicModel, Observed, known_model, split_known
+from .dynamic_model import DynamicModel, Observed, known_model, known_of, matches, split_known
 from .formulations.energy import stored_inertia
 from .formulations.torque_rows import Rows, TorqueRows
 from .independent_columns import RowBasis
@@ -12,9 +12,11 @@ from .linearisation import Candidates, linearised, nonlinear_columns
 from .parameters import Role, Sign, matching, of_joint
 from .plain_tables import html_table, text_table
 from .sampling import random_states
-from .terms import Coulomb, JointTerm, NonlinearParameter, Term, Viscous, specification
+from .terms import AUTO, Coulomb, JointTerm, NonlinearParameter, Term, Viscous, specification
+from .terms.parsing import default_terms, findings_on_default, is_auto
 
 __all__ = [
+    "AUTO",
     "NO_COMPILE",
     "BaseParameters",
     "Candidates",
@@ -36,14 +38,19 @@ __all__ = [
     "TorqueRows",
     "Viscous",
     "checked",
+    "default_terms",
     "find_base_parameters",
+    "findings_on_default",
     "html_table",
+    "is_auto",
     "joint_poses",
     "kernel_for",
     "known_base",
     "known_model",
+    "known_of",
     "layout_slopes",
     "linearised",
+    "matches",
     "matching",
     "nonlinear_columns",
     "of_joint",

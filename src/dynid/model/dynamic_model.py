@@ -242,9 +242,9 @@ def split_known(model: DynamicModel, known: Mapping[str, float]) -> tuple[dict[s
     of_nonlinear: dict[str, float] = {}
     rest: dict[str, float] = {}
     for pattern, value in known.items():
-        if _matches(pattern, model.names):
+        if matches(pattern, model.names):
             rest[pattern] = value
-        elif _matches(pattern, nonlinear):
+        elif matches(pattern, nonlinear):
             of_nonlinear |= dict.fromkeys(matching([pattern], nonlinear), value)
             for parameter in model.nonlinear:
                 stated = of_nonlinear.get(parameter.name)
@@ -258,7 +258,14 @@ def split_known(model: DynamicModel, known: Mapping[str, float]) -> tuple[dict[s
     return of_nonlinear, rest
 
 
-def _matches(pattern: str, names: tuple[str, ...] | list[str]) -> bool:
+def known_of(model: DynamicModel, known: Mapping[str, float]) -> dict[str, float]:
+    """What is known of the parameters of a model, where names may be those of other models' parameters, too."""
+    names = (*model.names, *(parameter.name for parameter in model.nonlinear))
+    return {pattern: value for pattern, value in known.items() if matches(pattern, names)}
+
+
+def matches(pattern: str, names: Sequence[str]) -> bool:
+    """Whether a name, or a pattern, is that of a parameter."""
     try:
         return bool(matching([pattern], names))
     except UnknownNameError:

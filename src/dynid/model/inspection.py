@@ -14,7 +14,7 @@ from dynid.findings import Finding
 from dynid.model.base_parameters import DEFAULT_TOLERANCE, BaseParameters, find_base_parameters
 from dynid.model.dynamic_model import DynamicModel, Observed
 from dynid.model.plain_tables import html_table, text_table
-from dynid.model.terms import Term
+from dynid.model.terms.parsing import Term, findings_on_default
 from dynid.robot import Robot, as_robot, audit
 
 _HEADER = ("#", "base parameter", "robot file", "unit", "link or joint")
@@ -177,7 +177,7 @@ def inspect(
 
     Args:
         robot: The robot, the path of its file, or `builtin:NAME`.
-        terms: Its friction and actuator terms: names such as "viscous", or `Term` objects.
+        terms: Its friction and actuator terms: names such as "viscous", or `Term` objects; "auto" for the usual ones.
         gravity_only: Torques are measured at rest, so that only gravity acts.
         wrench: Only the wrench on the base is measured; implies a floating base.
         moving: With `wrench`: the base moves. Otherwise it is stationary.
@@ -210,7 +210,7 @@ def inspect(
         tolerance=tolerance,
         rng=np.random.default_rng(seed),
     )
-    return Inspection(base, (*audit(loaded), *base.findings()))
+    return Inspection(base, (*audit(loaded), *base.findings(), *findings_on_default(terms, loaded)))
 
 
 def _observed(gravity_only: bool, wrench: bool, moving: bool) -> Observed:

@@ -31,6 +31,7 @@ def sections_of(subjects: Sequence[Subject]) -> list[Section]:
         _signs,
         _torques,
         _validation,
+        _terms,
         parameter_section,
         identifiability_section,
         excitation_section,
@@ -113,6 +114,13 @@ def _validation(subjects: Sequence[Subject]) -> Iterator[Section]:
             }
         )
     yield Section("validation", "Validation on held-out logs", "validation.html", {"results": data})
+
+
+def _terms(subjects: Sequence[Subject]) -> Iterator[Section]:
+    """Terms that were tried on held-out blocks of time, where they were chosen."""
+    chosen = [subject for subject in subjects if subject.result.record.term_choice is not None]
+    if chosen:
+        yield Section("terms", "Choice of terms", "terms.html", {"subjects": subjects, "chosen": chosen})
 
 
 def _friction(subjects: Sequence[Subject]) -> Iterator[Section]:

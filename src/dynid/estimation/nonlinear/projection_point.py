@@ -32,7 +32,7 @@ def scanned(
         known: Values of linear parameters that are known.
         reduce: A pass over the logs.
     """
-    grids = _grids(model, term, free)
+    grids = nonlinear_grids(model, term, free)
     count = max(len(grid) for grid in grids.values())
     sets = [
         dict(itertools.chain(*(grid[min(k, len(grid) - 1)].items() for grid in grids.values()))) for k in range(count)
@@ -50,7 +50,7 @@ def scanned(
     return found
 
 
-def _grids(model: DynamicModel, term: Term, free: Sequence[str]) -> dict[str, list[dict[str, float]]]:
+def nonlinear_grids(model: DynamicModel, term: Term, free: Sequence[str]) -> dict[str, list[dict[str, float]]]:
     """For each joint all combinations of its nonlinear parameters' values; those that are not free have one."""
     owners: dict[str, list[list[tuple[str, float]]]] = {}
     for parameter in term.nonlinear(model.robot):

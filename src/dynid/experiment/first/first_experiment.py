@@ -203,7 +203,7 @@ def _text(made: FirstExperiment, folder: Path) -> str:
             "# Check what is marked 'guess'; state what is marked 'NEEDED', which no file says.",
             f"robot = {_quoted(name)}",
             *(["exact_frames = true   # as it was given"] if made.exact_frames else []),
-            *_terms(layout),
+            *_terms(),
             *_lock(made),
             "",
             *drive_table(layout),
@@ -233,13 +233,12 @@ def _quoted(text: str) -> str:
     return json.dumps(text)
 
 
-def _terms(layout: Layout) -> list[str]:
-    """Friction, offsets and, with geared motors, their rotors, but for joints without measured torques."""
-    measured = [str(k) for k, name in enumerate(layout.joints, 1) if name not in layout.silent]
-    of = ":" + ":".join(measured) if layout.silent and measured else ""
-    rotors = ("armature",) if layout.torque.at_motor else ()
-    terms = ", ".join(f'"{term}{of}"' for term in ("viscous", "coulomb", "offset", *rotors))
-    return [f"terms = [{terms}]   # friction and actuator terms: see docs/terms.md for more"]
+def _terms() -> list[str]:
+    """Terms are chosen by what the log shows."""
+    return [
+        'terms = "auto"   # friction and actuator terms are chosen on held-out blocks of the log and reported; or',
+        '# state them: terms = ["viscous", "coulomb", "offset", "armature"], see docs/terms.md',
+    ]
 
 
 def _rest(robot: Robot, name: str) -> float:

@@ -27,10 +27,11 @@ from dynid.model.parameters import NonlinearParameter, Role, Sign
 from dynid.model.terms.linear_terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, Offset, Spring, Viscous
 from dynid.model.terms.nonlinear_friction import LoadCoulomb, Sigmoid, Stribeck, ViscousTemperature
 from dynid.model.terms.nonlinear_term import NonlinearTerm
-from dynid.model.terms.parsing import TERMS, parse_terms, register_term, specification
+from dynid.model.terms.parsing import AUTO, TERMS, parse_terms, register_term, specification
 from dynid.model.terms.term import JointTerm, Term, TermOfJoints
 
 __all__ = [
+    "AUTO",
     "TERMS",
     "Armature",
     "AsymmetricCoulomb",

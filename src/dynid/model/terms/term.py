@@ -186,6 +186,10 @@ class TermOfJoints(Term):
             return [joint for joint in robot.independent_joints if joint.kind.nv == 1]
         return [single_joint(robot, key) for key in self.joints]
 
+    def on(self, joints: Sequence[str | int]) -> Self:
+        """The same on other joints, by name or number."""
+        return self._with(joints=tuple(joints))
+
     def smoothed(self, speed: float) -> Self:
         """The same with smooth signs."""
         return self._with(width=speed)

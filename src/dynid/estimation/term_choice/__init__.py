@@ -1,0 +1,1 @@
+"""Which friction and actuator terms a robot needs: chosen by the error on held-out blocks of time."""
