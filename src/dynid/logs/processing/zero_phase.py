@@ -38,7 +38,7 @@ def zero_phase(sections: Array, x: Array, padding: int) -> Array:
     if compiled is None:
         from scipy.signal import sosfiltfilt
 
-        return np.asarray(sosfiltfilt(sections, x, axis=0, padtype="odd", padlen=padding))
+        return np.asarray(sosfiltfilt(sections.copy(), x, axis=0, padtype="odd", padlen=padding))
     coefficients, at_rest = sections[:, [0, 1, 2, 4, 5]], steady_state(sections)
     tile = max(1, min(TILE, -(-x.shape[1] // cores())))
     tiles = [x[:, first : first + tile] for first in range(0, x.shape[1], tile)]
