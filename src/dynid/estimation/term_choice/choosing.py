@@ -168,7 +168,7 @@ def simplest(trials: Iterable[Trial]) -> tuple[Trial, Reason]:
     """The one with the fewest parameters of all that are within one standard error of the best."""
     trials = list(trials)
     best = min(trials, key=merit)
-    close = [trial for trial in trials if merit(trial) - merit(best) <= _margin(trial, best)[1]]
+    close = [trial for trial in trials if merit(trial) - merit(best) <= 0.5 * _margin(trial, best)[1]]
     chosen = min(close, key=lambda trial: (trial.parameters, merit(trial)))
     return chosen, "best" if chosen is best else "simplest"
 
