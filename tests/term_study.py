@@ -102,6 +102,7 @@ def difference(choice: TermChoice, case: Case) -> tuple[set[str], set[str]]:
     found = {term.partition(":")[0]: term.count(":") for term in choice.terms}
     if "asymmetric_coulomb" in found:
         found |= {"coulomb": 0, "offset": 0}
-    partial = {f"{term} on {case.robot.nv - count} joints" for term, count in found.items() if term in terms and count}
+    n = case.robot.nv
+    partial = {f"{term} on {n - count} of {n} joints" for term, count in found.items() if term in terms and count}
     implied = {"asymmetric_coulomb"} | ({"coulomb"} if "stribeck" in terms else set())
     return terms - set(found) | partial, set(found) - terms - implied

@@ -30,7 +30,7 @@ FEWEST_ROWS = 20
 GAP = 0.05
 """Share of a block that is left out at each of its ends: errors are autocorrelated across borders."""
 
-MOST_SAMPLES = 120_000
+MOST_SAMPLES = 60_000
 """Samples of all logs together that are looked at; of longer logs the middle of each block."""
 
 RIDGE = 1e-10
