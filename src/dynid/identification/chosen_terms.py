@@ -62,3 +62,20 @@ def without_undetermined(
         return None
     terms, findings = found
     return task.with_terms([specification(term) for term in terms]), findings
+
+
+def alternatives(choice: TermChoiceRecord) -> list[tuple[str, ...]]:
+    """Terms that were tried and have offsets, motor inertia or both beside the chosen ones, the least error first."""
+    own = set(choice.terms)
+    found = [
+        trial
+        for trial in choice.tried
+        if own < set(trial.terms) and {term.split(":")[0] for term in set(trial.terms) - own} <= {"offset", "armature"}
+    ]
+    return [trial.terms for trial in sorted(found, key=lambda trial: trial.margin)]
+
+
+def chosen_instead(choice: TermChoiceRecord, terms: tuple[str, ...]) -> TermChoiceRecord:
+    """The record of a choice that physically consistent links decided."""
+    tried = tuple(trial.model_copy(update={"chosen": trial.terms == terms}) for trial in choice.tried)
+    return choice.model_copy(update={"terms": terms, "reason": "links", "tried": tried})

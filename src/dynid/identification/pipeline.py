@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,10 +18,15 @@ from dynid.estimation.result_rows import estimate_record, sign_curves
 from dynid.estimation.settings import EstimationSettings, PhysicalSettings
 from dynid.estimation.solution import Solution, solve
 from dynid.findings import Finding
-from dynid.identification.chosen_terms import with_chosen_terms, without_undetermined
+from dynid.identification.chosen_terms import (
+    alternatives,
+    chosen_instead,
+    with_chosen_terms,
+    without_undetermined,
+)
 from dynid.identification.drive_units import findings_in_units_of, with_units_of
 from dynid.identification.log_reading import PreparedLogs, prepared_logs
-from dynid.identification.records import SCHEMA, Record
+from dynid.identification.records import SCHEMA, Record, TermChoiceRecord
 from dynid.identification.result import Result
 from dynid.identification.result_files import load_result
 from dynid.identification.task import ExperimentFile, Task, experiment_file
@@ -118,50 +124,76 @@ def run(
     if task.estimation.estimator != "torque":
         stored_inertia(model)  # a term that does not go with other rows is refused before a log is read
     read = prepared_logs(task, base, progress)
-    findings: list[Finding] = [*read.findings]
-    stated = task
-    task, choice, notes = with_chosen_terms(task, read, progress)
-    findings += notes
-    if task is not stated:
-        base = known_base(task.model, task.known)
-    while True:
-        try:
-            nonlinear, reduced, solution = _solved(task, base, read, earlier, findings, progress)
-            break
-        except NotIdentifiableError as error:
-            fewer = None if earlier is not None else without_undetermined(task, read, error.names)
-            if fewer is None:
-                raise
-            task, notes = fewer
-            findings += notes
-            base = known_base(task.model, task.known)
-    base = nonlinear.base
-    findings += solution.findings
-    progress("Analysing residuals")
-    residuals, notes = analyse_residuals(read.logs, base, solution.estimate, findings, bool(solution.lost))
-    findings += notes
-    links = None
-    if task.fits_links:
-        progress("Fitting physically consistent links")
-        method, folds = task.estimation.method, reduced.folds
-        links, notes = fit_physical(solution, base, task.physical, task.reference, folds, method)
-        findings += notes
-    findings = findings_in_units_of(task.drive, findings)
-    seconds = time.perf_counter() - start
-    record = _record(task, base, solution, links, residuals, read, nonlinear, findings, seconds)
-    if task is not stated or (file is not None and file.task.chooses_terms):
-        terms = tuple(specification(term, type(term).__name__) for term in task.model.terms)
+    chosen, choice, notes = with_chosen_terms(task, read, progress)
+    base = base if chosen is task else None
+    found = _estimated(chosen, base, read, earlier, (*read.findings, *notes), progress)
+    if choice is not None and found.links_cost > COLLAPSED:
+        found, choice = _with_sounder_links(found, choice, read, progress)
+    findings = findings_in_units_of(found.task.drive, found.findings)
+    record = _record(found, read, findings, time.perf_counter() - start)
+    if found.task is not task or (file is not None and file.task.chooses_terms):
+        terms = tuple(specification(term, type(term).__name__) for term in found.task.model.terms)
         record = record.model_copy(update={"terms": terms, "term_choice": choice})
     return Result(
-        base=base,
+        base=found.nonlinear.base,
         record=record,
         findings=tuple(findings),
-        task=task,
-        torques=solution.torques,
-        rows=solution.rows,
+        task=found.task,
+        torques=found.solution.torques,
+        rows=found.solution.rows,
         sign_curves=None if read.signs is None else sign_curves(read.signs),
         file=file,
     )
+
+
+COLLAPSED = 1.5
+"""Error of physical links over that of base parameters from which the terms that were chosen are in doubt."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Estimated:
+    """An estimate with all that belongs to it; the task has the terms that the logs determine."""
+
+    task: Task
+    nonlinear: NonlinearFit
+    solution: Solution
+    residuals: Sequence[JointDiagnostics]
+    links: PhysicalEstimate | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def links_cost(self) -> float:
+        """Error of physical links over that of base parameters."""
+        error = self.solution.estimate.relative_error
+        return self.links.relative_error / error if self.links is not None and error else 1.0
+
+
+def _estimated(
+    task: Task,
+    base: BaseParameters | None,
+    read: PreparedLogs,
+    earlier: EarlierLogs | None,
+    findings: tuple[Finding, ...],
+    progress: Progress,
+) -> _Estimated:
+    """Estimate base parameters and links; terms that the logs do not determine are left out, and named."""
+    base = known_base(task.model, task.known) if base is None else base
+    try:
+        nonlinear, reduced, solution = _solved(task, base, read, earlier, findings, progress)
+    except NotIdentifiableError as error:
+        fewer = None if earlier is not None else without_undetermined(task, read, error.names)
+        if fewer is None:
+            raise
+        return _estimated(fewer[0], None, read, earlier, (*findings, *fewer[1]), progress)
+    base, findings = nonlinear.base, (*findings, *solution.findings)
+    progress("Analysing residuals")
+    residuals, notes = analyse_residuals(read.logs, base, solution.estimate, findings, bool(solution.lost))
+    links, more = None, ()
+    if task.fits_links:
+        progress("Fitting physically consistent links")
+        method, folds = task.estimation.method, reduced.folds
+        links, more = fit_physical(solution, base, task.physical, task.reference, folds, method)
+    return _Estimated(task, nonlinear, solution, residuals, links, (*findings, *notes, *more))
 
 
 def _solved(
@@ -181,20 +213,28 @@ def _solved(
         return nonlinear, reduced, solve(read.logs, reduced, nonlinear, task.estimation, findings, progress)
 
 
-def _record(
-    task: Task,
-    base: BaseParameters,
-    solution: Solution,
-    links: PhysicalEstimate | None,
-    residuals: Sequence[JointDiagnostics],
-    read: PreparedLogs,
-    nonlinear: NonlinearFit,
-    findings: Sequence[Finding],
-    seconds: float,
-) -> Record:
+def _with_sounder_links(
+    found: _Estimated, choice: TermChoiceRecord, read: PreparedLogs, progress: Progress
+) -> tuple[_Estimated, TermChoiceRecord]:
+    """The estimate with offsets or motor inertia beside the chosen terms, where only these leave links possible.
+
+    Held-out torques may not show them, because masses take their place; but then no links have such masses.
+    """
+    for terms in alternatives(choice):
+        progress(f"Physically consistent links need more: {', '.join(terms)}")
+        note = Finding.of("terms-chosen-links", "terms", terms=list(terms), without=found.links_cost)
+        other = _estimated(found.task.with_terms(terms), None, read, None, (*read.findings, note), progress)
+        if other.links_cost <= COLLAPSED:
+            return other, chosen_instead(choice, terms)
+    return found, choice
+
+
+def _record(found: _Estimated, read: PreparedLogs, findings: Sequence[Finding], seconds: float) -> Record:
     """The record of an identification."""
+    task, base, nonlinear = found.task, found.nonlinear.base, found.nonlinear
     robot, stated = base.model.robot, read.drive.signs
-    estimated = estimate_record(base, solution, links, residuals, read.signs, task.estimation.confidence)
+    confidence = task.estimation.confidence
+    estimated = estimate_record(base, found.solution, found.links, found.residuals, read.signs, confidence)
     return Record.model_validate(
         {
             "schema": SCHEMA,

@@ -305,7 +305,7 @@ class TermChoiceRecord(Entry):
     """How terms were chosen: blocks of time and samples that were looked at, what was tried, and why it was chosen."""
 
     terms: tuple[str, ...]
-    reason: Literal["best", "simplest", "armature", "default"]
+    reason: Literal["best", "simplest", "armature", "links", "default"]
     blocks: int
     samples: int
     seconds: float

@@ -1,7 +1,7 @@
 """The choice of terms: a short search over what may be chosen, and the rule that decides.
 
 Linear terms are tried in all combinations, nonlinear ones on top of the best of these, and then single terms are added
-or left out once more. The rule: of all that are within one standard error of the best, the one with the fewest
+or left out once more. The rule: of all that are within half a standard error of the best, the one with the fewest
 parameters. Errors are compared block by block, so what makes a block difficult for all cancels.
 """
 
@@ -39,6 +39,10 @@ brake (or have inertia) and has no parameter that is clearly positive."""
 COMMON = dict.fromkeys((*LINEAR, "coupling"), 1.0) | {"asymmetric_coulomb": 2.1}
 """Terms that are worth a small gain, each with how many such gains; asymmetric friction is Coulomb and offset."""
 
+CLOSE = 0.5
+"""Standard errors of the difference up to which fewer parameters are preferred: a whole one, on top of what terms must
+be worth, left out friction of the UR10 that the rest of its log shows."""
+
 HALF = 0.5
 """Share of the motor inertias that must be clearly positive for them to be kept without a gain."""
 
@@ -51,7 +55,7 @@ class TermChoice:
 
     Attributes:
         terms: The terms, as users write them.
-        reason: Why: the least held-out error; the fewest parameters within one standard error of it; the same with
+        reason: Why: the least held-out error; the fewest parameters within half a standard error of it; the same with
             motor inertia that is identifiable and positive; or none, where logs are too short to choose.
         chosen: The trial of these terms; None where nothing was tried.
         tried: All trials, in their order.
@@ -165,10 +169,10 @@ def _margin(trial: Trial, best: Trial) -> tuple[float, float]:
 
 
 def simplest(trials: Iterable[Trial]) -> tuple[Trial, Reason]:
-    """The one with the fewest parameters of all that are within one standard error of the best."""
+    """The one with the fewest parameters of all that are within half a standard error of the best."""
     trials = list(trials)
     best = min(trials, key=merit)
-    close = [trial for trial in trials if merit(trial) - merit(best) <= 0.5 * _margin(trial, best)[1]]
+    close = [trial for trial in trials if merit(trial) - merit(best) <= CLOSE * _margin(trial, best)[1]]
     chosen = min(close, key=lambda trial: (trial.parameters, merit(trial)))
     return chosen, "best" if chosen is best else "simplest"
 
@@ -198,7 +202,15 @@ class _Search:
             if not self.trials.options[name].is_nonlinear and name != "asymmetric_coulomb":
                 others = tuple(other for other in best.options if other != name)
                 self._try(*(others if name in best.options else (*best.options, name)))
-        return self._with_armature(*simplest(self.trials.done.values()))
+        chosen, reason = self._with_armature(*simplest(self.trials.done.values()))
+        for more in (
+            ("offset",),
+            ("armature",),
+            ("offset", "armature"),
+        ):  # what links may need and torques not show
+            if set(more) <= set(self.trials.options):
+                self._try(*chosen.options, *more)
+        return chosen, reason
 
     def _try(self, *options: str) -> Trial | None:
         """Try options with those that are required, unless two of them exclude each other."""
