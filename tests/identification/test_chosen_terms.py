@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import dynid
 from dynid import Log
 from tests.commands import run
+from tests.datasets import needs_logs
 from tests.friction_logs import ROBOT, friction_log, identified
 
 FILE = """
@@ -123,3 +125,18 @@ def test_an_undetermined_stribeck_velocity_does_not_stop_the_run() -> None:
     assert result.record.terms == ("viscous:1", "stribeck:1", "coulomb:2")
     assert result.values["fs2"] == pytest.approx(1.0, rel=0.1)
     assert [f.subject for f in result.findings if f.code == "term-left-out-undetermined"] == ["joint 'joint_2'"]
+
+
+@needs_logs
+def test_the_terms_chosen_for_a_real_arm_predict_another_motion() -> None:
+    """UR10e, trained on motion_30s: 4.3 % with viscous, coulomb and offset; 142 kg without motor inertia."""
+    folder = Path(os.environ["DYNID_DATASETS"]) / "ur10e"
+    rows = {"motion_30s": slice(634, 3510), "point_to_point": slice(699, 4200)}
+    data = {name: np.loadtxt(folder / f"{name}.csv", delimiter=",")[own] for name, own in rows.items()}
+    logs = [Log(time=x[:, 0], position=x[:, 1:7], torque=x[:, 13:19]) for x in data.values()]
+    robot = dynid.load_robot(folder / "ur10e.urdf")
+    drive = {"torque_constants": [14.87, 13.26, 11.13, 10.62, 11.03, 11.47]}
+    result = dynid.identify(robot, logs[0], "auto", drive=drive, physical={"fit": False})
+    kinds = {term.partition(":")[0] for term in result.term_names}
+    assert {"viscous", "armature", "stribeck", "load_coulomb"} <= kinds
+    assert result.validate(logs[1]).relative_error < 0.035
