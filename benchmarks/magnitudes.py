@@ -19,7 +19,18 @@ from dynid.model import Chunk
 from dynid.robot import inertia
 
 BUILTIN = ("pendulum", "two_link", "spatial_3r", "ur5", "panda", "lwr4")
-EXAMPLES = ("ur3_robot", "ur5_robot", "ur10_robot", "panda", "xarm7", "kinova", "z1", "talos_left_arm", "so101")
+EXAMPLES = (
+    "ur3_robot",
+    "ur5_robot",
+    "ur10_robot",
+    "panda",
+    "xarm7",
+    "kinova",
+    "z1",
+    "talos_left_arm",
+    "so101",
+    "tiago_no_hand",
+)
 CASES = {
     "right": 1.0,
     "N mm as N m": 1e3,
@@ -33,19 +44,9 @@ def arms() -> list[Robot]:
     """Built-in robots, and arms of example-robot-data where that is installed."""
     found = [load_robot(f"builtin:{name}") for name in BUILTIN]
     folder = next((Path(p) for p in sys.path if (Path(p) / "cmeel.prefix/share/example-robot-data").exists()), None)
-    names = (
-        "ur3_robot",
-        "ur5_robot",
-        "ur10_robot",
-        "panda",
-        "xarm7",
-        "kinova",
-        "z1",
-        "talos_left_arm",
-        "so101",
-        "tiago_no_hand",
-    )
-    for name in names if folder is not None else ():
+    if folder is None:
+        return found
+    for name in EXAMPLES:
         path = next(folder.glob(f"cmeel.prefix/share/example-robot-data/robots/**/{name}.urdf"), None)
         found += [load_robot(path)] if path is not None else []
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -192,7 +193,7 @@ def test_small_motions_in_degrees_are_noticed_by_the_limits(tmp_path: Path) -> N
     path = tmp_path / "log.csv"
     header = ",".join(["t", *(f"q_{k}" for k in range(1, 8)), *(f"tau_{k}" for k in range(1, 8))])
     np.savetxt(path, np.column_stack([t, q, q]), delimiter=",", header=header, comments="")
-    columns = {"position": "q_*", "torque": "tau_*", "time": "t"}
+    columns: dict[str, Any] = {"position": "q_*", "torque": "tau_*", "time": "t"}
     log = dynid.read_log(path, robot, **columns)
     assert "positions-in-degrees" in [f.code for f in log.findings]
     log = dynid.read_log(path, robot, **columns, units={"position": "deg"})
