@@ -94,6 +94,12 @@ def test_a_log_too_short_for_blocks_gets_the_usual_terms() -> None:
     assert [finding.code for finding in choice.findings] == ["terms-default-short"]
 
 
+def test_a_robot_at_rest_gets_no_terms() -> None:
+    log = friction_log(["viscous"])
+    still = Log(log.time, np.zeros_like(log.position), log.torque, np.zeros_like(log.position))
+    assert choose_terms(ROBOT, [ready(still)], {}).terms == ()
+
+
 def test_other_rows_have_no_terms_that_do_not_go_with_them() -> None:
     prepared = ready(friction_log(["viscous", "coulomb"]))
     tried = choose_terms(ROBOT, [prepared], {}, estimator="energy").tried

@@ -71,6 +71,8 @@ def test_logs_are_added_with_the_terms_of_the_earlier_result(experiment: Path, t
     both = dynid.identify(other, add_to=first)
     assert both.parameters.names == first.parameters.names
     assert both.record.logs == 2
+    both.save(tmp_path / "both")
+    assert dynid.load_result(tmp_path / "both").term_names == first.term_names
 
 
 def test_the_choice_is_printed_in_80_columns(experiment: Path) -> None:

@@ -114,6 +114,29 @@ def test_real_logs_are_not_accused(name: str) -> None:
     assert not codes & {finding.code for finding in ready.findings}
 
 
+UR10E = """
+robot = "${DYNID_DATASETS}/ur10e/ur10e.urdf"
+drive = { torque_constants = [14.87, 13.26, 11.13, 10.62, 11.03, 11.47] }
+[[log]]
+position = { file = "${DYNID_DATASETS}/ur10e/motion_30s.csv", columns = [1, 2, 3, 4, 5, 6] }
+torque = { file = "${DYNID_DATASETS}/ur10e/motion_30s.csv", columns = [13, 14, 15, 16, 17, 18], unit = "A" }
+time = { file = "${DYNID_DATASETS}/ur10e/motion_30s.csv", columns = 0 }
+rows = [634, 3510]
+"""
+"""What the README of the log states."""
+
+
+@needs_logs
+@pytest.mark.parametrize(("unit", "severities"), [("mA", ["warning"]), ("A", [])])
+def test_the_currents_of_a_ur10e_are_right_in_amperes(tmp_path: Path, unit: str, severities: list[str]) -> None:
+    (tmp_path / "ur10e.toml").write_text(UR10E.replace('"A"', f'"{unit}"'))
+    task = task_of(read_experiment(tmp_path / "ur10e.toml"))
+    log = read(task.logs[0], task.model.robot, drive=task.drive)
+    ready = prepare(log, task.model, task.drive, task.processing)
+    codes = {"torques-large", "torques-small", "currents-large"}
+    assert [f.severity for f in ready.findings if f.code in codes] == severities
+
+
 def test_init_names_the_factor_too(tmp_path: Path) -> None:
     robot = load_robot("builtin:two_link")
     chunk = motion(robot, 1000.0)

@@ -149,7 +149,7 @@ def run(
     findings = findings_in_units_of(task.drive, findings)
     seconds = time.perf_counter() - start
     record = _record(task, base, solution, links, residuals, read, nonlinear, findings, seconds)
-    if task is not stated:
+    if task is not stated or (file is not None and file.task.chooses_terms):
         terms = tuple(specification(term, type(term).__name__) for term in task.model.terms)
         record = record.model_copy(update={"terms": terms, "term_choice": choice})
     return Result(

@@ -64,7 +64,7 @@ def simulate_result(
                 f"'{path}' is no experiment, and only its [simulation] can say what the robot followed; name one"
             )
         experiment = read_experiment(path)
-        result.require_same_model(task_of(experiment), path)
+        result.require_same_model(task_of(experiment).with_model_of(result.task), path)
         if experiment.simulation.trajectory is None:
             raise InvalidRequestError(
                 f"there is no trajectory in [simulation] of '{path}' that says what the robot followed; state it there"

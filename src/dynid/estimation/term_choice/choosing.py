@@ -19,7 +19,7 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.estimation.term_choice.block_moments import blocks_of
 from dynid.estimation.term_choice.held_out_trials import Trial, Trials
-from dynid.estimation.term_choice.term_options import LINEAR, Option, of_some_joints, options_for
+from dynid.estimation.term_choice.term_options import LINEAR, Option, joints_with_data, of_some_joints, options_for
 from dynid.findings import Finding
 from dynid.logs import PreparedLog
 from dynid.model import DynamicModel, Role, matches, stored_inertia
@@ -97,11 +97,12 @@ def choose_terms(
     options = options_for(robot, logs, matrix, known)
     options = {name: option for name, option in options.items() if _goes_with(option, robot, estimator)}
     required = _required(robot, options, known)
-    blocks = blocks_of(logs)
+    blocks = () if joints_with_data(robot, logs) == [] else blocks_of(logs)
     with single_threaded_blas():
         trials = Trials(robot, options, blocks, known) if blocks else None
         if trials is None or trials.blocks_with_rows < 2:
-            named = tuple(s for name in default_options(options, required) for s in options[name].specifications)
+            default = [options[name] for name in default_options(options, required)]
+            named = tuple(s for option in default if option.parameters(robot) for s in option.specifications)
             finding = Finding.of("terms-default-short", "terms", terms=list(named))
             return TermChoice(named, "default", None, (), (), 0, 0, time.perf_counter() - start, (finding,))
         search = _Search(trials, required, progress)
@@ -167,7 +168,7 @@ def simplest(trials: Iterable[Trial]) -> tuple[Trial, Reason]:
     """The one with the fewest parameters of all that are within one standard error of the best."""
     trials = list(trials)
     best = min(trials, key=merit)
-    close = [trial for trial in trials if merit(trial) - merit(best) <= _margin(trial, best)[1]]
+    close = [trial for trial in trials if merit(trial) - merit(best) <= 0.5 * _margin(trial, best)[1]]
     chosen = min(close, key=lambda trial: (trial.parameters, merit(trial)))
     return chosen, "best" if chosen is best else "simplest"
 

@@ -111,11 +111,15 @@ def options_for(
         found["coupling"] = Option("coupling", pairs)
     found["asymmetric_coulomb"] = Option("asymmetric_coulomb", (made["asymmetric_coulomb"],), ("coulomb", "offset"))
     has_temperature = all(segment.temperature is not None for log in logs for segment in log.segments)
+    tried: set[str] = set()
     for name, term in made.items():
+        names = {parameter.name for parameter in term.parameters(robot)}
         if isinstance(term, LoadCoulomb):
             found[name] = Option(name, (term,))
-        elif isinstance(term, NonlinearTerm) and (has_temperature or not term.needs_temperature):
-            found[name] = _nonlinear(name, term, robot, logs, known)
+        elif isinstance(term, NonlinearTerm) and (has_temperature or not term.needs_temperature) and not names & tried:
+            same = [other for other, option in found.items() if names & set(option.parameters(robot))]
+            found[name] = _nonlinear(name, term, robot, logs, known, same)
+            tried |= names
     return found
 
 
@@ -149,9 +153,17 @@ def _is_linear(term: TermOfJoints) -> bool:
 
 
 def _nonlinear(
-    name: str, term: NonlinearTerm, robot: Robot, logs: Sequence[PreparedLog], known: Mapping[str, float]
+    name: str,
+    term: NonlinearTerm,
+    robot: Robot,
+    logs: Sequence[PreparedLog],
+    known: Mapping[str, float],
+    same: Sequence[str],
 ) -> Option:
-    """A nonlinear term with its grids, which begin at the slowest speed in the logs; those of known values have one."""
+    """A nonlinear term with its grids, which begin at the slowest speed in the logs; those of known values have one.
+
+    It takes the place of options with parameters of the same names, and of linear friction of the same kind.
+    """
     model = DynamicModel(robot, [term])
     held = split_known(model, known_of(model, known))[0]
     model = model.searched_from(slowest_speeds(model, logs, TORQUES)).at_nonlinear(held)
@@ -159,7 +171,7 @@ def _nonlinear(
     grids = {owner: _thinned(grid) for owner, grid in nonlinear_grids(model, model.terms[0], free).items()}
     is_dry = any(role.is_dry for role in term.roles)
     replaced = (*(("coulomb",) if is_dry else ()), *(("viscous",) if Role.VISCOUS in term.roles else ()))
-    return Option(name, model.terms, replaced, grids)
+    return Option(name, model.terms, tuple(dict.fromkeys((*replaced, *same))), grids)
 
 
 def _thinned(grid: Sequence[Mapping[str, float]]) -> Sequence[Mapping[str, float]]:

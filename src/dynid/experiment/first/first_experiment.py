@@ -255,9 +255,7 @@ def _lock(made: FirstExperiment) -> list[str]:
         lines.append("# guess: the log has nothing of these joints, so they are held where they are here")
         lines += [f"{_quoted(name)} = {value!r}" for name, value in made.held.items()]
     if made.resting:
-        lines.append(
-            "# guess: these joints do not move in the log, so they are locked where they rest, and their columns"
-        )
+        lines.append("# guess: these joints do not move in the log, so they are locked where they rest; their")
         lines.append("# columns are left out below; to let one move, remove its line here and add its columns there")
         for name, (at, reach) in made.resting.items():
             lines.append(f"{_quoted(name)} = {float(f'{at:.6g}')!r}   # positions range over {reach:.2g} rad or m only")
