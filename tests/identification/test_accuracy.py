@@ -12,8 +12,6 @@ from tests.regret_study import regrets
 from tests.scoring import ScoredLog
 from tests.truth_logs import Motion, Practice, Sensors, Truth, random_arm, white
 
-PROCESSING = pytest.mark.xfail(reason="the cut-off is chosen on the spectrum of positions", strict=False)
-
 
 def test_the_yardstick_gives_the_noise_of_torques_for_true_parameters() -> None:
     practice = Practice(Truth(random_arm(3, 3)), Motion(), Sensors(100.0, white(1e-4), torque=white(0.02)))
@@ -22,7 +20,6 @@ def test_the_yardstick_gives_the_noise_of_torques_for_true_parameters() -> None:
     assert by_joint == pytest.approx(0.02, rel=0.1)
 
 
-@PROCESSING
 @pytest.mark.parametrize(
     "case",
     [

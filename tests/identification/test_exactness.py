@@ -8,7 +8,6 @@ from dynid import identify
 from tests.truth_logs import exact_practice, exactness
 
 
-@pytest.mark.xfail(reason="the ends of a log are trimmed by less than the transient of the low-pass")
 @pytest.mark.parametrize("seed", range(10))
 def test_noise_free_logs_that_begin_and_end_in_motion_give_exact_parameters(seed: int) -> None:
     """Every base parameter is within 0.05 % of its value, or of 2 % of the largest of its unit."""

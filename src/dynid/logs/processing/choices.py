@@ -32,6 +32,9 @@ ROW_TRIM = 2
 TRANSIENT = 3.5
 """Periods of the cut-off frequency after which the ends of a log no longer disturb what is filtered (to 1e-4)."""
 
+CLEAN = 6.0
+"""The same to 1e-6, where noise does not lower the cut-off: such a log can be exact, and these periods are short."""
+
 
 def with_filters(
     pieces: Sequence[Log],
@@ -60,7 +63,8 @@ def with_filters(
     if "lowpass" in free or ("velocity" in free and pieces[0].velocity is not None):
         processing, notes = _with_states(pieces, transmission, processing, free, spectra, model, rate)
     if "trim" in free:
-        cut = 0 if processing.lowpass is None else math.ceil(TRANSIENT * rate / processing.lowpass)
+        periods = TRANSIENT if is_limited(processing.lowpass or 0.0, spectra, rate) else CLEAN
+        cut = 0 if processing.lowpass is None else math.ceil(periods * rate / processing.lowpass)
         trim = min(cut + 4, samples // 8)
         processing = processing.but(trim=trim)
         notes.append(Finding.of("processing-trim", "processing.trim", samples=trim))
@@ -138,8 +142,13 @@ def _on_lowpass(best: Trial, trials: Sequence[Trial], spectra: Spectra, rate: fl
         "noise": float(spectra.noise[spectra.moves].max()),
         "errors": errors,
     }
-    is_limited = best.cutoff < 0.95 * min(TARGET * band, 0.4 * rate)
-    return Finding.of("processing-lowpass-noise" if is_limited else "processing-lowpass", subject, **found)
+    limited = is_limited(best.cutoff, spectra, rate)
+    return Finding.of("processing-lowpass-noise" if limited else "processing-lowpass", subject, **found)
+
+
+def is_limited(cutoff: float, spectra: Spectra, rate: float) -> bool:
+    """Whether noise keeps a cut-off [Hz] below what the motion alone suggests."""
+    return cutoff < 0.95 * min(TARGET * spectra.bandwidth, 0.4 * rate)
 
 
 SLOW = 0.01
