@@ -4,8 +4,6 @@ How long errors last and what they follow is known from a hundred thousand rows 
 looked at in stretches that are longer than errors last, so that neither time nor memory grows with it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

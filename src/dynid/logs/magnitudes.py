@@ -5,8 +5,6 @@ limits, and with what any robot of this size can weigh. The thresholds were cali
 and on real logs: see docs/logs.md.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ be. Parts of the data show it: each pulls the estimate its own way, and the *dis
 white errors would. The data count that many times less.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 

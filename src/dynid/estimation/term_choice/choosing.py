@@ -5,8 +5,6 @@ or left out once more. The rule: of all that are within half a standard error of
 parameters. Errors are compared block by block, so what makes a block difficult for all cancels.
 """
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Terms that logs do not determine on some joints: simpler ones take their place there, with a finding."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from dynid.estimation.term_choice.term_options import joints_with_data, linear_part

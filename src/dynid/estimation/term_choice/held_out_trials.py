@@ -1,7 +1,5 @@
 """Trials of terms: each is fitted without a block of time and predicts it, block by block."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Terms that may be chosen, and the columns that each brings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 

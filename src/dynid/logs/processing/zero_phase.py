@@ -5,8 +5,6 @@ Long signals are filtered by a compiled kernel, all signals of a sample at once;
 compiled, by SciPy.
 """
 
-from __future__ import annotations
-
 import logging
 from functools import cache
 from types import ModuleType
