@@ -57,6 +57,8 @@ MEANINGS = {
     "Processing.lowpass": "cut-off of the zero-phase low-pass on positions [Hz]",
     "Processing.torque_lowpass": "the same for torques [Hz]",
     "Processing.order": "order of the low-passes",
+    "Processing.velocity": "whether logged velocities are used, or derivatives of positions",
+    "Processing.row_trim": "decimated samples to drop at both ends, where the ends leak through the filter",
     "Processing.derivative": "how velocities and accelerations come from positions",
     "Processing.window": "window of Savitzky-Golay derivatives, in samples (odd)",
     "Processing.degree": "degree of their polynomials",

@@ -266,8 +266,8 @@ def _log(layout: Layout, folder: Path) -> list[str]:
     lines = [f"# guess: {layout.position.why}", f"position = {_table(layout.position, folder)}"]
     lines += [f"# guess: {layout.torque.why}", f"torque = {_table(layout.torque, folder)}"]
     if layout.velocity is not None:
-        lines.append("# Velocities were logged, too; positions are differentiated without a delay unless you use them:")
-        lines.append(f"# velocity = {_table(layout.velocity, folder)}")
+        lines.append("# velocities are used where they explain the torques better than derivatives of positions")
+        lines.append(f"velocity = {_table(layout.velocity, folder)}")
     if layout.time is not None:
         lines += [f"# guess: {layout.time.why}", f"time = {_table(layout.time, folder)}"]
     elif layout.rate is not None:
