@@ -64,13 +64,21 @@ def without_undetermined(
     return task.with_terms([specification(term) for term in terms]), findings
 
 
-def alternatives(choice: TermChoiceRecord) -> list[tuple[str, ...]]:
-    """Terms that were tried and have offsets, motor inertia or both beside the chosen ones, the least error first."""
+def alternatives(choice: TermChoiceRecord, *, at_any_price: bool) -> list[tuple[str, ...]]:
+    """Terms that were tried and have offsets, motor inertia or both beside the chosen ones, the least error first.
+
+    Args:
+        choice: What was tried.
+        at_any_price: Whether those count, too, that predict held-out blocks significantly worse.
+    """
     own = set(choice.terms)
+    bound = next((trial.margin + trial.standard_error for trial in choice.tried if trial.chosen), 0.0)
     found = [
         trial
         for trial in choice.tried
-        if own < set(trial.terms) and {term.split(":")[0] for term in set(trial.terms) - own} <= {"offset", "armature"}
+        if own < set(trial.terms)
+        and (at_any_price or trial.margin - trial.standard_error <= bound)
+        and {term.split(":")[0] for term in set(trial.terms) - own} <= {"offset", "armature"}
     ]
     return [trial.terms for trial in sorted(found, key=lambda trial: trial.margin)]
 

@@ -17,7 +17,7 @@ from dynid.estimation.residuals import JointDiagnostics, analyse_residuals
 from dynid.estimation.result_rows import estimate_record, sign_curves
 from dynid.estimation.settings import EstimationSettings, PhysicalSettings
 from dynid.estimation.solution import Solution, solve
-from dynid.findings import Finding
+from dynid.findings import Finding, has
 from dynid.identification.chosen_terms import (
     alternatives,
     chosen_instead,
@@ -127,7 +127,7 @@ def run(
     chosen, choice, notes = with_chosen_terms(task, read, progress)
     base = base if chosen is task else None
     found = _estimated(chosen, base, read, earlier, (*read.findings, *notes), progress)
-    if choice is not None and found.links_cost > COLLAPSED:
+    if choice is not None and found.doubt:
         found, choice = _with_sounder_links(found, choice, read, progress)
     findings = findings_in_units_of(found.task.drive, found.findings)
     record = _record(found, read, findings, time.perf_counter() - start)
@@ -166,6 +166,13 @@ class _Estimated:
         """Error of physical links over that of base parameters."""
         error = self.solution.estimate.relative_error
         return self.links.relative_error / error if self.links is not None and error else 1.0
+
+    @property
+    def doubt(self) -> Literal["links", "masses", ""]:
+        """Whether links cannot explain the torques, or only with masses that are unlike the file's."""
+        if self.links_cost > COLLAPSED:
+            return "links"
+        return "masses" if has(self.findings, "prior-weight-small") else ""
 
 
 def _estimated(
@@ -216,15 +223,19 @@ def _solved(
 def _with_sounder_links(
     found: _Estimated, choice: TermChoiceRecord, read: PreparedLogs, progress: Progress
 ) -> tuple[_Estimated, TermChoiceRecord]:
-    """The estimate with offsets or motor inertia beside the chosen terms, where only these leave links possible.
+    """The estimate with offsets or motor inertia beside the chosen terms, where links need them.
 
-    Held-out torques may not show them, because masses take their place; but then no links have such masses.
+    Held-out torques may not show them, because masses take their place; but then links are impossible, or unlike the
+    robot file's.
     """
-    for terms in alternatives(choice):
-        progress(f"Physically consistent links need more: {', '.join(terms)}")
-        note = Finding.of("terms-chosen-links", "terms", terms=list(terms), without=found.links_cost)
-        other = _estimated(found.task.with_terms(terms), None, read, None, (*read.findings, note), progress)
-        if other.links_cost <= COLLAPSED:
+    for terms in alternatives(choice, at_any_price=found.doubt == "links"):
+        progress(f"Fitting links with {', '.join(terms)}")
+        note = Finding.of(f"terms-chosen-{found.doubt}", "terms", terms=list(terms), without=found.links_cost)
+        try:
+            other = _estimated(found.task.with_terms(terms), None, read, None, (*read.findings, note), progress)
+        except NotIdentifiableError:
+            continue
+        if not other.doubt:
             return other, chosen_instead(choice, terms)
     return found, choice
 

@@ -27,7 +27,7 @@ from dynid.threads import single_threaded_blas
 WORTH = 0.01
 """Part of the held-out error by which viscous, Coulomb, offset, armature or coupling must lower it."""
 
-WORTH_MORE = 0.05
+WORTH_MORE = 0.03
 """The same for terms that few robots have, or that have nonlinear parameters."""
 
 IMPOSSIBLE = 0.1

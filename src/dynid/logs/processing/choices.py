@@ -20,8 +20,8 @@ from dynid.model import DynamicModel
 FEWEST_SAMPLES = 200
 """Samples that decimation leaves, if there are so many."""
 
-TARGET = 10.0
-"""Cut-off frequency, in bandwidths of the motion, that loses nothing of it (1e-8 at the bandwidth)."""
+TARGET = 20.0
+"""Cut-off frequency, in bandwidths of the motion, that loses nothing of it, and whose transients are short."""
 
 LOWEST = 2.5
 """Lowest cut-off frequency that is tried, in frequencies of the motion's core."""
