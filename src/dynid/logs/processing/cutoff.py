@@ -40,10 +40,10 @@ BLOCKS = 16
 RIDGE = 1e-12
 """Added to normal equations of columns of unit norm, so that combinations which nothing excites stay small."""
 
-SIGNIFICANT = 2.0
+SIGNIFICANT = 2.5
 """Standard errors of a difference between two candidates beyond which it counts."""
 
-HARMLESS = 0.03
+HARMLESS = 0.04
 """Share of squared residuals and accelerations by which a candidate may be worse: it hardly moves an estimate."""
 
 SLOW = 0.1
