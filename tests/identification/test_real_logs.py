@@ -9,7 +9,6 @@ from tests.real_logs import outcome
 
 
 @needs_logs
-@pytest.mark.xfail(reason="terms, processing and priors are not yet chosen together", strict=False)
 @pytest.mark.parametrize("name", ["ur10", "ur10e"])
 def test_held_out_errors_and_masses_are_within_their_bars(name: str) -> None:
     assert not outcome(name, "auto").missed

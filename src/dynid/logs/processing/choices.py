@@ -17,8 +17,11 @@ from dynid.logs.processing.spectra import Spectra
 from dynid.logs.settings import Processing
 from dynid.model import DynamicModel
 
+ENOUGH_SAMPLES = 500
+"""Samples that decimation leaves, if there are so many: fewer lose what friction at low speed is known by."""
+
 FEWEST_SAMPLES = 200
-"""Samples that decimation leaves, if there are so many."""
+"""The same where torques vibrate above the motion, which costs more than samples are worth."""
 
 TARGET = 20.0
 """Cut-off frequency, in bandwidths of the motion, that loses nothing of it, and whose transients are short."""
@@ -69,7 +72,8 @@ def with_filters(
         processing = processing.but(trim=trim)
         notes.append(Finding.of("processing-trim", "processing.trim", samples=trim))
     if "decimate" in free and processing.rate is None:
-        band = row_band(pieces, transmission, processing, model, rate, spectra.bandwidth)
+        widest = 0.4 * rate * min(1.0, ENOUGH_SAMPLES / samples)
+        band = row_band(pieces, transmission, processing, model, rate, spectra.bandwidth, widest)
         factors = factors_below(min(0.4 * rate / band, samples / FEWEST_SAMPLES))
         processing = processing.but(decimate=factors)
         if factors:

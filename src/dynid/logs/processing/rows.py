@@ -40,6 +40,7 @@ def row_band(
     model: DynamicModel,
     rate: float,
     bandwidth: float,
+    widest: float,
 ) -> float:
     """Choose the band of rows [Hz].
 
@@ -50,8 +51,10 @@ def row_band(
         model: The model.
         rate: Sampling rate [Hz].
         bandwidth: Of the motion [Hz].
+        widest: Band [Hz] of as many samples as there should be; wider than any other where a log is short.
     """
     bands = [ratio * bandwidth for ratio in BANDS]
+    bands = [widest, *bands] if widest > bands[0] else bands
     factors = factors_below(rate / (4.0 * bands[0]))
     step = int(np.prod(factors or (1,)))
     longest = max(pieces, key=len)
