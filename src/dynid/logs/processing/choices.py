@@ -124,7 +124,7 @@ def _with_states(
 def _candidates(lowest: float, target: float, highest: float) -> Iterator[float]:
     """Cut-off frequencies [Hz] from the lowest to the target in even ratios; infinite where that is too high."""
     top = max(min(target, highest), lowest)
-    count = max(1, math.ceil(math.log(top / lowest) / math.log(1.4)))
+    count = max(1, math.ceil(math.log(top / lowest) / math.log(1.6)))
     for k in range(count + 1):
         cutoff = float(f"{lowest * (top / lowest) ** (k / count):.2g}")
         if cutoff < highest:
