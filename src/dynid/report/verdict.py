@@ -83,6 +83,10 @@ class Verdict:
         }
 
 
+FILTERS = frozenset(("processing-accelerations-noisy", "processing-torques-alone"))
+"""Warnings about filters, which come after those about the log: a motion that is too small needs another motion."""
+
+
 def judge(record: Record, findings: Sequence[Finding], validation: Validation | None) -> Verdict:
     """Judge a result.
 
@@ -92,7 +96,8 @@ def judge(record: Record, findings: Sequence[Finding], validation: Validation | 
         validation: How well held-out logs are predicted; None where none was given.
     """
     wrong = [finding for finding in findings if finding.severity is Severity.ERROR]
-    doubts = [finding for finding in findings if finding.severity is Severity.WARNING]
+    warnings = [finding for finding in findings if finding.severity is Severity.WARNING]
+    doubts = sorted(warnings, key=lambda finding: finding.code in FILTERS)
     error = record.relative_error if validation is None else validation.relative_error
     logs = "held-out logs" if validation is not None else "the logs that it was identified from"
     fit = f"relative error {error:.1%} on {logs}"

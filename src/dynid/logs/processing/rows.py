@@ -15,12 +15,13 @@ from dynid.logs.drive import Transmission
 from dynid.logs.log import Log
 from dynid.logs.processing import signals
 from dynid.logs.processing.cutoff import Equations
+from dynid.logs.processing.power_density import power_density
 from dynid.logs.processing.states import segment_of
 from dynid.logs.settings import Processing
 from dynid.model import DynamicModel
 from dynid.threads import single_threaded_blas
 
-BANDS = (10.0, 5.0, 2.5)
+BANDS = (7.0, 3.5, 1.75)
 """Bands that are compared, in bandwidths of the motion; the first is enough for the steps of dry friction."""
 
 WORTH = 0.25
@@ -75,9 +76,7 @@ def row_band(
 
 def _levels(errors: Array, rate: float, bands: Sequence[float]) -> Array:
     """Logarithms of the mean density of errors up to each frequency [Hz], shape (bands,)."""
-    from scipy.signal import welch
-
-    frequency, density = welch(errors, fs=rate, nperseg=min(len(errors), 256), detrend="constant")
+    frequency, density = power_density(errors[:, None], rate, min(len(errors), 256), with_slope=False)
     return np.log([density[1:][frequency[1:] <= max(band, 2 * frequency[1])].mean() for band in bands])
 
 
