@@ -25,7 +25,7 @@ def test_sections_are_those_of_the_textbook_filters(order: int, cutoff: float) -
         (filters.chebyshev(order, 0.05, cutoff), signal.cheby1(order, 0.05, cutoff, output="sos")),
     ]
     for own, theirs in pairs:
-        assert own.shape == np.shape(theirs)
+        assert own.shape == np.asarray(theirs).shape
         responses = [signal.sosfreqz(sections, np.pi * w)[1] for sections in (own, theirs)]
         assert np.allclose(*responses, rtol=1e-7, atol=1e-12)
 

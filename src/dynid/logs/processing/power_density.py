@@ -46,4 +46,4 @@ def power_density(x: Array, rate: float, size: int, *, with_slope: bool = True) 
     power[0] /= 2.0  # a constant, and half of the rate, have no mirror image
     if size % 2 == 0:
         power[-1] /= 2.0
-    return np.arange(size // 2 + 1) * (rate / size), power
+    return np.arange(size // 2 + 1, dtype=float) * (rate / size), power

@@ -80,8 +80,9 @@ def compared(
         q, logged = (signals.lowpass(x, rate, cutoff) for x in (q, logged))
     v, a = signals.eighth_order(q, rate), signals.eighth_order(q, rate, 2)
     trim = min(4 + round(rate / cutoff), len(q) // 8)
+    logged, v, a = (signals.trimmed(x, trim) for x in (logged, v, a))
     return {
-        joint: _comparison(*(signals.trimmed(x[:, joint], trim) for x in (logged, v, a)), spectra.bandwidth)
+        joint: _comparison(logged[:, joint], v[:, joint], a[:, joint], spectra.bandwidth)
         for joint in np.flatnonzero(spectra.moves).tolist()
     }
 
