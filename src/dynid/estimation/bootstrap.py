@@ -16,6 +16,7 @@ from dynid.estimation.error_stretches import error_stretches
 from dynid.estimation.factors.accumulation import Blocks
 from dynid.estimation.factors.factors import Factor
 from dynid.estimation.factors.row_forms import TORQUES, RowForm, RowPasses, block_rows
+from dynid.estimation.quantiles import student_quantile
 from dynid.estimation.robust import Loss
 from dynid.logs import PreparedLog
 from dynid.model import BaseParameters, Rows
@@ -54,9 +55,7 @@ class Bootstrap:
 
     def interval(self, values: Array, confidence: float = 0.95) -> tuple[Array, Array]:
         """Lower and upper ends of confidence intervals around values, each of shape (parameters,)."""
-        from scipy.special import stdtrit
-
-        half = stdtrit(self.blocks - 1, 0.5 + confidence / 2) * self.stds
+        half = student_quantile(self.blocks - 1, 0.5 + confidence / 2) * self.stds
         return values - half, values + half
 
 

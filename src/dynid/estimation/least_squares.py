@@ -12,6 +12,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import DynidError, InvalidRequestError
 from dynid.estimation.factors.factors import Factor, Factors
+from dynid.estimation.quantiles import student_quantile
 from dynid.model import BaseParameters
 
 
@@ -69,11 +70,9 @@ class Estimate:
             confidence: Share of cases in which such an interval holds the true value, for normal errors; between 0
                 and 1.
         """
-        from scipy.special import stdtrit
-
         if not 0.0 < confidence < 1.0:
             raise InvalidRequestError(f"a confidence lies between 0 and 1, such as 0.95, not {confidence}")
-        half = stdtrit(self.freedom, 0.5 + confidence / 2) * self.stds
+        half = student_quantile(self.freedom, 0.5 + confidence / 2) * self.stds
         return self.values - half, self.values + half
 
 

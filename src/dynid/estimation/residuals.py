@@ -9,6 +9,7 @@ from dynid.arrays import Array
 from dynid.estimation.correlation import autocorrelation, correlation_samples
 from dynid.estimation.error_stretches import error_stretches
 from dynid.estimation.least_squares import Estimate
+from dynid.estimation.quantiles import chi_square_quantile
 from dynid.findings import Finding, has
 from dynid.logs import PreparedLog
 from dynid.model import BaseParameters, DynamicModel
@@ -162,8 +163,6 @@ def _following(what: str, x: Array, errors: Array, starts: Sequence[int]) -> Fol
     By chance, errors that last for k samples have means as those of k times fewer white ones. How long they last is
     seen in what the means leave: what follows x is none of it.
     """
-    from scipy.special import chdtri
-
     edges = _edges(what, x)
     place = np.searchsorted(edges, x)
     counts = np.bincount(place, minlength=len(edges) + 1)
@@ -175,7 +174,7 @@ def _following(what: str, x: Array, errors: Array, starts: Sequence[int]) -> Fol
     freedom = max(len(means) - 1, 1)
     chance = min(freedom * lasting / len(errors), 0.99)
     share = max(0.0, (between - chance) / (1.0 - chance))
-    is_clear = between / chance > chdtri(freedom, CHANCE) / freedom
+    is_clear = between / chance > chi_square_quantile(freedom, CHANCE) / freedom
     return Following(what, share, bool(is_clear), centres, means)
 
 

@@ -86,9 +86,9 @@ def _read(
     part = _part(source, stamps, files)
     for table in {id(table): table for table, _ in tables.values()}.values():
         table.require_finite(part)
-    signals = {role: _owned(array[part]) for role, array in values.items() if role != "time"}
+    signals = {role: _owned(array, part) for role, array in values.items() if role != "time"}
     log = Log(
-        time=_owned(stamps[part]),
+        time=_owned(stamps, part),
         position=signals["position"],
         torque=signals["torque"],
         velocity=signals.get("velocity"),
@@ -239,9 +239,10 @@ def _part(source: LogSource, stamps: Array, files: tuple[Path, ...]) -> slice:
     return slice(first, last)
 
 
-def _owned(values: Array) -> Array:
-    """The same, without holding on to more than its own samples."""
-    return values if values.base is None else values.copy()
+def _owned(values: Array, part: slice) -> Array:
+    """Some samples, without holding on to others."""
+    is_whole = values.base is None and (part.start, part.stop) == (0, len(values))
+    return values if is_whole else values[part].copy()
 
 
 def _degrees(
@@ -251,11 +252,12 @@ def _degrees(
 
     They sweep eight revolutions or more; or most joints are far beyond their limits, but not in degrees.
     """
-    swept = np.ptp(q, axis=0)
-    turning = [k for k, unit in enumerate(units) if unit == "rad" and np.abs(q[:, k]).max() <= 400]
+    smallest, largest = q.min(axis=0), q.max(axis=0)
+    swept = largest - smallest
+    turning = [k for k, unit in enumerate(units) if unit == "rad" and max(-smallest[k], largest[k]) <= 400]
     likely = [k for k in turning if swept[k] > 50]
     if limits:
-        beyond = [k for k in turning if _only_in_degrees(limits[k], q[:, k])]
+        beyond = [k for k in turning if _only_in_degrees(limits[k], float(smallest[k]), float(largest[k]))]
         likely = likely or (beyond if 2 * len(beyond) > len(turning) else [])
     if not likely:
         return ()
@@ -267,11 +269,10 @@ def _degrees(
     )
 
 
-def _only_in_degrees(limits: Limits, q: Array) -> bool:
+def _only_in_degrees(limits: Limits, smallest: float, largest: float) -> bool:
     """Whether positions in rad are far beyond a joint's limits, and in degrees within them."""
     lower, upper = limits.lower, limits.upper
     if not (math.isfinite(lower) and math.isfinite(upper) and lower < upper):
         return False
-    smallest, largest = float(q.min()), float(q.max())
     is_beyond = smallest < 2.0 * lower - 1.0 or largest > 2.0 * upper + 1.0
     return is_beyond and lower - 0.05 <= math.radians(smallest) and math.radians(largest) <= upper + 0.05

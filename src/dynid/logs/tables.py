@@ -9,6 +9,7 @@ import fnmatch
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
@@ -28,6 +29,12 @@ Columns: TypeAlias = str | int | Sequence[str | int] | None
 TEXT = (".csv", ".tsv", ".txt", ".dat")
 
 BINARY = (".parquet", ".npz", ".mat")
+
+TOGETHER = 4
+"""Columns that are put in their places together."""
+
+TILE = 8192
+"""Samples that are put there at a time: few enough for the cache, since neighbours in memory come from all columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +66,8 @@ class Table:
         Raises:
             RecordingError: It names the first column with such numbers, and their first row.
         """
+        if all(_is_finite(values[part]) for values in self.groups):
+            return
         self.require_measured(part)
         for name, values in self._columns():
             bad = np.flatnonzero(~np.isfinite(values[part]))
@@ -147,14 +156,26 @@ def read_groups(
     return table
 
 
+def _is_finite(values: Array) -> bool:
+    return all(np.isfinite(values[first : first + TILE]).all() for first in range(0, len(values), TILE))
+
+
 def _filled(source: Source, wanted: list[int], chosen: Sequence[Sequence[int]]) -> tuple[Array, ...]:
-    """The values of each group; each column is let go of when it is in its place."""
+    """The values of each group; columns are let go of when they are in their places."""
     groups: tuple[Array, ...] = ()
-    for p, column in zip(wanted, source.load(wanted), strict=True):
-        groups = groups or tuple(np.empty((len(column), len(positions))) for positions in chosen)
-        for group, positions in zip(groups, chosen, strict=True):
-            if p in positions:
-                group[:, positions.index(p)] = column
+    columns = zip(wanted, source.load(wanted), strict=True)
+    while some := list(islice(columns, TOGETHER)):
+        groups = groups or tuple(np.empty((len(some[0][1]), len(positions))) for positions in chosen)
+        places = [
+            (group, positions.index(p), column)
+            for p, column in some
+            for group, positions in zip(groups, chosen, strict=True)
+            if p in positions
+        ]
+        for first in range(0, len(some[0][1]), TILE):
+            part = slice(first, first + TILE)
+            for group, k, column in places:
+                group[part, k] = column[part]
     return groups
 
 

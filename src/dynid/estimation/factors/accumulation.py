@@ -64,10 +64,14 @@ class Blocks:
     def factors(self, first: int, last: int) -> Factors:
         """The factors of the blocks from first to before last, over all standard parameters."""
         sums = [_Sum(basis) for basis in self.rows.bases]
-        for each, blocks in zip(sums, self.joints, strict=True):
-            for triangle, squares, count in blocks[first:last]:
-                each.include(triangle, squares, count)
-        return _Sums(self.rows, sums).factors()
+
+        def include(pair: tuple[_Sum, Sequence[tuple[Array, float, int]]]) -> None:
+            for triangle, squares, count in pair[1][first:last]:
+                pair[0].include(triangle, squares, count)
+
+        with single_threaded_blas():
+            parallel(include, zip(sums, self.joints, strict=True))
+            return _Sums(self.rows, sums).factors()
 
 
 @dataclass(frozen=True, eq=False)

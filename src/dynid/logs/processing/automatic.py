@@ -126,7 +126,8 @@ def prepared(
             delay = _delay(log, transmission, processing, model, rate, notes)
     segments = processed(log, transmission, processing, delay)
     if spectra is not None and "lowpass" not in free:
-        notes += findings_on_filters(spectra, processing, np.concatenate([s.v for s in segments]), model, rate)
+        v = segments[0].v if len(segments) == 1 else np.concatenate([segment.v for segment in segments])
+        notes += findings_on_filters(spectra, processing, v, model, rate)
     stamps = [signals.trimmed(piece.time, processing.trim) for piece in _pieces(log, processing)]
     step = step_of(rate, processing.rate)
     times = [stamp[::step] for stamp in stamps]

@@ -7,6 +7,7 @@ fast for windows without slope: a straight line is two products, and needs no le
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.threads import parallel
 
 BATCH = 500_000
 """Numbers that are transformed at once, so that memory does not grow with the log."""
@@ -32,8 +33,9 @@ def power_density(x: Array, rate: float, size: int, *, with_slope: bool = True) 
     firsts = np.arange(0, len(x) - size + 1, step)
     power = np.zeros((size // 2 + 1, x.shape[1]))
     batch = max(1, BATCH // size)
-    for k, signal in enumerate(x.T):
-        signal = np.ascontiguousarray(signal)
+
+    def work(k: int) -> None:
+        signal = np.ascontiguousarray(x[:, k])
         windows = np.lib.stride_tricks.sliding_window_view(signal, size)
         for begin in range(0, len(firsts), batch):
             pieces = windows[firsts[begin : begin + batch]]
@@ -42,6 +44,8 @@ def power_density(x: Array, rate: float, size: int, *, with_slope: bool = True) 
                 pieces -= np.outer(pieces @ slope, slope)
             spectra = np.fft.rfft(pieces * window)
             power[:, k] += np.sum(spectra.real**2 + spectra.imag**2, axis=0)
+
+    parallel(work, range(x.shape[1]))
     power *= 2.0 / (len(firsts) * rate * float(window @ window))
     power[0] /= 2.0  # a constant, and half of the rate, have no mirror image
     if size % 2 == 0:

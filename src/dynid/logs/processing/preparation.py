@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
@@ -157,9 +158,8 @@ def findings_on_samples(log: Log, prepared: PreparedLog, model: DynamicModel) ->
     for joint, torque in zip(model.row_names, log.torque.T, strict=True):
         if joint not in prepared.processing.unmeasured:
             found += _on_torque(f"joint '{joint}'", torque)
-    positions = np.concatenate([segment.q for segment in prepared.segments])
     for joint in model.robot.independent_joints:
-        found += _beyond_limits(joint, positions[:, joint.q])
+        found += _beyond_limits(joint, [segment.q[:, joint.q] for segment in prepared.segments if len(segment)])
     return tuple(found)
 
 
@@ -168,34 +168,49 @@ def findings_on_rest(model: DynamicModel, logs: Sequence[PreparedLog]) -> tuple[
     segments = [segment for log in logs for segment in log.segments]
     if not segments:
         return ()
-    velocity = np.concatenate([segment.v[:, model.rows] for segment in segments])
-    still = [joint for joint, moved in zip(model.row_names, np.ptp(velocity, axis=0) > 0.0, strict=True) if not moved]
+    first = next((segment.v[0] for segment in segments if len(segment)), np.zeros(model.robot.nv))
+    moves = np.any([_differs(segment.v, first) for segment in segments], axis=0)[model.rows]
+    still = [joint for joint, moved in zip(model.row_names, moves, strict=True) if not moved]
     return tuple(Finding.of("joint-never-moves", f"joint '{joint}'") for joint in still)
 
 
+def _differs(x: Array, value: Array) -> NDArray[np.bool_]:
+    """Which signals, shape (samples, n), are not always a value, shape (n,); most differ soon."""
+    found = np.zeros(len(value), dtype=bool)
+    for begin in range(0, len(x), 10_000):
+        found |= (x[begin : begin + 10_000] != value).any(axis=0)
+        if found.all():
+            break
+    return found
+
+
 def _on_torque(subject: str, torque: Array) -> Iterator[Finding]:
-    if np.ptp(torque) == 0.0:
+    torque = np.ascontiguousarray(torque)
+    largest, smallest = torque.max(), torque.min()
+    if largest == smallest:
         yield Finding.of("torque-constant", subject, torque=float(torque[0]), samples=len(torque))
         return
-    for extreme in (torque.max(), torque.min()):
-        share = float(np.mean(torque == extreme))
+    for extreme in (largest, smallest):
+        share = np.count_nonzero(torque == extreme) / len(torque)
         if share >= SATURATED and extreme != 0.0:
             yield Finding.of("torque-saturated", subject, share=share, torque=float(extreme))
 
 
-def _beyond_limits(joint: Joint, positions: Array) -> Iterator[Finding]:
+def _beyond_limits(joint: Joint, positions: Sequence[Array]) -> Iterator[Finding]:
     """Positions that the joint cannot reach: most often another unit, offset, sign or order of columns."""
     lower, upper = joint.limits.lower, joint.limits.upper
-    if joint.kind.nq != 1 or not lower < upper:
+    if joint.kind.nq != 1 or not lower < upper or not positions:
         return
-    share = float(np.mean((positions < lower - 0.01) | (positions > upper + 0.01)))
-    if share > 0.0:
+    smallest = min(float(each.min()) for each in positions)
+    largest = max(float(each.max()) for each in positions)
+    if smallest < lower - 0.01 or largest > upper + 0.01:
+        beyond = sum(np.count_nonzero((each < lower - 0.01) | (each > upper + 0.01)) for each in positions)
         yield Finding.of(
             "positions-beyond-limits",
             f"joint '{joint.name}'",
-            share=share,
-            smallest=float(positions.min()),
-            largest=float(positions.max()),
+            share=beyond / sum(map(len, positions)),
+            smallest=smallest,
+            largest=largest,
             lower=lower,
             upper=upper,
         )

@@ -39,18 +39,18 @@ def zero_phase(sections: Array, x: Array, padding: int) -> Array:
         return np.asarray(sosfiltfilt(sections.copy(), x, axis=0, padtype="odd", padlen=padding))
     coefficients, at_rest = sections[:, [0, 1, 2, 4, 5]], steady_state(sections)
     tile = max(1, min(TILE, -(-x.shape[1] // cores())))
-    tiles = [x[:, first : first + tile] for first in range(0, x.shape[1], tile)]
+    filtered = np.empty(x.shape)
 
-    def work(signals: Array) -> Array:
+    def work(first: int) -> None:
+        signals = x[:, first : first + tile]
         ends = 2.0 * signals[0] - signals[padding:0:-1], 2.0 * signals[-1] - signals[-2 : -padding - 2 : -1]
         padded = np.concatenate([ends[0], signals, ends[1]])
         compiled.run(coefficients, at_rest[:, :, None] * padded[0], padded, 0, len(padded), 1)
         compiled.run(coefficients, at_rest[:, :, None] * padded[-1], padded, len(padded) - 1, -1, -1)
-        return padded[padding : len(padded) - padding]
+        filtered[:, first : first + tile] = padded[padding : len(padded) - padding]
 
-    if len(tiles) == 1:
-        return np.ascontiguousarray(work(tiles[0]))
-    return np.concatenate(parallel(work, tiles), axis=1)
+    parallel(work, range(0, x.shape[1], tile))
+    return filtered
 
 
 def steady_state(sections: Array) -> Array:

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,8 @@ _folders: dict[int, str] = {}
 
 def isolated(path: Path, reader: str, progress: Progress = silent) -> Source:
     """The columns of a file, read by one of the readers of `helper` in a process of its own."""
-    names = tuple(asked(path, {"reader": reader}, progress)["names"])
+    with _kernel_ahead(path):
+        names = tuple(asked(path, {"reader": reader}, progress)["names"])
 
     def load(positions: list[int]) -> Iterator[np.ndarray]:
         with tempfile.TemporaryDirectory(prefix="dynid-") as folder:
@@ -40,6 +42,26 @@ def isolated(path: Path, reader: str, progress: Progress = silent) -> Source:
                     yield np.fromfile(stream, dtype=np.float64, count=answer["samples"])
 
     return Source(names, load)
+
+
+LARGE = 10_000_000
+"""Size of a file [bytes] from which on its log is surely worth the compiled kernel."""
+
+
+@contextlib.contextmanager
+def _kernel_ahead(path: Path) -> Iterator[None]:
+    """Load the compiled kernel that a long log needs later, while the helper begins and we only wait for it."""
+    if not path.is_file() or path.stat().st_size < LARGE:
+        yield
+        return
+    from dynid.model.kernels.kernel import compiled_kernel
+
+    thread = threading.Thread(target=compiled_kernel)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
 
 
 def asked(path: Path, request: dict[str, Any], progress: Progress = silent) -> dict[str, Any]:
