@@ -17,7 +17,7 @@ from dynid.robot import JointKind
 
 Progress = Callable[[str], None]
 
-DIAGNOSED = tuple(code + tail for code in CODES.values() for tail in ("", "-or-other"))
+DIAGNOSED = tuple(CODES.values())
 """Causes that diagnosis names."""
 
 FAULTS = ("torque-constant", "torque-saturated", *DIAGNOSED)
@@ -141,7 +141,7 @@ def _once(findings: Sequence[Finding]) -> list[Finding]:
     dropped: set[str] = set()
     if has(findings, *EXPLANATIONS):
         dropped.add("fit-poor")
-    if has(findings, "friction-missing-by-residual", "friction-missing-by-residual-or-other"):
+    if has(findings, "friction-missing-by-residual"):
         dropped.add("friction-missing")  # the same, looked for in all rows instead of the whole log
     if has(errors, *FAULTS):  # weaker causes would be fitted to spoiled data
         dropped |= {"parameter-negative", "parameter-negative-beside-positive", "physical-fit-worse"}

@@ -61,6 +61,7 @@ class Samples:
         keep: Rows that count, shape (samples, rows).
         block: Block of time that each belongs to, shape (samples,).
         stretches: Where torques at other times are found; empty where they are not known.
+        noise: What mending has multiplied the errors of each torque with, shape (rows,).
     """
 
     q: Array
@@ -71,6 +72,7 @@ class Samples:
     keep: NDArray[np.bool_]
     block: NDArray[np.intp]
     stretches: tuple[Stretch, ...] = ()
+    noise: Array | float = 1.0
 
     def __len__(self) -> int:
         return len(self.torque)
@@ -88,6 +90,41 @@ class Samples:
         q = self.q.copy()
         q[:, joint.q] += offset
         return replace(self, q=q)
+
+    def at_speed(self, factor: float) -> "Samples":
+        """The same with all joints so many times faster."""
+        return replace(self, v=factor * self.v, a=factor**2 * self.a)
+
+    def with_torque(self, row: int, factor: float) -> "Samples":
+        """The same with a measured torque multiplied."""
+        factors = np.ones(self.torque.shape[1])
+        factors[row] = factor
+        return replace(self, torque=self.torque * factors, noise=self.noise * np.abs(factors))
+
+    def with_torques_swapped(self, first: int, second: int, stds: Array) -> "Samples":
+        """The same with two measured torques swapped; errors of each, of standard deviations `stds`, go with it."""
+        order = np.arange(self.torque.shape[1])
+        order[[first, second]] = second, first
+        return replace(
+            self,
+            torque=self.torque[:, order],
+            torque_rate=self.torque_rate[:, order],
+            keep=self.keep[:, order],
+            noise=self.noise * stds[order] / stds,
+        )
+
+    def with_positions_swapped(self, first: Joint, second: Joint) -> "Samples":
+        """The same with the positions of two joints swapped."""
+        q, v, a = self.q.copy(), self.v.copy(), self.a.copy()
+        q[:, [first.q.start, second.q.start]] = self.q[:, [second.q.start, first.q.start]]
+        for new, old in ((v, self.v), (a, self.a)):
+            new[:, [first.v.start, second.v.start]] = old[:, [second.v.start, first.v.start]]
+        return replace(self, q=q, v=v, a=a)
+
+    def every(self, step: int) -> "Samples":
+        """Every so many samples, without torques at other times."""
+        taken = {name: values[::step] for name, values in vars(self).items() if name not in ("stretches", "noise")}
+        return replace(self, **taken, stretches=())
 
     def later(self, seconds: Array | float) -> "Samples":
         """The same with torques as they were measured so much later [s]: one time, or one for each row."""
