@@ -83,10 +83,12 @@ class Bench:
         """What the estimate says, shape (samples, rows)."""
         return self.torques_of(self.samples)
 
-    def torques_of(self, samples: Samples, robot: Robot | None = None) -> Array:
-        """What the estimate says with other samples or another robot, shape (samples, rows)."""
-        model = self.model if robot is None else replace(self.model, robot=robot)
-        return model.inverse_dynamics(samples.q, samples.v, samples.a, self.parameters)
+    def torques_of(self, samples: Samples, robot: Robot | None = None, *, of_links: bool = False) -> Array:
+        """What the estimate, or of it the links alone, says with other samples or another robot, shape (samples, rows)."""
+        model, p = self.model if robot is None else replace(self.model, robot=robot), self.parameters
+        if of_links:
+            p = np.where([parameter.link is None for parameter in model.parameters], 0.0, p)
+        return model.inverse_dynamics(samples.q, samples.v, samples.a, p)
 
     def rows(self, samples: Samples, robot: Robot | None = None) -> tuple[Array, Array]:
         """Weighed rows, shape (rows * samples, base), and torques of known parameters, shape (samples, rows)."""

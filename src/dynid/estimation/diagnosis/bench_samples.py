@@ -58,6 +58,8 @@ class Samples:
         a: Accelerations, shape (samples, nv).
         torque: Measured torques, shape (samples, rows).
         torque_rate: Rate of change of the predicted torques [N m/s or N/s], shape (samples, rows).
+        load: Predicted torques of the links alone, without friction and motors, and their first and second
+            derivatives with time, shape (samples, rows, 3).
         keep: Rows that count, shape (samples, rows).
         block: Block of time that each belongs to, shape (samples,).
         stretches: Where torques at other times are found; empty where they are not known.
@@ -69,6 +71,7 @@ class Samples:
     a: Array
     torque: Array
     torque_rate: Array
+    load: Array
     keep: NDArray[np.bool_]
     block: NDArray[np.intp]
     stretches: tuple[Stretch, ...] = ()
@@ -211,15 +214,19 @@ def _part(
     factors = tuple(log.processing.decimate or ())
     step = _step(log)
     states = [chunk.q, chunk.v, chunk.a]
+    of_links = np.where([parameter.link is None for parameter in model.parameters], 0.0, parameters)
     if step > 1:
-        predicted = model.inverse_dynamics(*states, parameters)
-        rates = np.gradient(predicted, float(np.median(np.diff(time))), axis=0)
-        q, v, a, torque, smooth, rates = (decimated(x, factors)[own] for x in (*states, chunk.torque, predicted, rates))
+        period = float(np.median(np.diff(time)))
+        predicted, load = (model.inverse_dynamics(*states, p) for p in (parameters, of_links))
+        slopes = [np.gradient(predicted, period, axis=0), np.gradient(load, period, axis=0)]
+        wanted = (*states, chunk.torque, predicted, slopes[0], load, slopes[1], np.gradient(slopes[1], period, axis=0))
+        q, v, a, torque, smooth, rates, *loads = (decimated(x, factors)[own] for x in wanted)
         filtered = smooth - model.inverse_dynamics(q, v, a, parameters)
     else:
         q, v, a, torque = (x[own] for x in (*states, chunk.torque))
         filtered = np.zeros_like(torque)
-        rates = _rates(model, chunk, time, own, parameters)
+        _, rates, _ = _derivatives(model, chunk, time, own, parameters)
+        loads = _derivatives(model, chunk, time, own, of_links)
         factors = ()
     keep = np.ones(chunk.torque.shape, dtype=bool) if chunk.keep is None else chunk.keep
     keep = kept_around(keep, step)[own] if step > 1 else keep[own]
@@ -227,13 +234,17 @@ def _part(
     if log.processing.thresholds is not None:
         keep &= np.abs(v[:, model.rows]) >= np.asarray(log.processing.thresholds)
     stretch = Stretch(time, chunk.torque, factors, own, filtered)
-    return (q, v, a, torque - filtered, rates, keep, block), stretch
+    return (q, v, a, torque - filtered, rates, np.stack(loads, axis=-1), keep, block), stretch
 
 
-def _rates(model: DynamicModel, chunk: Chunk, time: Array, own: NDArray[np.intp], parameters: Array) -> Array:
-    """Rate of change of predicted torques at some samples, from their neighbours."""
-    before, after = np.maximum(own - 1, 0), np.minimum(own + 1, len(chunk) - 1)
-    ahead, behind = (
-        model.inverse_dynamics(chunk.q[rows], chunk.v[rows], chunk.a[rows], parameters) for rows in (after, before)
+def _derivatives(
+    model: DynamicModel, chunk: Chunk, time: Array, own: NDArray[np.intp], parameters: Array
+) -> list[Array]:
+    """Predicted torques at some samples, and their first and second derivatives with time, from their neighbours."""
+    middle = np.clip(own, 1, len(chunk) - 2)
+    behind, here, ahead = (
+        model.inverse_dynamics(chunk.q[rows], chunk.v[rows], chunk.a[rows], parameters)
+        for rows in (middle - 1, middle, middle + 1)
     )
-    return (ahead - behind) / np.maximum(time[after] - time[before], 1e-9)[:, None]
+    step = 0.5 * np.maximum(time[middle + 1] - time[middle - 1], 1e-9)[:, None]
+    return [here, (ahead - behind) / (2.0 * step), (ahead - 2.0 * here + behind) / step**2]

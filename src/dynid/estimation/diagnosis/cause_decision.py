@@ -32,6 +32,14 @@ class CauseThresholds:
     """Share of the squared error whose removal matters, whatever the parameters do."""
     gross_share: float = 0.25
     """Share from which a cause is an error, not just a doubt."""
+    gross_parameters: float = 0.15
+    """Share of the parameters that must move for an error, unless the cause is there or not."""
+    gross_scale: float = 0.1
+    """Amount from which a wrong scale is an error: torque constants are seldom known better than by 5 %."""
+    gross_error: float = 0.1
+    """Relative error of torques from which a missing term is an error: all models lack some."""
+    systematic_share: float = 0.05
+    """Share of the squared error that all small causes together remove from which errors are called systematic."""
     rival: float = 0.8
     """Part of the best cause's gain from which another cause is as likely, unless held-out blocks decide."""
     decided: float = 0.6
@@ -95,9 +103,8 @@ def decide(bench: Bench, stds: Array) -> Decision:
             tried = [one for one in tried if one.cause.kind not in TERMS]
         first = _named(tried, all_small, bench, stds)
         if not named:
-            certain = [one for one in tried if one.certainty >= 1.0 and one.gain > 0.0]
             together = all_small.share
-            systematic = certain[0] if certain and first is None else None
+            systematic = None if first is not None else _systematic(tried, together, bench, stds)
         if first is None:
             break
         named.append(first)
@@ -111,20 +118,58 @@ def _named(tried: Sequence[Tried], together: Tried, bench: Bench, stds: Array) -
     """The best cause if it is certain, matters, and is not one of many; with those that explain as much."""
     if not tried:
         return None
-    limits = THRESHOLDS
     rivals = [tried[0]] + [one for one in tried[1:] if _is_rival(one, tried[0])]
     best = min(rivals, key=lambda one: LIKELY.index(one.cause.kind) if one.gain > 0.95 * tried[0].gain else 99)
-    if best.certainty < 1.0 or best.gain < limits.dominant * max(together.gain, tried[0].gain):
-        return None
-    torque = bench.weighed_torque(bench.samples.torque)
-    effect = float(np.sqrt(max(best.gain, 0.0) / max(torque @ torque, 1e-300)))
-    before = bench.base_values(bench.fit().solution)
-    changed = float(np.mean(np.abs(best.values - before) > 2.0 * stds))
-    if effect < limits.slight_effect or (changed < limits.few_parameters and best.share < limits.large_share):
+    if best.gain < THRESHOLDS.dominant * max(together.gain, tried[0].gain) or not _matters(best, bench, stds):
         return None
     others = tuple(one for one in rivals if one is not best)
-    is_error = best.share >= limits.gross_share and not others
-    return Named(best, others, changed, is_error)
+    return Named(best, others, _changed(best, bench, stds), not others and _is_gross(best, bench, stds))
+
+
+def _systematic(tried: Sequence[Tried], together: float, bench: Bench, stds: Array) -> Tried | None:
+    """The best of several causes that together explain much, none of them most of it."""
+    if together < THRESHOLDS.systematic_share:
+        return None
+    return next((one for one in tried if _matters(one, bench, stds)), None)
+
+
+def _matters(one: Tried, bench: Bench, stds: Array) -> bool:
+    """Whether a cause is certain, and changes parameters or errors by more than filters do."""
+    limits = THRESHOLDS
+    if one.certainty < 1.0 or _effect(one, bench) < limits.slight_effect:
+        return False
+    return one.share >= limits.large_share or _changed(one, bench, stds) >= limits.few_parameters
+
+
+def _is_gross(one: Tried, bench: Bench, stds: Array) -> bool:
+    """Whether a cause makes the result worthless."""
+    limits, cause = THRESHOLDS, one.cause
+    if one.share < limits.gross_share:
+        return False
+    if cause.kind in TERMS:
+        return _relative_error(bench) > limits.gross_error
+    if cause.kind in ("gear ratio", "torque scale", "position scale", "time scale") and cause.size < limits.gross_scale:
+        return False
+    return cause.kind in NEVER_SMALL or _changed(one, bench, stds) >= limits.gross_parameters
+
+
+def _effect(one: Tried, bench: Bench) -> float:
+    """Size of what a cause explains relative to the torques, both weighed."""
+    torque = bench.weighed_torque(bench.samples.torque)
+    return float(np.sqrt(max(one.gain, 0.0) / max(torque @ torque, 1e-300)))
+
+
+def _relative_error(bench: Bench) -> float:
+    """Norm of the errors over that of the torques, unweighed."""
+    measured = np.where(bench.samples.keep, bench.samples.torque, 0.0)
+    error = np.where(bench.samples.keep, bench.samples.torque - bench.predicted, 0.0)
+    return float(np.linalg.norm(error) / max(np.linalg.norm(measured), 1e-300))
+
+
+def _changed(one: Tried, bench: Bench, stds: Array) -> float:
+    """Share of the base parameters that move by more than two standard deviations once a cause is mended."""
+    before = bench.base_values(bench.fit().solution)
+    return float(np.mean(np.abs(one.values - before) > 2.0 * stds))
 
 
 def _is_rival(one: Tried, best: Tried) -> bool:
@@ -154,6 +199,7 @@ LIKELY = (
     "load friction",
     "stribeck",
     "saturation",
+    "flexibility",
     "spring",
     "place",
     "tilt",

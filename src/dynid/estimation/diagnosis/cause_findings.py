@@ -38,6 +38,7 @@ CODES = {
     "offset": "torque-offset-missing",
     "spring": "spring-missing",
     "saturation": "torque-cut-off",
+    "flexibility": "gear-flexible",
     "torque sign": "torque-sign-flipped",
     "position sign": "position-sign-flipped",
     "joint flipped": "joint-flipped",

@@ -198,7 +198,7 @@ def _lacks(one: Tried) -> bool:
     return one.certainty >= 1.0 and one.gain > 0.0 and positive
 
 
-POSITIVE = ("friction", "motor inertia", "load friction", "saturation")
+POSITIVE = ("friction", "motor inertia", "load friction", "saturation", "flexibility")
 """Kinds of causes that act one way only."""
 
 

@@ -17,6 +17,9 @@ from dynid.robot import WORLD, Joint
 STEP = 1e-5
 """Step of finite differences [rad, m, or relative]."""
 
+SMALL_ANGLE = 1e-5
+"""By which a gear yields at the largest torque, for finite differences [rad or m]."""
+
 STRIBECK_SPEEDS = (0.03, 0.1, 0.3)
 """Stribeck velocities that are tried, relative to the root mean square of a joint's velocity."""
 
@@ -41,8 +44,9 @@ class Effect:
         return self.cause.kind in TERMS
 
 
-TERMS = ("friction", "motor inertia", "load friction", "stribeck", "offset", "spring", "saturation")
-"""Kinds of causes that are linear whatever their size: terms which a model lacks, and torques that are cut off."""
+TERMS = ("friction", "motor inertia", "load friction", "stribeck", "offset", "spring", "saturation", "flexibility")
+"""Kinds of causes that are linear whatever their size: terms which a model lacks, torques that are cut off, gears that
+yield a little."""
 
 CUT = 0.9
 """Part of the largest torques beyond which a cut would act."""
@@ -121,6 +125,7 @@ def _of_terms(bench: Bench, joint: Joint) -> Iterator[Effect]:
         "spring": (q - q.mean(), np.ones_like(q)),
         "saturation": (_beyond(bench.predicted[:, row], samples.torque[:, row]),),
     }
+    yield _of_flexibility(bench, joint)
     unit = np.eye(bench.model.row_count)[row]
     for kind, columns in features.items():
         changes = np.stack(columns, axis=-1)[:, None, :] * unit[:, None]
@@ -131,3 +136,17 @@ def _beyond(predicted: Array, measured: Array) -> Array:
     """What a limit a little below the largest measured torques takes off the predicted ones, shape (samples,)."""
     limit = CUT * float(np.quantile(np.abs(measured), 0.99))
     return np.clip(predicted, -limit, limit) - predicted
+
+
+def _of_flexibility(bench: Bench, joint: Joint) -> Effect:
+    """A gear that yields: the link is behind the motor, whose position is logged, by its load over the stiffness."""
+    samples, row = bench.samples, joint.v.start
+    load = samples.load[:, row]
+    largest = float(np.abs(load[:, 0]).max()) + 1e-12
+    yielding = SMALL_ANGLE / largest
+    q, v, a = samples.q.copy(), samples.v.copy(), samples.a.copy()
+    for states, place, derivative in zip((q, v, a), (joint.q.start, row, row), load.T, strict=True):
+        states[:, place] -= yielding * derivative
+    behind = bench.torques_of(replace(samples, q=q, v=v, a=a), of_links=True)
+    change = (behind - bench.torques_of(samples, of_links=True)) / yielding
+    return Effect(Cause("flexibility", joint.name), change[..., None], np.array([0.003 / largest]))
