@@ -84,7 +84,7 @@ class Bench:
         return self.torques_of(self.samples)
 
     def torques_of(self, samples: Samples, robot: Robot | None = None, *, of_links: bool = False) -> Array:
-        """What the estimate, or of it the links alone, says with other samples or another robot, shape (samples, rows)."""
+        """What the estimate (or its links alone) says with other samples or another robot, shape (samples, rows)."""
         model, p = self.model if robot is None else replace(self.model, robot=robot), self.parameters
         if of_links:
             p = np.where([parameter.link is None for parameter in model.parameters], 0.0, p)
@@ -110,24 +110,31 @@ class Bench:
         """The bench with other samples or another robot, and the estimate fitted to them."""
         base = self.base if robot is None else replace(self.base, model=replace(self.model, robot=robot))
         bench = replace(self, base=base, samples=samples)
-        return replace(bench, parameters=base.to_standard(bench.base_values(bench.fit().solution)))
+        rows, known = bench.rows(samples)
+        moments = bench.moments(np.column_stack([rows, bench.weighed_torque(samples.torque - known)]))
+        fitted = replace(bench, parameters=base.to_standard(bench.base_values(solved(moments.sum(axis=0))[0])))
+        vars(fitted)["_moments"] = moments
+        return fitted
 
     def base_values(self, solution: Array) -> Array:
         """Base parameters of a solution, both of shape (base,)."""
         return np.linalg.solve(self.triangle, solution)
 
-    def fit(self) -> Fit:
-        """Fit the model to the samples."""
-        return self._fit
+    @cached_property
+    def _moments(self) -> Array:
+        """Products of the rows and the torque in each block, shape (blocks, base + 1, base + 1)."""
+        rows, known = self.rows(self.samples)
+        return self.moments(np.column_stack([rows, self.weighed_torque(self.samples.torque - known)]))
 
     @cached_property
-    def _fit(self) -> Fit:
-        rows, known = self.rows(self.samples)
-        return self.fitted(rows, self.weighed_torque(self.samples.torque - known))
+    def squares(self) -> float:
+        """Squared error of the model fitted to all samples."""
+        return solved(self._moments.sum(axis=0))[1]
 
-    def fitted(self, rows: Array, torque: Array) -> Fit:
-        """Fit rows, shape (rows * samples, base), to torques, shape (rows * samples,)."""
-        return fit_of(self.moments(np.column_stack([rows, torque])))
+    @cached_property
+    def fit(self) -> Fit:
+        """The model fitted to the samples, and to all blocks but each."""
+        return fit_of(self._moments)
 
     def moments(self, columns: Array) -> Array:
         """Products of columns, shape (rows * samples, k), summed over each block: shape (blocks, k, k)."""
@@ -155,15 +162,19 @@ class Bench:
         return dtrsm(1.0, self.triangle, W, side=1)
 
 
+def solved(moments: Array) -> tuple[Array, float]:
+    """Solution and squared error of a fit of the last column to the others, from their products."""
+    count = len(moments) - 1
+    solution = np.linalg.solve(moments[:count, :count] + RIDGE * np.eye(count), moments[:count, count])
+    return solution, float(moments[count, count] - moments[:count, count] @ solution)
+
+
 def fit_of(moments: Array) -> Fit:
     """Fit the last column to the others, from products of columns in each block, shape (blocks, base + 1, base + 1)."""
     total = moments.sum(axis=0)
     count = len(total) - 1
-    ridge = RIDGE * np.eye(count)
     rest = total - moments
-    solution = np.linalg.solve(total[:count, :count] + ridge, total[:count, count])
-    without = np.linalg.solve(rest[:, :count, :count] + ridge, rest[:, :count, count:])[..., 0]
+    without = np.linalg.solve(rest[:, :count, :count] + RIDGE * np.eye(count), rest[:, :count, count:])[..., 0]
     vectors = np.column_stack([without, -np.ones(len(without))])
     held_out = np.einsum("bi,bij,bj->b", vectors, moments, vectors)
-    squares = float(total[count, count] - total[:count, count] @ solution)
-    return Fit(solution, squares, np.maximum(held_out, 0.0))
+    return Fit(*solved(total), np.maximum(held_out, 0.0))

@@ -168,7 +168,7 @@ def _relative_error(bench: Bench) -> float:
 
 def _changed(one: Tried, bench: Bench, stds: Array) -> float:
     """Share of the base parameters that move by more than two standard deviations once a cause is mended."""
-    before = bench.base_values(bench.fit().solution)
+    before = bench.base_values(bench.fit.solution)
     return float(np.mean(np.abs(one.values - before) > 2.0 * stds))
 
 

@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.estimation.diagnosis.bench import RIDGE, Bench, Fit
+from dynid.estimation.diagnosis.bench import RIDGE, Bench
 from dynid.estimation.diagnosis.causes import Cause, mended
 from dynid.estimation.diagnosis.effects import TERMS, Effect, effect_of, effects
 from dynid.model import DynamicModel
@@ -21,13 +21,13 @@ from dynid.robot import JointKind, Robot
 FLAT = 1e-7
 """A squared effect of which less than this part is beyond the model's own columns is none."""
 
-REFINED = 6
+REFINED = 5
 """Causes of which the exact amount is sought."""
 
-STEPS = 4
+STEPS = 3
 """Gauss-Newton steps at most."""
 
-PART = 3
+PART = 4
 """Every so many samples decide which causes that are never small are worth a closer look."""
 
 CLOSER = 4
@@ -124,7 +124,7 @@ class Screen:
         part = np.linalg.solve(own + RIDGE * np.eye(count), cross)
         beyond = rest - np.swapaxes(cross, 1, 2) @ part
         places = tuple(slice(stop - c.shape[1], stop) for stop, c in zip(stops, columns, strict=True))
-        return Screen(tuple(tried), places, moments, count, bench.fit().held_out, (part, beyond))
+        return Screen(tuple(tried), places, moments, count, bench.fit.held_out, (part, beyond))
 
     def tried(self, which: Sequence[int], bench: Bench, prior: float = 0.0) -> Tried:
         """Try some of the effects together.
@@ -226,11 +226,11 @@ def refined(bench: Bench, start: Tried) -> Tried | None:
             if not is_plausible(trial, bench.model):
                 continue
             other = bench.with_samples(*mended(trial, bench.samples, bench.model.robot, bench.stds))
-            if best is None or other.fit().squares < best[1].fit().squares:
+            if best is None or other.squares < best[1].squares:
                 break
         else:
             break
-        done = best is not None and other.fit().squares > 0.999 * best[1].fit().squares
+        done = best is not None and other.squares > 0.995 * best[1].squares
         best, amounts = (trial, other), np.array(trial.amounts)
         if done:
             break
@@ -239,8 +239,8 @@ def refined(bench: Bench, start: Tried) -> Tried | None:
     if best is None:
         return None
     trial, other = best
-    values = other.base_values(other.fit().solution)
-    return Tried(trial, other.fit().held_out, start.before, start.certainty, values)
+    values = other.base_values(other.fit.solution)
+    return Tried(trial, other.fit.held_out, start.before, start.certainty, values)
 
 
 def _added(kind: str, amounts: Array, more: Array) -> Array:
@@ -267,27 +267,22 @@ def robot_reach(robot: Robot) -> float:
 def large_causes(bench: Bench) -> list[Tried]:
     """Causes that are never small, the best of them on all samples; those that remove most first."""
     part = replace(bench, samples=bench.samples.every(PART))
-    before = part.fit().held_out
-    gains = [(float(before.sum()) - fit.held_out_squares, cause) for cause, fit in _exchanged(part)]
-    gains.sort(key=lambda pair: -pair[0])
-    found = []
-    for gain, cause in gains[:CLOSER]:
-        if gain <= 0.0:
-            break
-        found.append(tried_exactly(bench, cause))
-    return sorted(found, key=lambda one: -one.gain)
+    before = part.squares
+    better = [(squares, cause) for cause, squares in _exchanged(part) if squares < before]
+    better.sort(key=lambda pair: pair[0])
+    return sorted((tried_exactly(bench, cause) for _, cause in better[:CLOSER]), key=lambda one: -one.gain)
 
 
 def tried_exactly(bench: Bench, cause: Cause) -> Tried:
     """A cause with its amounts, mended and fitted again."""
     other = bench.with_samples(*mended(cause, bench.samples, bench.model.robot, bench.stds))
-    before, after = bench.fit().held_out, other.fit()
+    before, after = bench.fit.held_out, other.fit
     values = other.base_values(after.solution)
     return Tried(cause, after.held_out, before, gain_certainty(before, after.held_out), values)
 
 
-def _exchanged(bench: Bench) -> Iterator[tuple[Cause, Fit]]:
-    """Every cause that is never small with the fit once it is mended; those that share positions share rows."""
+def _exchanged(bench: Bench) -> Iterator[tuple[Cause, float]]:
+    """Every cause that is never small with the squared error once it is mended; those of equal positions share rows."""
     robot = bench.model.robot
     joints = [joint for joint in robot.independent_joints if joint.kind.nv == 1]
     pairs = [(i, j) for i, j in combinations(joints, 2) if i.kind is j.kind]
@@ -315,12 +310,13 @@ def _exchanged(bench: Bench) -> Iterator[tuple[Cause, Fit]]:
             yield from _with_torques(bench, cause, [cause])
 
 
-def _with_torques(bench: Bench, positions: Cause | None, causes: Sequence[Cause]) -> Iterator[tuple[Cause, Fit]]:
-    """Fits of causes that have the same positions."""
-    robot = bench.model.robot
-    first = positions or causes[0]
-    samples, other = mended(first, bench.samples, robot, bench.stds)
+def _with_torques(bench: Bench, positions: Cause | None, causes: Sequence[Cause]) -> Iterator[tuple[Cause, float]]:
+    """Squared errors once causes that have the same positions are mended."""
+    robot, stds = bench.model.robot, bench.stds
+    samples, other = mended(positions or causes[0], bench.samples, robot, stds)
     rows, known = bench.rows(samples, other)
-    for cause in causes:
-        torque = mended(cause, bench.samples, robot, bench.stds)[0].torque
-        yield cause, bench.fitted(rows, bench.weighed_torque(torque - known))
+    torques = [mended(cause, bench.samples, robot, stds)[0].torque - known for cause in causes]
+    Y = bench.weighed_torque(np.stack(torques, axis=-1))
+    A, C = rows.T @ rows, rows.T @ Y
+    x = np.linalg.solve(A + RIDGE * np.eye(len(A)), C)
+    yield from zip(causes, ((Y**2).sum(axis=0) - (C * x).sum(axis=0)).tolist(), strict=True)

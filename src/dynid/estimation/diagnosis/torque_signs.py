@@ -30,7 +30,7 @@ def all_signs_flipped(bench: Bench, stds: Array) -> Finding | None:
         for k, column in enumerate(base.columns)
         if model.parameters[column].link is None and model.parameters[column].sign is Sign.NONNEGATIVE
     ]
-    values = bench.base_values(bench.fit().solution)
+    values = bench.base_values(bench.fit.solution)
     clear = [k for k in signed if abs(values[k]) > CLEAR * stds[k]]
     joints = {model.parameters[base.columns[k]].joint for k in clear}
     against = correlation_with_file(bench)
