@@ -44,7 +44,6 @@ class RankThresholds:
 
 THRESHOLDS = RankThresholds()
 
-
 _TEXT_TOLERANCE = 1e-6
 """Coefficients below this are left out of expressions as text; the data keep them."""
 

@@ -18,7 +18,7 @@ from dynid.threads import single_threaded_blas
 SAMPLES = 20_000
 """Samples that are enough to estimate a delay: those in the middle of a segment."""
 
-FINE = 25.0
+FINE_SAMPLING = 25.0
 """Sampling rate, in multiples of the cut-off, that is enough: steps of friction are resolved to that."""
 
 BLOCKS = 8
@@ -53,7 +53,7 @@ def estimated_delay(
         steps: Number of corrections.
     """
     rows = TorqueRows(model)
-    step = 1 if cutoff is None else max(1, int(rate / (FINE * cutoff)))
+    step = 1 if cutoff is None else max(1, int(rate / (FINE_SAMPLING * cutoff)))
     segments = [_middle(segment, step * SAMPLES) for segment in segments]
     seconds, std, gain = 0.0, np.inf, 0.0
     with single_threaded_blas():
