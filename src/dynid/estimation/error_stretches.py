@@ -22,7 +22,7 @@ ROWS = 100_000
 STRETCH = 4000
 """Rows of one stretch of a longer log: twice the longest lag of an autocorrelation."""
 
-PIECE = 10_000
+PREDICTED_SAMPLES = 10_000
 """Samples that are predicted at once."""
 
 
@@ -102,5 +102,6 @@ def _stretches(rows: int, share: float) -> Iterator[tuple[int, int]]:
 
 def _errors(model: DynamicModel, chunk: Chunk, parameters: Array) -> Array:
     """Measured less predicted torques of a chunk, shape (samples, rows)."""
-    pieces: Sequence[Chunk] = [chunk[first : first + PIECE] for first in range(0, len(chunk), PIECE)]
+    starts = range(0, len(chunk), PREDICTED_SAMPLES)
+    pieces: Sequence[Chunk] = [chunk[first : first + PREDICTED_SAMPLES] for first in starts]
     return np.concatenate([errors for _, errors in residuals(model, pieces, parameters)])

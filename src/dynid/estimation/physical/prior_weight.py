@@ -17,32 +17,44 @@ from dynid.estimation.factors.reduced_logs import Fold
 from dynid.estimation.least_squares import NotIdentifiableError, merge_logs
 from dynid.estimation.physical.cone_program import SolverError
 from dynid.estimation.physical.physical_estimate import Physics, problem_of, row_weights
-from dynid.estimation.physical.references import GUESSED, Origin
+from dynid.estimation.physical.references import GUESSED_WEIGHT, Origin
 from dynid.estimation.physical.semidefinite import PriorKind
 from dynid.estimation.physical.smooth_fit import SmoothFit
 from dynid.model import BaseParameters
 
-WEIGHTS = (1.0, 10.0, 100.0, 1000.0, 10_000.0)
-"""Weights of the prior that cross-validation chooses from.
 
-At 1, links are free within a factor of two already. Where data prefer less, a term is missing more often than the file
-is that wrong: links that stand in for motor inertia predict well and weigh a hundred kilograms.
-"""
+@dataclass(frozen=True)
+class PriorWeightThresholds:
+    """How the weight of the prior is chosen.
 
-UNTRIED = 10.0
-"""Weight where no part can be held out: files are right within 20 to 30 % of inertias, mostly."""
+    Calibrated by `benchmarks/prior_weight.py`: simulated arms with files that are right, off and wrong (table in
+    `docs/physical.md`), and by the masses of the UR10 and UR10e in `tests/estimation/test_prior_weight.py`.
+    """
 
-MOST = 12
-"""Parts that are held out in turn at most; more of them are joined."""
+    weights: tuple[float, ...] = (1.0, 10.0, 100.0, 1000.0, 10_000.0)
+    """Weights of the prior that cross-validation chooses from. At 1, links are free within a factor of two already.
+    Where data prefer less, a term is missing more often than the file is that wrong: links that stand in for motor
+    inertia predict well and weigh a hundred kilograms."""
 
-FEWEST = 4
-"""Parts of the data below which nothing is said of how they differ."""
+    untried_weight: float = 10.0
+    """Weight where no part can be held out: files are right within 20 to 30 % of inertias, mostly."""
 
-SIGNIFICANT = 1.0
-"""Standard errors by which squared errors on held-out data must be worse for a weight to be too large."""
+    most_parts: int = 12
+    """Parts that are held out in turn at most; more of them are joined, so that time does not grow."""
 
-MUCH = 1.03
-"""How many times larger the error on held-out data makes a weight too large, significant or not."""
+    fewest_parts: int = 4
+    """Parts of the data below which nothing is said of how they differ: the standard error of fewer means nothing."""
+
+    significant_errors: float = 1.0
+    """Standard errors by which squared errors on held-out data must be worse for a weight to be too large: the usual
+    rule of one standard error."""
+
+    largest_ratio: float = 1.03
+    """How many times larger the error on held-out data makes a weight too large, significant or not: where parts
+    scatter, placeholders of friction were kept otherwise."""
+
+
+THRESHOLDS = PriorWeightThresholds()
 
 
 @dataclass(frozen=True)
@@ -81,7 +93,7 @@ def choose_weight(
         InvalidRequestError: If cross-validation is asked for and impossible.
     """
     try:
-        parts = _weighed(folds, base, method) if len(folds) >= FEWEST else []
+        parts = _weighed(folds, base, method) if len(folds) >= THRESHOLDS.fewest_parts else []
     except NotIdentifiableError:
         parts = []
     if not parts and weight == "cross-validation":
@@ -91,9 +103,9 @@ def choose_weight(
     if isinstance(weight, float | int):
         return WeightChoice(float(weight), spread)
     if not parts or not has_files or physics.prior.kind is PriorKind.NONE:
-        return WeightChoice(UNTRIED if has_files else GUESSED, spread)
+        return WeightChoice(THRESHOLDS.untried_weight if has_files else GUESSED_WEIGHT, spread)
     squares, total = _held_out(parts, base, physics, spread)
-    best = min(squares, key=lambda w: float(squares[w].sum()), default=UNTRIED)
+    best = min(squares, key=lambda w: float(squares[w].sum()), default=THRESHOLDS.untried_weight)
     larger = sorted(w for w in squares if w > best)
     worse = next((k for k, w in enumerate(larger) if not _is_as_good(squares[w], squares[best])), len(larger))
     chosen = [best, *larger][worse]
@@ -128,7 +140,7 @@ def _weighed(folds: Sequence[Fold], base: BaseParameters, method: str) -> list[F
     logs = [merge_logs([fold.factors for fold in folds if fold.log == k]) for k in numbers]
     weights = dict(zip(numbers, row_weights(logs, base, method), strict=True))
     parts = [fold.factors.weighted(weights[fold.log]).stacked(base.names, known=base.known) for fold in folds]
-    step = -(-len(parts) // MOST)
+    step = -(-len(parts) // THRESHOLDS.most_parts)
     return [merged(parts[k : k + step], base.names) for k in range(0, len(parts), step)]
 
 
@@ -136,7 +148,8 @@ def _is_as_good(found: Array, best: Array) -> bool:
     """Whether squared errors of parts are neither significantly nor much above those with the best weight."""
     worse = found - best
     error = float(np.std(worse, ddof=1)) / np.sqrt(len(worse))
-    return float(np.mean(worse)) <= SIGNIFICANT * error and float(found.sum()) <= MUCH**2 * float(best.sum())
+    is_much = float(found.sum()) > THRESHOLDS.largest_ratio**2 * float(best.sum())
+    return float(np.mean(worse)) <= THRESHOLDS.significant_errors * error and not is_much
 
 
 def _held_out(
@@ -149,7 +162,7 @@ def _held_out(
     squares: dict[float, Array] = {}
     try:
         solve = _solver(parts, base, physics, spread)
-        for weight in sorted(WEIGHTS, reverse=True):
+        for weight in sorted(THRESHOLDS.weights, reverse=True):
             found = [part.residual_squares(base.regrouping @ solve(k, weight)) for k, part in enumerate(parts)]
             squares[weight] = np.array(found)
     except (SolverError, np.linalg.LinAlgError):
@@ -167,7 +180,7 @@ def _solver(
     grams = [A.T @ A for A in rows]
     moments = [A.T @ (scale * part.z) for A, part in zip(rows, parts, strict=True)]
     gram, moment = np.sum(grams, axis=0), np.sum(moments, axis=0)
-    strongest = max(WEIGHTS)
+    strongest = max(THRESHOLDS.weights)
     of_all = {strongest: smooth.start(gram, moment, strongest)}
 
     def at(k: int, weight: float) -> Array:
