@@ -17,44 +17,32 @@ from dynid.estimation.factors.reduced_logs import Fold
 from dynid.estimation.least_squares import NotIdentifiableError, merge_logs
 from dynid.estimation.physical.cone_program import SolverError
 from dynid.estimation.physical.physical_estimate import Physics, problem_of, row_weights
-from dynid.estimation.physical.references import GUESSED_WEIGHT, Origin
+from dynid.estimation.physical.references import GUESSED, Origin
 from dynid.estimation.physical.semidefinite import PriorKind
 from dynid.estimation.physical.smooth_fit import SmoothFit
 from dynid.model import BaseParameters
 
+WEIGHTS = (1.0, 10.0, 100.0, 1000.0, 10_000.0)
+"""Weights of the prior that cross-validation chooses from.
 
-@dataclass(frozen=True)
-class PriorWeightThresholds:
-    """How the weight of the prior is chosen.
+At 1, links are free within a factor of two already. Where data prefer less, a term is missing more often than the file
+is that wrong: links that stand in for motor inertia predict well and weigh a hundred kilograms.
+"""
 
-    Calibrated by `benchmarks/prior_weight.py`: simulated arms with files that are right, off and wrong (table in
-    `docs/physical.md`), and by the masses of the UR10 and UR10e in `tests/estimation/test_prior_weight.py`.
-    """
+UNTRIED = 10.0
+"""Weight where no part can be held out: files are right within 20 to 30 % of inertias, mostly."""
 
-    weights: tuple[float, ...] = (1.0, 10.0, 100.0, 1000.0, 10_000.0)
-    """Weights of the prior that cross-validation chooses from. At 1, links are free within a factor of two already.
-    Where data prefer less, a term is missing more often than the file is that wrong: links that stand in for motor
-    inertia predict well and weigh a hundred kilograms."""
+MOST = 12
+"""Parts that are held out in turn at most; more of them are joined."""
 
-    untried_weight: float = 10.0
-    """Weight where no part can be held out: files are right within 20 to 30 % of inertias, mostly."""
+FEWEST = 4
+"""Parts of the data below which nothing is said of how they differ."""
 
-    most_parts: int = 12
-    """Parts that are held out in turn at most; more of them are joined, so that time does not grow."""
+SIGNIFICANT = 1.0
+"""Standard errors by which squared errors on held-out data must be worse for a weight to be too large."""
 
-    fewest_parts: int = 4
-    """Parts of the data below which nothing is said of how they differ: the standard error of fewer means nothing."""
-
-    significant_errors: float = 1.0
-    """Standard errors by which squared errors on held-out data must be worse for a weight to be too large: the usual
-    rule of one standard error."""
-
-    largest_ratio: float = 1.03
-    """How many times larger the error on held-out data makes a weight too large, significant or not: where parts
-    scatter, placeholders of friction were kept otherwise."""
-
-
-THRESHOLDS = PriorWeightThresholds()
+MUCH = 1.03
+"""How many times larger the error on held-out data makes a weight too large, significant or not."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +81,7 @@ def choose_weight(
         InvalidRequestError: If cross-validation is asked for and impossible.
     """
     try:
-        parts = _weighed(folds, base, method) if len(folds) >= THRESHOLDS.fewest_parts else []
+        parts = _weighed(folds, base, method) if len(folds) >= FEWEST else []
     except NotIdentifiableError:
         parts = []
     if not parts and weight == "cross-validation":
@@ -103,9 +91,9 @@ def choose_weight(
     if isinstance(weight, float | int):
         return WeightChoice(float(weight), spread)
     if not parts or not has_files or physics.prior.kind is PriorKind.NONE:
-        return WeightChoice(THRESHOLDS.untried_weight if has_files else GUESSED_WEIGHT, spread)
+        return WeightChoice(UNTRIED if has_files else GUESSED, spread)
     squares, total = _held_out(parts, base, physics, spread)
-    best = min(squares, key=lambda w: float(squares[w].sum()), default=THRESHOLDS.untried_weight)
+    best = min(squares, key=lambda w: float(squares[w].sum()), default=UNTRIED)
     larger = sorted(w for w in squares if w > best)
     worse = next((k for k, w in enumerate(larger) if not _is_as_good(squares[w], squares[best])), len(larger))
     chosen = [best, *larger][worse]
@@ -140,7 +128,7 @@ def _weighed(folds: Sequence[Fold], base: BaseParameters, method: str) -> list[F
     logs = [merge_logs([fold.factors for fold in folds if fold.log == k]) for k in numbers]
     weights = dict(zip(numbers, row_weights(logs, base, method), strict=True))
     parts = [fold.factors.weighted(weights[fold.log]).stacked(base.names, known=base.known) for fold in folds]
-    step = -(-len(parts) // THRESHOLDS.most_parts)
+    step = -(-len(parts) // MOST)
     return [merged(parts[k : k + step], base.names) for k in range(0, len(parts), step)]
 
 
@@ -148,8 +136,7 @@ def _is_as_good(found: Array, best: Array) -> bool:
     """Whether squared errors of parts are neither significantly nor much above those with the best weight."""
     worse = found - best
     error = float(np.std(worse, ddof=1)) / np.sqrt(len(worse))
-    is_much = float(found.sum()) > THRESHOLDS.largest_ratio**2 * float(best.sum())
-    return float(np.mean(worse)) <= THRESHOLDS.significant_errors * error and not is_much
+    return float(np.mean(worse)) <= SIGNIFICANT * error and float(found.sum()) <= MUCH**2 * float(best.sum())
 
 
 def _held_out(
@@ -162,7 +149,7 @@ def _held_out(
     squares: dict[float, Array] = {}
     try:
         solve = _solver(parts, base, physics, spread)
-        for weight in sorted(THRESHOLDS.weights, reverse=True):
+        for weight in sorted(WEIGHTS, reverse=True):
             found = [part.residual_squares(base.regrouping @ solve(k, weight)) for k, part in enumerate(parts)]
             squares[weight] = np.array(found)
     except (SolverError, np.linalg.LinAlgError):
@@ -180,7 +167,7 @@ def _solver(
     grams = [A.T @ A for A in rows]
     moments = [A.T @ (scale * part.z) for A, part in zip(rows, parts, strict=True)]
     gram, moment = np.sum(grams, axis=0), np.sum(moments, axis=0)
-    strongest = max(THRESHOLDS.weights)
+    strongest = max(WEIGHTS)
     of_all = {strongest: smooth.start(gram, moment, strongest)}
 
     def at(k: int, weight: float) -> Array:

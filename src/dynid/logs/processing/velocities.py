@@ -13,31 +13,17 @@ from dynid.logs.processing import signals
 from dynid.logs.processing.spectra import Spectra
 from dynid.logs.settings import Processing
 
-COMPARED_SAMPLES = 60_000
+SAMPLES = 60_000
 """Samples that are enough for a comparison."""
 
+USABLE = 0.02
+"""Error of scale, or delay in radians at the motion's bandwidth, up to which logged velocities are used."""
 
-@dataclass(frozen=True)
-class VelocityThresholds:
-    """Which logged velocities are used, and which are named as wrong.
+WRONG = 0.05
+"""The same from which they are named as wrong."""
 
-    Calibrated in `tests/logs/test_cutoff.py`, by the logs with velocities of `benchmarks/regret.py`, and on TIAGo,
-    whose velocities are 190 ms late.
-    """
-
-    usable: float = 0.02
-    """Error of scale, or delay in radians at the motion's bandwidth, up to which logged velocities may be used: it
-    biases viscous friction and inertia by as much."""
-
-    wrong: float = 0.05
-    """The same from which they are named as wrong: more than filters of drives do."""
-
-    unexplained_share: float = 0.2
-    """Share of their root mean square that positions do not explain from which they are: noise of differences is
-    filtered before."""
-
-
-THRESHOLDS = VelocityThresholds()
+DIFFERENT = 0.2
+"""Share of their root mean square that positions do not explain from which they are."""
 
 
 @dataclass(frozen=True)
@@ -59,16 +45,16 @@ class Comparison:
     @property
     def is_usable(self) -> bool:
         """Whether it is the velocity of the joint, but for noise."""
-        return abs(self.scale - 1.0) <= THRESHOLDS.usable and abs(self.phase) <= THRESHOLDS.usable
+        return abs(self.scale - 1.0) <= USABLE and abs(self.phase) <= USABLE
 
     @property
     def problem(self) -> str:
         """What is wrong with it, in a few words; empty where nothing is."""
-        if self.rest > THRESHOLDS.unexplained_share:
+        if self.rest > DIFFERENT:
             return f"{self.rest:.0%} of it not explained by positions"
-        if abs(self.scale - 1.0) > THRESHOLDS.wrong:
+        if abs(self.scale - 1.0) > WRONG:
             return f"{self.scale:.3g} times the derivative of positions"
-        return f"{1e3 * self.delay:.2g} ms late" if abs(self.phase) > THRESHOLDS.wrong else ""
+        return f"{1e3 * self.delay:.2g} ms late" if abs(self.phase) > WRONG else ""
 
 
 def compared(
@@ -86,7 +72,7 @@ def compared(
     Returns:
         The comparison of each joint, by its index; empty where no velocities were logged.
     """
-    longest = max(pieces, key=len)[:COMPARED_SAMPLES]
+    longest = max(pieces, key=len)[:SAMPLES]
     if longest.velocity is None or len(longest) < 64:
         return {}
     q, logged = transmission.joint_positions(longest.position), transmission.joint_velocities(longest.velocity)
