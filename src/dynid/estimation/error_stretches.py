@@ -16,10 +16,10 @@ from dynid.estimation.factors.row_forms import residuals
 from dynid.logs import PreparedLog, decimated
 from dynid.model import Chunk, DynamicModel
 
-ROWS = 100_000
+MOST_ROWS = 100_000
 """Rows of each joint that are looked at."""
 
-STRETCH = 4000
+STRETCH_ROWS = 4000
 """Rows of one stretch of a longer log: twice the longest lag of an autocorrelation."""
 
 PREDICTED_SAMPLES = 10_000
@@ -71,7 +71,7 @@ def error_stretches(model: DynamicModel, log: PreparedLog, parameters: Array) ->
     of_joints = [joint.q.start for joint in model.robot.independent_joints]
     parts = []
     for chunk, time in zip(log.segments, log.times, strict=True):
-        share = min(1.0, ROWS * step / max(log.samples, 1))
+        share = min(1.0, MOST_ROWS * step / max(log.samples, 1))
         for first, last in _stretches(-(-len(chunk) // step), share):
             begin, end = max(first - MARGIN, 0) if factors else first, last + MARGIN if factors else last
             part = chunk[begin * step : end * step]
@@ -93,8 +93,8 @@ def _stretches(rows: int, share: float) -> Iterator[tuple[int, int]]:
     if share >= 1.0:
         yield 0, rows
         return
-    count = max(1, round(rows * share / STRETCH))
-    length = min(rows, STRETCH, max(1, round(rows * share / count)))
+    count = max(1, round(rows * share / STRETCH_ROWS))
+    length = min(rows, STRETCH_ROWS, max(1, round(rows * share / count)))
     for middle in (np.arange(count) + 0.5) * rows / count:
         first = min(max(int(middle) - length // 2, 0), rows - length)
         yield first, first + length

@@ -21,7 +21,7 @@ SAMPLES = 20_000
 FINE_SAMPLING = 25.0
 """Sampling rate, in multiples of the cut-off, that is enough: steps of friction are resolved to that."""
 
-BLOCKS = 8
+COMPARED_BLOCKS = 8
 """Parts of the log whose delays are compared, to estimate its standard deviation."""
 
 
@@ -110,4 +110,4 @@ def _solved(left: list[tuple[Array, Array]]) -> tuple[float, float, float]:
 
 
 def _blocks(e: Array, d: Array) -> list[tuple[Array, Array]]:
-    return list(zip(np.array_split(e, BLOCKS), np.array_split(d, BLOCKS), strict=True))
+    return list(zip(np.array_split(e, COMPARED_BLOCKS), np.array_split(d, COMPARED_BLOCKS), strict=True))
