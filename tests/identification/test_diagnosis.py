@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from dynid import DynamicModel, find_base_parameters, load_robot
-from dynid.estimation.diagnosis.bench import Bench, Samples
-from dynid.estimation.diagnosis.cause_findings import rests
+from dynid.estimation.diagnosis.bench import Bench
+from dynid.estimation.diagnosis.bench_samples import Samples
+from dynid.estimation.diagnosis.residual_nature import rests
 from dynid.findings import Severity
 from dynid.model.sampling import random_states
 from dynid.report.subject import Subject
@@ -69,7 +70,7 @@ def test_shares_are_those_of_least_squares_with_more_columns() -> None:
     q, v, a = random_states(model, 300, rng)
     torque = model.inverse_dynamics(q, v, a) + 0.7 * np.sign(v) + 0.1 * rng.normal(size=v.shape)
     keep = np.abs(v) > 0.1
-    samples = Samples(q, v, a, torque, np.zeros_like(v), keep, lambda _: torque)
+    samples = Samples(q, v, a, torque, np.zeros_like(v), keep, np.zeros(300, int))
     bench = Bench.of(base, np.nan_to_num(model.reference), samples)
     effects = [np.sign(v) * unit for unit in np.eye(2)]
     share, amounts = bench.explained(effects)

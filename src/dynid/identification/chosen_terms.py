@@ -1,7 +1,5 @@
 """Terms that a task leaves open, or that its logs do not determine: chosen, or left out, with the reason."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from dynid.estimation import TermChoice, choose_terms, determined_terms

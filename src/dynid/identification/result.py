@@ -166,7 +166,7 @@ class Result:
     def diagnose(self, replay: Replay) -> tuple[Finding, ...]:
         """Look for causes of the residuals in one of the logs, as `replays` gives it."""
         p = self.standard_parameters()
-        found = diagnose(self.base, p, replay, self.torques, self.condition_number, self.findings)
+        found = diagnose(self.base, p, [replay.prepared], self.torques, self.condition_number, self.findings)
         if self.is_in_amperes:  # currents cannot be compared with the masses of the robot's file
             found = tuple(finding for finding in found if finding.code != "payload-undeclared")
         return found

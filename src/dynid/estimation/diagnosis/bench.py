@@ -2,56 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.estimation.diagnosis.bench_samples import Samples
 from dynid.model import BaseParameters, DynamicModel
-from dynid.robot import Joint, Robot
+from dynid.robot import Robot
 
 FLAT = 1e-6
 """Columns of which less than this is left once the model's are taken off are explained by the model."""
-
-
-@dataclass(frozen=True, eq=False)
-class Samples:
-    """Samples to try causes on.
-
-    Attributes:
-        q: Positions, shape (samples, nq).
-        v: Velocities, shape (samples, nv).
-        a: Accelerations, shape (samples, nv).
-        torque: Measured torques, shape (samples, rows).
-        rate_of_torque: Rate of change of the predicted torques [N m/s or N/s], shape (samples, rows).
-        keep: Rows that count, shape (samples, rows).
-        later: Measured torques at other times: from seconds [s] to an array of the same shape, as they were so much
-            later.
-    """
-
-    q: Array
-    v: Array
-    a: Array
-    torque: Array
-    rate_of_torque: Array
-    keep: np.ndarray
-    later: Callable[[float], Array]
-
-    def scaled(self, joint: Joint, factor: float) -> Samples:
-        """The same with a joint's motion multiplied."""
-        q, v, a = self.q.copy(), self.v.copy(), self.a.copy()
-        q[:, joint.q] *= factor
-        v[:, joint.v] *= factor
-        a[:, joint.v] *= factor
-        return replace(self, q=q, v=v, a=a)
-
-    def moved(self, joint: Joint, offset: float) -> Samples:
-        """The same with another zero of a joint's positions."""
-        q = self.q.copy()
-        q[:, joint.q] += offset
-        return replace(self, q=q)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.estimation.diagnosis.bench import Bench, Samples
+from dynid.estimation.diagnosis.bench import Bench
+from dynid.estimation.diagnosis.bench_samples import Samples
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.physical.physical_estimate import weighed
 from dynid.model import BaseParameters
@@ -58,10 +59,12 @@ def causes(bench: Bench) -> list[Cause]:
 
 def _delay(bench: Bench) -> Cause:
     """Torques that were logged later than positions [s]."""
-    share, (seconds,) = bench.explained([-bench.samples.rate_of_torque])
+    share, (seconds,) = bench.explained([-bench.samples.torque_rate])
     if share < SCREEN:
         return Cause("delay", "", share, seconds)
-    tried = {d: bench.share_with(bench.samples.later(d)) for d in seconds * np.array([0.5, 0.75, 1.0, 1.25, 1.5])}
+    tried = {
+        d: bench.share_with(bench.samples.later(d).torque) for d in seconds * np.array([0.5, 0.75, 1.0, 1.25, 1.5])
+    }
     best = max(tried, key=lambda d: tried[d])
     return Cause("delay", "", tried[best], float(best))
 

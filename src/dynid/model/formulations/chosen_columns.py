@@ -4,8 +4,6 @@ The regressors of `energy` have all columns of all rows, by NumPy. Rows of a log
 each row; the kernel writes only those. Where nothing can be compiled, they are chosen from all.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

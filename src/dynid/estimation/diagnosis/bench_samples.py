@@ -1,0 +1,202 @@
+"""Samples of logs on which causes of errors are tried: evenly spread, in blocks of time, a bounded number of them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynid.arrays import Array
+from dynid.estimation.factors.decimation import MARGIN, kept_around
+from dynid.logs import PreparedLog, decimated
+from dynid.model import Chunk, DynamicModel
+from dynid.robot import Joint
+
+SAMPLES = 2400
+"""Samples that causes are tried on."""
+
+BLOCKS = 24
+"""Blocks of time that they come in: errors of different blocks are taken as independent."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """Consecutive samples of a log before they are decimated, and which of the decimated ones are looked at.
+
+    Attributes:
+        time: Time stamps [s], shape (samples,).
+        torque: Measured torques, shape (samples, rows).
+        factors: How rows are decimated; empty where they are not.
+        own: Which of the decimated samples are looked at.
+        filtered: By how much decimated predictions differ from predictions at decimated states, shape (own, rows).
+    """
+
+    time: Array
+    torque: Array
+    factors: tuple[int, ...]
+    own: NDArray[np.intp]
+    filtered: Array
+
+    def torque_later(self, seconds: Array) -> Array:
+        """Decimated torques as they were so much later [s], for each row, shape (own, rows)."""
+        time = self.time if self.factors else self.time[self.own]
+        columns = [
+            np.interp(np.clip(time + delay, self.time[0], self.time[-1]), self.time, torque)
+            for delay, torque in zip(seconds, self.torque.T, strict=True)
+        ]
+        found = np.stack(columns, axis=1)
+        return (decimated(found, self.factors)[self.own] if self.factors else found) - self.filtered
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Samples to try causes on.
+
+    Attributes:
+        q: Positions, shape (samples, nq).
+        v: Velocities, shape (samples, nv).
+        a: Accelerations, shape (samples, nv).
+        torque: Measured torques, shape (samples, rows).
+        torque_rate: Rate of change of the predicted torques [N m/s or N/s], shape (samples, rows).
+        keep: Rows that count, shape (samples, rows).
+        block: Block of time that each belongs to, shape (samples,).
+        stretches: Where torques at other times are found; empty where they are not known.
+    """
+
+    q: Array
+    v: Array
+    a: Array
+    torque: Array
+    torque_rate: Array
+    keep: NDArray[np.bool_]
+    block: NDArray[np.intp]
+    stretches: tuple[Stretch, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.torque)
+
+    def scaled(self, joint: Joint, factor: float) -> "Samples":
+        """The same with a joint's motion multiplied."""
+        q, v, a = self.q.copy(), self.v.copy(), self.a.copy()
+        q[:, joint.q] *= factor
+        v[:, joint.v] *= factor
+        a[:, joint.v] *= factor
+        return replace(self, q=q, v=v, a=a)
+
+    def moved(self, joint: Joint, offset: float) -> "Samples":
+        """The same with another zero of a joint's positions [rad or m]."""
+        q = self.q.copy()
+        q[:, joint.q] += offset
+        return replace(self, q=q)
+
+    def later(self, seconds: Array | float) -> "Samples":
+        """The same with torques as they were measured so much later [s]: one time, or one for each row."""
+        delays = np.broadcast_to(np.asarray(seconds, dtype=float), self.torque.shape[1:])
+        return replace(self, torque=np.concatenate([part.torque_later(delays) for part in self.stretches]))
+
+
+def bench_samples(model: DynamicModel, logs: Sequence[PreparedLog], parameters: Array) -> Samples:
+    """Samples of logs, decimated as rows are.
+
+    Where rows were decimated, predictions were filtered as measurements were, and the model at decimated states says
+    something else, most of all where friction steps. The difference is taken off the measured torques, so that errors
+    are those of the estimate.
+
+    Args:
+        model: The model.
+        logs: The logs.
+        parameters: Standard parameters, shape (parameters,).
+    """
+    rows = [-(-len(chunk) // _step(log)) for log in logs for chunk in log.segments]
+    edges, at, parts = np.linspace(0, sum(rows), BLOCKS + 1), 0, []
+    for log in logs:
+        for chunk, time in zip(log.segments, log.times, strict=True):
+            step = _step(log)
+            count = -(-len(chunk) // step)
+            chosen = _chosen(at, count, edges, sum(rows))
+            for first, last, own, block in _pieces(chosen, count, decimates=step > 1):
+                part = chunk[first * step : last * step]
+                stamps = time[first * step : last * step]
+                parts.append(_part(model, log, part, stamps, own - first, block, parameters))
+            at += count
+    found = [np.concatenate(arrays) for arrays in zip(*(part[0] for part in parts), strict=True)]
+    return Samples(*found, stretches=tuple(part[1] for part in parts))  # type: ignore[arg-type]
+
+
+def _step(log: PreparedLog) -> int:
+    return int(np.prod(log.processing.decimate or (1,)))
+
+
+def _chosen(at: int, count: int, edges: Array, total: int) -> list[tuple[NDArray[np.intp], int]]:
+    """Rows of a segment that are looked at, by block; the segment begins at row `at` of all."""
+    found = []
+    wanted = SAMPLES // BLOCKS
+    for block in range(BLOCKS):
+        first, last = max(int(edges[block]) - at, 0), min(int(edges[block + 1]) - at, count)
+        if last <= first:
+            continue
+        share = max(1, round(wanted * (last - first) / max(total / BLOCKS, 1.0)))
+        found.append((np.unique(np.linspace(first, last - 1, min(share, last - first)).astype(np.intp)), block))
+    return found
+
+
+def _pieces(
+    chosen: Sequence[tuple[NDArray[np.intp], int]], count: int, decimates: bool
+) -> Iterator[tuple[int, int, NDArray[np.intp], NDArray[np.intp]]]:
+    """First and last row that are processed at once, the rows that are looked at, and their blocks.
+
+    A short segment is one piece. Of a long one that is decimated, each block is a piece of consecutive rows in the
+    middle of it, with margins for the filter.
+    """
+    if not chosen:
+        return
+    if not decimates or count <= 2 * SAMPLES:
+        own = np.concatenate([rows for rows, _ in chosen])
+        yield 0, count, own, np.concatenate([np.full(len(rows), block) for rows, block in chosen])
+        return
+    for rows, block in chosen:
+        middle, size = int(rows[len(rows) // 2]), len(rows)
+        begin = min(max(middle - size // 2, 0), count - size)
+        own = np.arange(begin, begin + size)
+        yield max(begin - MARGIN, 0), min(begin + size + MARGIN, count), own, np.full(size, block)
+
+
+def _part(
+    model: DynamicModel,
+    log: PreparedLog,
+    chunk: Chunk,
+    time: Array,
+    own: NDArray[np.intp],
+    block: NDArray[np.intp],
+    parameters: Array,
+) -> tuple[tuple[Array | NDArray, ...], Stretch]:
+    """The chosen samples of a stretch: states, torques, rates, which count, blocks; and the stretch itself."""
+    factors = tuple(log.processing.decimate or ())
+    step = _step(log)
+    states = [chunk.q, chunk.v, chunk.a]
+    if step > 1:
+        predicted = model.inverse_dynamics(*states, parameters)
+        rates = np.gradient(predicted, float(np.median(np.diff(time))), axis=0)
+        q, v, a, torque, smooth, rates = (decimated(x, factors)[own] for x in (*states, chunk.torque, predicted, rates))
+        filtered = smooth - model.inverse_dynamics(q, v, a, parameters)
+    else:
+        q, v, a, torque = (x[own] for x in (*states, chunk.torque))
+        filtered = np.zeros_like(torque)
+        rates = _rates(model, chunk, time, own, parameters)
+        factors = ()
+    keep = np.ones(chunk.torque.shape, dtype=bool) if chunk.keep is None else chunk.keep
+    keep = kept_around(keep, step)[own] if step > 1 else keep[own]
+    keep &= np.array([name not in log.processing.unmeasured for name in model.row_names])
+    if log.processing.thresholds is not None:
+        keep &= np.abs(v[:, model.rows]) >= np.asarray(log.processing.thresholds)
+    stretch = Stretch(time, chunk.torque, factors, own, filtered)
+    return (q, v, a, torque - filtered, rates, keep, block), stretch
+
+
+def _rates(model: DynamicModel, chunk: Chunk, time: Array, own: NDArray[np.intp], parameters: Array) -> Array:
+    """Rate of change of predicted torques at some samples, from their neighbours."""
+    before, after = np.maximum(own - 1, 0), np.minimum(own + 1, len(chunk) - 1)
+    ahead, behind = (
+        model.inverse_dynamics(chunk.q[rows], chunk.v[rows], chunk.a[rows], parameters) for rows in (after, before)
+    )
+    return (ahead - behind) / np.maximum(time[after] - time[before], 1e-9)[:, None]
