@@ -55,18 +55,19 @@ def _of_module(path: Path) -> Iterator[Decision]:
 
 def _fields(node: ast.ClassDef, text: str, kind: type) -> Iterator[Threshold]:
     for k, field in enumerate(node.body):
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-            below = node.body[k + 1] if k + 1 < len(node.body) else None
-            is_text = isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
-            meaning, calibration = _parts(str(below.value.value) if is_text else "")
-            is_plain = field.value is not None and all(
-                isinstance(
-                    part, ast.Constant | ast.Tuple | ast.UnaryOp | ast.BinOp | ast.operator | ast.unaryop | ast.Load
-                )
-                for part in ast.walk(field.value)
-            )
-            stated = ast.get_source_segment(text, field.value) if field.value is not None and is_plain else None
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and field.value is not None:
+            meaning, calibration = _parts(_text(node.body[k + 1]) if k + 1 < len(node.body) else "")
+            is_plain = not any(isinstance(part, ast.Name | ast.Call) for part in ast.walk(field.value))
+            stated = ast.get_source_segment(text, field.value) if is_plain else None
             yield Threshold(field.target.id, stated or _shown(getattr(kind, field.target.id)), meaning, calibration)
+
+
+def _text(node: ast.stmt) -> str:
+    """The docstring that a statement is; nothing for others."""
+    match node:
+        case ast.Expr(value=ast.Constant(value=str(words))):
+            return words
+    return ""
 
 
 def _shown(value: Any) -> str:
