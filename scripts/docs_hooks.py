@@ -1,4 +1,4 @@
-"""Generated parts of the documentation: findings from their catalogue, the experiment file's keys, console output.
+"""Generated parts of the documentation: findings, thresholds, the experiment file's keys, console output.
 
 `python scripts/docs_hooks.py` rewrites the pages in `docs/`, so that they also read well without the site; mkdocs
 calls `on_page_markdown`, so that the site is never out of date. A test checks that the pages in `docs/` are current.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import string
+import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from importlib import resources
@@ -56,17 +57,30 @@ def _readable(template: str) -> str:
 
 def reference_markdown() -> str:
     """Every key of the experiment file."""
-    spec = importlib.util.spec_from_file_location(
-        "experiment_reference", Path(__file__).parent / "experiment_reference.py"
-    )
+    return _script("experiment_reference").reference_markdown()
+
+
+def thresholds_markdown() -> str:
+    """Every threshold, grouped by room and decision."""
+    return _script("thresholds_reference").thresholds_markdown(ROOMS)
+
+
+def _script(name: str) -> Any:
+    """A module beside this one; neither mkdocs nor `python scripts/docs_hooks.py` has them as a package."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).parent / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(name, module)
     spec.loader.exec_module(module)
-    return module.reference_markdown()
+    return module
 
 
-GENERATED: dict[str, Callable[[], str]] = {"findings": findings_markdown, "experiment": reference_markdown}
+GENERATED: dict[str, Callable[[], str]] = {
+    "findings": findings_markdown,
+    "experiment": reference_markdown,
+    "thresholds": thresholds_markdown,
+}
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

@@ -64,8 +64,8 @@ def test_stretches_show_how_long_errors_last() -> None:
 def test_stretches_of_a_log_are_parts_of_the_whole(processing: Processing, monkeypatch: pytest.MonkeyPatch) -> None:
     log = logged(0.1 * lasting(len(motion()[0]), 0.5), processing)
     whole = stretches.error_stretches(MODEL, log, MODEL.reference)
-    monkeypatch.setattr(stretches, "ROWS", len(whole.time) // 4)
-    monkeypatch.setattr(stretches, "STRETCH", len(whole.time) // 40)
+    monkeypatch.setattr(stretches, "MOST_ROWS", len(whole.time) // 4)
+    monkeypatch.setattr(stretches, "STRETCH_ROWS", len(whole.time) // 40)
     some = stretches.error_stretches(MODEL, log, MODEL.reference)
     assert len(some.starts) == 10
     assert len(some.time) == pytest.approx(len(whole.time) / 4, rel=0.05)
@@ -80,8 +80,8 @@ def test_what_residuals_follow_is_seen_in_stretches(monkeypatch: pytest.MonkeyPa
     q = motion()[1]
     log = logged(0.05 * np.random.default_rng(0).normal(size=q.shape) + 0.3 * np.sin(9.0 * q))
     whole = residual_diagnostics(MODEL, log, MODEL.reference)
-    monkeypatch.setattr(stretches, "ROWS", log.samples // 2)
-    monkeypatch.setattr(stretches, "STRETCH", log.samples // 40)
+    monkeypatch.setattr(stretches, "MOST_ROWS", log.samples // 2)
+    monkeypatch.setattr(stretches, "STRETCH_ROWS", log.samples // 40)
     some = residual_diagnostics(MODEL, log, MODEL.reference)
     for one, other in zip(whole, some, strict=True):
         assert one.clearest is not None

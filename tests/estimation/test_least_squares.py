@@ -210,7 +210,7 @@ def test_decimation_in_windows_is_decimation_of_the_whole(monkeypatch) -> None:
     chunk = Chunk(q, v, a, torque)
     thresholds = [0.1, 0.2]
     whole = factorise_decimated(MODEL, [chunk], [10, 2], thresholds).stacked(BASE.names)
-    monkeypatch.setattr(decimation, "WINDOW", 500)
+    monkeypatch.setattr(decimation, "LONGEST_WINDOW", 500)
     parts = factorise_decimated(MODEL, [chunk], [10, 2], thresholds).stacked(BASE.names)
     assert np.allclose(parts.solve(), whole.solve(), rtol=1e-9)
     W = MODEL.regressor(q, v, a)

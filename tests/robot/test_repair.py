@@ -20,7 +20,7 @@ from dynid.robot import inertia
 from dynid.robot.description import Description
 from dynid.robot.frames import rotation_from_rpy
 from dynid.robot.loading import read_description
-from dynid.robot.repair import MARGIN, SMALLEST_MASS, nearest_inertia, repair, repaired
+from dynid.robot.repair import CONSISTENT_MARGIN, SMALLEST_MASS, nearest_inertia, repair, repaired
 from tests.commands import run
 from tests.references import example_robot_files
 from tests.robot_files import bare_urdf, without_values
@@ -77,7 +77,7 @@ def test_wrong_example_robots_are_possible_afterwards_and_other_bodies_are_untou
 
 def distance_by_another_optimiser(matrix: np.ndarray) -> float:
     """Least distance to matrices tr(S) 1 - S with S = L L' + margin, over all L: no use of principal axes."""
-    margin = MARGIN * np.abs(np.linalg.eigvalsh(matrix)).max()
+    margin = CONSISTENT_MARGIN * np.abs(np.linalg.eigvalsh(matrix)).max()
     rows, columns = np.tril_indices(3)
 
     def candidate(x: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from dynid.robot.assembly import assemble
 from dynid.robot.description import BodyDescription, Description, JointDescription
 from dynid.robot.formats.urdf_writer import urdf_text
 from dynid.robot.joints import JointKind, Limits
-from dynid.robot.rounded_frames import ROUNDING, Frames
+from dynid.robot.rounded_frames import THRESHOLDS, Frames
 from tests.practice_logs import sines
 from tests.strategies import random_inertia, random_pose
 
@@ -89,7 +89,7 @@ def test_rotations_get_exact_zeros_and_stay_rotations() -> None:
     rng = np.random.default_rng(0)
     for _ in range(100):
         right = random_pose(rng, True)[:3, :3]
-        w = rng.uniform(-0.5, 0.5, 3) * ROUNDING
+        w = rng.uniform(-0.5, 0.5, 3) * THRESHOLDS.rounding
         skew = np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])
         found = Frames().rotation(right @ (np.eye(3) + skew), "j")
         assert np.array_equal(found, np.round(right))

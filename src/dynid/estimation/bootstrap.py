@@ -22,18 +22,33 @@ from dynid.logs import PreparedLog
 from dynid.model import BaseParameters, Rows
 from dynid.threads import single_threaded_blas
 
-FEWEST = 8
-"""Blocks below which a bootstrap says nothing."""
 
-ENOUGH = 24
-"""Blocks from which on each draw is solved by itself."""
+@dataclass(frozen=True)
+class BootstrapThresholds:
+    """Which blocks of time a bootstrap draws, and when there are too few of them.
 
-LENGTH = 3.0
-"""Length of a block, in correlation times of the errors."""
+    Calibrated by `benchmarks/coverage.py`: 94 to 96 % of the 95 % intervals hold the true value (table in
+    `docs/accuracy.md`).
+    """
+
+    fewest_blocks: int = 8
+    """Blocks below which a bootstrap says nothing: intervals would be those of Student's t with a few degrees of
+    freedom."""
+
+    enough_blocks: int = 24
+    """Blocks from which on each draw is solved by itself; with fewer, draws lack parameters, and estimates are taken to
+    first order."""
+
+    block_length: float = 3.0
+    """Length of a block, in correlation times of the errors: blocks are then nearly independent, and there are as many
+    as can be."""
+
+
+THRESHOLDS = BootstrapThresholds()
 
 DRAWS = 500
 
-BATCH = 2_000_000
+BATCH_NUMBERS = 2_000_000
 """Numbers of the matrices that are solved at once."""
 
 
@@ -97,8 +112,8 @@ def block_bootstrap(
             lasting = _lasting(logs, base, values)
         else:
             G, m, lasting = _moments(logs, stds, whole, base, values, size, loss, form)
-        joined = max(1, int(np.ceil(LENGTH * lasting / size)))
-        if len(G) // joined < FEWEST:
+        joined = max(1, int(np.ceil(THRESHOLDS.block_length * lasting / size)))
+        if len(G) // joined < THRESHOLDS.fewest_blocks:
             return None
         starts = np.arange(0, len(G), joined)
         G, m = np.add.reduceat(G, starts, axis=0), np.add.reduceat(m, starts, axis=0)
@@ -114,10 +129,10 @@ def _draws(G: Array, m: Array, rng: np.random.Generator) -> Array:
     """Estimates of draws of blocks, from the estimate of all and in its scale; shape (draws, parameters)."""
     blocks, n = m.shape
     fixed, level = np.eye(n) - G.sum(axis=0), -m.sum(axis=0)  # the prior, and nothing where there is none
-    if blocks < ENOUGH:  # too few of them to have all parameters in each draw: to first order
+    if blocks < THRESHOLDS.enough_blocks:  # too few of them to have all parameters in each draw: to first order
         counts = rng.multinomial(blocks, np.full(blocks, 1.0 / blocks), size=DRAWS)
         return np.sqrt(blocks / (blocks - 1.0)) * (counts - 1.0) @ m
-    found, batch = [], max(1, BATCH // n**2)
+    found, batch = [], max(1, BATCH_NUMBERS // n**2)
     for first in range(0, DRAWS, batch):
         counts = rng.multinomial(blocks, np.full(blocks, 1.0 / blocks), size=min(batch, DRAWS - first)).astype(float)
         H = fixed + np.tensordot(counts, G, axes=1)

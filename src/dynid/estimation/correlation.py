@@ -7,13 +7,13 @@ import numpy as np
 
 from dynid.arrays import Array
 
-FFT = 1024
+SHORTEST_FFT = 1024
 """Shortest transform: shorter ones cost more calls than they save."""
 
-BATCH = 32
+FFT_BATCH = 32
 """Transforms that are made at once, so that they stay in the cache."""
 
-FEWEST = 0.25
+FEWEST_PAIRS = 0.25
 """Share of a lag's pairs of samples that must lie within stretches; with fewer its correlation counts less."""
 
 
@@ -36,7 +36,7 @@ def autocorrelation(errors: Array, lags: int = 200, starts: Sequence[int] = (0,)
     edges = [*starts, count]
     stretches = [centred[first:last] for first, last in pairwise(edges) if last > first]
     longest = max(map(len, stretches))
-    size = max(FFT, 1 << (min(4 * lags, longest + lags) - 1).bit_length())
+    size = max(SHORTEST_FFT, 1 << (min(4 * lags, longest + lags) - 1).bit_length())
     spectrum = np.zeros(size // 2 + 1, dtype=complex)
     for blocks, followed in _blocks(stretches, size, lags):
         spectrum += np.einsum("bf,bf->f", np.fft.rfft(blocks).conj(), np.fft.rfft(followed))
@@ -45,15 +45,15 @@ def autocorrelation(errors: Array, lags: int = 200, starts: Sequence[int] = (0,)
         return np.ones(1)
     lag = np.arange(lags)
     pairs = sum(np.maximum(len(x) - lag, 0) for x in stretches)
-    return found / found[0] * (count - lag) / np.maximum(pairs, FEWEST * (count - lag))
+    return found / found[0] * (count - lag) / np.maximum(pairs, FEWEST_PAIRS * (count - lag))
 
 
 def _blocks(stretches: Sequence[Array], size: int, lags: int) -> Iterator[tuple[Array, Array]]:
     """Blocks of stretches, and the same with the samples that follow them; some at a time, shape (blocks, size)."""
     step = size - lags
     parts = [(x, first) for x in stretches for first in range(0, len(x), step)]
-    for begin in range(0, len(parts), BATCH):
-        some = parts[begin : begin + BATCH]
+    for begin in range(0, len(parts), FFT_BATCH):
+        some = parts[begin : begin + FFT_BATCH]
         blocks, followed = np.zeros((2, len(some), size))
         for k, (x, first) in enumerate(some):
             own, more = x[first : first + step], x[first : first + size]

@@ -16,13 +16,13 @@ from dynid.estimation.factors.row_forms import residuals
 from dynid.logs import PreparedLog, decimated
 from dynid.model import Chunk, DynamicModel
 
-ROWS = 100_000
+MOST_ROWS = 100_000
 """Rows of each joint that are looked at."""
 
-STRETCH = 4000
+STRETCH_ROWS = 4000
 """Rows of one stretch of a longer log: twice the longest lag of an autocorrelation."""
 
-PIECE = 10_000
+PREDICTED_SAMPLES = 10_000
 """Samples that are predicted at once."""
 
 
@@ -71,7 +71,7 @@ def error_stretches(model: DynamicModel, log: PreparedLog, parameters: Array) ->
     of_joints = [joint.q.start for joint in model.robot.independent_joints]
     parts = []
     for chunk, time in zip(log.segments, log.times, strict=True):
-        share = min(1.0, ROWS * step / max(log.samples, 1))
+        share = min(1.0, MOST_ROWS * step / max(log.samples, 1))
         for first, last in _stretches(-(-len(chunk) // step), share):
             begin, end = max(first - MARGIN, 0) if factors else first, last + MARGIN if factors else last
             part = chunk[begin * step : end * step]
@@ -93,8 +93,8 @@ def _stretches(rows: int, share: float) -> Iterator[tuple[int, int]]:
     if share >= 1.0:
         yield 0, rows
         return
-    count = max(1, round(rows * share / STRETCH))
-    length = min(rows, STRETCH, max(1, round(rows * share / count)))
+    count = max(1, round(rows * share / STRETCH_ROWS))
+    length = min(rows, STRETCH_ROWS, max(1, round(rows * share / count)))
     for middle in (np.arange(count) + 0.5) * rows / count:
         first = min(max(int(middle) - length // 2, 0), rows - length)
         yield first, first + length
@@ -102,5 +102,6 @@ def _stretches(rows: int, share: float) -> Iterator[tuple[int, int]]:
 
 def _errors(model: DynamicModel, chunk: Chunk, parameters: Array) -> Array:
     """Measured less predicted torques of a chunk, shape (samples, rows)."""
-    pieces: Sequence[Chunk] = [chunk[first : first + PIECE] for first in range(0, len(chunk), PIECE)]
+    starts = range(0, len(chunk), PREDICTED_SAMPLES)
+    pieces: Sequence[Chunk] = [chunk[first : first + PREDICTED_SAMPLES] for first in starts]
     return np.concatenate([errors for _, errors in residuals(model, pieces, parameters)])

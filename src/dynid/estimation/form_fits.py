@@ -20,14 +20,26 @@ from dynid.findings import Finding
 from dynid.logs import PreparedLog
 from dynid.model import BaseParameters
 
-WORSE = 5.0
-"""How many times larger than by rows of torques a standard deviation must be to count as lost by the form of rows."""
 
-UNKNOWN = 20.0
-"""Relative standard deviation [%] from which such a parameter is named."""
+@dataclass(frozen=True)
+class FormThresholds:
+    """Which parameters are said to be lost by rows of power or energy."""
 
-MOVES = 0.01
-"""Part of a joint's highest speed in all logs that it must reach in a log to count as moving there."""
+    larger_std: float = 5.0
+    """How many times larger than by rows of torques a standard deviation must be to count as lost by the form of rows.
+    Calibrated in `tests/estimation/test_form_fits.py` on the cases of the power-model paper
+    (`benchmarks/seed_001.py`)."""
+
+    largest_std: float = 20.0
+    """Relative standard deviation [%] from which such a parameter is named: twice the usual limit. By judgement; not
+    calibrated."""
+
+    moving_speed: float = 0.01
+    """Part of a joint's highest speed in all logs that it must reach in a log to count as moving there. By judgement;
+    not calibrated."""
+
+
+THRESHOLDS = FormThresholds()
 
 
 @dataclass(frozen=True)
@@ -90,7 +102,7 @@ def findings_on_form(
         by_torques = weighted_least_squares(torques, base)
     except NotIdentifiableError:
         return ()
-    lost = (estimate.stds > WORSE * by_torques.stds) & (estimate.relative_stds > UNKNOWN)
+    lost = (estimate.stds > THRESHOLDS.larger_std * by_torques.stds) & (estimate.relative_stds > THRESHOLDS.largest_std)
     if not lost.any():
         return ()
     worst = sorted(np.flatnonzero(lost), key=lambda k: -estimate.relative_stds[k])
@@ -116,4 +128,4 @@ def without_consequences(findings: Iterable[Finding], lost: Sequence[Finding]) -
 def _have_resting_joints(logs: Sequence[PreparedLog]) -> bool:
     """Whether the first joint rests in one of the logs."""
     speeds = np.array([max(float(np.abs(segment.v[:, 0]).max()) for segment in log.segments) for log in logs])
-    return bool(len(speeds)) and bool((speeds < MOVES * speeds.max()).any())
+    return bool(len(speeds)) and bool((speeds < THRESHOLDS.moving_speed * speeds.max()).any())

@@ -7,7 +7,7 @@ import math
 from functools import cache
 from statistics import NormalDist
 
-MANY = 500
+MANY_DEGREES = 500
 """Degrees of freedom above which an expansion about the normal distribution has ten digits."""
 
 
@@ -19,7 +19,7 @@ def student_quantile(freedom: int, probability: float) -> float:
         freedom: Degrees of freedom.
         probability: Between 0 and 1.
     """
-    if freedom <= MANY:
+    if freedom <= MANY_DEGREES:
         from scipy.special import stdtrit
 
         return float(stdtrit(freedom, probability))

@@ -11,7 +11,7 @@ from dynid.logs import Log, PreparedLog, Processing, check_time, decimated, step
 from dynid.model import Chunk, DynamicModel, Term, TorqueRows, checked
 from dynid.threads import single_threaded_blas
 
-PIECE = 20_000
+PREDICTED_SAMPLES = 20_000
 """Samples that are predicted at a time."""
 
 
@@ -124,8 +124,8 @@ def _predicted(model: DynamicModel, chunk: Chunk, parameters: Array, start: floa
 
 
 def _pieces(chunk: Chunk) -> Iterator[Chunk]:
-    for first in range(0, len(chunk), PIECE):
-        yield chunk[first : first + PIECE]
+    for first in range(0, len(chunk), PREDICTED_SAMPLES):
+        yield chunk[first : first + PREDICTED_SAMPLES]
 
 
 def _decimated(segment: Segment, factors: tuple[int, ...]) -> Segment:

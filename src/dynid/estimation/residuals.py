@@ -17,17 +17,33 @@ from dynid.model import BaseParameters, DynamicModel
 BINS = 24
 """Bins that positions and velocities are sorted into."""
 
-FEW = 6
+SLOW_BINS = 6
 """Bins of times and temperatures: these change slowly, and so do errors that last."""
 
-CHANCE = 0.001
-"""Probability of a false alarm for each quantity of each joint."""
 
-SHARE = 0.15
-"""Share of the residual's variance from which it is said to follow something."""
+@dataclass(frozen=True)
+class ResidualThresholds:
+    """When a residual is said to follow something.
 
-LASTING = 3.0
-"""Samples that residuals last from which they are said not to be white."""
+    Calibrated on 80 simulated joints for each cause, and with white and lasting noise (table in `docs/processing.md`,
+    `tests/estimation/test_residuals.py`).
+    """
+
+    false_alarm: float = 0.001
+    """Probability of a false alarm for each quantity of each joint: with six joints and seven quantities, one log in
+    25."""
+
+    followed_share: float = 0.15
+    """Share of the residual's variance from which it is said to follow something: less is not worth another term."""
+
+    lasting_samples: float = 3.0
+    """Samples that residuals last from which they are said not to be white: white ones last one, those of real logs 5
+    to 50."""
+
+
+THRESHOLDS = ResidualThresholds()
+
+SHARE = THRESHOLDS.followed_share
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +87,7 @@ class JointDiagnostics:
     @property
     def clearest(self) -> Following | None:
         """What the residual follows most; None where it follows nothing."""
-        clear = [follow for follow in self.follows if follow.is_clear and follow.share >= SHARE]
+        clear = [follow for follow in self.follows if follow.is_clear and follow.share >= THRESHOLDS.followed_share]
         return max(clear, key=lambda follow: follow.share, default=None)
 
     def to_dict(self) -> dict[str, object]:
@@ -174,7 +190,7 @@ def _following(what: str, x: Array, errors: Array, starts: Sequence[int]) -> Fol
     freedom = max(len(means) - 1, 1)
     chance = min(freedom * lasting / len(errors), 0.99)
     share = max(0.0, (between - chance) / (1.0 - chance))
-    is_clear = between / chance > chi_square_quantile(freedom, CHANCE) / freedom
+    is_clear = between / chance > chi_square_quantile(freedom, THRESHOLDS.false_alarm) / freedom
     return Following(what, share, bool(is_clear), centres, means)
 
 
@@ -182,7 +198,7 @@ def _edges(what: str, x: Array) -> Array:
     """Where bins of a quantity end."""
     if what == "velocity sign":
         return np.zeros(1)
-    bins = FEW if "time" in what or "temperature" in what else BINS
+    bins = SLOW_BINS if "time" in what or "temperature" in what else BINS
     return np.unique(np.quantile(x, np.linspace(0.0, 1.0, bins + 1)[1:-1]))
 
 
@@ -196,7 +212,8 @@ def findings_on_residuals(
         friction_is_missing: Whether that was said: then they follow velocity, and nothing more is said of it.
     """
     found: list[Finding] = []
-    lasting = {one.joint: 1e3 * one.lasting * one.period for one in diagnostics if one.lasting > LASTING}
+    last = [one for one in diagnostics if one.lasting > THRESHOLDS.lasting_samples]
+    lasting = {one.joint: 1e3 * one.lasting * one.period for one in last}
     if lasting:
         found.append(Finding.of("residuals-autocorrelated", "residuals", joints=lasting))
     for one in diagnostics:

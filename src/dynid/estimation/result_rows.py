@@ -11,7 +11,7 @@ from dynid.estimation.least_squares import Estimate
 from dynid.estimation.nonlinear.nonlinear_fit import FoundNonlinear
 from dynid.estimation.physical.physical_estimate import PhysicalEstimate
 from dynid.estimation.residuals import JointDiagnostics
-from dynid.estimation.signs import LIKELY, SURE, Word
+from dynid.estimation.signs import SIGN_THRESHOLDS, Word
 from dynid.estimation.signs.unsigned_logs import SignedLogs
 from dynid.estimation.solution import Solution
 from dynid.model import BaseParameters
@@ -186,7 +186,7 @@ def recovery_row(signs: SignedLogs) -> dict[str, Any]:
     recovered = signs.recovered
     return {
         **{word.value: recovered.share(word) for word in Word},
-        "thresholds": {"sure": SURE, "likely": LIKELY},
+        "thresholds": {"sure": SIGN_THRESHOLDS.sure_margin, "likely": SIGN_THRESHOLDS.likely_margin},
         "mirror_margin": _finite(recovered.mirror.margin),
         "proven": recovered.proven,
         "near_zero": recovered.thresholds.tolist(),

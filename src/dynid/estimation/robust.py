@@ -24,7 +24,7 @@ HUBER = 1.345
 BISQUARE = 4.685
 """Errors, in scales, from which the bisquare has no weight: 95 % efficient, too."""
 
-ITERATIONS = 50
+MOST_ITERATIONS = 50
 
 Loss = Callable[[Array], Array]
 """From errors in scales to weights of squared errors, between 0 and 1."""
@@ -94,7 +94,7 @@ def robust_least_squares(
     passes = [RowPasses(base, log, form=form) for log in logs]
     fit: RobustFit | None = None
     for stage in dict.fromkeys(("huber", loss)):
-        for k in range(ITERATIONS):
+        for k in range(MOST_ITERATIONS):
             before = estimate
             fit = _step(passes, weights, plain, base, LOSSES[stage], estimate, prior, k + 1)
             estimate = fit.estimate

@@ -16,7 +16,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, UnknownNameError
 
-SMALLEST = 1e-17
+SMALLEST_EIGENVALUE = 1e-17
 """Eigenvalues are taken as at least this part of the largest, so that logarithms stay finite."""
 
 
@@ -147,7 +147,7 @@ def _weighted(text: str) -> tuple[float, Criterion]:
 
 
 def _positive(eigenvalues: Array) -> Array:
-    return np.maximum(eigenvalues, max(SMALLEST * float(eigenvalues[-1]), 1e-200))
+    return np.maximum(eigenvalues, max(SMALLEST_EIGENVALUE * float(eigenvalues[-1]), 1e-200))
 
 
 def _log_norm(eigenvalues: Array, power: float) -> tuple[float, Array]:

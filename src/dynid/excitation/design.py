@@ -11,31 +11,31 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.excitation.information import value_of
 from dynid.excitation.limits.limit import Check
-from dynid.excitation.local_search import POWERS, best_start, centre, disturbed, refined
+from dynid.excitation.local_search import NORM_POWERS, best_start, centre, disturbed, refined
 from dynid.excitation.problem import ExcitationProblem, experiment_times
 from dynid.excitation.trajectories import ParametricTrajectory
 from dynid.model import prepare
 from dynid.threads import single_threaded_blas
 
-CANDIDATES = 30
+RANDOM_CANDIDATES = 30
 """Random motions that each start is chosen from."""
 
-SHORTEST = 0.5
+SHORTEST_TIME_LIMIT = 0.5
 """Time limits [s] below this are refused: nothing could be found."""
 
-_SHARE = 10
+_TIMED_SHARE = 10
 """One of so many samples is looked at to estimate how long all will take."""
 
 _RANDOM_FIRST = 4
 """Number of starts that are all random."""
 
-SPEEDS = (10, 50)
+SLOWER_SPEEDS = (10, 50)
 """Slower runs [%] that are written, too, for a careful first try."""
 
-_SLOW = 4
+_SLOWER_STEP = 4
 """Slower runs are checked at one of so many postures of the path."""
 
-_FINE = 1000.0
+_FINE_RATE = 1000.0
 """Limits are checked at this sampling rate [Hz], at least."""
 
 
@@ -143,8 +143,10 @@ def require_time(time_limit: float) -> None:
     Raises:
         InvalidRequestError: If it is one.
     """
-    if not time_limit >= SHORTEST:
-        raise InvalidRequestError(f"a time limit of {time_limit:g} s is too short; allow {SHORTEST:g} s or more")
+    if not time_limit >= SHORTEST_TIME_LIMIT:
+        raise InvalidRequestError(
+            f"a time limit of {time_limit:g} s is too short; allow {SHORTEST_TIME_LIMIT:g} s or more"
+        )
     if math.isinf(time_limit):
         raise InvalidRequestError("a time limit must be a number of seconds, not infinity")
 
@@ -168,10 +170,10 @@ def time_to_finish(problem: ExcitationProblem) -> float:
     tries = []
     for _ in range(2):  # the first may be slowed down by others
         begin = time.monotonic()
-        fine_checks(problem, rest, _SHARE)
-        problem.exact_matrix(rest, max(len(times) // _SHARE, 1))
+        fine_checks(problem, rest, _TIMED_SHARE)
+        problem.exact_matrix(rest, max(len(times) // _TIMED_SHARE, 1))
         tries.append(time.monotonic() - begin)
-    return 0.05 + 2.0 * one_step + 1.5 * _SHARE * min(tries)
+    return 0.05 + 2.0 * one_step + 1.5 * _TIMED_SHARE * min(tries)
 
 
 def _one_start(
@@ -182,8 +184,8 @@ def _one_start(
     is_over: Callable[[], bool],
 ) -> tuple[float, Array]:
     if best is not None and count >= _RANDOM_FIRST and count % 2:
-        return refined(problem, disturbed(problem, best[1], rng), POWERS[3:], is_over)
-    return refined(problem, best_start(problem, CANDIDATES, rng, is_over), POWERS, is_over)
+        return refined(problem, disturbed(problem, best[1], rng), NORM_POWERS[3:], is_over)
+    return refined(problem, best_start(problem, RANDOM_CANDIDATES, rng, is_over), NORM_POWERS, is_over)
 
 
 def finished(problem: ExcitationProblem, x: Array, history: Sequence[Progress], begin: float) -> Design:
@@ -225,11 +227,12 @@ def fine_checks(problem: ExcitationProblem, trajectory: ParametricTrajectory, ev
         every: Only one of so many samples is looked at.
     """
     times = fine_times(problem, trajectory)[::every]
-    slow = [check for percent in SPEEDS for check in problem.slow_checks(trajectory, times[::_SLOW], percent)]
+    some = times[::_SLOWER_STEP]
+    slow = [check for percent in SLOWER_SPEEDS for check in problem.slow_checks(trajectory, some, percent)]
     return (*problem.checks(trajectory, times), *slow)
 
 
 def fine_times(problem: ExcitationProblem, trajectory: ParametricTrajectory) -> Array:
     """Times [s] over one cycle, finer than the design and the experiment look."""
-    rate = max(_FINE, problem.rate, 8.0 * len(problem.grid.times) / trajectory.family.cycle)
+    rate = max(_FINE_RATE, problem.rate, 8.0 * len(problem.grid.times) / trajectory.family.cycle)
     return np.linspace(0.0, trajectory.family.cycle / trajectory.speed, int(rate * trajectory.family.cycle) + 1)

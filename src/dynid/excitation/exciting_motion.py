@@ -16,7 +16,7 @@ import numpy as np
 from dynid import __version__
 from dynid.arrays import Array
 from dynid.errors import DynidError, InvalidRequestError
-from dynid.excitation.design import SPEEDS, Design
+from dynid.excitation.design import SLOWER_SPEEDS, Design
 from dynid.excitation.information import Expectation
 from dynid.excitation.limits.limit import Check
 from dynid.excitation.limits.stated import joint_limits
@@ -38,7 +38,7 @@ from dynid.robot import Robot
 SCHEMA = "dynid-excitation-1"
 """What a summary says of itself."""
 
-_LOOKED_AT = 2000
+_CHECKED_SAMPLES = 2000
 """Samples at which the ways to a motion and home are checked."""
 
 
@@ -170,7 +170,7 @@ class Excitation:
         """What a trajectory reaches, against all limits, and what the ways to it and home violate."""
         found = list(part.checks)
         for name, way in self.ways(part).items():
-            checks = part.problem.checks(way, np.linspace(0.0, way.duration, _LOOKED_AT))
+            checks = part.problem.checks(way, np.linspace(0.0, way.duration, _CHECKED_SAMPLES))
             found += [replace(check, name=f"{name}: {check.name}") for check in checks if not check.is_kept]
         return found
 
@@ -291,7 +291,7 @@ class Excitation:
         written = Written(part.trajectory, self.joints, part.problem.rate, self.warning)
         others = {
             f"trajectory_{percent}_percent": replace(written, motion=part.trajectory.at_speed(percent / 100))
-            for percent in SPEEDS
+            for percent in SLOWER_SPEEDS
         }
         others |= {name: replace(written, motion=way) for name, way in self.ways(part).items()}
         return texts_of(formats, written, others.items())

@@ -11,13 +11,13 @@ from dynid.arrays import Array
 from dynid.excitation.criteria import Criterion
 from dynid.model import BaseParameters, RowLayout, Slopes, layout_slopes, stacked_rows
 
-_RANK = 1e-12
+_SMALLEST_EIGENVALUE = 1e-12
 """Eigenvalues below this, relative to the largest and with columns of one length, are zero."""
 
 _SMALLEST_COLUMN = 1e-20
 """Squares of columns below this, relative to the largest, are rounding."""
 
-_NOTICEABLE = 1e-6
+_NOTICEABLE_COMPONENT = 1e-6
 """Squares of components on such eigenvectors above this are no rounding."""
 
 
@@ -155,9 +155,9 @@ def _variances(information: Array) -> Array:
     squares = np.diag(information)
     lengths = np.sqrt(np.maximum(squares, max(_SMALLEST_COLUMN * float(squares.max()), 1e-300)))
     values, U = np.linalg.eigh(information / np.outer(lengths, lengths))
-    excited = values > _RANK * max(float(values[-1]), 0.0)
+    excited = values > _SMALLEST_EIGENVALUE * max(float(values[-1]), 0.0)
     variances = (U[:, excited] ** 2 / values[excited]).sum(axis=1) / lengths**2
-    unknown = (U[:, ~excited] ** 2).sum(axis=1) > _NOTICEABLE
+    unknown = (U[:, ~excited] ** 2).sum(axis=1) > _NOTICEABLE_COMPONENT
     return np.where(unknown, np.inf, variances)
 
 

@@ -21,7 +21,7 @@ from dynid.arrays import Array
 if TYPE_CHECKING:
     from dynid.excitation.problem import DesignPoint, NearSlacks
 
-NEAR = 0.5
+NEAR_LIMIT = 0.5
 """Slacks above this have no barrier."""
 
 _TO_THE_BOUNDARY = 0.99
@@ -146,7 +146,7 @@ def barrier(slacks: Array) -> float:
     >>> barrier(np.array([0.5, 3.0]))
     0.0
     """
-    u = slacks[slacks < NEAR] / NEAR
+    u = slacks[slacks < NEAR_LIMIT] / NEAR_LIMIT
     if not (u > 0.0).all():
         return math.inf
     return float(np.sum(-np.log(u) - (1.0 - u) - 0.5 * (1.0 - u) ** 2))
@@ -154,14 +154,14 @@ def barrier(slacks: Array) -> float:
 
 def barrier_slopes(slacks: Array) -> Array:
     """Slope of b over each slack: never positive."""
-    u = np.minimum(slacks / NEAR, 1.0)
-    return -((1.0 - u) ** 2) / (u * NEAR)
+    u = np.minimum(slacks / NEAR_LIMIT, 1.0)
+    return -((1.0 - u) ** 2) / (u * NEAR_LIMIT)
 
 
 def barrier_curvatures(slacks: Array) -> Array:
     """Second derivative of b over each slack: never negative."""
-    u = np.minimum(slacks / NEAR, 1.0)
-    return (1.0 - u**2) / (u * NEAR) ** 2
+    u = np.minimum(slacks / NEAR_LIMIT, 1.0)
+    return (1.0 - u**2) / (u * NEAR_LIMIT) ** 2
 
 
 def _updated(B: Array, dx: Array, dg: Array) -> Array:

@@ -10,19 +10,19 @@ from dynid.errors import DynidError
 from dynid.excitation.interior_point import minimise
 from dynid.excitation.problem import ExcitationProblem
 
-_TRIES = 300
+_MOST_TRIES = 300
 """How many postures are tried before none is said to be within the limits."""
 
-_ROOM = 0.1
+_FREE_PART = 0.1
 """Part of every limit that a start leaves free."""
 
-POWERS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+NORM_POWERS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 """Norms of eigenvalues that stand for their extremes, one after the other."""
 
-_ITERATIONS = 150
+_MOST_ITERATIONS = 150
 """Steps of the solver at each power."""
 
-_LOOKED_AT = 1000
+_COMPARED_SAMPLES = 1000
 """Samples of the experiment at which motions are compared."""
 
 
@@ -64,7 +64,7 @@ def scaled_into_limits(problem: ExcitationProblem, inside: Array, direction: Arr
     """From a point inside along a direction, nearly to the first limit on the way."""
     here = problem.bound_slacks(inside)
     change = problem.bound_slacks(inside + direction) - here  # bounds are linear
-    step = (1.0 - _ROOM) / max(float((-change / here).max()), 1e-9)
+    step = (1.0 - _FREE_PART) / max(float((-change / here).max()), 1e-9)
     if not problem.limits:
         return inside + step * direction
     for _ in range(30):
@@ -73,7 +73,7 @@ def scaled_into_limits(problem: ExcitationProblem, inside: Array, direction: Arr
         step *= 0.7
     else:
         return inside
-    return inside + (1.0 - _ROOM) * step * direction
+    return inside + (1.0 - _FREE_PART) * step * direction
 
 
 def random_posture(problem: ExcitationProblem, rng: np.random.Generator) -> Array:
@@ -84,7 +84,7 @@ def random_posture(problem: ExcitationProblem, rng: np.random.Generator) -> Arra
     """
     free, bounds = problem.grid.free, problem.bounds
     nearest, why = -math.inf, np.zeros(0)
-    for _ in range(_TRIES):
+    for _ in range(_MOST_TRIES):
         half = np.minimum(bounds.half[0], math.pi)
         position = bounds.middle[0] + rng.uniform(-0.6, 0.6, len(half)) * half
         rest = free.family.rest()[:, None] * position
@@ -115,7 +115,7 @@ def refined(
     problem: ExcitationProblem, x: Array, powers: tuple[float, ...], is_over: Callable[[], bool]
 ) -> tuple[float, Array]:
     """The best motion on the way from x, with its exact value: power after power, each from the last one's end."""
-    best = (problem.exact_value(problem.trajectory(x), _LOOKED_AT), x)
+    best = (problem.exact_value(problem.trajectory(x), _COMPARED_SAMPLES), x)
     hessian, barrier = None, 1e-2
     if problem.criterion.smoothed(1.0) == problem.criterion:
         powers = (np.inf,)
@@ -127,11 +127,11 @@ def refined(
             hessian=hessian,
             barrier=barrier,
             final_barrier=final,
-            iterations=_ITERATIONS if np.isfinite(power) else 4 * _ITERATIONS,
+            iterations=_MOST_ITERATIONS if np.isfinite(power) else 4 * _MOST_ITERATIONS,
             should_stop=is_over,
         )
         x, hessian, barrier = point.x, point.hessian, point.barrier
-        best = min(best, (problem.exact_value(problem.trajectory(x), _LOOKED_AT), x), key=lambda pair: pair[0])
+        best = min(best, (problem.exact_value(problem.trajectory(x), _COMPARED_SAMPLES), x), key=lambda pair: pair[0])
         if is_over():
             break
     return best

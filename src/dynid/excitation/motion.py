@@ -12,7 +12,7 @@ import numpy as np
 from dynid.arrays import Array, Indices, frozen
 from dynid.excitation.trajectories import Fourier, ParametricTrajectory
 
-_ROUNDING = 1e-10
+_ROUNDING_VALUE = 1e-10
 """Singular values below this, relative to the largest, are zero."""
 
 
@@ -98,7 +98,7 @@ def _scale(family: Fourier) -> Array:
 def _null_space(rows: Array) -> Array:
     """An orthonormal basis of all x with rows x = 0, shape (columns, dimension)."""
     _, values, V = np.linalg.svd(rows)
-    rank = int((values > _ROUNDING * values[0]).sum())
+    rank = int((values > _ROUNDING_VALUE * values[0]).sum())
     return V[rank:].T
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from dynid.arrays import Array, Indices
 from dynid.excitation.criteria import Criterion
 from dynid.excitation.information import Information, value_of
-from dynid.excitation.interior_point import NEAR, barrier, barrier_curvatures, barrier_slopes
+from dynid.excitation.interior_point import NEAR_LIMIT, barrier, barrier_curvatures, barrier_slopes
 from dynid.excitation.limits.joint_bounds import JointBounds
 from dynid.excitation.limits.limit import Check, Limit
 from dynid.excitation.motion import Grid, Motion
@@ -150,7 +150,7 @@ class DesignPoint:
 
     def slacks(self) -> NearSlacks:
         """All slacks of the bounds, and those of other limits that are near, with their slopes."""
-        which = tuple(np.flatnonzero(values < NEAR) for values in self._others)
+        which = tuple(np.flatnonzero(values < NEAR_LIMIT) for values in self._others)
         near = list(zip(self.problem.limits, which, strict=True))
         rows = [limit.slopes(self.motion, some) for limit, some in near if len(some)]
         values = [part[some] for part, some in zip(self._others, which, strict=True)]

@@ -4,7 +4,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,11 +25,21 @@ from dynid.model import Term, findings_on_default, known_model
 from dynid.robot import Robot, as_robot
 from dynid.settings import checked
 
-_ILL_CONDITIONED = 1e6
-"""Condition numbers above this mean that something is not excited at all."""
 
-ENOUGH = 0.05
-"""Segments end when one changes the criterion (for the condition number: its logarithm) by less than this."""
+@dataclass(frozen=True)
+class ExcitationThresholds:
+    """What is said of designed trajectories, and when further ones are of no use."""
+
+    ill_conditioned: float = 1e6
+    """Condition number above which something is not excited at all: a hundred times what is said to be poor of an
+    estimate. By judgement: designs for the UR5 and the Panda stay far below (`benchmarks/excitation.py`)."""
+
+    small_change: float = 0.05
+    """Change of the criterion (for the condition number: of its logarithm) below which segments end: 5 % less condition
+    number is not worth another run of the robot. By judgement; not calibrated."""
+
+
+THRESHOLDS = ExcitationThresholds()
 
 
 def excite(
@@ -101,7 +111,7 @@ def _stack(problem: ExcitationProblem, segments: int, time_limit: float, seed: i
     for k in range(segments):
         found = design(problem, time_limit=time_limit / segments, seed=seed + k, **options)
         yield found
-        if before is not None and abs(before - found.value) < ENOUGH:
+        if before is not None and abs(before - found.value) < THRESHOLDS.small_change:
             return
         before = found.value
         problem = with_known(problem, found.matrix)
@@ -170,7 +180,7 @@ def _not_excited(condition: float, expectations: Sequence[Expectation]) -> Itera
     names = [expectation.name for expectation in expectations if not expectation.is_excited]
     if names:
         yield Finding.of("parameters-not-excited", "excitation", parameters=names, condition=condition)
-    elif condition > _ILL_CONDITIONED:
+    elif condition > THRESHOLDS.ill_conditioned:
         yield Finding.of("trajectory-ill-conditioned", "excitation", condition=condition)
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,17 +24,34 @@ from dynid.findings import Finding
 from dynid.model import BaseParameters, DynamicModel, known_base, matching
 from dynid.robot import Limits, Robot
 
-DEFAULT_PERIOD = 10.0
-"""Period [s] of a motion where none is stated."""
 
-_MOST_SAMPLES = 300_000
-"""Samples of a motion at most; a run at 10 % of its speed, which is written too, has ten times as many."""
+@dataclass(frozen=True)
+class StatedMotionThresholds:
+    """What a design takes where nothing is stated, and what it refuses."""
 
-_LONGEST = 1000.0
-"""Periods [s] above this are refused: limits are checked at 1 kHz."""
+    default_period: float = 10.0
+    """Period [s] of a motion where none is stated: long enough for joints to reach their speeds, short enough to
+    repeat. By judgement: that of the published trajectories that `benchmarks/excitation.py` compares with."""
 
-_BETWEEN_SAMPLES = 0.99
-"""Part of a limit that is left to values between a design's samples, where it is not known exactly."""
+    longest_period: float = 1000.0
+    """Periods [s] above this are refused: limits are checked at 1 kHz. By judgement; not calibrated."""
+
+    most_samples: int = 300_000
+    """Samples of a motion at most; a run at 10 % of its speed, which is written too, has ten times as many. By
+    judgement; not calibrated."""
+
+    between_samples: float = 0.99
+    """Part of a limit that is left to values between a design's samples, where it is not known exactly. By judgement:
+    every design is checked at 1 kHz, and `tests/excitation/test_excitation_design.py` finds no limit exceeded."""
+
+    fewest_samples: int = 150
+    """Samples of a design, where nothing is stated. By judgement; see `samples_a_harmonic`."""
+
+    samples_a_harmonic: int = 30
+    """Samples of a design for each harmonic: fifteen for each extreme of the fastest. By judgement; not calibrated."""
+
+
+THRESHOLDS = StatedMotionThresholds()
 
 
 def problem_of(
@@ -61,7 +79,7 @@ def problem_of(
         raise InvalidRequestError(f"no parameter of '{robot.name}' is identifiable from joint torques")
     family = _family(settings)
     _require_few_samples(family, settings.rate)
-    samples = settings.samples or max(150, 30 * settings.harmonics)
+    samples = settings.samples or max(THRESHOLDS.fewest_samples, THRESHOLDS.samples_a_harmonic * settings.harmonics)
     if math.isinf(family.reach(samples)):
         raise InvalidRequestError(
             f"{samples} samples cannot show {settings.harmonics} harmonics; state {4 * settings.harmonics} or more"
@@ -94,20 +112,21 @@ def _require_single_joints(robot: Robot) -> None:
 
 
 def _family(settings: ExcitationSettings) -> Fourier:
-    period = settings.period or DEFAULT_PERIOD
+    period = settings.period or THRESHOLDS.default_period
     return Fourier(settings.frequency or 2 * math.pi / period, settings.harmonics, settings.periods)
 
 
 def _require_few_samples(family: Fourier, rate: float) -> None:
     """Refuse motions that take too many samples to check or to write."""
-    if family.cycle > _LONGEST:
+    longest, most = THRESHOLDS.longest_period, THRESHOLDS.most_samples
+    if family.cycle > longest:
         raise InvalidRequestError(
-            f"a period of {family.cycle:g} s is too long: {_LONGEST:g} s are allowed; state a shorter one in "
+            f"a period of {family.cycle:g} s is too long: {longest:g} s are allowed; state a shorter one in "
             "[excitation] period, or a higher frequency"
         )
-    if family.duration * rate > _MOST_SAMPLES:
+    if family.duration * rate > most:
         raise InvalidRequestError(
-            f"{family.duration:g} s at {rate:g} Hz are {family.duration * rate:.3g} samples, and {_MOST_SAMPLES:,} are "
+            f"{family.duration:g} s at {rate:g} Hz are {family.duration * rate:.3g} samples, and {most:,} are "
             "allowed; lower rate, period or periods in [excitation]"
         )
 
@@ -123,7 +142,7 @@ def moving_of(settings: ExcitationSettings, robot: Robot) -> list[bool] | None:
 def _other_limits(
     settings: ExcitationSettings, robot: Robot, bounds: JointBounds, limits: Sequence[Limits]
 ) -> tuple[tuple[Limit, ...], list[Finding]]:
-    part = (1.0 - settings.margin) * _BETWEEN_SAMPLES
+    part = (1.0 - settings.margin) * THRESHOLDS.between_samples
     found: list[Limit] = (
         [AmplitudeLimit(bounds).tightened(1.0 - settings.margin)] if settings.bound == "amplitudes" else []
     )

@@ -22,14 +22,27 @@ from dynid.robot import Joint, Robot
 SCHEMA = "dynid-trajectory-1"
 """What a file of coefficients says of itself."""
 
-MIMICS = 1e-3
-"""Largest distance [rad or m, rad/s, ...] of a mimic joint's column from what its leader's says."""
 
-CONTRADICTS = 0.25
-"""Share of a motion by which the integral of velocities may miss positions; rows far apart make it miss some."""
+@dataclass(frozen=True)
+class TrajectoryFileThresholds:
+    """Which columns of a trajectory file contradict each other, and are refused.
 
-STILL = 1e-3
-"""The same [rad or m] for a joint that does not move."""
+    Calibrated in `tests/excitation/test_trajectory_files.py`: rows may be few and positions rounded.
+    """
+
+    mimic_distance: float = 1e-3
+    """Largest distance [rad or m, rad/s, ...] of a mimic joint's column from what its leader's says: files are
+    rounded."""
+
+    contradicting_share: float = 0.25
+    """Share of a motion by which the integral of velocities may miss positions; rows far apart make it miss some."""
+
+    still_distance: float = 1e-3
+    """The same [rad or m] for a joint that does not move."""
+
+
+THRESHOLDS = TrajectoryFileThresholds()
+
 
 Followable: TypeAlias = Moves | Log | str | os.PathLike[str] | Sequence[Any]
 """A motion, the path of its file, a log of joint positions, or arrays (t, q) or (t, q, v, a)."""
@@ -192,7 +205,7 @@ def _check_mimic(path: Path, leader: _Column, follower: _Column, what: str) -> N
     joint = follower.joint
     offset = joint.offset if what == "q" else 0.0
     away = float(np.abs(joint.ratio * leader.values + offset - follower.values).max())
-    if away > MIMICS:
+    if away > THRESHOLDS.mimic_distance:
         raise TrajectoryFileError(
             path,
             f"joint '{joint.name}' follows '{leader.joint.name}', but column '{follower.name}' is up to {away:.3g} "
@@ -206,7 +219,7 @@ def _check_slope(path: Path, time: Array, column: _Column, slope: _Column, unit:
     moved = column.values - column.values[0]
     away = np.concatenate([[0.0], np.cumsum(steps)]) - moved
     size = float(np.sqrt(np.mean(moved**2)))
-    if np.sqrt(np.mean(away**2)) > CONTRADICTS * size + STILL:
+    if np.sqrt(np.mean(away**2)) > THRESHOLDS.contradicting_share * size + THRESHOLDS.still_distance:
         raise TrajectoryFileError(
             path,
             f"column '{slope.name}' is not the derivative of '{column.name}': its integral is up to "

@@ -1,5 +1,6 @@
 """Simulated logs as files: the log, an experiment that `dynid identify` runs unchanged, and the truth apart."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,33 @@ from dynid.experiment.experiment import Experiment
 from dynid.files import write_text
 from dynid.simulation import SimulatedLog, check_format, hold_of
 
-CUTOFF = 20.0
-"""Cut-off [Hz] of the low-pass on positions where an experiment states no processing."""
 
-THRESHOLD = 0.02
-"""Speed [rad/s or m/s] below which rows are dropped where friction that jumps is in the model."""
+@dataclass(frozen=True)
+class SimulatedProcessingThresholds:
+    """Processing of a simulated log whose experiment states none.
+
+    Calibrated in `tests/simulation/test_simulate_command.py`: parameters are found again with it.
+    """
+
+    cutoff: float = 20.0
+    """Cut-off [Hz] of the low-pass on positions: far above exciting trajectories, which have harmonics up to a few
+    hertz."""
+
+    highest_cutoff: float = 4.0
+    """Sampling rate, in cut-offs, up to which positions are not filtered."""
+
+    transient: float = 2.0
+    """Periods of the cut-off that are trimmed at both ends."""
+
+    fast_rate: float = 500.0
+    """Sampling rate [Hz] from which rows are decimated by ten."""
+
+    slow_speed: float = 0.02
+    """Speed [rad/s or m/s] below which rows are dropped where friction that jumps is in the model: derivatives smear
+    its steps."""
+
+
+THRESHOLDS = SimulatedProcessingThresholds()
 
 JUMPS = ("coulomb", "asymmetric_coulomb", "stribeck", "coupling")
 """Terms whose friction changes its sign at once."""
@@ -107,12 +130,12 @@ def _processing(experiment: Experiment) -> dict[str, Any]:
     stated = experiment.processing.model_dump(exclude_unset=True, exclude_none=True, mode="json")
     rate = settings.log_rate or settings.rate
     if not stated:
-        if rate > 4.0 * CUTOFF:
-            stated |= {"lowpass": CUTOFF, "trim": round(2.0 * rate / CUTOFF)}
-        if rate >= 500.0:
+        if rate > THRESHOLDS.highest_cutoff * THRESHOLDS.cutoff:
+            stated |= {"lowpass": THRESHOLDS.cutoff, "trim": round(THRESHOLDS.transient * rate / THRESHOLDS.cutoff)}
+        if rate >= THRESHOLDS.fast_rate:
             stated["decimate"] = [10]
         if any(term.partition(":")[0] in JUMPS for term in experiment.terms):
-            stated["velocity_threshold"] = THRESHOLD
+            stated["velocity_threshold"] = THRESHOLDS.slow_speed
     if (settings.sensors.jitter or settings.sensors.dropped) and "period" not in stated:
         stated.setdefault("resample", rate)
     return stated or {"automatic": False}

@@ -22,15 +22,27 @@ from dynid.model.plain_tables import html_table
 from dynid.model.sampling import random_states
 from dynid.threads import single_threaded_blas
 
-DEFAULT_TOLERANCE = 1e-10
-"""A column is kept when its own part is larger than this, relative to the largest column of its unit. Small enough that
-predictions with base parameters keep nine digits; far above the rounding of the arithmetic."""
 
-SURE_KEPT = 1e-5
-"""Kept columns below this are doubtful: no sensor sees them, they are rounding of numbers in the file."""
+@dataclass(frozen=True)
+class RankThresholds:
+    """Which columns of the observation matrix count as independent, and when their number is doubtful."""
 
-SURE_RATIO = 1e3
-"""Between the smallest kept and the largest dropped column there should be at least this factor."""
+    tolerance: float = 1e-10
+    """A column is kept when its own part is larger than this, relative to the largest column of its unit: small enough
+    that predictions with base parameters keep nine digits, far above the rounding of the arithmetic. Calibrated in
+    `tests/model/test_base_parameters.py`: the number is that of the rank for random robots, large and small."""
+
+    surely_kept: float = 1e-5
+    """Own part below which a kept column is doubtful: no sensor sees it, it is rounding of numbers in the file.
+    Calibrated on the robot files of `tests/robot/test_example_robots.py`, whose smallest kept column is 2.6e-5
+    (Romeo)."""
+
+    clear_gap: float = 1e3
+    """Factor between the smallest kept and the largest dropped column below which the number is doubtful. Calibrated on
+    the same files, whose smallest factor is 9e8."""
+
+
+THRESHOLDS = RankThresholds()
 
 _TEXT_TOLERANCE = 1e-6
 """Coefficients below this are left out of expressions as text; the data keep them."""
@@ -51,7 +63,7 @@ class Gap:
     @property
     def is_doubtful(self) -> bool:
         """Whether a kept column is too small to be seen, or hardly larger than a dropped one."""
-        return 0.0 < self.kept < max(SURE_KEPT, SURE_RATIO * self.dropped)
+        return 0.0 < self.kept < max(THRESHOLDS.surely_kept, THRESHOLDS.clear_gap * self.dropped)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -168,14 +180,18 @@ class BaseParameters:
         """A finding where the number of base parameters is doubtful."""
         if not self.gap.is_doubtful:
             return ()
-        weak = [k for k in self.columns if self.own_parts[k] < max(SURE_KEPT, SURE_RATIO * self.gap.dropped)]
+        weak = [
+            k
+            for k in self.columns
+            if self.own_parts[k] < max(THRESHOLDS.surely_kept, THRESHOLDS.clear_gap * self.gap.dropped)
+        ]
         finding = Finding.of(
             "rank-doubtful",
             "base parameters",
             kept=self.gap.kept,
             dropped=self.gap.dropped,
             parameters=[self.model.names[k] for k in weak],
-            tolerance=SURE_KEPT,
+            tolerance=THRESHOLDS.surely_kept,
             count=len(self) - len(weak),
         )
         return (finding,)
@@ -194,7 +210,7 @@ def find_base_parameters(
     known: Mapping[str, float | None] | Iterable[str] = (),
     selection: Literal["natural", "pivoted"] = "natural",
     order: Sequence[str] = (),
-    tolerance: float = DEFAULT_TOLERANCE,
+    tolerance: float = THRESHOLDS.tolerance,
     rng: np.random.Generator | None = None,
 ) -> BaseParameters:
     """Find the base parameters of a model from random states that it can be in.

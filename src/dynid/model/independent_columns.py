@@ -15,10 +15,10 @@ from dynid.model.dynamic_model import DynamicModel
 from dynid.model.parameters import Parameter
 from dynid.model.sampling import random_states
 
-_NOISE = 1e-12
+_ROUNDING_COLUMN = 1e-12
 """Columns below this part of the largest of all are rounding, whatever their unit."""
 
-_ROUNDING = 1e-11
+_ROUNDING_COEFFICIENT = 1e-11
 """Coefficients of scaled columns below this are rounding, and zero in truth."""
 
 
@@ -31,7 +31,9 @@ def largest_by_unit(parameters: Sequence[Parameter], norms: Array) -> Array:
     units = np.array([parameter.unit for parameter in parameters])
     overall = float(norms.max()) or 1.0
     largest = {unit: float(norms[units == unit].max()) for unit in set(units.tolist())}
-    return np.array([largest[unit] if largest[unit] > _NOISE * overall else overall for unit in units.tolist()])
+    return np.array(
+        [largest[unit] if largest[unit] > _ROUNDING_COLUMN * overall else overall for unit in units.tolist()]
+    )
 
 
 def select_pivoted(R: Array, sequence: list[int], tolerance: float) -> tuple[list[int], Array]:
@@ -98,11 +100,11 @@ def regroup(R: Array, columns: Sequence[int], sequence: Sequence[int]) -> Array:
     others = [k for k in sequence if k not in columns]
     if others and columns:
         B = np.linalg.lstsq(R[:, list(columns)], R[:, others], rcond=None)[0]
-        K[:, others] = np.where(np.abs(B) > _ROUNDING, B, 0.0)
+        K[:, others] = np.where(np.abs(B) > _ROUNDING_COEFFICIENT, B, 0.0)
     return K
 
 
-_TOLERANCE = 1e-12
+_INDEPENDENT_PART = 1e-12
 """Own part, relative to the largest column of its unit, above which a column counts as independent."""
 
 
@@ -162,6 +164,6 @@ def _row_basis(model: DynamicModel, joint: str, R: Array) -> RowBasis:
     norms = np.linalg.norm(R, axis=0)
     scale = largest_by_unit(model.parameters, norms)
     acting = np.flatnonzero(norms > 0.0).tolist()
-    columns, _ = select_in_order(R / scale, acting, _TOLERANCE)
+    columns, _ = select_in_order(R / scale, acting, _INDEPENDENT_PART)
     K = regroup(R / scale, columns, acting) * scale / scale[columns, None]
     return RowBasis(joint, tuple(model.names[k] for k in acting), tuple(columns), K[:, acting])

@@ -11,7 +11,7 @@ import numpy as np
 
 from dynid.errors import InvalidRequestError
 from dynid.findings import Finding
-from dynid.model.base_parameters import DEFAULT_TOLERANCE, BaseParameters, find_base_parameters
+from dynid.model.base_parameters import THRESHOLDS, BaseParameters, find_base_parameters
 from dynid.model.dynamic_model import DynamicModel, Observed
 from dynid.model.plain_tables import html_table, text_table
 from dynid.model.terms.parsing import Term, findings_on_default
@@ -170,7 +170,7 @@ def inspect(
     known: Mapping[str, float | None] | Iterable[str] = (),
     selection: Literal["natural", "pivoted"] = "natural",
     order: Sequence[str] = (),
-    tolerance: float = DEFAULT_TOLERANCE,
+    tolerance: float = THRESHOLDS.tolerance,
     seed: int = 0,
 ) -> Inspection:
     """Find out what is identifiable of a robot, and what is wrong with its file.

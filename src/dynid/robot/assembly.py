@@ -11,7 +11,7 @@ from dynid.errors import InvalidRequestError, RobotFileError, UnknownNameError
 from dynid.findings import Finding
 from dynid.robot.description import BodyDescription, Description, JointDescription, MimicDescription
 from dynid.robot.frames import pose
-from dynid.robot.joints import LARGEST, JointKind, motion, neutral
+from dynid.robot.joints import LARGEST_NUMBER, JointKind, motion, neutral
 from dynid.robot.robot import WORLD, Joint, Link, Robot
 from dynid.robot.rounded_frames import Frames
 
@@ -234,6 +234,6 @@ def _held_position(joint: JointDescription, position: float) -> Array:
 
 def _gravity(asked: Iterable[float] | None, of_file: Array) -> Array:
     gravity = np.array(of_file if asked is None else list(asked), dtype=float)
-    if gravity.shape != (3,) or not (np.abs(gravity) <= LARGEST).all():
+    if gravity.shape != (3,) or not (np.abs(gravity) <= LARGEST_NUMBER).all():
         raise InvalidRequestError(f"gravity must be three finite numbers [m/s^2] such as (0, 0, -9.81), not {asked}")
     return frozen(gravity)

@@ -16,9 +16,33 @@ from dynid.robot.robot import Joint, Link, Robot
 
 Named: TypeAlias = BodyDescription | Joint | Link
 
-ROUNDING = 1e-3  # of the largest moment: inertias that fail by less are probably consistent, written with few digits
-SMALLEST_MASS = 1e-3  # [kg]: lighter bodies are frames in disguise and may have any small inertia
-FEWEST_PLACEHOLDERS = 3
+
+@dataclass(frozen=True)
+class InertiaThresholds:
+    """When the inertia of a body in a robot file is remarked."""
+
+    rounding: float = 1e-3
+    """Share of the largest moment by which an inertia may fail to be physically consistent and still be called a
+    rounded one: files have three or four digits. By judgement; both sides are tested in `tests/robot/test_audit.py`."""
+
+    smallest_mass: float = 1e-3
+    """Mass [kg] up to which bodies are not checked for their inertia: they are frames in disguise, with any small
+    number. By judgement; not calibrated."""
+
+    fewest_placeholders: int = 3
+    """Bodies of the same round inertia from which it looks like a template's: two small parts may well be alike. By
+    judgement; tested in `tests/robot/test_audit.py`."""
+
+    furthest_outside: float = 0.5
+    """How far outside the box around its geometry a centre of mass may lie, in diagonals of the box: geometry for
+    collision is simplified, and may lack parts. By judgement; tested in `tests/robot/test_audit.py`."""
+
+    outside_at_least: float = 0.01
+    """Distance [m] that is allowed on top: boxes of sensors and markers are smaller than what they stand for. By
+    judgement; not calibrated."""
+
+
+THRESHOLDS = InertiaThresholds()
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +202,7 @@ def _inconsistent(body: BodyDescription, parameters: Array, failed: Sequence[ine
     _, _, at_com = inertia.to_mass_com_inertia(parameters)
     share = max(amounts.values()) / float(np.abs(np.linalg.eigvalsh(at_com)).max())
     code = "inertia-inconsistent"
-    if share < ROUNDING:
+    if share < THRESHOLDS.rounding:
         code = "inertia-inconsistent-by-rounding"
     elif np.allclose(at_com, at_com[0, 0], rtol=1e-9, atol=0.0):
         code = "inertia-elements-equal"
@@ -189,11 +213,11 @@ def centres_of_mass(case: Case) -> Iterator[Finding]:
     """Centres of mass far outside the geometry of their bodies."""
     for solid in case.solids:
         box = case.boxes.get(solid.body.name)
-        if box is None or solid.mass <= SMALLEST_MASS:
+        if box is None or solid.mass <= THRESHOLDS.smallest_mass:
             continue
         outside = float(np.linalg.norm(np.maximum(0.0, np.maximum(box[0] - solid.com, solid.com - box[1]))))
         diagonal = float(np.linalg.norm(box[1] - box[0]))
-        if outside > 0.5 * diagonal + 0.01:
+        if outside > THRESHOLDS.furthest_outside * diagonal + THRESHOLDS.outside_at_least:
             evidence = {"outside": outside, "diagonal": diagonal, "where": line_of(solid.body)}
             about = f"body '{solid.body.name}'"
             yield Finding.of("centre-of-mass-outside", about, centre=solid.com.tolist(), **evidence)
@@ -218,5 +242,5 @@ def placeholders(case: Case) -> Iterator[Finding]:
         if rounded > 0.0 and np.allclose(solid.at_com, rounded * np.eye(3), rtol=0.0, atol=1e-9 * rounded):
             groups.setdefault(rounded, []).append(solid.body)
     for value, bodies in groups.items():
-        if len(bodies) >= FEWEST_PLACEHOLDERS:
+        if len(bodies) >= THRESHOLDS.fewest_placeholders:
             yield Finding.of("inertia-placeholder", subject("body", bodies), moment=value, bodies=names(bodies))

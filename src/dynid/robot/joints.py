@@ -13,10 +13,10 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.robot.inertia import skew
 
-LARGEST = 1e30
+LARGEST_NUMBER = 1e30
 """Numbers beyond this are no measures of robots, and their squares overflow."""
 
-UNLIMITED = 1e9
+UNLIMITED_FROM = 1e9
 """Limits [rad, rad/s, N m, ...] from here on are none: URDF asks for a number where there is no limit."""
 
 
@@ -88,7 +88,7 @@ class Limits:
 
 def unlimited(limit: float) -> float:
     """A limit, or infinity where its size says that there is none."""
-    return math.copysign(math.inf, limit) if abs(limit) >= UNLIMITED else limit
+    return math.copysign(math.inf, limit) if abs(limit) >= UNLIMITED_FROM else limit
 
 
 @dataclass(frozen=True)

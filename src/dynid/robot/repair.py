@@ -29,10 +29,10 @@ from dynid.robot.description import FULL_INERTIA, INERTIA_ATTRIBUTES
 from dynid.robot.formats.xml_edits import Node, Splice, locate, set_numbers, spliced
 from dynid.robot.formats.xml_files import read_xml
 from dynid.robot.inertia import Violation
-from dynid.robot.joints import LARGEST
+from dynid.robot.joints import LARGEST_NUMBER
 from dynid.robot.loading import BUILTIN_PREFIX, read_description, robot_file
 
-MARGIN = 1e-6
+CONSISTENT_MARGIN = 1e-6
 """How far inside the consistent set a repaired body is, as a fraction of its largest moment.
 
 Simulators diagonalise the inertia again, some in single precision (1e-7), and refuse what is a digit outside; no log
@@ -167,7 +167,7 @@ def repaired(content: bytes, path: Path) -> tuple[bytes, tuple[BodyRepair, ...]]
     return spliced(content, splices), tuple(bodies)
 
 
-def nearest_inertia(matrix: Array, margin: float = MARGIN) -> Array:
+def nearest_inertia(matrix: Array, margin: float = CONSISTENT_MARGIN) -> Array:
     """The nearest consistent inertia matrix about the centre of mass, in the Frobenius norm; (3, 3) to (3, 3).
 
     The set of consistent matrices does not depend on axes, so the nearest one has the same principal axes, and its
@@ -299,7 +299,7 @@ def _values(node: Node, attribute: str, count: int, path: Path) -> list[float]:
         values = [float(word) for word in text.split()]
     except ValueError:
         values = [math.nan]
-    if len(values) != count or not all(abs(value) <= LARGEST for value in values):
+    if len(values) != count or not all(abs(value) <= LARGEST_NUMBER for value in values):
         expected = "one finite number" if count == 1 else f"{count} finite numbers"
         raise RobotFileError(path, f'<{node.tag}> has {attribute}="{text[:60]}"; expected {expected}', node.line)
     return values

@@ -13,12 +13,22 @@ from dynid.arrays import Array
 from dynid.findings import Finding
 from dynid.robot.robot import Robot
 
-ROUNDING = 1e-5
-"""Largest difference [rad] from a multiple of a quarter turn that is taken as rounding: 3.1416 is 7e-6 off. Frames are
-made and calibrated to 1e-4 rad at best."""
 
-NOTICED = 1e-10
-"""Smallest difference [rad] that is reported: below, the numerical rank does not see it."""
+@dataclass(frozen=True)
+class FrameThresholds:
+    """Which angles of a robot file are right ones that were rounded."""
+
+    rounding: float = 1e-5
+    """Largest difference [rad] from a multiple of a quarter turn that is taken as rounding: 3.1416 is 7e-6 off, and
+    frames are made and calibrated to 1e-4 rad at best. Calibrated in `tests/robot/test_rounded_frames.py`: base
+    parameters of random robots whose angles have five digits or more are those of exact ones."""
+
+    noticed: float = 1e-10
+    """Smallest difference [rad] that is reported: below, the numerical rank does not see it. Calibrated against the
+    tolerance of `RankThresholds`."""
+
+
+THRESHOLDS = FrameThresholds()
 
 
 @dataclass
@@ -34,25 +44,25 @@ class Frames:
     rounded: dict[str, float] = field(default_factory=dict)
 
     def angle(self, angle: float, joint: str) -> float:
-        """An angle [rad], or the multiple of a quarter turn that is within `ROUNDING` of it.
+        """An angle [rad], or the multiple of a quarter turn that is within rounding of it.
 
         >>> Frames().angle(1.5708, "elbow") == math.pi / 2, Frames(exact=True).angle(1.5708, "elbow")
         (True, 1.5708)
         """
         right = round(angle / (math.pi / 2)) * (math.pi / 2) if math.isfinite(angle) else angle
         off = abs(angle - right)
-        if self.exact or not 0.0 < off <= ROUNDING:
+        if self.exact or not 0.0 < off <= THRESHOLDS.rounding:
             return angle
         self._note(joint, off)
         return right
 
     def rotation(self, R: Array, joint: str) -> Array:
-        """A rotation (3, 3), or the nearest one whose elements are zero where these are within `ROUNDING` of it.
+        """A rotation (3, 3), or the nearest one whose elements are zero where these are within rounding of it.
 
         Zeros of a rotation are its right angles between axes. The nearest rotation is found by turns: zeros are set,
         and axes made orthonormal again.
         """
-        small = np.abs(R) <= ROUNDING
+        small = np.abs(R) <= THRESHOLDS.rounding
         if self.exact or not np.any(R[small]):
             return R
         self._note(joint, float(np.abs(R[small]).max()))
@@ -65,8 +75,8 @@ class Frames:
         return np.where(np.abs(np.abs(R) - 1.0) < 1e-9, np.sign(R), R)
 
     def axis(self, axis: Array, joint: str) -> Array:
-        """A unit vector (3,), or the nearest one whose elements are zero where these are within `ROUNDING` of it."""
-        small = np.abs(axis) <= ROUNDING
+        """A unit vector (3,), or the nearest one whose elements are zero where these are within rounding of it."""
+        small = np.abs(axis) <= THRESHOLDS.rounding
         if self.exact or not np.any(axis[small]):
             return axis
         self._note(joint, float(np.abs(axis[small]).max()))
@@ -74,7 +84,7 @@ class Frames:
         return right / np.linalg.norm(right)
 
     def _note(self, joint: str, off: float) -> None:
-        if off >= NOTICED:
+        if off >= THRESHOLDS.noticed:
             self.rounded[joint] = max(off, self.rounded.get(joint, 0.0))
 
     def findings(self) -> tuple[Finding, ...]:

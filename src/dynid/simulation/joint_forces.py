@@ -48,13 +48,13 @@ MATRICES: Mapping[type[Term], str] = {
 }
 """Terms that are diagonals of matrices, and of which."""
 
-POINTS = 20001
+CURVE_POINTS = 20001
 """Points of a curve: a step of about 1e-3 rad or rad/s."""
 
 SLOWEST_REACH = 10.0
 """Curves over velocities reach to twice the joint's limit, and to this [rad/s or m/s] at least; straight beyond."""
 
-TURNS = 10.0 * np.pi
+UNLIMITED_REACH = 10.0 * np.pi
 """Curves over positions reach half a radian (or metre) beyond the joint's limits, and this far where it has none."""
 
 
@@ -247,10 +247,10 @@ def _with_curves(forces: JointForces, term: Term, robot: Robot, p: Array) -> Joi
             f"the term {name} cannot be simulated: its torque at a joint is not a function of that joint's velocity, "
             "plus one of its position, plus an inertia times its acceleration; leave it out"
         )
-    reach, grid = _reach(robot), np.linspace(-1.0, 1.0, POINTS)[:, None]
-    none = np.zeros((POINTS, n))
+    reach, grid = _reach(robot), np.linspace(-1.0, 1.0, CURVE_POINTS)[:, None]
+    none = np.zeros((CURVE_POINTS, n))
     values = np.stack([torque(none, grid * reach[0], none), torque(grid * reach[1], none, none)]) - at_rest[0]
-    slopes = _slopes(values) / (reach[:, None] * (2.0 / (POINTS - 1)))
+    slopes = _slopes(values) / (reach[:, None] * (2.0 / (CURVE_POINTS - 1)))
     curves = np.stack([values, slopes], axis=-1).transpose(0, 2, 1, 3)
     before = np.zeros_like(curves) if forces.curves is None else forces.curves
     return forces._replace(
@@ -268,7 +268,7 @@ def _reach(robot: Robot) -> Array:
         limits, row = joint.limits, joint.v.start
         speed, position = limits.velocity, max(abs(limits.lower), abs(limits.upper)) + 0.5
         reach[0, row] = max(SLOWEST_REACH, 2.0 * speed) if np.isfinite(speed) else SLOWEST_REACH
-        reach[1, row] = position if np.isfinite(position) else TURNS
+        reach[1, row] = position if np.isfinite(position) else UNLIMITED_REACH
     return reach
 
 

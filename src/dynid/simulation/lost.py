@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,17 +17,29 @@ from dynid.simulation.simulated_robot import SimulatedRobot
 if TYPE_CHECKING:
     from dynid.simulation.engine import Instance
 
-SINGULAR = 1e-13
+SINGULAR_INERTIA = 1e-13
 """Smallest eigenvalue of a mass matrix whose diagonal was scaled to one: below, some motion has no inertia."""
 
-SATURATED = 0.5
-"""Share of the last ticks at the effort limit from which it is to blame."""
 
-TOO_FAST = 1.0
-"""Angular frequency of a controller's errors, times the time between its ticks, from which it is likely unstable."""
+@dataclass(frozen=True)
+class LostThresholds:
+    """What is blamed where a simulated robot no longer follows.
 
-TOO_SLOW = 0.01
-"""The same below which it cannot be: then the robot falls."""
+    Calibrated in `tests/simulation/test_lost_robots.py`: weak and unstable controllers, and gravity beyond a limit.
+    """
+
+    saturated_share: float = 0.5
+    """Share of the last ticks at the effort limit from which that is to blame."""
+
+    unstable_frequency: float = 1.0
+    """Angular frequency of a controller's errors, times the time between its ticks, from which it is likely unstable:
+    torques held for a tick are late by half of it."""
+
+    falling_frequency: float = 0.01
+    """The same below which it cannot be unstable: then the robot falls."""
+
+
+THRESHOLDS = LostThresholds()
 
 
 class LostError(DynidError):
@@ -62,7 +75,7 @@ def without_inertia(M: Array) -> int | None:
         return int(np.argmin(diagonal))
     scale = 1.0 / np.sqrt(diagonal)
     values, vectors = np.linalg.eigh(0.5 * (M + M.T) * np.outer(scale, scale))
-    return None if values[0] > SINGULAR else int(np.argmax(np.abs(vectors[:, 0])))
+    return None if values[0] > SINGULAR_INERTIA else int(np.argmax(np.abs(vectors[:, 0])))
 
 
 def lost(
@@ -96,21 +109,21 @@ def lost(
         return impossible(time, when, names[without_inertia(M + robot.forces.inertia) or 0])
     limits, gravity = controller.limits(robot.robot), mass_and_gravity(instance, reference.states[0, tick])[1]
     speed = 2.0 * math.pi * float(np.max(controller.bandwidth)) / controller.rate  # of the errors, per tick
-    worst = joint if saturated[joint] > SATURATED else int(np.argmax(saturated))
+    worst = joint if saturated[joint] > THRESHOLDS.saturated_share else int(np.argmax(saturated))
     heavy = int(np.argmax(np.abs(gravity) / limits))
     if how == loop.ALTERNATES:
         why = "the controller is unstable, its torque jumps from limit to limit; lower the bandwidth, or raise the rate"
-    elif saturated[worst] > SATURATED and abs(gravity[heavy]) > limits[heavy]:
+    elif saturated[worst] > THRESHOLDS.saturated_share and abs(gravity[heavy]) > limits[heavy]:
         why = (
             f"gravity alone takes {abs(gravity[heavy]):.4g} at joint '{names[heavy]}', and its effort limit is "
             f"{limits[heavy]:.4g}; choose another posture, raise the limit, or set saturates = false"
         )
-    elif saturated[worst] > SATURATED and speed < TOO_FAST:
+    elif saturated[worst] > THRESHOLDS.saturated_share and speed < THRESHOLDS.unstable_frequency:
         why = (
             f"the torque of joint '{names[worst]}' is at its effort limit of {limits[worst]:.4g}; move more slowly, or "
             "raise the limit"
         )
-    elif speed >= TOO_FAST or (how == loop.FAST and speed > TOO_SLOW):
+    elif speed >= THRESHOLDS.unstable_frequency or (how == loop.FAST and speed > THRESHOLDS.falling_frequency):
         why = "the controller is unstable; lower the bandwidth, or raise the rate"
     else:
         why = "the controller is too weak; raise the bandwidth, or let it compensate gravity"

@@ -25,8 +25,17 @@ from dynid.simulation.sensors import measure, torque_constants
 from dynid.simulation.settings import Sensors, SimulationSettings
 from dynid.simulation.simulated_robot import SimulatedRobot, nominal_robot, simulated_robot, stated_terms
 
-SATURATED = 0.01
-"""Share of samples at a joint's effort limit from which it is worth a finding."""
+
+@dataclass(frozen=True)
+class EffortThresholds:
+    """When a simulated joint is said to reach its effort limit."""
+
+    saturated_share: float = 0.01
+    """Share of samples at a joint's effort limit from which it is worth a finding: single ticks at a start do not
+    matter. By judgement; not calibrated."""
+
+
+THRESHOLDS = EffortThresholds()
 
 FORMATS = (".csv", ".parquet", ".npz")
 """How the name of a log may end."""
@@ -209,7 +218,7 @@ def _on_limits(run: Run, limits: Array, model: DynamicModel) -> tuple[Finding, .
             share=float(shares[joint.v.start]),
         )
         for joint in model.robot.independent_joints
-        if shares[joint.v.start] > SATURATED
+        if shares[joint.v.start] > THRESHOLDS.saturated_share
     )
 
 

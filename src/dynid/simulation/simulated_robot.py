@@ -19,7 +19,7 @@ from dynid.simulation.joint_forces import JointForces
 from dynid.simulation.plant import Plant
 from dynid.simulation.settings import Payload, SimulationSettings
 
-LIGHTEST = 1e-8
+LIGHTEST_JOINT = 1e-8
 """Inertia of a joint [kg m^2 or kg] below which it counts as moving nothing."""
 
 
@@ -164,7 +164,7 @@ def with_made_up_bodies(robot: Robot, parameters: Array) -> tuple[Array, tuple[s
     names = []
     for k in reversed(range(len(robot.solid_links))):
         i = robot.solid_links[k]
-        if nothing or _own_inertia(robot, p, i) < LIGHTEST:
+        if nothing or _own_inertia(robot, p, i) < LIGHTEST_JOINT:
             p[k] = p[k] + plain_body(robot, i)
             names.append(robot.links[i].name)
     return p.ravel(), tuple(reversed(names))

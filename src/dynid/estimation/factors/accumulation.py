@@ -105,7 +105,7 @@ def _in_turn(work: Callable[[tuple[_Sum, Array]], None], pairs: Iterable[tuple[_
 WORTH_THREADS = 1000
 """Rows of a chunk from which on threads save more than they cost."""
 
-WAITING = 8
+WAITING_ROWS = 8
 """Rows that wait to be made a triangle together, for each column: one large decomposition is faster than many small."""
 
 
@@ -143,7 +143,7 @@ class _Sum:
         self._waiting.append(rows)
         self._squares += squares
         self._count += count
-        if sum(map(len, self._waiting)) > WAITING * rows.shape[1]:
+        if sum(map(len, self._waiting)) > WAITING_ROWS * rows.shape[1]:
             self._merge()
 
     def _merge(self) -> None:

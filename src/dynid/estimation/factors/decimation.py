@@ -16,7 +16,7 @@ from dynid.logs import Processing, decimated
 from dynid.model import Chunk, TorqueRows, checked
 from dynid.threads import parallel
 
-WINDOW = 2000
+LONGEST_WINDOW = 2000
 """Longest window of samples that is filtered at once, in samples that are left."""
 
 MARGIN = 100
@@ -79,8 +79,8 @@ def kept_around(keep: NDArray[np.bool_], factor: int) -> NDArray[np.bool_]:
 def windows(segment: Chunk, factor: int) -> Iterator[tuple[Chunk, slice]]:
     """Overlapping windows of a segment, each with the part of its decimated samples that belongs to it alone."""
     left = -(-len(segment) // factor)
-    for start in range(0, left, WINDOW):
-        stop = min(start + WINDOW, left)
+    for start in range(0, left, LONGEST_WINDOW):
+        stop = min(start + LONGEST_WINDOW, left)
         if left - stop < MARGIN:
             stop = left
         first, last = max(0, start - MARGIN), min(left, stop + MARGIN)

@@ -19,7 +19,7 @@ from dynid.robot import JointKind
 FOLDS = 10
 """Parts that all logs together are cut into, to see how they differ and to predict each from the others."""
 
-GAP = 0.06
+FOLD_GAP = 0.06
 """Part of a fold that is left out where the next one begins: errors last, and must not reach from one into the next."""
 
 
@@ -127,18 +127,30 @@ def _folds(
     for k, (own, weight) in enumerate(zip(blocks, weights, strict=True), start=earlier):
         count = max(1, round(FOLDS * len(own) / total))
         ends = [len(own) * i // count for i in range(count + 1)]
-        gap = max(1, round(GAP * len(own) / count)) if len(own) >= 4 * count else 0
+        gap = max(1, round(FOLD_GAP * len(own) / count)) if len(own) >= 4 * count else 0
         for i, (first, last) in enumerate(pairwise(ends)):
             factors = own.factors(first + (gap if i else 0), last)
             found.append(Fold(k, factors.weighted(weight).restricted(names)))
     return tuple(found)
 
 
-SHARE = 0.3
-"""Share of a row's squared residual from which probes are worth a finding."""
+@dataclass(frozen=True)
+class FrictionThresholds:
+    """Where friction is said to be missing from the model.
 
-SIZE = 0.01
-"""Root mean square of what they explain, relative to the row's torque, from which they are."""
+    Calibrated in `tests/estimation/test_friction_probes.py`: simulated robots with and without friction, and the logs
+    of TX40 and Panda without their friction terms.
+    """
+
+    explained_share: float = 0.3
+    """Share of a joint's squared residual that viscous and Coulomb friction must explain: other errors follow velocity
+    a little, too."""
+
+    explained_torque: float = 0.01
+    """Root mean square of what they explain, relative to the joint's torque, below which it does not matter."""
+
+
+THRESHOLDS = FrictionThresholds()
 
 
 @dataclass(frozen=True)
@@ -180,7 +192,7 @@ def findings_on_friction(logs: Sequence[Factors], base: BaseParameters) -> tuple
         logs: Factors of the logs, with probes.
         base: The base parameters of the model, without.
     """
-    found = [probe for probe in _probes(logs, base) if probe.share >= SHARE]
+    found = [probe for probe in _probes(logs, base) if probe.share >= THRESHOLDS.explained_share]
     if not found:
         return ()
     return (
@@ -211,7 +223,7 @@ def _probes(logs: Sequence[Factors], base: BaseParameters) -> Iterator[Probe]:
         x, y = free.solve(), without.solve()
         errors, more = free.residual_squares(x), without.residual_squares(y)
         total = free.residual_squares(np.zeros(len(free.names)))
-        if more - errors < SIZE**2 * total or not _brakes(free, extra, x):
+        if more - errors < THRESHOLDS.explained_torque**2 * total or not _brakes(free, extra, x):
             continue
         unit = "N" if base.model.robot.joint(joint).kind is JointKind.PRISMATIC else "N m"
         yield Probe(joint, terms, 1.0 - errors / more, float(np.sqrt((more - errors) / free.rows)), unit)

@@ -21,7 +21,7 @@ from dynid.threads import single_threaded_blas
 
 FormName = Literal["torque", "power", "energy", "momentum"]
 
-WINDOW = 0.05
+DEFAULT_WINDOW = 0.05
 """Length of windows of energy and momentum rows [s] where none is stated and rows of torques are not decimated."""
 
 UNITS = {"torque": "N m or N", "power": "W", "energy": "J", "momentum": "N m s or N s"}
@@ -107,7 +107,7 @@ class RowForm:
         if self.name in ("torque", "power"):
             return decimated
         if self.window is None:
-            return max(2, decimated if decimated > 1 else round(WINDOW * rate))
+            return max(2, decimated if decimated > 1 else round(DEFAULT_WINDOW * rate))
         return max(2, round(self.window * rate))
 
     def _samples(self, segments: Sequence[Chunk], processing: Processing, rate: float) -> int:
@@ -138,17 +138,17 @@ class RowForm:
 TORQUES = RowForm()
 """Rows of torques: one per sample and joint."""
 
-BLOCKS = 128
+TIME_BLOCKS = 128
 """Blocks of time that all logs together are cut into."""
 
 
 def block_rows(logs: Sequence[PreparedLog], form: RowForm) -> int:
     """How many rows make one of the blocks of time that all logs together are cut into."""
     rows = [log.samples // form.samples_a_row(log.processing, log.sampling) for log in logs]
-    return max(1, -(-sum(rows) // BLOCKS))
+    return max(1, -(-sum(rows) // TIME_BLOCKS))
 
 
-HELD = 200_000_000
+HELD_BYTES = 200_000_000
 """Bytes of rows that are held between passes; larger logs are made into rows anew each time."""
 
 
@@ -169,7 +169,7 @@ class RowPasses:
         log: PreparedLog,
         block: int | None = None,
         form: RowForm = TORQUES,
-        held: int = HELD,
+        held: int = HELD_BYTES,
     ) -> None:
         self.base = base
         self.form = form

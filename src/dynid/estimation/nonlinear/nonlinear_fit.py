@@ -12,7 +12,7 @@ from dynid.estimation.bootstrap import Bootstrap
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.row_forms import TORQUES, RowForm
 from dynid.estimation.least_squares import Estimate, NotIdentifiableError, merge_logs
-from dynid.estimation.nonlinear.projection_point import FURTHEST, significance
+from dynid.estimation.nonlinear.projection_point import FURTHEST_STEP, significance
 from dynid.estimation.nonlinear.variable_projection import NonlinearSearch, fit_nonlinear
 from dynid.estimation.robust import robust_least_squares
 from dynid.estimation.settings import EstimationSettings
@@ -24,13 +24,30 @@ from dynid.model.terms import NonlinearParameter
 from dynid.robot import Joint
 from dynid.threads import single_threaded_blas
 
-UNSURE = 0.5
-"""Standard deviation, relative to a nonlinear parameter's size, from which the logs do not determine it."""
 
-SIGNIFICANT = 4.0
-"""Standard deviations that a parameter must be away from zero for its nonlinear parameters to mean anything."""
+@dataclass(frozen=True)
+class NonlinearThresholds:
+    """Which nonlinear parameters the logs determine.
 
-ROUNDS = 20
+    Calibrated by `benchmarks/friction_nonlinear.py` and `tests/estimation/test_friction_findings.py`: those of
+    simulated robots are found, and velocities outside the data are named.
+    """
+
+    largest_std: float = 0.5
+    """Standard deviation, relative to a nonlinear parameter's size, from which the logs do not determine it: then even
+    its order of magnitude is open."""
+
+    significant_parameter: float = 4.0
+    """Standard deviations that a linear parameter must be away from zero for its nonlinear parameters to mean
+    anything."""
+
+    smallest_size: float = 0.02
+    """Part of its range that a nonlinear parameter of either sign is taken to be as large as, at least."""
+
+
+THRESHOLDS = NonlinearThresholds()
+
+ROBUST_ROUNDS = 20
 """Rounds of robust estimates and of nonlinear parameters that follow them."""
 
 
@@ -169,8 +186,8 @@ def doubtful_nonlinear(fit: NonlinearSearch) -> tuple[str, ...]:
         for parameter in fit.model.nonlinear
         if parameter.name in fit.free
         and (
-            fit.stds[parameter.name] > UNSURE * _size(parameter)
-            or fit.significance[parameter.name] < SIGNIFICANT
+            fit.stds[parameter.name] > THRESHOLDS.largest_std * _size(parameter)
+            or fit.significance[parameter.name] < THRESHOLDS.significant_parameter
             or parameter.is_at_bound
         )
     )
@@ -181,7 +198,7 @@ def _size(parameter: NonlinearParameter) -> float:
     return (
         parameter.value
         if parameter.lower > 0.0
-        else max(abs(parameter.value), 0.02 * (parameter.upper - parameter.lower))
+        else max(abs(parameter.value), THRESHOLDS.smallest_size * (parameter.upper - parameter.lower))
     )
 
 
@@ -195,7 +212,7 @@ def _robust(
 ) -> NonlinearSearch:
     """Nonlinear parameters of robust estimates of the linearised model, round by round."""
     weights, loss = [log.weight for log in logs], str(settings.robust)
-    for k in range(ROUNDS):
+    for k in range(ROBUST_ROUNDS):
         progress(f"Nonlinear parameters, robust (round {k + 1})")
         model = linearised(fit.model, fit.free, fit.parameters)
         linear = with_nonlinear_columns(replace(base, model=fit.model), model)
@@ -209,7 +226,7 @@ def _robust(
         stds = dict(zip(estimate.names, estimate.stds.tolist(), strict=True))
         changing = significance(fit.model, p, stds)
         moved = {
-            parameter.name: float(np.clip(parameter.value + p[parameter.name], *parameter.reach(FURTHEST)))
+            parameter.name: float(np.clip(parameter.value + p[parameter.name], *parameter.reach(FURTHEST_STEP)))
             for parameter in fit.model.nonlinear
             if parameter.name in fit.free
         }

@@ -89,7 +89,7 @@ def column_space(A: Array, tolerance: float = 1e-9) -> Array:
     return U[:, sizes > tolerance * sizes[0]]
 
 
-FURTHEST = 4.0
+FURTHEST_STEP = 4.0
 """Largest factor by which one step changes a parameter that is positive."""
 
 Weights = Sequence[Mapping[str, float]]
@@ -206,7 +206,7 @@ class ProjectionPoint:
         steps = []
         for name in self.free:
             parameter = nonlinear[name]
-            lower, upper = parameter.reach(FURTHEST)
+            lower, upper = parameter.reach(FURTHEST_STEP)
             steps.append((min(lower - parameter.value, 0.0), max(upper - parameter.value, 0.0)))
         reach = np.array(steps).reshape(-1, 2)
         return reach[:, 0], np.maximum(reach[:, 1], reach[:, 0] + 1e-12)

@@ -16,22 +16,22 @@ from dynid.arrays import Array
 from dynid.estimation.nonlinear.projection_point import ProjectionPoint, Reduce, Weights, scanned
 from dynid.model import BaseParameters, DynamicModel, linearised
 
-PASSES = 60
+MOST_PASSES = 60
 """Passes over the logs after which a search gives up."""
 
-LOADS = 20
+LOAD_ROUNDS = 20
 """Rounds of estimates and of loads from them."""
 
-DONE = 1e-3
+SMALL_STEP = 1e-3
 """Steps below this part of a standard deviation count as none."""
 
-EXACT = 1e-10
+ROUNDING_STEP = 1e-10
 """Steps below this part of a parameter are rounding."""
 
-GAIN = 1e-9
+SMALL_GAIN = 1e-9
 """Gains below this part of the squared error are none."""
 
-GOOD, POOR = 0.75, 0.25
+GOOD_GAIN, POOR_GAIN = 0.75, 0.25
 """Shares of the expected gain from which damping is lowered, and below which it is raised."""
 
 SAME_LOAD = 1e-5
@@ -117,7 +117,7 @@ class _Search:
         point = self.at(point.model, point.values(point.weights(self.method)))  # now slopes are of the right size
         point, converged = self._restarted(*self._descended(point))
         loaded = [parameter for term in model.terms if term.needs_links for parameter in term.parameters(model.robot)]
-        for _ in range(LOADS if loaded else 0):
+        for _ in range(LOAD_ROUNDS if loaded else 0):
             before = point.values(point.weights(self.method))
             links = [before[name] for name in model.names[: len(model.robot.parameters)]]
             point, converged = self._descended(self.at(point.model.with_links(np.array(links)), before))
@@ -154,7 +154,7 @@ class _Search:
         curved than its slopes say.
         """
         damping, growth = 1e-2, 4.0
-        while self.passes < PASSES:
+        while self.passes < MOST_PASSES:
             weights = point.weights(self.method)
             step, expected = point.step(weights, damping)
             if self._is_done(point, weights, step, expected):
@@ -164,7 +164,7 @@ class _Search:
             share = (point.cost(weights) - new.cost(weights)) / expected
             if share > 0.0:
                 point, growth = new, 4.0
-                damping *= 0.1 if share > GOOD else 1.0 if share > POOR else 4.0
+                damping *= 0.1 if share > GOOD_GAIN else 1.0 if share > POOR_GAIN else 4.0
                 damping = max(damping, 1e-9)
             else:
                 damping, growth = max(damping, 1e-3) * growth, 2.0 * growth
@@ -172,8 +172,8 @@ class _Search:
 
     def _is_done(self, point: ProjectionPoint, weights: Weights, step: Array, expected: float) -> bool:
         sizes = np.array([abs(point.nonlinear[name]) for name in self.free])
-        small = np.abs(step) <= np.maximum(DONE * point.stds(weights), EXACT * sizes)
-        return bool(np.all(small)) or expected <= GAIN * point.cost(weights)
+        small = np.abs(step) <= np.maximum(SMALL_STEP * point.stds(weights), ROUNDING_STEP * sizes)
+        return bool(np.all(small)) or expected <= SMALL_GAIN * point.cost(weights)
 
     def _found(self, point: ProjectionPoint, converged: bool) -> NonlinearSearch:
         weights = point.weights(self.method)

@@ -14,7 +14,7 @@ from scipy import sparse
 from dynid.arrays import Array
 from dynid.errors import DynidError
 
-GAP = 1e-4
+OPTIMUM_GAP = 1e-4
 """Accuracy of the optimum. Objectives count squared standard deviations of errors: this is a hundredth of one."""
 
 _ATTEMPTS: tuple[dict[str, Any], ...] = (
@@ -177,7 +177,7 @@ def _settings(changes: dict[str, Any]) -> Any:
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_threads = 1
-    settings.tol_gap_abs = GAP
+    settings.tol_gap_abs = OPTIMUM_GAP
     for key, value in changes.items():
         setattr(settings, key, value)
     return settings

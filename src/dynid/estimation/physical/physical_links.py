@@ -1,7 +1,7 @@
 """Physically consistent links and joints from factors, and what users should know about them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ from dynid.estimation.physical import constraints
 from dynid.estimation.physical.cone_program import SolverError
 from dynid.estimation.physical.constraints import Constraint, Range
 from dynid.estimation.physical.physical_estimate import (
-    MOVED,
+    SOURCE_THRESHOLDS,
     PhysicalEstimate,
     Physics,
     Source,
@@ -32,8 +32,25 @@ from dynid.model import BaseParameters, DynamicModel, random_states
 from dynid.robot import SIZE, Robot
 from dynid.threads import single_threaded_blas
 
-COSTLY = 1.05
-"""Error of physical links over the unconstrained one above which model and data do not agree."""
+
+@dataclass(frozen=True)
+class PhysicalThresholds:
+    """What is said of physically consistent links."""
+
+    costly_ratio: float = 1.05
+    """Error of physically consistent links over that of base parameters above which model and data do not agree.
+    Calibrated on the logs of Panda and TX40, whose ratios are 1.033 and 1.015 (`docs/physical.md`,
+    `tests/estimation/test_physical_links.py`)."""
+
+    small_weight: float = 1.0
+    """Weight of the prior up to which the data are said to contradict the robot file: the smallest that is tried.
+    Calibrated by `benchmarks/prior_weight.py`: it is chosen where a term is missing."""
+
+
+THRESHOLDS = PhysicalThresholds()
+
+COSTLY = THRESHOLDS.costly_ratio
+
 
 POSTURES = 200
 """Random postures in which mass matrices are looked at."""
@@ -60,7 +77,7 @@ def findings_on_weight(choice: WeightChoice) -> tuple[Finding, ...]:
         return ()
     weight, errors = choice.weight, {f"{w:g}": error for w, error in choice.errors.items()}
     values = {"weight": weight, "errors": errors, "best": choice.best, "dispersion": choice.dispersion}
-    if weight <= 1.0:
+    if weight <= THRESHOLDS.small_weight:
         return (Finding.of("prior-weight-small", "prior", **values),)
     return (Finding.of("prior-weight-largest" if weight == max(choice.errors) else "prior-weight", "prior", **values),)
 
@@ -69,14 +86,14 @@ def findings_on_physical(physical: PhysicalEstimate, estimate: Estimate) -> tupl
     """Findings on physical links: what they cost, and whether the unconstrained estimate could do without them."""
     found: list[Finding] = []
     ratio = physical.relative_error / estimate.relative_error if estimate.relative_error else 1.0
-    if ratio > COSTLY:
+    if ratio > THRESHOLDS.costly_ratio:
         before = {joint: fit.rmse for joint, fit in estimate.joints.items() if fit.rmse > 0.0}  # 0: no torque measured
         rise = {joint: physical.joints[joint].rmse / rmse for joint, rmse in before.items()}
         worst = {joint: rise[joint] for joint in sorted(rise, key=lambda joint: -rise[joint])[:3]}
         found.append(Finding.of("physical-fit-worse", "physical links", ratio=ratio, joints=worst))
     held = [name for name in physical.base.model.names if physical.source(name) is Source.PHYSICS]
     if held:
-        values = {"count": len(held), "limit": MOVED, "parameters": held}
+        values = {"count": len(held), "limit": SOURCE_THRESHOLDS.moved_stds, "parameters": held}
         found.append(Finding.of("parameters-held-by-physics", "physical links", **values))
     share = definite_share(physical.base, physical.base.to_standard(estimate.values))
     if share < 1.0:

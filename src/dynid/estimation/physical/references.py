@@ -14,7 +14,7 @@ from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.model import DynamicModel
 from dynid.robot import Robot, inertia
 
-DENSITY = 2000.0
+PLAIN_DENSITY = 2000.0
 """Of plain bodies [kg/m^3]: links of arms, with motors and gears, come near it."""
 
 SLENDERNESS = 0.2
@@ -23,7 +23,7 @@ SLENDERNESS = 0.2
 SMALLEST_RADIUS = 0.08
 """Radius of plain bodies at least, in parts of the robot's reach (or of 1 m, where all joints are in one place)."""
 
-THINNEST = 1e-3
+THINNEST_REFERENCE = 1e-3
 """A reference whose pseudo-inertia is below this part of a plain body's, in some direction, is made so thick there."""
 
 
@@ -87,9 +87,9 @@ def _reference(robot: Robot, i: int, is_frame: bool, density: float) -> Referenc
     L = np.linalg.cholesky(inertia.to_pseudo_inertia(plain))
     K = np.linalg.solve(L, np.linalg.solve(L, inertia.to_pseudo_inertia(stated)).T)
     sizes, axes = np.linalg.eigh(0.5 * (K + K.T))
-    if sizes[0] >= THINNEST * sizes[-1]:
+    if sizes[0] >= THINNEST_REFERENCE * sizes[-1]:
         return Reference(i, stated, Origin.FILE)
-    thick = np.maximum(sizes, THINNEST * max(sizes[-1], THINNEST))
+    thick = np.maximum(sizes, THINNEST_REFERENCE * max(sizes[-1], THINNEST_REFERENCE))
     mended = inertia.from_pseudo_inertia(L @ (axes * thick) @ axes.T @ L.T)
     # Thin bodies, such as rods, are possible as they are: only the scale of the numbers needs the mended one.
     return Reference(i, mended, Origin.FILE if inertia.is_physical(stated) else Origin.MENDED)
@@ -103,7 +103,7 @@ def plain_body(robot: Robot, i: int) -> Array:
     length = float(np.linalg.norm(end))
     reach = sum(float(np.linalg.norm(joint.placement[:3, 3])) for joint in robot.joints)
     radius = max(SLENDERNESS * length, SMALLEST_RADIUS * (reach or 1.0))
-    mass = DENSITY * np.pi * radius**2 * (length + 4.0 / 3.0 * radius)
+    mass = PLAIN_DENSITY * np.pi * radius**2 * (length + 4.0 / 3.0 * radius)
     Sigma = mass * (np.outer(end, end) / 12.0 + radius**2 / 5.0 * np.eye(3))
     return inertia.from_mass_com_inertia(mass, end / 2.0, np.trace(Sigma) * np.eye(3) - Sigma)
 

@@ -17,7 +17,7 @@ from dynid.estimation.physical.references import GUESSED, Origin, Reference
 from dynid.model import BaseParameters
 from dynid.robot import inertia
 
-RIDGE = 1e-6
+RIDGE_WEIGHT = 1e-6
 """Weight that picks the smallest of terms' parameters where nothing else decides."""
 
 
@@ -79,7 +79,7 @@ class Problem:
     @cached_property
     def weights(self) -> Array:
         """Weights of the priors of links with mass, shape (links with mass,)."""
-        return np.minimum(LIGHTEST if self.prior.kind is PriorKind.NONE else self.prior.weight, self.caps)
+        return np.minimum(LIGHTEST_WEIGHT if self.prior.kind is PriorKind.NONE else self.prior.weight, self.caps)
 
     @cached_property
     def first_term(self) -> int:
@@ -136,7 +136,7 @@ class Problem:
         """Rows that keep terms near the file's values, where it has any, and small where nothing else decides."""
         C, expected = self.to_parameters, self.base.model.reference[self.first_term :]
         rows = np.zeros((len(expected), C.shape[1]))
-        rows[:, C.shape[1] - len(expected) :] = np.sqrt(RIDGE) * np.eye(len(expected))
+        rows[:, C.shape[1] - len(expected) :] = np.sqrt(RIDGE_WEIGHT) * np.eye(len(expected))
         target = np.zeros(len(expected))
         if self.prior.kind is not PriorKind.NONE:
             weight = np.sqrt(min(self.prior.weight, GUESSED))  # friction that files state is rarely measured
@@ -156,10 +156,10 @@ def _unit_matrices() -> Array:
     return units
 
 
-THINNEST = 1e-6
+THINNEST_LINK = 1e-6
 """Every link's pseudo-inertia is at least this part of its reference's: positive definite, not only semidefinite."""
 
-LIGHTEST = 1e-3
+LIGHTEST_WEIGHT = 1e-3
 """Weight of the trace that picks the lightest bodies where there is no prior."""
 
 INFLATIONS = (1.0, 10.0, 100.0, 1000.0, 1e4)
@@ -220,7 +220,7 @@ def _solve(problem: Problem, constraints: Sequence[Constraint]) -> Array:
             cost[helpers[size:]] = -weight
             cones += cone_program.log_det(X, helpers, total)
         thinnest = np.zeros(size)
-        thinnest[_DIAGONAL] = -THINNEST
+        thinnest[_DIAGONAL] = -THINNEST_LINK
         cones.append(cone_program.Cone(cone_program.ConeKind.SEMIDEFINITE, _picked(X, total), thinnest))
     A, c = problem.squares()
     x = cone_program.minimise(np.hstack([A, np.zeros((len(A), total - width))]), c, cost, cones)
@@ -234,11 +234,11 @@ def _without_rounding(problem: Problem, p: Array) -> Array:
         own = problem.columns(k)
         half = np.linalg.solve(L, inertia.to_pseudo_inertia(p[own]))
         sizes, axes = np.linalg.eigh(np.linalg.solve(L, half.T))
-        if sizes[0] < -THINNEST * max(1.0, sizes[-1]):
+        if sizes[0] < -THINNEST_LINK * max(1.0, sizes[-1]):
             raise cone_program.SolverError(f"link {k + 1} has a pseudo-inertia of {sizes[0]:.2g} times its reference's")
-        if sizes[0] < 0.1 * THINNEST:
+        if sizes[0] < 0.1 * THINNEST_LINK:
             root = L @ axes
-            p[own] = inertia.from_pseudo_inertia((root * np.maximum(sizes, 0.1 * THINNEST)) @ root.T)
+            p[own] = inertia.from_pseudo_inertia((root * np.maximum(sizes, 0.1 * THINNEST_LINK)) @ root.T)
     laws = [item for item in problem.constraints if not item.label and item.kind is cone_program.ConeKind.NONNEGATIVE]
     sums = [np.flatnonzero(row) for law in laws for row in law.rows]
     for own in sorted(sums, key=len):  # single parameters first; a sum is then raised by its last one, which keeps them

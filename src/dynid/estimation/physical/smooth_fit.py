@@ -1,6 +1,6 @@
 """Many fits of physical parameters at little cost: Newton's method in place of a cone solver.
 
-minimise |A x - c|^2 + weight * sum of (tr X - log det X) - BARRIER * sum of log det of what must be positive
+minimise |A x - c|^2 + weight * sum of (tr X - log det X) - LAST_BARRIER * sum of log det of what must be positive
 
 The log-det prior is its own barrier: no step leaves the physically consistent links. Friction and motor inertia, and
 links with the Euclidean prior, get a slight barrier. A fit takes milliseconds, so that every weight of the prior can be
@@ -19,25 +19,25 @@ from dynid.estimation.physical.cone_program import ConeKind, SolverError, stack_
 from dynid.estimation.physical.semidefinite import PriorKind, Problem
 from dynid.robot import inertia
 
-BARRIER = 0.01
+LAST_BARRIER = 0.01
 """Of friction and motor inertia, in squared standard deviations of errors."""
 
 BARRIERS = (1e4, 1e3, 1e2, 10.0, 1.0, 0.1)
 """What barriers are lowered from where there is no solution to start from."""
 
-STEPS = 80
+MOST_STEPS = 80
 """Steps after which a fit gives up."""
 
-DONE = 1e-3
+SMALL_GAIN = 1e-3
 """Expected gain of a step below which a fit has ended, in squared standard deviations."""
 
-ROUNDING = 1e-13
+ROUNDING_GAIN = 1e-13
 """The same in parts of the objective."""
 
-EQUAL = 1e8
+EQUALITY_WEIGHT = 1e8
 """Weight of squared violations of equalities."""
 
-SUFFICIENT = 0.2
+SUFFICIENT_GAIN = 0.2
 """Part of the expected gain that a step must bring; it is halved until it does."""
 
 
@@ -72,7 +72,7 @@ class SmoothFit:
         for item in problem.constraints:
             rows = item.rows @ C
             if item.kind is ConeKind.ZERO:
-                scale = EQUAL / np.maximum(np.sum(rows**2, axis=1), np.finfo(float).tiny)
+                scale = EQUALITY_WEIGHT / np.maximum(np.sum(rows**2, axis=1), np.finfo(float).tiny)
                 gram += (rows.T * scale) @ rows
                 moment -= (rows.T * scale) @ item.offset
             elif item.kind is ConeKind.NONNEGATIVE and not item.label:
@@ -107,7 +107,7 @@ class SmoothFit:
                 x += 1e-2 * row / np.max(np.abs(row)) ** 2
         return x
 
-    def solve(self, gram: Array, moment: Array, weight: float, x: Array, barrier: float = BARRIER) -> Array:
+    def solve(self, gram: Array, moment: Array, weight: float, x: Array, barrier: float = LAST_BARRIER) -> Array:
         """The optimal x.
 
         Args:
@@ -129,16 +129,17 @@ class SmoothFit:
             g += 2.0 * weights @ self.squares[1]
             weights = np.full(self.links, barrier)
         value = self._value(H, g, weights, barrier, x)
-        for _ in range(STEPS):
+        for _ in range(MOST_STEPS):
             gradient, hessian = self._derivatives(H, g, weights, barrier, x)
             _, step, failed = lapack.dposv(hessian, -gradient)  # pyright: ignore[reportAttributeAccessIssue]
             if failed:
                 raise SolverError("lost to rounding")
             gain = -float(gradient @ step)
-            if not gain > max(2.0 * DONE * barrier / BARRIER, ROUNDING * abs(value)):
+            if not gain > max(2.0 * SMALL_GAIN * barrier / LAST_BARRIER, ROUNDING_GAIN * abs(value)):
                 return x
             size = 1.0
-            while not (new := self._value(H, g, weights, barrier, x + size * step)) <= value - SUFFICIENT * size * gain:
+            least = SUFFICIENT_GAIN * gain
+            while not (new := self._value(H, g, weights, barrier, x + size * step)) <= value - size * least:
                 size *= 0.5
                 if size < 1e-9:
                     return x  # rounding has won

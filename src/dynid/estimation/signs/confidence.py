@@ -18,13 +18,26 @@ from dynid.arrays import Array
 from dynid.estimation.signs.segments import Segments, Track
 from dynid.estimation.signs.sign_energy import counted
 
-SURE = 6.0
-"""Margin from which a sign is sure."""
 
-LIKELY = 4.0
-"""Margin from which a sign is likely; below it is undecided, and its segment is left out of the estimate."""
+@dataclass(frozen=True)
+class SignThresholds:
+    """How sure a sign must be.
 
-EXACT = 2e-5
+    Calibrated by `benchmarks/signs.py` (table in `docs/signs.md`) and `tests/estimation/test_signs.py`: no sure sign is
+    wrong.
+    """
+
+    sure_margin: float = 6.0
+    """Margin, in standard deviations of the noise, from which a sign is sure: odds of 1e7 and better."""
+
+    likely_margin: float = 4.0
+    """Margin from which a sign is likely (odds of 3000 and better); below it is undecided, and its segment is left out
+    of the estimate."""
+
+
+SIGN_THRESHOLDS = SignThresholds()
+
+SMALLEST_ERROR = 2e-5
 """Torques are not trusted further than this part of their size: energies of exact ones would drown in rounding."""
 
 LONGEST_MEMORY = 1.0
@@ -41,7 +54,9 @@ class Word(StrEnum):
     @staticmethod
     def of(margin: float) -> Word:
         """The word for a margin."""
-        return Word.SURE if margin >= SURE else Word.LIKELY if margin >= LIKELY else Word.UNDECIDED
+        if margin >= SIGN_THRESHOLDS.sure_margin:
+            return Word.SURE
+        return Word.LIKELY if margin >= SIGN_THRESHOLDS.likely_margin else Word.UNDECIDED
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +96,7 @@ def noise_of(tracks: Sequence[Track], segments: Segments, residuals: Sequence[Ar
         errors = [np.where(own, left[:, c], 0.0) for own, left in zip(inside, residuals, strict=True)]
         count = sum(int(own.sum()) for own in inside)
         squares = sum(float(e @ e) for e in errors)
-        floor = EXACT * (sizes[c] or sizes.max() or 1.0)
+        floor = SMALLEST_ERROR * (sizes[c] or sizes.max() or 1.0)
         stds[c] = max(np.sqrt(squares / max(count, 1)), floor)
         if stds[c] > 2.0 * floor and count:
             memory[c] = _memory(errors, inside, max(track.rate for track in tracks))

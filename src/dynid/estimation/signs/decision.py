@@ -16,7 +16,7 @@ from dynid.estimation.physical import constraints as conditions
 from dynid.estimation.physical.cone_program import InfeasibleError, SolverError
 from dynid.estimation.physical.physical_estimate import Physics
 from dynid.estimation.physical.semidefinite import ConflictError, LinkPrior, PriorKind, Problem, fit
-from dynid.estimation.signs.confidence import SURE, margins_of
+from dynid.estimation.signs.confidence import SIGN_THRESHOLDS, margins_of
 from dynid.estimation.signs.search import Proof, best_signs, branch_and_bound, flipped, kernighan_lin, rivals, starts
 from dynid.estimation.signs.sign_energy import Energy
 from dynid.model import BaseParameters
@@ -77,10 +77,19 @@ def physical_energy(energy: Energy, signs: Array, base: BaseParameters, physics:
     return float("nan")
 
 
-BY_PHYSICS = 1.0 / 3.0
-"""A rival is left to physics where it turns round more than this part of a channel's squared torque."""
+@dataclass(frozen=True)
+class RivalThresholds:
+    """Which choices of signs are left to physics."""
 
-QUICK = 2
+    turned_share: float = 1.0 / 3.0
+    """Part of a channel's squared torque that a rival must turn round: all signs of a joint that little ties to the
+    others fit nearly as well as its mirror image. Calibrated by `benchmarks/signs.py` (table in `docs/signs.md`); motor
+    5 of the TX40 is such a case."""
+
+
+THRESHOLDS = RivalThresholds()
+
+QUICK_STARTS = 2
 """Starts before branch and bound; all of them follow where it gives up."""
 
 
@@ -106,7 +115,7 @@ def search(
 ) -> tuple[Array, bool]:
     """Signs of least energy, shape (1 + segments,), and whether they are proven to be."""
     form = energy.form
-    first = itertools.islice(starts(form, rng, given), max(QUICK, len(given)))
+    first = itertools.islice(starts(form, rng, given), max(QUICK_STARTS, len(given)))
     best = min((kernighan_lin(form, s) for s in first), key=energy.of)
     proof = branch_and_bound(form, best, _anchors(energy))
     if proof.complete:
@@ -134,7 +143,7 @@ def decided(
         return float(np.nan_to_num(cost(s), nan=np.inf))
 
     best, anchors, groups = signs, _anchors(energy), []
-    proof = branch_and_bound(energy.form, best, anchors, SURE**2)
+    proof = branch_and_bound(energy.form, best, anchors, SIGN_THRESHOLDS.sure_margin**2)
     for _ in range(2 * len(np.unique(channel))):
         rival = _turned_group(energy, best, proof, channel)
         if rival is None:
@@ -144,7 +153,7 @@ def decided(
         groups += [new, *(group for group in mixed if len(group))]
         best = min([best, *_alternatives(energy, best, groups)], key=ranked)
         anchors = [int(new[np.argmax(np.diag(energy.form)[new])]), *anchors]
-        proof = branch_and_bound(energy.form, best, anchors, SURE**2)
+        proof = branch_and_bound(energy.form, best, anchors, SIGN_THRESHOLDS.sure_margin**2)
     best = min([best, *_alternatives(energy, best, groups)], key=ranked)
     caps = np.full(len(best), np.inf)
     for other in _alternatives(energy, best, groups):
@@ -153,7 +162,8 @@ def decided(
     alone = {int(group[0]) for group in groups if len(group) == 1}
     if len(best) == 2 and not energy.knows_a_sign:
         alone = {1}
-    rises = _rises(energy, best, branch_and_bound(energy.form, best, anchors, SURE**2), anchors, alone)
+    last = branch_and_bound(energy.form, best, anchors, SIGN_THRESHOLDS.sure_margin**2)
+    rises = _rises(energy, best, last, anchors, alone)
     known = energy.knows_a_sign
     mirror = Mirror(cost(best), np.inf if known else cost(_mirrored(best)), known)
     return Decision(best, np.minimum(margins_of(rises), caps)[1:], mirror, proven and proof.complete)
@@ -186,10 +196,11 @@ def _rises(energy: Energy, best: Array, proof: Proof, anchors: list[int], alone:
     rises = np.full(len(best), np.inf)
     nearest = rivals(energy.form, best)
     rises[1:] = np.einsum("ki,ij,kj->k", nearest, energy.form, nearest) - energy.of(best)
+    limit = SIGN_THRESHOLDS.sure_margin**2
     if proof.complete:  # rivals that are not below the limit are beyond it
-        rises = np.where(proof.rises < SURE**2, proof.rises, np.maximum(rises, SURE**2))
+        rises = np.where(proof.rises < limit, proof.rises, np.maximum(rises, limit))
     else:
-        rises = np.minimum(rises, np.where(proof.rises < SURE**2, proof.rises, np.inf))
+        rises = np.minimum(rises, np.where(proof.rises < limit, proof.rises, np.inf))
     single = 4.0 * (np.diag(energy.form) - best * (energy.form @ best))
     rises[anchors] = single[anchors]
     rises[list(alone)] = np.inf
@@ -212,6 +223,6 @@ def _turned_group(energy: Energy, best: Array, proof: Proof, channel: NDArray[np
     found = None
     for rival in (proof.signs, *proof.rivals):
         turned = np.bincount(channel, size * (rival != best)[1:])
-        if (turned > BY_PHYSICS * whole).any() and (found is None or energy.of(rival) < energy.of(found)):
+        if (turned > THRESHOLDS.turned_share * whole).any() and (found is None or energy.of(rival) < energy.of(found)):
             found = rival
     return found

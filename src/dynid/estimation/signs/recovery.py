@@ -13,20 +13,20 @@ from dynid.estimation.signs import sign_refinement as refinement
 from dynid.estimation.signs.confidence import Noise, Word, noise_of, root_mean_squares
 from dynid.estimation.signs.decision import Decision, decided, physical_energy, search
 from dynid.estimation.signs.recovered import Curves, Recovered, SegmentSign, SignsError
-from dynid.estimation.signs.segments import NEAR_ZERO, ChannelRows, Segments, Track, find_segments, reversals
+from dynid.estimation.signs.segments import SEGMENT_THRESHOLDS, ChannelRows, Segments, Track, find_segments, reversals
 from dynid.estimation.signs.sign_energy import SegmentSums, channel_residuals, energy_of, sums_of
 from dynid.estimation.signs.sign_refinement import adapted, same_pieces
 from dynid.estimation.signs.turning_points import continuity, jumping, without_turns
 from dynid.model import BaseParameters
 from dynid.threads import single_threaded_blas
 
-ROUNDS = 4
+MOST_FITS = 4
 """Fits at most, each with segments that the one before has changed."""
 
-WORSE = 1.5
+WORSE_NOISE = 1.5
 """Segments that raise a channel's noise by more than this factor are not taken."""
 
-ROUGH = 0.1
+ROUGH_NOISE = 0.1
 """First guess of the noise, in parts of the torque."""
 
 
@@ -53,15 +53,15 @@ def fitted(rows: ChannelRows, tracks: Sequence[Track], turns: list[list[list[int
     """Segments, signs and noise that agree with each other."""
     segments = find_segments(tracks, None, turns)
     sizes = root_mean_squares(tracks)
-    weights = 1.0 / (ROUGH * np.where(sizes > 0.0, sizes, sizes.max() or 1.0))
+    weights = 1.0 / (ROUGH_NOISE * np.where(sizes > 0.0, sizes, sizes.max() or 1.0))
     fit = _fitted_once(rows, tracks, segments, weights, [], rng)
-    for _ in range(ROUNDS - 1):
+    for _ in range(MOST_FITS - 1):
         after = adapted(tracks, fit.segments, fit.signs[1:], fit.predicted, fit.noise)
         if same_pieces(fit.segments, after):
             break
         carried = _carried(fit.segments, after, fit.signs)
         next_fit = _fitted_once(rows, tracks, after, fit.noise.weights, [carried], rng)
-        if (next_fit.noise.stds > WORSE * fit.noise.stds).any():
+        if (next_fit.noise.stds > WORSE_NOISE * fit.noise.stds).any():
             break
         fit = next_fit
     return fit
@@ -186,7 +186,7 @@ def recover_signs(
         doubtful=tuple(mask | _dead(tracks) for _, mask in signed),
         values=values,
         curves=tuple(_curves(thin, fit, found, trusted, predicted)),
-        thresholds=NEAR_ZERO * fit.noise.stds,
+        thresholds=SEGMENT_THRESHOLDS.near_zero * fit.noise.stds,
         mirror=found.mirror,
         proven=found.proven,
         seconds=time.perf_counter() - start,

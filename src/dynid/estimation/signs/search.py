@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from dynid.arrays import Array
 
-RESTARTS = 12
+RANDOM_STARTS = 12
 """Random starts, beside the spectral ones and those that are given."""
 
-SPECTRAL = 4
+SPECTRAL_STARTS = 4
 """Directions of least energy whose signs are starts."""
 
 
@@ -57,9 +57,9 @@ def starts(form: Array, rng: np.random.Generator, given: Iterable[Array] = ()) -
     yield from given
     size = np.sqrt(np.maximum(np.diag(form), np.finfo(float).tiny))
     _, directions = np.linalg.eigh(form[1:, 1:] / np.outer(size[1:], size[1:]))
-    for direction in directions.T[:SPECTRAL]:
+    for direction in directions.T[:SPECTRAL_STARTS]:
         yield _signs(np.concatenate([[1.0], direction]))
-    for _ in range(RESTARTS):
+    for _ in range(RANDOM_STARTS):
         yield np.concatenate([[1.0], rng.choice([-1.0, 1.0], n - 1)])
 
 
@@ -121,7 +121,7 @@ def _signs(values: Array) -> Array:
     return np.where(values >= 0.0, 1.0, -1.0)
 
 
-NODES = 300_000
+MOST_BRANCHES = 300_000
 """Branches after which a proof is given up."""
 
 
@@ -143,7 +143,9 @@ class Proof:
     rivals: Array
 
 
-def branch_and_bound(form: Array, signs: Array, locked: Sequence[int], limit: float = 0.0, nodes: int = NODES) -> Proof:
+def branch_and_bound(
+    form: Array, signs: Array, locked: Sequence[int], limit: float = 0.0, nodes: int = MOST_BRANCHES
+) -> Proof:
     """Find the best signs, and for each sign the best ones in which it is flipped.
 
     Args:

@@ -19,20 +19,34 @@ from numpy.typing import NDArray
 from dynid.arrays import Array
 from dynid.model import BaseParameters, Chunk
 
-NEAR_ZERO = 3.0
-"""A magnitude below so many standard deviations of the noise is near zero."""
 
-CLEAR = 6.0
-"""A segment rises above so many standard deviations of the noise somewhere."""
+@dataclass(frozen=True)
+class SegmentThresholds:
+    """Where a torque without sign may pass zero.
 
-STEEP = 0.75
-"""A magnitude below this part of its change from sample to sample is near zero."""
+    Calibrated by `benchmarks/signs.py` (table in `docs/signs.md`).
+    """
 
-WINDOW = 100
+    near_zero: float = 3.0
+    """A magnitude below so many standard deviations of the noise is near zero: its sign is anybody's guess."""
+
+    clear_magnitude: float = 6.0
+    """Standard deviations of the noise above which a segment must rise somewhere; others are left to the refinement by
+    sample."""
+
+    steep_change: float = 0.75
+    """A magnitude below this part of its change from sample to sample is near zero: it may have passed zero between
+    them."""
+
+    turning_time: float = 0.05
+    """Time [s] around a dip in which friction that turns round is taken to have caused it."""
+
+
+SEGMENT_THRESHOLDS = SegmentThresholds()
+
+NOISE_WINDOW = 100
 """Samples over which the noise is taken as one."""
 
-TURN = 0.05
-"""Time [s] around a dip in which friction that turns round is taken to have caused it."""
 
 Labels = NDArray[np.int64]
 
@@ -82,7 +96,7 @@ def local_noise(magnitudes: Array) -> Array:
     if len(magnitudes) < 3:
         return np.zeros(len(magnitudes))
     bends = np.abs(np.diff(magnitudes, 2))
-    size = min(WINDOW, len(bends))
+    size = min(NOISE_WINDOW, len(bends))
     count = len(bends) // size
     levels = 1.4826 / np.sqrt(6.0) * np.median(bends[: count * size].reshape(count, size), axis=1)
     middles = (np.arange(count) + 0.5) * size
@@ -109,12 +123,12 @@ def find_segments(
         for channel, m in enumerate(track.magnitudes.T):
             level = local_noise(m) if noise is None else np.full(len(m), noise[channel])
             low = is_steep(m) if merges is None else is_steep(m) & ~merges[t][:, channel]
-            low |= m <= NEAR_ZERO * level
+            low |= m <= SEGMENT_THRESHOLDS.near_zero * level
             cuts = [] if splits is None else splits[t][channel]
-            around = max(1, round(TURN * track.rate))
+            around = max(1, round(SEGMENT_THRESHOLDS.turning_time * track.rate))
             cuts = [cut for cut in cuts if not low[max(cut - around, 0) : cut + around].any()]
             for first, last in _runs(~low & track.usable[:, channel], cuts):
-                if (m[first:last] > CLEAR * level[first:last]).any():
+                if (m[first:last] > SEGMENT_THRESHOLDS.clear_magnitude * level[first:last]).any():
                     pieces.append((t, channel, first, last))
     return Segments.of(tracks, pieces)
 
@@ -122,7 +136,7 @@ def find_segments(
 def is_steep(magnitudes: Array) -> NDArray[np.bool_]:
     """Which samples of one channel change by more than about their own size to a neighbour, shape (samples,)."""
     steps = np.abs(np.diff(magnitudes, prepend=magnitudes[:1], append=magnitudes[-1:]))
-    return magnitudes <= STEEP * np.maximum(steps[:-1], steps[1:])
+    return magnitudes <= SEGMENT_THRESHOLDS.steep_change * np.maximum(steps[:-1], steps[1:])
 
 
 def reversals(tracks: Sequence[Track], jumps: NDArray[np.bool_]) -> list[list[list[int]]]:

@@ -20,7 +20,7 @@ from dynid.estimation.factors.factors import Factor
 from dynid.estimation.signs.segments import ChannelRows, Labels, Segments, Track
 from dynid.threads import single_threaded_blas
 
-RANK = 1e-11
+SMALLEST_EIGENVALUE = 1e-11
 """Directions of the Gram matrix, its columns scaled to one, below this part of the largest count as not excited."""
 
 
@@ -148,7 +148,7 @@ def energy_of(
     scale = np.sqrt(np.diag(C))
     scale[scale == 0.0] = 1.0
     sizes, V = np.linalg.eigh(C / np.outer(scale, scale))
-    seen = sizes > RANK * max(sizes[-1], 0.0)
+    seen = sizes > SMALLEST_EIGENVALUE * max(sizes[-1], 0.0)
     sizes, V = np.sqrt(sizes[seen]), V[:, seen]
     F = (V / sizes).T @ (B / scale[:, None])
     to_base = V / sizes / scale[:, None]

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.estimation.signs.confidence import SURE, Noise
-from dynid.estimation.signs.segments import NEAR_ZERO, ChannelRows, Segments, Track, find_segments, local_noise
+from dynid.estimation.signs.confidence import SIGN_THRESHOLDS, Noise
+from dynid.estimation.signs.segments import SEGMENT_THRESHOLDS, ChannelRows, Segments, Track, find_segments, local_noise
 from dynid.threads import single_threaded_blas
 
-SHORTEST = 0.1
+SHORTEST_CONTRADICTION = 0.1
 """Shortest time [s] that a fit must contradict a sign for a split; friction takes about so long to turn round."""
 
 
@@ -35,7 +35,8 @@ def adapted(
     for k, (t, channel, first, last) in enumerate(segments.pieces):
         scale = noise.stds[channel] ** 2 * noise.memory[channel]
         m, mu = tracks[t].magnitudes[first:last, channel], signs[k] * predicted[t][first:last, channel]
-        splits[t][channel] += [first + cut for cut in _contradictions(m, mu, scale, SHORTEST * tracks[t].rate)]
+        shortest = SHORTEST_CONTRADICTION * tracks[t].rate
+        splits[t][channel] += [first + cut for cut in _contradictions(m, mu, scale, shortest)]
     for before, (one, two) in enumerate(itertools.pairwise(segments.pieces)):
         if one[:2] == two[:2] and signs[before] != signs[before + 1]:
             splits[two[0]][two[1]].append(two[2])  # stays apart, whatever becomes of the dip between them
@@ -50,14 +51,14 @@ def _contradictions(m: Array, mu: Array, scale: float, shortest: float) -> list[
     cuts = []
     for first, last in edges.tolist():
         gain = -4.0 * float(m[first:last] @ mu[first:last]) / scale
-        if last - first >= shortest and gain > SURE**2:
+        if last - first >= shortest and gain > SIGN_THRESHOLDS.sure_margin**2:
             cuts += [cut for cut in (first, last) if 0 < cut < len(m)]
     return cuts
 
 
 def _far_from_zero(predicted: Array, stds: Array) -> NDArray[np.bool_]:
     """Samples that the fit, and its neighbours, put clearly on one side of zero; shape as predicted."""
-    clear = np.abs(predicted) > 2.0 * NEAR_ZERO * stds
+    clear = np.abs(predicted) > 2.0 * SEGMENT_THRESHOLDS.near_zero * stds
     same = np.sign(predicted[1:]) == np.sign(predicted[:-1])
     clear[1:] &= same
     clear[:-1] &= same

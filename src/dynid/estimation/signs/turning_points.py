@@ -17,7 +17,7 @@ from dynid.arrays import Array
 from dynid.estimation.signs.segments import Segments, Track, reversals
 from dynid.model import DynamicModel
 
-TURNING = 0.05
+TURNING_TIME = 0.05
 """Time [s] before and after a velocity's change of sign in which Coulomb friction is not trusted."""
 
 MOST_TURNING = 0.5
@@ -42,7 +42,7 @@ def jumping(model: DynamicModel, mixing: Array) -> NDArray[np.bool_]:
 def without_turns(track: Track, jumps: NDArray[np.bool_]) -> Track:
     """The track with weight zero for samples around velocities' changes of sign, where torques jump."""
     samples = track.samples
-    around = max(1, round(TURNING * track.rate))
+    around = max(1, round(TURNING_TIME * track.rate))
     weight = np.ones(track.magnitudes.shape)
     for channel, turns in enumerate(reversals([track], jumps)[0]):
         for k in turns:
@@ -52,13 +52,13 @@ def without_turns(track: Track, jumps: NDArray[np.bool_]) -> Track:
     return replace(track, samples=replace(samples, weight=weight))
 
 
-MOST = 9.0
+MOST_EVIDENCE = 9.0
 """Most that a dip may add to the energy of one reading, in variances of the noise."""
 
-AROUND = 8
+AROUND_DIP = 8
 """Samples on each side of a dip that are looked at."""
 
-LONGEST = 40
+LONGEST_DIP = 40
 """Longest dip, in samples, that is looked at: in longer ones a torque may do anything."""
 
 
@@ -71,9 +71,9 @@ def continuity(tracks: Sequence[Track], segments: Segments) -> Array:
     form = np.zeros((1 + len(segments), 1 + len(segments)))
     pieces = segments.pieces
     for k, (one, two) in enumerate(itertools.pairwise(pieces), start=1):
-        if one[:2] != two[:2] or not 0 < two[2] - one[3] <= LONGEST:
+        if one[:2] != two[:2] or not 0 < two[2] - one[3] <= LONGEST_DIP:
             continue
-        first, last = max(one[3] - AROUND, one[2]), min(two[2] + AROUND, two[3])
+        first, last = max(one[3] - AROUND_DIP, one[2]), min(two[2] + AROUND_DIP, two[3])
         e = evidence(tracks[one[0]].magnitudes[first:last, one[1]], one[3] - first, two[2] - first)
         form[[k, k + 1], [k, k + 1]] += abs(e) / 4.0
         form[[k, k + 1], [k + 1, k]] += e / 4.0
@@ -104,4 +104,4 @@ def evidence(magnitudes: Array, dip: int, end: int) -> float:
     kept = float(magnitudes @ magnitudes - np.sum((magnitudes @ Q) ** 2))
     floor = 1e-12 * float(magnitudes @ magnitudes)
     ratio = np.log(max(kept, floor) / max(float(left), floor)) if floor > 0.0 else 0.0
-    return float(np.clip((count - 4) * ratio, -MOST, MOST))
+    return float(np.clip((count - 4) * ratio, -MOST_EVIDENCE, MOST_EVIDENCE))

@@ -21,13 +21,13 @@ from dynid.estimation.factors.factors import Factor
 from dynid.logs import PreparedLog
 from dynid.model import BaseParameters, Chunk, DynamicModel, TorqueRows, split
 
-BLOCKS = 10
+FEWEST_BLOCKS = 10
 """Blocks of all logs together, at least; each log has two or more."""
 
 FEWEST_ROWS = 20
 """Rows of a joint (after decimation) that a block needs: shorter logs have fewer blocks."""
 
-GAP = 0.05
+BLOCK_GAP = 0.05
 """Share of a block that is left out at each of its ends: errors are autocorrelated across borders."""
 
 MOST_SAMPLES = 60_000
@@ -53,7 +53,7 @@ class Block:
 def blocks_of(logs: Sequence[PreparedLog]) -> tuple[Block, ...]:
     """Cut logs into blocks of time with gaps between them; none where there is too little for two."""
     found: list[Block] = []
-    wanted = max(2, -(-BLOCKS // len(logs)))
+    wanted = max(2, -(-FEWEST_BLOCKS // len(logs)))
     for k, log in enumerate(logs):
         decimated = int(np.prod(log.processing.decimate or (1,)))
         count = min(wanted, int(log.samples / decimated / FEWEST_ROWS))
@@ -70,7 +70,7 @@ def blocks_of(logs: Sequence[PreparedLog]) -> tuple[Block, ...]:
 def _inner(part: Sequence[Chunk], most: int) -> list[Chunk]:
     """The samples of a part without its ends, and no more than so many, from its middle."""
     total = sum(map(len, part))
-    left = min(total - 2 * round(GAP * total), most)
+    left = min(total - 2 * round(BLOCK_GAP * total), most)
     first = (total - left) // 2
     inner, passed = [], 0
     for chunk in part:

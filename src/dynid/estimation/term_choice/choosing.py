@@ -24,25 +24,40 @@ from dynid.model import DynamicModel, Role, matches, stored_inertia
 from dynid.robot import Robot
 from dynid.threads import single_threaded_blas
 
-WORTH = 0.01
-"""Part of the held-out error by which viscous, Coulomb, offset, armature or coupling must lower it."""
 
-WORTH_MORE = 0.03
-"""The same for terms that few robots have, or that have nonlinear parameters."""
+@dataclass(frozen=True)
+class TermChoiceThresholds:
+    """Which terms are chosen.
 
-IMPOSSIBLE = 0.1
-"""Part of the held-out error that a parameter costs that is clearly negative and cannot be, and a term that can only
-brake (or have inertia) and has no parameter that is clearly positive."""
+    Calibrated by `benchmarks/term_choice.py` (terms of simulated robots) and `benchmarks/real_logs.py` (held-out errors
+    of real logs, table in `docs/accuracy.md`).
+    """
+
+    worth: float = 0.01
+    """Part of the held-out error by which viscous, Coulomb, offset, armature or coupling must lower it: chance gains
+    less, and each term has as many parameters as joints."""
+
+    worth_of_rare_terms: float = 0.03
+    """The same for terms that few robots have, or that have nonlinear parameters."""
+
+    impossible_cost: float = 0.1
+    """Part of the held-out error that a parameter costs that is clearly negative and cannot be, and a term that can
+    only brake (or have inertia) and has no parameter that is clearly positive."""
+
+    close_errors: float = 0.5
+    """Standard errors of the difference up to which fewer parameters are preferred: a whole one, on top of what terms
+    must be worth, left out friction of the UR10 that the rest of its log shows."""
+
+    clear_armatures: float = 0.5
+    """Share of the motor inertias that must be clearly positive for them to be kept without a gain: without them, links
+    of the UR10e weigh 142 kg instead of 26 kg."""
+
+
+THRESHOLDS = TermChoiceThresholds()
 
 COMMON = dict.fromkeys((*LINEAR, "coupling"), 1.0) | {"asymmetric_coulomb": 2.1}
 """Terms that are worth a small gain, each with how many such gains; asymmetric friction is Coulomb and offset."""
 
-CLOSE = 0.5
-"""Standard errors of the difference up to which fewer parameters are preferred: a whole one, on top of what terms must
-be worth, left out friction of the UR10 that the rest of its log shows."""
-
-HALF = 0.5
-"""Share of the motor inertias that must be clearly positive for them to be kept without a gain."""
 
 Reason = Literal["best", "simplest", "armature", "default"]
 
@@ -156,8 +171,9 @@ def default_options(options: Iterable[str], required: Iterable[str] = ()) -> lis
 
 def merit(trial: Trial) -> float:
     """Logarithm of the held-out error with what each term, and each impossible value, must be worth; less is better."""
-    worth = sum(WORTH_MORE if name not in COMMON else WORTH * COMMON[name] for name in trial.options)
-    return trial.log_error + worth + IMPOSSIBLE * (len(trial.negative) + len(trial.unsupported))
+    common, rare = THRESHOLDS.worth, THRESHOLDS.worth_of_rare_terms
+    worth = sum(rare if name not in COMMON else common * COMMON[name] for name in trial.options)
+    return trial.log_error + worth + THRESHOLDS.impossible_cost * (len(trial.negative) + len(trial.unsupported))
 
 
 def _margin(trial: Trial, best: Trial) -> tuple[float, float]:
@@ -170,7 +186,8 @@ def simplest(trials: Iterable[Trial]) -> tuple[Trial, Reason]:
     """The one with the fewest parameters of all that are within half a standard error of the best."""
     trials = list(trials)
     best = min(trials, key=merit)
-    close = [trial for trial in trials if merit(trial) - merit(best) <= CLOSE * _margin(trial, best)[1]]
+    least, factor = merit(best), THRESHOLDS.close_errors
+    close = [trial for trial in trials if merit(trial) - least <= factor * _margin(trial, best)[1]]
     chosen = min(close, key=lambda trial: (trial.parameters, merit(trial)))
     return chosen, "best" if chosen is best else "simplest"
 
@@ -271,7 +288,8 @@ class _Search:
         own = [name for name in more.fit.names if name in roles]
         margin, error = _margin(more, chosen)
         clear = [name for name in own if name in more.positive]
-        if any(name in roles for name in more.negative) or len(clear) < HALF * len(own) or margin > max(error, WORTH):
+        is_unclear = len(clear) < THRESHOLDS.clear_armatures * len(own)
+        if any(name in roles for name in more.negative) or is_unclear or margin > max(error, THRESHOLDS.worth):
             return chosen, reason
         return more, "armature"
 

@@ -29,11 +29,24 @@ from dynid.model import (
 )
 from dynid.robot import Robot
 
-NEGLIGIBLE = 1e-4
-"""Error relative to a joint's torque that counts as none: filters leave as much of exact logs."""
 
-SIGNIFICANT = 3.0
-"""Standard deviations (by the jackknife over blocks) from which a value is not zero by chance."""
+@dataclass(frozen=True)
+class TrialThresholds:
+    """What of a trial of terms counts as zero.
+
+    Shown by `benchmarks/term_choice.py` (terms of simulated robots) and `benchmarks/real_logs.py` (held-out errors of
+    real logs, table in `docs/accuracy.md`).
+    """
+
+    negligible_error: float = 1e-4
+    """Error relative to a joint's torque that counts as none: filters leave as much of exact logs."""
+
+    significant_stds: float = 3.0
+    """Standard deviations (by the jackknife over blocks) from which a value is not zero by chance: one in 370 for
+    normal errors, and tens of values are looked at."""
+
+
+THRESHOLDS = TrialThresholds()
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +145,7 @@ class Trials:
             x, at = np.append(x, 1.0), [*place, len(row.names)]
             whole, count = row.moments.sum(axis=0), max(int(row.rows.sum()), 1)
             squares = float(x @ whole[np.ix_(at, at)] @ x) / count
-            floor = NEGLIGIBLE**2 * float(whole[-1, -1]) / count
+            floor = THRESHOLDS.negligible_error**2 * float(whole[-1, -1]) / count
             self._floors.append(floor)
             weights.append(1.0 / np.sqrt(max(squares, floor)) if floor > 0.0 else 0.0)
         return np.array(weights)
@@ -208,7 +221,8 @@ class Trials:
             name for columns in nonlinear_columns(DynamicModel(self.robot, own.terms)).values() for name in columns
         }
         sizes = dict(zip(trial.fit.names, np.abs(trial.fit.values) / np.maximum(trial.fit.stds, 1e-300), strict=True))
-        return [owner for name, owner in names.items() if name in changed and sizes.get(name, 0.0) > SIGNIFICANT]
+        limit = THRESHOLDS.significant_stds
+        return [owner for name, owner in names.items() if name in changed and sizes.get(name, 0.0) > limit]
 
     def _best_sets(
         self, option: Option, grids: Mapping[str, Sequence[Mapping[str, float]]], beside: Columns
@@ -231,5 +245,6 @@ class Trials:
 def _signs(fit: HeldOutFit, signed: set[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Parameters that are clearly negative, and clearly positive, of those that cannot be negative."""
     sizes = fit.values / np.where(fit.stds > 0.0, fit.stds, np.inf)
-    negative = tuple(n for n, s in zip(fit.names, sizes, strict=True) if n in signed and s < -SIGNIFICANT)
-    return negative, tuple(n for n, s in zip(fit.names, sizes, strict=True) if n in signed and s > SIGNIFICANT)
+    named = [(name, size) for name, size in zip(fit.names, sizes, strict=True) if name in signed]
+    negative = tuple(name for name, size in named if size < -THRESHOLDS.significant_stds)
+    return negative, tuple(name for name, size in named if size > THRESHOLDS.significant_stds)

@@ -19,10 +19,10 @@ from dynid.robot import JointKind, Limits, Robot
 QUANTITIES = ("position", "velocity", "acceleration", "jerk")
 """What is bounded, in the order of derivatives."""
 
-_FAR = 100.0
+_OPEN_RANGE = 100.0
 """A range that is open at one end is taken to be this wide [rad or m]."""
 
-_ROUNDED = 1e-4
+_ROUNDED_KINK = 1e-4
 """Amplitudes [rad or m] are rounded off at zero, where they have a kink, by this much and upwards."""
 
 
@@ -62,8 +62,8 @@ class JointBounds:
             _check(joint.name, limit)
             lower, upper = limit.lower, limit.upper
             if math.isfinite(lower) or math.isfinite(upper):
-                lower = lower if math.isfinite(lower) else upper - _FAR
-                upper = upper if math.isfinite(upper) else lower + _FAR
+                lower = lower if math.isfinite(lower) else upper - _OPEN_RANGE
+                upper = upper if math.isfinite(upper) else lower + _OPEN_RANGE
                 middle[0, k], half[0, k] = (lower + upper) / 2, (upper - lower) / 2
             half[1:, k] = limit.velocity, limit.acceleration, limit.jerk
         units = tuple("m" if joint.kind is JointKind.PRISMATIC else "rad" for joint in joints)
@@ -161,7 +161,7 @@ class AmplitudeLimit(Limit):
     def slacks(self, motion: Motion) -> Array:
         """One for each quantity of each joint; 1 where it is not limited, shape (4 * joints,)."""
         family = motion.grid.free.family
-        return (1.0 - self._sums(family, motion.coefficients, _ROUNDED) / (self.factor * self.bounds.half)).ravel()
+        return (1.0 - self._sums(family, motion.coefficients, _ROUNDED_KINK) / (self.factor * self.bounds.half)).ravel()
 
     def slopes(self, motion: Motion, which: Indices) -> Array:
         """Only the joint's own coefficients matter."""
@@ -199,7 +199,7 @@ class AmplitudeLimit(Limit):
         constant = [C[0] - self.bounds.middle[0, j], 0.0]
         parts = np.concatenate([[constant], np.column_stack([C[1 : n + 1], C[n + 1 :]])])
         factors = np.concatenate([[1.0 if k == 0 else 0.0], (family.frequency * np.arange(1, n + 1)) ** k])
-        return parts, np.sqrt(np.sum(parts**2, axis=1) + _ROUNDED**2), factors
+        return parts, np.sqrt(np.sum(parts**2, axis=1) + _ROUNDED_KINK**2), factors
 
     @staticmethod
     def _order(waves: int) -> Indices:

@@ -1,9 +1,9 @@
 """Processing that a log itself suggests, where nobody said otherwise: each choice with its reason.
 
-Rules of thumb of the field, with the numbers taken from the log. Positions are low-passed at ten times the motion's
-bandwidth, or where motion drowns in noise if that comes first; rows are decimated to what five times the bandwidth
-needs; rows of a joint are dropped where its speed is no more than noise, or than a hundredth of its top speed, because
-friction near standstill is not what the model says.
+Rules of thumb of the field, with the numbers taken from the log. Positions are low-passed well above the motion's
+bandwidth, or where torques no longer show their accelerations if that comes first; rows are decimated to the band that
+the motion and the steps of dry friction need; rows of a joint are dropped where its speed is no more than noise, or
+than a hundredth of its top speed, because friction near standstill is not what the model says.
 """
 
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ from dynid.arrays import Array
 from dynid.findings import Finding
 from dynid.logs.drive import Transmission
 from dynid.logs.log import Log
-from dynid.logs.processing import signals
-from dynid.logs.processing.choices import TARGET, with_filters, with_threshold, without_rest
+from dynid.logs.processing import choices, signals
+from dynid.logs.processing.choices import with_filters, with_threshold, without_rest
 from dynid.logs.processing.delay import Delay, estimated_delay
 from dynid.logs.processing.filter_findings import findings_on_filters
 from dynid.logs.processing.outliers import outliers_in, pulses_in, repaired
@@ -29,14 +29,33 @@ from dynid.logs.timing import check_time, resampled
 from dynid.model import Chunk, DynamicModel
 from dynid.robot import JointKind
 
-SILENT = 0.5
-"""Share of torques that are exactly zero above which a drive is taken to report nothing."""
 
-SURE = 5.0
-"""Standard deviations of a delay beyond which it is significant."""
+@dataclass(frozen=True)
+class AutomaticThresholds:
+    """Which drives are taken to report nothing, and which delays are taken off."""
 
-WORTH = 0.25
-"""Share of the squared residual that a delay must explain to be taken off."""
+    silent_share: float = 0.5
+    """Share of a drive's torques that are exactly zero above which it is taken to report nothing: noise and steps of
+    current are exactly zero now and then, not most of the time. Calibrated on the log of TIAGo, whose last three drives
+    report zeros in about 90 % of the samples; tested in `tests/logs/test_automatic.py`."""
+
+    delay_significance: float = 5.0
+    """Standard deviations of a delay beyond which it is significant: they come from eight blocks of time, and are
+    rough. By judgement; the delays of `tests/logs/test_automatic.py` are far beyond it."""
+
+    delay_share: float = 0.25
+    """Share of the squared residual that a delay must explain to be taken off: friction lag and flexible gears look
+    like delays of some milliseconds, and taking these off makes parameters worse. Calibrated on the log of the TX40,
+    whose apparent delay of -2.1 ms explains 3 %, and on simulated delays of 8 and 20 ms (`docs/processing.md`)."""
+
+    rounded_rate: float = 0.03
+    """Relative difference up to which the rate of resampling is rounded to two digits: users know their robot's 500 Hz,
+    not 497.3 Hz. By judgement; not calibrated."""
+
+
+THRESHOLDS = AutomaticThresholds()
+
+SILENT = THRESHOLDS.silent_share
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +123,8 @@ def prepared(
         log = _without_outliers(log, notes)
     timing = check_time(log.time)
     if "resample" in free and not timing.is_even:
-        rate = float(f"{timing.rate:.2g}") if abs(float(f"{timing.rate:.2g}") / timing.rate - 1) < 0.03 else timing.rate
+        rounded = float(f"{timing.rate:.2g}")
+        rate = rounded if abs(rounded / timing.rate - 1) < THRESHOLDS.rounded_rate else timing.rate
         processing = processing.but(resample=rate)
         found: dict[str, Any] = {"rate": rate, "jitter": timing.jitter, "gaps": len(timing.gaps)}
         notes.append(Finding.of("processing-resample", "processing.resample", **found))
@@ -113,7 +133,7 @@ def prepared(
     slides = [joint.kind is JointKind.PRISMATIC for joint in model.robot.independent_joints]
     spectra = spectra_of([transmission.joint_positions(piece.position) for piece in pieces], rate, slides)
     if spectra is not None:
-        beside = compared(pieces, transmission, TARGET * spectra.bandwidth, spectra, rate)
+        beside = compared(pieces, transmission, choices.THRESHOLDS.target_cutoff * spectra.bandwidth, spectra, rate)
         notes += findings_on_velocities(beside, model.row_names)
         processing, free = without_wrong_velocities(processing, free, beside)
         processing, more = with_filters(pieces, transmission, processing, free, spectra, model, rate)
@@ -131,7 +151,7 @@ def prepared(
     stamps = [signals.trimmed(piece.time, processing.trim) for piece in _pieces(log, processing)]
     step = step_of(rate, processing.rate)
     times = [stamp[::step] for stamp in stamps]
-    band = signals.PASSED if processing.decimate and "decimate" in free else 1.0
+    band = signals.PASSED_BAND if processing.decimate and "decimate" in free else 1.0
     return PreparedLog(tuple(segments), tuple(times), processing, rate, delay, tuple(notes), error_band=band)
 
 
@@ -140,7 +160,7 @@ def _without_signal(log: Log, transmission: Transmission, model: DynamicModel, n
     zeros = np.mean(log.torque == 0.0, axis=0)
     moves = np.ptp(log.position, axis=0) > 0.0
     drives = transmission.matrix != 0.0 if transmission.torques_at_motor else np.eye(len(zeros), dtype=bool)
-    found = [j for j in range(len(zeros)) if moves[j] and (zeros[drives[:, j]] > SILENT).all()]
+    found = [j for j in range(len(zeros)) if moves[j] and (zeros[drives[:, j]] > THRESHOLDS.silent_share).all()]
     names = tuple(model.row_names[j] for j in found)
     if names:
         shares = {name: float(zeros[drives[:, j]].min()) for j, name in zip(found, names, strict=True)}
@@ -151,7 +171,7 @@ def _without_signal(log: Log, transmission: Transmission, model: DynamicModel, n
 def _without_outliers(log: Log, notes: list[Finding]) -> Log:
     wrong_q = outliers_in(log.position)
     q = repaired(log.position, wrong_q)
-    spoken = np.mean(log.torque == 0.0, axis=0) <= SILENT
+    spoken = np.mean(log.torque == 0.0, axis=0) <= THRESHOLDS.silent_share
     wrong_torque = outliers_in(log.torque) & spoken
     if wrong_torque.any() and check_time(log.time).is_even:
         # A push of a few samples that the joints follow is no error of a sensor.
@@ -192,4 +212,4 @@ def _delay(
 
 
 def _is_worth_it(found: Delay) -> bool:
-    return abs(found.seconds) > SURE * found.std and found.gain > WORTH
+    return abs(found.seconds) > THRESHOLDS.delay_significance * found.std and found.gain > THRESHOLDS.delay_share

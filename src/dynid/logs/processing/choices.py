@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,26 +18,69 @@ from dynid.logs.processing.spectra import Spectra
 from dynid.logs.settings import Processing
 from dynid.model import DynamicModel
 
-ENOUGH_SAMPLES = 500
-"""Samples that decimation leaves, if there are so many: fewer lose what friction at low speed is known by."""
 
-FEWEST_SAMPLES = 200
-"""The same where torques vibrate above the motion, which costs more than samples are worth."""
+@dataclass(frozen=True)
+class ProcessingThresholds:
+    """Filters, decimation, ends and slow rows, where nobody states them."""
 
-TARGET = 20.0
-"""Cut-off frequency, in bandwidths of the motion, that loses nothing of it, and whose transients are short."""
+    target_cutoff: float = 20.0
+    """Cut-off frequency, in bandwidths of the motion, that loses nothing of it and whose transients are short.
+    Calibrated by `benchmarks/regret.py` (table in `docs/accuracy.md`)."""
 
-LOWEST = 2.5
-"""Lowest cut-off frequency that is tried, in frequencies of the motion's core."""
+    lowest_cutoff: float = 2.5
+    """Lowest cut-off frequency that is tried, in frequencies of the motion's core: a lower one takes off motion.
+    Calibrated by `benchmarks/regret.py` (table in `docs/accuracy.md`)."""
 
-ROW_TRIM = 2
-"""Decimated samples at each end in which the ends themselves leak through the filter of decimation."""
+    highest_cutoff: float = 0.4
+    """Highest cut-off frequency, and widest band of rows, in sampling rates: filters of finite order need room below
+    the Nyquist frequency of 0.5. By judgement; `tests/logs/test_cutoff.py` and `benchmarks/exactness.py` show exact
+    numbers with it."""
 
-TRANSIENT = 3.5
-"""Periods of the cut-off frequency after which the ends of a log no longer disturb what is filtered (to 1e-4)."""
+    limited_cutoff: float = 0.95
+    """Part of the cut-off that the motion alone suggests below which noise is said to limit it: candidates are rounded
+    to two digits. By judgement; not calibrated."""
 
-CLEAN = 6.0
-"""The same to 1e-6, where noise does not lower the cut-off: such a log can be exact, and these periods are short."""
+    transient: float = 3.5
+    """Periods of the cut-off frequency that are trimmed at both ends: the ends of a log then disturb what is filtered
+    by less than 1e-4. Calibrated by `benchmarks/regret.py` and `tests/logs/test_cutoff.py`."""
+
+    clean_transient: float = 6.0
+    """The same where noise does not lower the cut-off, to 1e-6: such a log can be exact, and a condition number of 3000
+    makes 1e-4 an error of 0.5 %. Calibrated by `benchmarks/exactness.py`."""
+
+    enough_samples: int = 500
+    """Samples that decimation leaves, if there are so many: fewer lose what friction at low speed is known by.
+    Calibrated on the log of the UR10: with 200 the held-out error is 7.2 % instead of 5.5 %."""
+
+    fewest_samples: int = 200
+    """The same where torques vibrate above the motion, which costs more than samples are worth. Calibrated by
+    `benchmarks/regret.py` (table in `docs/accuracy.md`)."""
+
+    row_trim: int = 2
+    """Decimated samples at each end in which the ends themselves leak through the filter of decimation. Calibrated by
+    `benchmarks/exactness.py`."""
+
+    slow_speed: float = 0.01
+    """Share of a joint's top speed below which its rows are dropped: friction near rest is not what the model says.
+    Calibrated by `benchmarks/regret.py` (table in `docs/accuracy.md`) and `benchmarks/real_logs.py`."""
+
+    noisy_speed: float = 3.0
+    """Standard deviations of the noise of a velocity below which the joint counts as at rest: its direction is not
+    known there. By judgement: three, as usual."""
+
+    largest_slow_speed: float = 3.0
+    """What noise may raise the threshold to, in slow speeds: more would drop the rows that show Coulomb friction. By
+    judgement; not calibrated."""
+
+    resting_speed: float = 2.0
+    """Speed below which the ends of a log count as at rest, in slow speeds. By judgement; not calibrated."""
+
+    longest_rest: float = 0.5
+    """Ends at rest that are longer than this [s] are cut; half of it is kept, for filters. By judgement; tested in
+    `tests/logs/test_automatic.py`."""
+
+
+THRESHOLDS = ProcessingThresholds()
 
 
 def with_filters(
@@ -66,15 +110,16 @@ def with_filters(
     if "lowpass" in free or ("velocity" in free and pieces[0].velocity is not None):
         processing, notes = _with_states(pieces, transmission, processing, free, spectra, model, rate)
     if "trim" in free:
-        periods = TRANSIENT if is_limited(processing.lowpass or 0.0, spectra, rate) else CLEAN
+        limited = is_limited(processing.lowpass or 0.0, spectra, rate)
+        periods = THRESHOLDS.transient if limited else THRESHOLDS.clean_transient
         cut = 0 if processing.lowpass is None else math.ceil(periods * rate / processing.lowpass)
         trim = min(cut + 4, samples // 8)
         processing = processing.but(trim=trim)
         notes.append(Finding.of("processing-trim", "processing.trim", samples=trim))
     if "decimate" in free and processing.rate is None:
-        widest = 0.4 * rate * min(1.0, ENOUGH_SAMPLES / samples)
+        widest = THRESHOLDS.highest_cutoff * rate * min(1.0, THRESHOLDS.enough_samples / samples)
         band = row_band(pieces, transmission, processing, model, rate, spectra.bandwidth, widest)
-        factors = factors_below(min(0.4 * rate / band, samples / FEWEST_SAMPLES))
+        factors = factors_below(min(THRESHOLDS.highest_cutoff * rate / band, samples / THRESHOLDS.fewest_samples))
         processing = processing.but(decimate=factors)
         if factors:
             kept = rate / float(np.prod(factors))
@@ -83,7 +128,7 @@ def with_filters(
                 Finding.of("processing-decimate", "processing.decimate", **found, ratio=band / spectra.bandwidth)
             )
     if "row_trim" in free and processing.decimate:
-        processing = processing.but(row_trim=ROW_TRIM)
+        processing = processing.but(row_trim=THRESHOLDS.row_trim)
     return processing, notes
 
 
@@ -98,8 +143,9 @@ def _with_states(
 ) -> tuple[Processing, list[Finding]]:
     """Choose the cut-off frequency and the source of velocities by the equations of the model."""
     stated = [processing.lowpass or math.inf]
-    target, highest = TARGET * spectra.bandwidth, 0.4 * rate
-    cutoffs = list(_candidates(LOWEST * spectra.core, target, highest)) if "lowpass" in free else stated
+    target, highest = THRESHOLDS.target_cutoff * spectra.bandwidth, THRESHOLDS.highest_cutoff * rate
+    lowest = THRESHOLDS.lowest_cutoff * spectra.core
+    cutoffs = list(_candidates(lowest, target, highest)) if "lowpass" in free else stated
     logged = pieces[0].velocity is not None
     sources: list[Source] = ["derived"]
     if logged and processing.velocity != "derived":
@@ -152,14 +198,8 @@ def _on_lowpass(best: Trial, trials: Sequence[Trial], spectra: Spectra, rate: fl
 
 def is_limited(cutoff: float, spectra: Spectra, rate: float) -> bool:
     """Whether noise keeps a cut-off [Hz] below what the motion alone suggests."""
-    return cutoff < 0.95 * min(TARGET * spectra.bandwidth, 0.4 * rate)
-
-
-SLOW = 0.01
-"""Share of a joint's top speed below which friction is not taken to be what the model says."""
-
-IDLE = 0.5
-"""Ends at rest that are longer than this [s] are cut; half of it is kept, for filters."""
+    suggested = min(THRESHOLDS.target_cutoff * spectra.bandwidth, THRESHOLDS.highest_cutoff * rate)
+    return cutoff < THRESHOLDS.limited_cutoff * suggested
 
 
 def without_rest(
@@ -173,13 +213,14 @@ def without_rest(
     """The log without ends at rest; the choice is added to the notes."""
     speed, top = _speeds(log, transmission, processing, rate)
     noise = spectra.speed_noise(_band(processing, spectra))
-    going = np.flatnonzero((speed > np.maximum(3.0 * noise, 2.0 * SLOW * top)).any(axis=1))
+    slow = THRESHOLDS.resting_speed * THRESHOLDS.slow_speed * top
+    going = np.flatnonzero((speed > np.maximum(THRESHOLDS.noisy_speed * noise, slow)).any(axis=1))
     if not len(going):
         return log
     time = log.time
-    first, last = time[going[0]] - 0.5 * IDLE, time[going[-1]] + 0.5 * IDLE
-    start = int(np.searchsorted(time, first)) if time[going[0]] - time[0] > IDLE else 0
-    stop = int(np.searchsorted(time, last)) if time[-1] - time[going[-1]] > IDLE else len(time)
+    first, last = time[going[0]] - 0.5 * THRESHOLDS.longest_rest, time[going[-1]] + 0.5 * THRESHOLDS.longest_rest
+    start = int(np.searchsorted(time, first)) if time[going[0]] - time[0] > THRESHOLDS.longest_rest else 0
+    stop = int(np.searchsorted(time, last)) if time[-1] - time[going[-1]] > THRESHOLDS.longest_rest else len(time)
     if start == 0 and stop == len(time):
         return log
     ends: dict[str, Any] = {"beginning": float(time[start] - time[0]), "end": float(time[-1] - time[stop - 1])}
@@ -197,9 +238,10 @@ def with_threshold(
 ) -> Processing:
     """The processing with a velocity threshold for each joint; the choice is added to the notes."""
     _, top = _speeds(log, transmission, processing, rate)
-    noise = 3.0 * spectra.speed_noise(_band(processing, spectra))
-    values = np.maximum(np.minimum(noise, 3.0 * SLOW * top), SLOW * top)
-    found: dict[str, Any] = {"thresholds": values.tolist(), "share": SLOW}
+    noise = THRESHOLDS.noisy_speed * spectra.speed_noise(_band(processing, spectra))
+    slow = THRESHOLDS.slow_speed * top
+    values = np.maximum(np.minimum(noise, THRESHOLDS.largest_slow_speed * THRESHOLDS.slow_speed * top), slow)
+    found: dict[str, Any] = {"thresholds": values.tolist(), "share": THRESHOLDS.slow_speed}
     notes.append(Finding.of("processing-velocity-threshold", "processing.velocity_threshold", **found))
     return processing.but(velocity_threshold=tuple(values.tolist()))
 

@@ -25,35 +25,50 @@ from dynid.threads import single_threaded_blas
 Source = Literal["logged", "derived"]
 """Where velocities come from: the log, or derivatives of positions."""
 
-SAMPLES = 60_000
+TRIED_SAMPLES = 60_000
 """Samples that candidates are tried on, in stretches spread over the log."""
 
 STRETCHES = 3
 """Number of these stretches, where the log is longer."""
 
-ROWS = 2000
+TRIED_ROWS = 2000
 """Samples of these whose equations are looked at."""
 
-BLOCKS = 16
+COMPARED_BLOCKS = 16
 """Parts of the rows that candidates are compared in."""
 
 RIDGE = 1e-12
 """Added to normal equations of columns of unit norm, so that combinations which nothing excites stay small."""
 
-SIGNIFICANT = 2.5
-"""Standard errors of a difference between two candidates beyond which it counts."""
 
-HARMLESS = 0.04
-"""Share of squared residuals and accelerations by which a candidate may be worse: it hardly moves an estimate."""
+@dataclass(frozen=True)
+class CutoffThresholds:
+    """Which cut-off frequency and which source of velocities are taken.
 
-SLOW = 0.1
-"""Share of a joint's top speed below which its rows do not count here: friction rules them."""
+    Calibrated by `benchmarks/regret.py` (table in `docs/accuracy.md`).
+    """
 
-NOISE = 1.0
-"""Mean square of accelerations, relative to the motion's, that a cut-off may add without being needed."""
+    significant_difference: float = 2.5
+    """Standard errors of the difference between two candidates beyond which it counts: with 16 blocks, chance exceeds
+    it in one comparison of a hundred."""
 
-QUIETER = 0.05
-"""The same by which logged velocities must be less noisy to be preferred to derivatives that are as good."""
+    harmless_share: float = 0.04
+    """Share of squared residuals and accelerations by which a candidate may be worse all the same: it hardly moves an
+    estimate."""
+
+    slow_speed: float = 0.1
+    """Share of a joint's top speed below which its rows do not count here: friction rules them."""
+
+    added_acceleration: float = 1.0
+    """Mean square of accelerations, relative to the motion's, that a cut-off may add without being needed: it must not
+    double it."""
+
+    quieter_velocities: float = 0.05
+    """The same by which logged velocities must be less noisy to be preferred to derivatives of positions that explain
+    torques as well."""
+
+
+THRESHOLDS = CutoffThresholds()
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +96,13 @@ class Trial:
         """Whether it leaves significantly more of the torques."""
         more = self.squares - other.squares
         spread = float(np.std(more, ddof=1)) / np.sqrt(len(more))
-        return float(more.mean()) > SIGNIFICANT * spread
+        return float(more.mean()) > THRESHOLDS.significant_difference * spread
 
     def is_harmless_beside(self, other: "Trial") -> bool:
         """Whether it leaves little more of the torques, and adds little to the accelerations of any joint."""
-        is_alike = bool((self.acceleration <= (1.0 + HARMLESS) * other.acceleration).all())
-        return is_alike and float(self.squares.mean()) <= (1.0 + HARMLESS) * float(other.squares.mean())
+        factor = 1.0 + THRESHOLDS.harmless_share
+        is_alike = bool((self.acceleration <= factor * other.acceleration).all())
+        return is_alike and float(self.squares.mean()) <= factor * float(other.squares.mean())
 
 
 def tried(
@@ -117,7 +133,7 @@ def tried(
     stretches = list(_stretches(pieces))
     longest = max(map(len, stretches), default=0)
     trim = min(round(4.0 * rate / min(cutoffs)) + 4, longest // 8)
-    step = max(1, sum(max(0, len(piece) - 2 * trim) for piece in stretches) // ROWS)
+    step = max(1, sum(max(0, len(piece) - 2 * trim) for piece in stretches) // TRIED_ROWS)
     plain = processing.but(trim=trim, rate=None, decimate=(), velocity_threshold=None, torque_lowpass=None)
     equations = Equations(model)
     measured = np.array([name not in processing.unmeasured for name in model.row_names])
@@ -139,10 +155,10 @@ def tried(
 def _stretches(pieces: Sequence[Log]) -> Iterator[Log]:
     """Parts of the pieces, spread over all of them, with a bounded number of samples in all."""
     total = sum(map(len, pieces))
-    if total <= SAMPLES:
+    if total <= TRIED_SAMPLES:
         yield from (piece for piece in pieces if len(piece) >= 64)
         return
-    size = SAMPLES // STRETCHES
+    size = TRIED_SAMPLES // STRETCHES
     for piece in sorted(pieces, key=len)[-STRETCHES:]:
         count = max(1, round(STRETCHES * len(piece) / total))
         for first in np.linspace(0, max(0, len(piece) - size), count).astype(int).tolist():
@@ -153,7 +169,7 @@ def _stretches(pieces: Sequence[Log]) -> Iterator[Log]:
 def _fast(chunks: Sequence[Chunk], model: DynamicModel) -> NDArray[np.bool_]:
     """Which rows count: those of joints that are not slow; shape (samples, rows)."""
     speed = np.abs(np.concatenate([chunk.v[:, model.rows] for chunk in chunks]))
-    return speed > SLOW * np.quantile(speed, 0.999, axis=0)
+    return speed > THRESHOLDS.slow_speed * np.quantile(speed, 0.999, axis=0)
 
 
 class Equations:
@@ -203,12 +219,12 @@ def _compared(found: Sequence[tuple[float, Source, Array, Array]], keep: NDArray
     counts = keep.sum(axis=0)
     least = np.min([squares.sum(axis=0) for *_, squares, _ in found], axis=0)
     scale = np.where(least > 0.0, counts / np.where(least > 0.0, least, 1.0), 0.0)
-    share = BLOCKS / max(int(counts[least > 0.0].sum()), 1)
+    share = COMPARED_BLOCKS / max(int(counts[least > 0.0].sum()), 1)
     return [
         Trial(
             cutoff,
             source,
-            np.array([float((part * scale).sum()) for part in np.array_split(squares, BLOCKS)]) * share,
+            np.array([float((part * scale).sum()) for part in np.array_split(squares, COMPARED_BLOCKS)]) * share,
             acceleration,
         )
         for cutoff, source, squares, acceleration in found
@@ -239,7 +255,7 @@ def chosen(trials: Sequence[Trial], target: float) -> Trial:
     lowest = next(trial for trial in own if not trial.is_worse_than(first))
     enough = [trial for trial in own if lowest.cutoff <= trial.cutoff <= 1.05 * target] or [lowest]
     equals = [trial for trial in enough if not trial.is_worse_than(first) or trial.is_harmless_beside(lowest)]
-    return [trial for trial in equals if _added(trial, lowest) <= NOISE][-1]
+    return [trial for trial in equals if _added(trial, lowest) <= THRESHOLDS.added_acceleration][-1]
 
 
 def _added(trial: Trial, lowest: Trial) -> float:
@@ -254,4 +270,4 @@ def _quieter(trials: Sequence[Trial]) -> Source:
     for source in ("derived", "logged"):
         own = sorted((trial for trial in trials if trial.velocity == source), key=lambda trial: trial.cutoff)
         growth[source] = _added(own[-1], own[0])
-    return "logged" if growth["logged"] < growth["derived"] - QUIETER else "derived"
+    return "logged" if growth["logged"] < growth["derived"] - THRESHOLDS.quieter_velocities else "derived"

@@ -18,10 +18,10 @@ from dynid.threads import single_threaded_blas
 SAMPLES = 20_000
 """Samples that are enough to estimate a delay: those in the middle of a segment."""
 
-FINE = 25.0
+FINE_SAMPLING = 25.0
 """Sampling rate, in multiples of the cut-off, that is enough: steps of friction are resolved to that."""
 
-BLOCKS = 8
+COMPARED_BLOCKS = 8
 """Parts of the log whose delays are compared, to estimate its standard deviation."""
 
 
@@ -53,7 +53,7 @@ def estimated_delay(
         steps: Number of corrections.
     """
     rows = TorqueRows(model)
-    step = 1 if cutoff is None else max(1, int(rate / (FINE * cutoff)))
+    step = 1 if cutoff is None else max(1, int(rate / (FINE_SAMPLING * cutoff)))
     segments = [_middle(segment, step * SAMPLES) for segment in segments]
     seconds, std, gain = 0.0, np.inf, 0.0
     with single_threaded_blas():
@@ -110,4 +110,4 @@ def _solved(left: list[tuple[Array, Array]]) -> tuple[float, float, float]:
 
 
 def _blocks(e: Array, d: Array) -> list[tuple[Array, Array]]:
-    return list(zip(np.array_split(e, BLOCKS), np.array_split(d, BLOCKS), strict=True))
+    return list(zip(np.array_split(e, COMPARED_BLOCKS), np.array_split(d, COMPARED_BLOCKS), strict=True))

@@ -5,6 +5,8 @@ on the same side, while the two agree. A step, such as that of dry friction wher
 them however high it is, and so does every slope.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from dynid.arrays import Array
@@ -13,19 +15,37 @@ from dynid.logs.processing.signals import median
 NEIGHBOURS = 9
 """Samples on either side that a median is taken of: bursts of up to four samples leave most of them good."""
 
-LIMIT = 12.0
-"""Distance from both medians, in standard deviations of normal noise, above which a sample is an outlier."""
 
-LARGE = 0.01
-"""Share of the signal's range (between its first and last hundredth) below which nothing is an outlier."""
+@dataclass(frozen=True)
+class OutlierThresholds:
+    """Which samples are outliers.
 
-MOST = 0.2
-"""Share of samples above which they are no outliers but the signal."""
+    Calibrated on simulated torques with and without outliers (table in `docs/processing.md`,
+    `tests/logs/test_outliers.py`).
+    """
 
-BLOCK = 45
+    distance: float = 12.0
+    """Distance from the medians on both sides, in standard deviations of normal noise, above which a sample is an
+    outlier: far beyond noise, even where it comes and goes."""
+
+    share_of_range: float = 0.01
+    """Share of the signal's range (between its first and last hundredth) below which nothing is an outlier: what is
+    smaller hardly matters."""
+
+    most_samples: float = 0.2
+    """Share of samples above which they are no outliers but the signal."""
+
+    pulse: float = 0.1
+    """Share of the range of second differences of positions above which they have a pulse: then a short torque is
+    real."""
+
+
+THRESHOLDS = OutlierThresholds()
+
+NOISE_BLOCK = 45
 """Samples whose steps show the noise nearby."""
 
-NORMAL = 0.954
+MEDIAN_STEP = 0.954
 """Median size of the step between two samples of white noise, in its standard deviations."""
 
 
@@ -34,12 +54,12 @@ def outliers_in(x: Array) -> np.ndarray:
     if len(x) < 10 * NEIGHBOURS:
         return np.zeros(x.shape, dtype=bool)
     low, high = np.quantile(x, [0.01, 0.99], axis=0)
-    limit = np.maximum(LIMIT * _noise(x, high - low), LARGE * (high - low))
+    limit = np.maximum(THRESHOLDS.distance * _noise(x, high - low), THRESHOLDS.share_of_range * (high - low))
     # Near the ends one side is missing, and a step looks like an outlier: there it must leave the signal's range.
     limit[:NEIGHBOURS] = np.maximum(limit[:NEIGHBOURS], high - low)
     limit[-NEIGHBOURS:] = np.maximum(limit[-NEIGHBOURS:], high - low)
     found = _beyond(x, limit) & (high > low)
-    return found & (found.mean(axis=0) <= MOST)
+    return found & (found.mean(axis=0) <= THRESHOLDS.most_samples)
 
 
 def pulses_in(q: Array) -> np.ndarray:
@@ -48,7 +68,8 @@ def pulses_in(q: Array) -> np.ndarray:
         return np.zeros(len(q), dtype=bool)
     a = np.pad(np.diff(q, 2, axis=0), ((1, 1), (0, 0)), mode="edge")
     low, high = np.quantile(a, [0.01, 0.99], axis=0)
-    pulses = _beyond(a, np.maximum(LIMIT * _noise(a, high - low), 0.1 * (high - low))).any(axis=1)
+    limit = np.maximum(THRESHOLDS.distance * _noise(a, high - low), THRESHOLDS.pulse * (high - low))
+    pulses = _beyond(a, limit).any(axis=1)
     # Filters and control spread a pulse by some samples.
     return np.convolve(pulses, np.ones(NEIGHBOURS), mode="same") > 0.5
 
@@ -72,12 +93,12 @@ def _noise(x: Array, span: Array) -> Array:
     outliers; and the step of the sensor at least, where most samples equal their neighbours.
     """
     steps = np.abs(np.diff(x, axis=0, append=x[-1:]))
-    overall = np.median(steps, axis=0) / NORMAL
-    count = len(steps) // BLOCK
-    of_blocks = np.median(steps[: count * BLOCK].reshape(count, BLOCK, -1), axis=1) / NORMAL
+    overall = np.median(steps, axis=0) / MEDIAN_STEP
+    count = len(steps) // NOISE_BLOCK
+    of_blocks = np.median(steps[: count * NOISE_BLOCK].reshape(count, NOISE_BLOCK, -1), axis=1) / MEDIAN_STEP
     padded = np.pad(of_blocks, ((1, 1), (0, 0)), mode="edge")
     around = np.maximum(np.maximum(padded[:-2], padded[1:-1]), padded[2:])
-    nearby = around[np.minimum(np.arange(len(x)) // BLOCK, count - 1)]
+    nearby = around[np.minimum(np.arange(len(x)) // NOISE_BLOCK, count - 1)]
     quantum = np.array([_quantum(column, 1e-9 * size) for column, size in zip(steps.T, span, strict=True)])
     return np.maximum(np.maximum(nearby, overall), quantum)
 

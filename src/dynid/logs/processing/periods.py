@@ -22,11 +22,34 @@ from dynid.logs.settings import Processing
 from dynid.logs.timing import check_time
 from dynid.model import Chunk
 
-DIFFERENT = 0.05
-"""Share of the motion by which positions may differ between periods: beyond, they are none."""
 
-DOUBTFUL = 0.005
-"""The same from which a warning is due."""
+@dataclass(frozen=True)
+class PeriodThresholds:
+    """Which periods are averaged.
+
+    Calibrated in `tests/logs/test_periods.py`: right periods with noise, wrong and nearly right ones, and a first
+    period that had not settled.
+    """
+
+    refused_share: float = 0.05
+    """Share of the motion by which positions may differ between periods: beyond, the mean is no motion, and the period
+    is refused."""
+
+    doubtful_share: float = 0.005
+    """The same from which a warning is due: robots repeat their motions to a thousandth or better."""
+
+    repeated_share: float = 0.02
+    """Share of the motion within which it must come back to count as periodic, where another period is looked for."""
+
+    same_period: float = 1e-4
+    """Relative difference between two periods up to which they are the same."""
+
+    unsettled_first: float = 2.0
+    """How many times farther than usual a first period must be from the others to be left out: noise alone does not
+    reach it."""
+
+
+THRESHOLDS = PeriodThresholds()
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +121,7 @@ def averaged(log: Log, period: float) -> PeriodMean:
     grid = np.minimum(grid, time[-1])
     q, torque = _at(grid, time, log.position, cubic=True), _at(grid, time, log.torque)
     left_out = max(first_stands_out(q), first_stands_out(torque)) if periods > 2 else 0.0
-    first = 1 if left_out > STANDS_OUT else 0
+    first = 1 if left_out > THRESHOLDS.unsettled_first else 0
     q, torque = q[first:], torque[first:]
     doubt = _doubt(time, log.position, period, share_that_differs(q))
     v = None if log.velocity is None else _at(grid, time, log.velocity)[first:].mean(axis=0)
@@ -119,17 +142,17 @@ def _doubt(time: Array, q: Array, period: float, share: float) -> Finding | None
     Raises:
         InvalidRequestError: If they differ so much that their mean is no motion.
     """
-    if share <= DOUBTFUL:
+    if share <= THRESHOLDS.doubtful_share:
         return None
     better = fitting_period(time, q)
     found: dict[str, Any] = {"period": period, "share": share}
     if better is None:
         finding = Finding.of("period-not-found", "periods", **found)
-    elif abs(better - period) > 1e-4 * period:
+    elif abs(better - period) > THRESHOLDS.same_period * period:
         finding = Finding.of("period-wrong", "periods", **found, better=better)
     else:
         finding = Finding.of("periods-differ", "periods", **found)
-    if share > DIFFERENT:
+    if share > THRESHOLDS.refused_share:
         raise InvalidRequestError(finding.text)
     return finding
 
@@ -171,13 +194,8 @@ def _at(grid: Array, time: Array, values: Array, cubic: bool = False) -> Array:
 MOST_POINTS = 1500
 """Points that a motion is decimated to when its period is looked for."""
 
-REPEATS = 0.02
-"""Share of the motion within which it must come back to count as periodic."""
 
-STANDS_OUT = 2.0
-"""How many times farther than usual a first period must be from the others to be left out."""
-
-SAME = 1e-6
+SAME_MOTION = 1e-6
 """Share of the motion below which differences do not count."""
 
 
@@ -198,7 +216,7 @@ def first_stands_out(values: Array) -> float:
     others = values[1:]
     away = np.sqrt(np.mean((values[0] - others.mean(axis=0)) ** 2, axis=0))
     usual = spread(others) * np.sqrt(1.0 + 1.0 / len(others))
-    least = SAME * np.ptp(values, axis=(0, 1)) + np.finfo(float).tiny
+    least = SAME_MOTION * np.ptp(values, axis=(0, 1)) + np.finfo(float).tiny
     return float(np.max(away / np.maximum(usual, least)))
 
 
@@ -230,7 +248,7 @@ def fitting_period(time: Array, q: Array) -> float | None:
 
     lags = range(1, len(grid) // 2 + 1)
     found = np.array([np.sqrt(np.mean(np.sum((x[k:] - x[:-k]) ** 2, axis=1))) for k in lags]) / motion
-    left = np.flatnonzero(found > 5.0 * REPEATS)  # near a lag of zero everything is the same
+    left = np.flatnonzero(found > 5.0 * THRESHOLDS.repeated_share)  # near a lag of zero everything is the same
     if not len(left):
         return None
     start = int(left[0])
@@ -240,6 +258,6 @@ def fitting_period(time: Array, q: Array) -> float | None:
         for _ in range(6):
             tries = lag + width * np.linspace(-1.0, 1.0, 11)
             lag, width = float(tries[np.argmin([away(float(one)) for one in tries])]), 0.2 * width
-        if away(lag) < REPEATS:
+        if away(lag) < THRESHOLDS.repeated_share:
             return lag
     return None

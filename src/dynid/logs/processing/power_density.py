@@ -9,7 +9,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.threads import parallel
 
-BATCH = 500_000
+BATCH_NUMBERS = 500_000
 """Numbers that are transformed at once, so that memory does not grow with the log."""
 
 
@@ -32,7 +32,7 @@ def power_density(x: Array, rate: float, size: int, *, with_slope: bool = True) 
     step = size - size // 2
     firsts = np.arange(0, len(x) - size + 1, step)
     power = np.zeros((size // 2 + 1, x.shape[1]))
-    batch = max(1, BATCH // size)
+    batch = max(1, BATCH_NUMBERS // size)
 
     def work(k: int) -> None:
         signal = np.ascontiguousarray(x[:, k])

@@ -6,7 +6,7 @@ widest one beyond which the density of the errors does not rise.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,16 +21,28 @@ from dynid.logs.settings import Processing
 from dynid.model import DynamicModel
 from dynid.threads import single_threaded_blas
 
-BANDS = (7.0, 3.5, 1.75)
-"""Bands that are compared, in bandwidths of the motion; the first is enough for the steps of dry friction."""
 
-WORTH = 0.25
-"""Share by which half the band must lower the density of errors to be worth what it loses."""
+@dataclass(frozen=True)
+class RowBandThresholds:
+    """Which band of the rows is used.
 
-SAMPLES = 4000
+    Calibrated by `benchmarks/regret.py` (table in `docs/accuracy.md`).
+    """
+
+    bands: tuple[float, ...] = (7.0, 3.5, 1.75)
+    """Bands that are compared, in bandwidths of the motion; the first is enough for the steps of dry friction."""
+
+    worth_halving: float = 0.25
+    """How much the logarithm of the density of errors must fall with half the band: 22 % less density, which half the
+    rows must be worth."""
+
+
+THRESHOLDS = RowBandThresholds()
+
+DENSITY_SAMPLES = 4000
 """Samples that are enough to see the density of errors."""
 
-FEWEST = 256
+FEWEST_SAMPLES = 256
 """Samples that it takes."""
 
 
@@ -54,14 +66,14 @@ def row_band(
         bandwidth: Of the motion [Hz].
         widest: Band [Hz] of as many samples as there should be; wider than any other where a log is short.
     """
-    bands = [ratio * bandwidth for ratio in BANDS]
+    bands = [ratio * bandwidth for ratio in THRESHOLDS.bands]
     bands = [widest, *bands] if widest > bands[0] else bands
     factors = factors_below(rate / (4.0 * bands[0]))
     step = int(np.prod(factors or (1,)))
     longest = max(pieces, key=len)
-    first = max(0, len(longest) - step * SAMPLES) // 2
-    piece = longest[first : first + step * SAMPLES]
-    if len(piece) // step < FEWEST:
+    first = max(0, len(longest) - step * DENSITY_SAMPLES) // 2
+    piece = longest[first : first + step * DENSITY_SAMPLES]
+    if len(piece) // step < FEWEST_SAMPLES:
         return bands[0]
     trim = min(processing.trim, len(piece) // 8)
     plain = processing.but(trim=trim, rate=None, decimate=(), velocity_threshold=None)
@@ -71,7 +83,8 @@ def row_band(
     with single_threaded_blas():
         errors = Equations(model).left([coarse], np.ones(coarse.torque.shape, dtype=bool) & measured)
     costs = np.mean([_levels(x, rate / step, bands) for x in errors.T if x.any()], axis=0)
-    return bands[int(np.argmin(costs + WORTH * np.arange(len(bands))))] if np.isfinite(costs).all() else bands[0]
+    costs += THRESHOLDS.worth_halving * np.arange(len(bands))
+    return bands[int(np.argmin(costs))] if np.isfinite(costs).all() else bands[0]
 
 
 def _levels(errors: Array, rate: float, bands: Sequence[float]) -> Array:

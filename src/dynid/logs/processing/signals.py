@@ -178,7 +178,7 @@ def trimmed(x: Array, samples: int) -> Array:
     return x[samples : len(x) - samples]
 
 
-PASSED = 0.8
+PASSED_BAND = 0.8
 """Part of the new band that the filter of decimation passes."""
 
 

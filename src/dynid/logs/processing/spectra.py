@@ -14,17 +14,36 @@ from numpy.typing import NDArray
 from dynid.arrays import Array
 from dynid.logs.processing.power_density import power_density
 
-WINDOW = 8192
+LONGEST_WINDOW = 8192
 """Longest window of a spectrum, in samples."""
 
-REST = 1e-4
-"""Share of the power of positions that lies above the motion's bandwidth: a hundredth of their size."""
 
-CORE = 1e-2
-"""Share of the power of positions above which lies the core of the motion: a tenth of their size."""
+@dataclass(frozen=True)
+class MotionThresholds:
+    """What of a log is motion, and what is noise."""
 
-STILL = 0.02
-"""Range of positions, relative to that of the joint that moves most, below which a joint is held still."""
+    above_bandwidth: float = 1e-4
+    """Share of the power of positions that lies above the motion's bandwidth: a hundredth of their size. Shown by
+    `benchmarks/regret.py` (table in `docs/accuracy.md`)."""
+
+    above_core: float = 1e-2
+    """Share of the power of positions above the core of the motion: a tenth of their size, which no noise of a usable
+    log reaches. Calibrated by `benchmarks/regret.py` (table in `docs/accuracy.md`)."""
+
+    still_range: float = 0.02
+    """Range of positions, relative to that of the joint that moves most, below which a joint is held still: controllers
+    let joints sway. Calibrated in `tests/logs/test_cutoff.py` and by the logs `resting` and `barely_moving` of
+    `benchmarks/regret.py`."""
+
+    range_over_noise: float = 20.0
+    """The same in standard deviations of its noise, whose own range is about eight. By judgement; not calibrated."""
+
+    power_over_noise: float = 4.0
+    """Factor over the level of the noise from which the density of a frequency counts as motion. By judgement;
+    `tests/logs/test_automatic.py` finds known bandwidths and noise with it."""
+
+
+THRESHOLDS = MotionThresholds()
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +120,11 @@ def spectra_of(segments: Sequence[Array], rate: float, slides: Sequence[bool] = 
     moves = _moves(longest, np.sqrt(floor * rate / 2), slides)
     if not moves.any():
         return None
-    motion = np.maximum(power - floor, 0.0) * (power > 4.0 * floor)
+    motion = np.maximum(power - floor, 0.0) * (power > THRESHOLDS.power_over_noise * floor)
     crossings = [_crossing(frequency, column, level) for column, level in zip(power.T, floor, strict=True)]
     return Spectra(
-        bandwidth=max(_bandwidth(frequency, column, REST) for column in motion.T[moves]),
-        core=max(_bandwidth(frequency, column, CORE) for column in motion.T[moves]),
+        bandwidth=max(_bandwidth(frequency, column, THRESHOLDS.above_bandwidth) for column in motion.T[moves]),
+        core=max(_bandwidth(frequency, column, THRESHOLDS.above_core) for column in motion.T[moves]),
         crossings=np.array(crossings),
         moves=moves,
         noise=np.sqrt(floor * rate / 2),
@@ -116,7 +135,7 @@ def spectra_of(segments: Sequence[Array], rate: float, slides: Sequence[bool] = 
 
 def _spectrum(x: Array, rate: float) -> tuple[Array, Array]:
     """Frequencies [Hz] and power densities of signals, averaged over half-overlapping windows."""
-    size = min(len(x), WINDOW, max(256, len(x) // 2))
+    size = min(len(x), LONGEST_WINDOW, max(256, len(x) // 2))
     frequency, power = power_density(x, rate, size)
     return frequency[1:], power[1:]
 
@@ -128,7 +147,7 @@ def _moves(positions: Array, noise: Array, slides: Sequence[bool]) -> NDArray[np
     most = np.zeros(len(ranges))
     for kind in (kinds, ~kinds):
         most[kind] = ranges[kind].max(initial=0.0)
-    return (ranges > 20.0 * noise) & (ranges > STILL * most)
+    return (ranges > THRESHOLDS.range_over_noise * noise) & (ranges > THRESHOLDS.still_range * most)
 
 
 def _bandwidth(frequency: Array, motion: Array, rest: float) -> float:

@@ -28,10 +28,10 @@ from dynid.model.dynamic_model import DynamicModel, Observed
 from dynid.model.sampling import random_states
 from dynid.robot import INERTIA_BASIS, SIZE, WORLD, Robot, skew
 
-_STATES = 3
+_RANDOM_STATES = 3
 """Random states that a term's inertia is read at: it must be the same in all."""
 
-_TOLERANCE = 1e-9
+_SAME_INERTIA = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +220,7 @@ def stored_inertia(model: DynamicModel) -> Array:
             f"'{model.observed.value}'; use estimator = 'torque'"
         )
     robot, rng = model.robot, np.random.default_rng(0)
-    q, v, a = random_states(model, _STATES, rng)
+    q, v, a = random_states(model, _RANDOM_STATES, rng)
     matrices = [np.zeros((0, robot.nv, robot.nv))]
     for term in model.terms:
         if term.needs_temperature:
@@ -234,10 +234,10 @@ def stored_inertia(model: DynamicModel) -> Array:
                 "use estimator = 'torque', or coulomb"
             )
         at_rest = term.columns(robot, q, v, np.zeros_like(a))
-        units = [np.tile(unit, (_STATES, 1)) for unit in np.eye(robot.nv)]
+        units = [np.tile(unit, (_RANDOM_STATES, 1)) for unit in np.eye(robot.nv)]
         slopes = np.stack([term.columns(robot, q, v, unit) - at_rest for unit in units])  # (of a, row, state, k)
         A = slopes[:, :, 0].transpose(2, 1, 0)
-        size = _TOLERANCE * max(1.0, float(np.abs(slopes).max(initial=0.0)))
+        size = _SAME_INERTIA * max(1.0, float(np.abs(slopes).max(initial=0.0)))
         linear = term.columns(robot, q, v, a) - at_rest - np.einsum("krc,sc->rsk", A, a)
         for flaw, found in (
             ("differs from state to state", slopes - slopes[:, :, :1]),

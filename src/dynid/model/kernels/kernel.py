@@ -32,7 +32,7 @@ NO_COMPILE = "DYNID_NO_COMPILE"
 WORTH_COMPILING = 2000
 """Below this number of samples NumPy is done before Numba is imported."""
 
-_PIECE = 512
+_FEWEST_SAMPLES = 512
 """Fewest samples that are worth a thread of their own."""
 
 _KINDS = {
@@ -179,7 +179,7 @@ def _read_only(values: Array) -> Array:
 
 def _pieces(samples: int) -> list[tuple[int, int]]:
     """Ranges of samples, a few for each thread so that none waits long for another."""
-    count = max(1, min(4 * cores(), samples // _PIECE))
+    count = max(1, min(4 * cores(), samples // _FEWEST_SAMPLES))
     edges = np.linspace(0, samples, count + 1).astype(int).tolist()
     return list(pairwise(edges))
 

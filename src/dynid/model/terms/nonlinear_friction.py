@@ -11,7 +11,7 @@ from dynid.model.kernels.kernel import inertial_regressor
 from dynid.model.parameters import Role
 from dynid.model.terms.linear_terms import sign, sign_slope
 from dynid.model.terms.nonlinear_term import NonlinearTerm
-from dynid.model.terms.term import STEP, TermOfJoints
+from dynid.model.terms.term import DIFFERENCE_STEP, TermOfJoints
 from dynid.robot import Joint, Robot
 
 
@@ -101,7 +101,7 @@ def _slope(x: Array | float) -> Array:
     return 0.25 / np.cosh(np.clip(0.5 * np.asarray(x), -300.0, 300.0)) ** 2
 
 
-REFERENCE = 20.0
+REFERENCE_TEMPERATURE = 20.0
 """Temperature [degrees Celsius] at which friction is fv."""
 
 
@@ -146,7 +146,7 @@ class ViscousTemperature(NonlinearTerm):
 
     def _above(self) -> Array:
         """Temperature above the reference [K] of the joint's samples."""
-        return np.zeros(1) if self._temperature is None else self._temperature - REFERENCE
+        return np.zeros(1) if self._temperature is None else self._temperature - REFERENCE_TEMPERATURE
 
     def _bound(self, joint: Joint) -> ViscousTemperature:
         if self._temperature is None:
@@ -154,10 +154,10 @@ class ViscousTemperature(NonlinearTerm):
         return self._with(_temperature=self._temperature[:, joint.v.start])
 
 
-PIECE = 4000
+LOADED_SAMPLES = 4000
 """Samples whose loads are found at a time, to bound memory."""
 
-UNKNOWN = (1.0, 0.11, 0.13, 0.17, 0.1, 0.01, 0.12, 0.02, 0.03, 0.14)
+UNKNOWN_LINK = (1.0, 0.11, 0.13, 0.17, 0.1, 0.01, 0.12, 0.02, 0.03, 0.14)
 """Inertial parameters of a link of which nothing is known yet: 1 kg, at some distance from its joint."""
 
 
@@ -195,7 +195,7 @@ class LoadCoulomb(TermOfJoints):
     def slopes(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, str, int, Array]]:
         """By central differences, but for the jumps of signs."""
         for row, parameter, over, coordinate, values in super().slopes(robot, q, v, a):
-            at_jump = (np.abs(v[:, row]) <= STEP) & (self.width == 0.0)
+            at_jump = (np.abs(v[:, row]) <= DIFFERENCE_STEP) & (self.width == 0.0)
             yield row, parameter, over, coordinate, np.where(at_jump, 0.0, values)
 
     def with_links(self, parameters: Array) -> LoadCoulomb:
@@ -211,6 +211,6 @@ class LoadCoulomb(TermOfJoints):
         links = self.links
         if links is None:
             stated = [robot.links[i] for i in robot.solid_links]
-            links = np.concatenate([link.parameters if link.has_inertia else np.array(UNKNOWN) for link in stated])
-        pieces = [slice(k, k + PIECE) for k in range(0, len(q), PIECE)]
+            links = np.concatenate([link.parameters if link.has_inertia else np.array(UNKNOWN_LINK) for link in stated])
+        pieces = [slice(k, k + LOADED_SAMPLES) for k in range(0, len(q), LOADED_SAMPLES)]
         return np.concatenate([inertial_regressor(robot, q[p], v[p], a[p]) @ links for p in pieces], axis=1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.model.parameters import NonlinearParameter, Role
-from dynid.model.terms.term import STEP, TermOfJoints, difference_slopes, own_motion, unit_at
+from dynid.model.terms.term import DIFFERENCE_STEP, TermOfJoints, difference_slopes, own_motion, unit_at
 from dynid.robot import Joint, Robot
 
 
@@ -61,7 +61,7 @@ class NonlinearTerm(TermOfJoints):
         slopes = []
         for k, value in enumerate(nonlinear.tolist()):
             step = np.zeros(len(nonlinear))
-            step[k] = STEP * max(abs(value), 1e-2)
+            step[k] = DIFFERENCE_STEP * max(abs(value), 1e-2)
             both = zip(self.features(q, v, a, nonlinear + step), self.features(q, v, a, nonlinear - step), strict=True)
             slopes.append([(high - low) / (2 * step[k]) for high, low in both])
         return tuple(zip(*slopes, strict=True))

@@ -14,7 +14,7 @@ from dynid.errors import InvalidRequestError
 from dynid.model.parameters import NonlinearParameter, Parameter, Role, Sign
 from dynid.robot import Joint, JointKind, Robot
 
-STEP = 1e-6
+DIFFERENCE_STEP = 1e-6
 """Step of central differences [rad, m and their rates]; relative to the value for nonlinear parameters."""
 
 
@@ -83,11 +83,11 @@ class Term(ABC):
                 if joint.kind.nv == 1:
                     column = (joint.q if over == "q" else joint.v).start
                     for (row, parameter, high), (_, _, low) in zip(
-                        self.entries(robot, **_shifted(states, over, column, STEP)),
-                        self.entries(robot, **_shifted(states, over, column, -STEP)),
+                        self.entries(robot, **_shifted(states, over, column, DIFFERENCE_STEP)),
+                        self.entries(robot, **_shifted(states, over, column, -DIFFERENCE_STEP)),
                         strict=True,
                     ):
-                        yield row, parameter, over, joint.v.start, (high - low) / (2 * STEP)
+                        yield row, parameter, over, joint.v.start, (high - low) / (2 * DIFFERENCE_STEP)
 
     def smoothed(self, speed: float) -> Term:
         """The term with signs of a velocity made smooth below about this speed [rad/s or m/s]; itself without signs."""
@@ -251,9 +251,9 @@ def difference_slopes(
     """For each feature of one joint its slopes over what it needs, in alphabetical order, by central differences."""
     states, slopes = {"q": q, "v": v, "a": a}, []
     for over in sorted(needs):
-        high = features(*(states | {over: states[over] + STEP}).values())
-        low = features(*(states | {over: states[over] - STEP}).values())
-        slopes.append([(x - y) / (2 * STEP) for x, y in zip(high, low, strict=True)])
+        high = features(*(states | {over: states[over] + DIFFERENCE_STEP}).values())
+        low = features(*(states | {over: states[over] - DIFFERENCE_STEP}).values())
+        slopes.append([(x - y) / (2 * DIFFERENCE_STEP) for x, y in zip(high, low, strict=True)])
     return tuple(zip(*slopes, strict=True))
 
 

@@ -10,7 +10,7 @@ from dynid.errors import InvalidRequestError, RobotFileError
 from dynid.robot.description import FULL_INERTIA, BodyDescription, Description, JointDescription
 from dynid.robot.formats import xml_edits
 from dynid.robot.formats.mujoco_compiler import MjModel, compile_mjcf
-from dynid.robot.formats.urdf_edit import ROUNDING, changes_inertia, representable, roundings
+from dynid.robot.formats.urdf_edit import SAME_NUMBER, changes_inertia, representable, roundings
 from dynid.robot.formats.xml_files import number_text, read_xml
 from dynid.robot.joints import JointKind
 
@@ -183,7 +183,7 @@ def _dynamics_splices(
         if value < 0.0 < of_motors:
             problem = f"its motors alone have {of_motors:g}, more than the {wanted:g} that is to be written"
             raise InvalidRequestError(f"the {key} of joint '{old.name}': {problem}; lower it at the motors")
-        splices += xml_edits.set_numbers(node, _ATTRIBUTES[key], [value], ROUNDING * abs(value))
+        splices += xml_edits.set_numbers(node, _ATTRIBUTES[key], [value], SAME_NUMBER * abs(value))
         if _ATTRIBUTES[key] not in node.spans and value == 0.0:  # a class may give it another value than zero
             splices += xml_edits.set_attributes(node, {_ATTRIBUTES[key]: "0"})
     return splices

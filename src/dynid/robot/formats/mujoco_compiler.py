@@ -18,7 +18,7 @@ from dynid.errors import RobotFileError
 from dynid.files import is_file
 from dynid.findings import Finding
 from dynid.robot.formats.xml_files import Element, read_xml
-from dynid.robot.joints import LARGEST
+from dynid.robot.joints import LARGEST_NUMBER
 
 MjModel: TypeAlias = Any  # MuJoCo has no type information
 MjSpec: TypeAlias = Any
@@ -67,9 +67,9 @@ def _refuse_infinite(path: Path, model: MjModel) -> None:
     fields = ("body_pos", "body_quat", "body_ipos", "body_mass", "body_inertia", "jnt_pos", "jnt_axis", "qpos0")
     fields += ("dof_damping", "dof_frictionloss", "dof_armature", "geom_pos", "geom_size")
     for field in fields:
-        if not (np.abs(getattr(model, field)) <= LARGEST).all():
+        if not (np.abs(getattr(model, field)) <= LARGEST_NUMBER).all():
             raise RobotFileError(path, f"MuJoCo's `{field}` is not finite; look for infinite values in the file")
-    if not (np.abs(model.opt.gravity) <= LARGEST).all():
+    if not (np.abs(model.opt.gravity) <= LARGEST_NUMBER).all():
         raise RobotFileError(path, f"gravity is {model.opt.gravity}; expected three finite numbers [m/s^2]")
 
 

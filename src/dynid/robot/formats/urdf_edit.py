@@ -13,7 +13,7 @@ from dynid.robot.formats.xml_files import number_text
 from dynid.robot.frames import rotation_from_rpy
 from dynid.robot.joints import JointDynamics
 
-ROUNDING = 1e-13
+SAME_NUMBER = 1e-13
 """Numbers that differ by less than this fraction of the body's scale are the same, and keep their text."""
 
 
@@ -71,9 +71,9 @@ def roundings(parameters: Array) -> tuple[float, float, float]:
     """What is rounding of the mass [kg], of the centre of mass [m] and of the inertia [kg m^2] of a 10-vector."""
     mass, com, about_com = inertia.to_mass_com_inertia(parameters)
     if mass == 0.0:
-        return 0.0, 0.0, ROUNDING * float(np.abs(about_com).max())
+        return 0.0, 0.0, SAME_NUMBER * float(np.abs(about_com).max())
     reach = float(np.abs(com).max()) + float(np.sqrt(np.abs(about_com).max() / abs(mass)))
-    return ROUNDING * abs(mass), ROUNDING * reach, ROUNDING * float(np.abs(parameters[4:]).max())
+    return SAME_NUMBER * abs(mass), SAME_NUMBER * reach, SAME_NUMBER * float(np.abs(parameters[4:]).max())
 
 
 def _inertial_splices(content: bytes, link: Node, body: BodyDescription) -> list[Splice]:
@@ -121,5 +121,7 @@ def _dynamics_splices(content: bytes, joint: Node, dynamics: JointDynamics) -> l
             content, joint, NewElement("dynamics", {name: number_text(value) for name, value in wanted.items()})
         )
     return [
-        splice for name, value in wanted.items() for splice in set_numbers(node, name, [value], ROUNDING * abs(value))
+        splice
+        for name, value in wanted.items()
+        for splice in set_numbers(node, name, [value], SAME_NUMBER * abs(value))
     ]

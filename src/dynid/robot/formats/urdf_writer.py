@@ -16,7 +16,7 @@ from dynid.robot import inertia
 from dynid.robot.description import INERTIA_ATTRIBUTES, STANDARD_GRAVITY, BodyDescription, unique
 from dynid.robot.formats.xml_files import Element, number_text
 from dynid.robot.frames import rpy_from_rotation
-from dynid.robot.joints import UNLIMITED, JointKind
+from dynid.robot.joints import UNLIMITED_FROM, JointKind
 from dynid.robot.robot import WORLD, Joint, Link, Robot
 
 _TYPES = {
@@ -169,4 +169,4 @@ def _add_origin(element: Element, placement: Array) -> None:
 
 def _finite(limit: float) -> float:
     """The format asks for a number where there is no limit."""
-    return math.copysign(UNLIMITED, limit) if math.isinf(limit) else limit
+    return math.copysign(UNLIMITED_FROM, limit) if math.isinf(limit) else limit

@@ -30,7 +30,7 @@ from dynid.robot.robot import Robot
 
 Format = Literal["urdf", "mjcf"]
 
-TOLERANCE = 1e-9
+WRITTEN_TOLERANCE = 1e-9
 """Largest relative difference between wanted values or torques and those of the written file."""
 
 _SUFFIXES = {"urdf": (".urdf",), "mjcf": (".xml", ".mjcf")}
@@ -153,7 +153,7 @@ def _difference(wanted: Robot, written: Path, path: Path, edited: bool) -> float
     if edited:
         _compare_bodies(wanted.description, description, path)
     difference = largest_difference(wanted, loaded)
-    if not difference <= TOLERANCE:
+    if not difference <= WRITTEN_TOLERANCE:
         problem = f"torques of what was to be written as '{path}' differ by {difference:.1e} from the wanted ones"
         raise InvalidRequestError(f"{problem}; nothing was written")
     return difference
@@ -163,7 +163,7 @@ def _compare_bodies(wanted: Description, found: Description, path: Path) -> None
     values = {body.name: body.parameters for body in found.bodies}
     for body in wanted.bodies:
         error = np.abs(values.get(body.name, np.inf) - body.parameters).max()
-        if not error <= TOLERANCE * np.abs(body.parameters).max():
+        if not error <= WRITTEN_TOLERANCE * np.abs(body.parameters).max():
             problem = f"the inertia of body '{body.name}' would not be the wanted one in '{path}'"
             settings = "inertiafromgeom, settotalmass, boundmass, balanceinertia, alignfree"
             cause = f"does a setting of its <compiler> ({settings}) change it"

@@ -6,7 +6,7 @@ from typing import TypeAlias
 from lxml import etree
 
 from dynid.errors import RobotFileError
-from dynid.robot.joints import LARGEST
+from dynid.robot.joints import LARGEST_NUMBER
 
 Element: TypeAlias = etree._Element  # lxml has no public name for the class of elements
 
@@ -64,7 +64,7 @@ class ElementReader:
             values = tuple(float(word) for word in text.split())
         except ValueError:
             values = ()
-        if len(values) != len(default) or "_" in text or not all(abs(value) <= LARGEST for value in values):
+        if len(values) != len(default) or "_" in text or not all(abs(value) <= LARGEST_NUMBER for value in values):
             count = {1: "one finite number", 3: "three finite numbers"}.get(len(default), f"{len(default)} numbers")
             raise self.error(element, f"{_shown(element, attribute, text)}; expected {count}")
         return values
