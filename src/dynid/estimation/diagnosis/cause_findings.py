@@ -9,7 +9,8 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.estimation.diagnosis.bench import Bench, Samples
-from dynid.estimation.diagnosis.causes import Cause, causes, extra_body
+from dynid.estimation.diagnosis.causes import Cause, causes
+from dynid.estimation.diagnosis.extra_body import extra_body
 from dynid.estimation.estimate_findings import CONDITION
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.replay import Replay, Segment
