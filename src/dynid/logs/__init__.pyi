@@ -1,7 +1,9 @@
 # What the room offers to the others; names are imported when they are first asked for.
+from .coarse_clock import standing_still
 from .drive import Transmission, transmission_of
 from .log import Log
 from .magnitudes import IN_MILLIMETRES, LARGE, findings_on_magnitudes, findings_on_mass
+from .mending import mended
 from .processing.automatic import PreparedLog
 from .processing.periods import averaged
 from .processing.power_density import power_density
@@ -46,6 +48,7 @@ __all__ = [
     "is_bag",
     "is_current",
     "listed",
+    "mended",
     "power_density",
     "prepare",
     "processed",
@@ -54,6 +57,7 @@ __all__ = [
     "read_source",
     "silent",
     "source_of",
+    "standing_still",
     "step_of",
     "topics_of",
     "transmission_of",

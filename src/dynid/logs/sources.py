@@ -10,12 +10,14 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.findings import Finding
+from dynid.logs.coarse_clock import with_advancing_time
 from dynid.logs.log import Log
 from dynid.logs.quantities import is_on_topic_of, quantities_of
 from dynid.logs.readers.bags import is_bag
 from dynid.logs.readers.source import Progress, silent
 from dynid.logs.settings import Drive, LogSource, Quantity
 from dynid.logs.tables import RecordingError, Table, read_groups
+from dynid.logs.time_units import speed_of
 from dynid.logs.timing import check_time, findings_on_time, require_order
 from dynid.logs.units import LoggedColumns, in_si, is_current, unit_in
 from dynid.robot import JointKind, Limits, Robot
@@ -104,11 +106,13 @@ def _read(
     limits = [] if robot is None else [joint.limits for joint in robot.independent_joints]
     notes += _degrees(where["position"], units["position"], names, log.position, limits)
     if time is not None and len(log) > 1:
-        timing = check_time(log.time, first_row=tables["time"][0].first_row + part.start)
+        row = tables["time"][0].first_row + part.start
         if not allow_resets:
-            require_order(timing, time.path)
-        notes += tuple(findings_on_time(timing))
-    return replace(log, findings=notes)
+            log = with_advancing_time(log)
+            require_order(check_time(log.time, first_row=row), time.path)
+        at_joints = drive is None or drive.positions == "joint"
+        notes += tuple(findings_on_time(check_time(log.time, first_row=row), speed_of(log) if at_joints else math.nan))
+    return replace(log, findings=(*notes, *log.findings))
 
 
 def _as_tuple(unit: str | tuple[str, ...]) -> tuple[str, ...]:
