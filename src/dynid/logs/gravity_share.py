@@ -119,12 +119,11 @@ def gravity_share(model: DynamicModel, segments: Sequence[Chunk], names: Sequenc
     q, v, a, torque = _some(segments)
     rows = [model.row_names.index(name) for name in names]
     columns = _columns(model.robot, q, v, a)[:, :, rows]
-    weight = np.sqrt((columns[0] ** 2).mean(axis=0))
-    if not weight.max():
+    y, C = _without_friction(torque[:, rows], columns, v[:, model.rows][:, rows])
+    weight = np.sqrt((C[0] ** 2).mean(axis=0))  # which an offset does not explain
+    if weight.max() <= 1e-6 * np.abs(columns[0]).max():
         return None
     heavy = weight > GRAVITY.heavy * weight.max()
-    speeds = v[:, model.rows][:, rows]
-    y, C = _without_friction(torque[:, rows], columns, speeds)
     scale = 1.0 / np.maximum(np.sqrt((y**2).mean(axis=0)), 1e-300)
     shares, stds = _fitted(y * scale, C * scale)
     of_joints = {name: float(_fitted(y[:, [k]], C[:, :, [k]])[0][0]) for k, name in enumerate(names) if heavy[k]}
@@ -176,8 +175,8 @@ def _fitted(y: Array, C: Array) -> tuple[Array, Array]:
         )
     ]
     A, b = sum(s[0] for s in squares), sum(s[1] for s in squares)
-    ridge = 1e-6 * np.trace(A) * np.eye(4)
-    inverse = np.linalg.inv(A + ridge)
+    sizes = np.sqrt(np.maximum(np.diag(A), 1e-300))
+    inverse = np.linalg.pinv(A / np.outer(sizes, sizes), rcond=1e-6) / np.outer(sizes, sizes)
     x = inverse @ b
     scatter = np.stack([inverse @ (b_k - A_k @ x) for A_k, b_k in squares])
     stds = np.sqrt(GRAVITY.blocks / (GRAVITY.blocks - 1) * (scatter**2).sum(axis=0))
