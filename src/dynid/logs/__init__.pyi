@@ -1,5 +1,6 @@
 # What the room offers to the others; names are imported when they are first asked for.
 from .coarse_clock import standing_still
+from .column_order import joint_of, joint_order, speaks_of
 from .drive import Transmission, transmission_of
 from .log import Log
 from .magnitudes import IN_MILLIMETRES, LARGE, findings_on_magnitudes, findings_on_mass
@@ -47,6 +48,8 @@ __all__ = [
     "findings_on_rest",
     "is_bag",
     "is_current",
+    "joint_of",
+    "joint_order",
     "listed",
     "mended",
     "power_density",
@@ -57,6 +60,7 @@ __all__ = [
     "read_source",
     "silent",
     "source_of",
+    "speaks_of",
     "standing_still",
     "step_of",
     "topics_of",
