@@ -162,7 +162,7 @@ ERRORS = {
     "nan": (spoiled(q_1=with_value(100, np.nan)), EXPERIMENT, "q_1"),
     "infinite": (spoiled(tau_2=with_value(100, np.inf)), EXPERIMENT, "tau_2"),
     "time backwards": (spoiled(t=with_value(100, 0.1)), EXPERIMENT, "time goes backwards"),
-    "repeated time": (spoiled(t=with_value(100, 99 / RATE)), EXPERIMENT, "repeats the time"),
+    "time stands still": (spoiled(t=lambda t: np.minimum(t, t[200])), EXPERIMENT, "repeats the time"),
     "other robot": (log(), EXPERIMENT.replace("two_link", "ur5"), "2 columns of positions, and 'ur5' has 6 joints"),
     "shorter than the filter": (log(seconds=0.05), EXPERIMENT + "lowpass = 5.0\n", "needs at least"),
     "jitter": (spoiled(t=lambda t: t + 0.001 * (np.arange(len(t)) % 3)), EXPERIMENT, "set processing.resample"),

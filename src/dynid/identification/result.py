@@ -159,7 +159,7 @@ class Result:
         p, task, signed = self.standard_parameters(), self.task, self.task.torque == "signed"
         for k, source in enumerate(task.logs, start=1):
             progress(f"Reading log {k} of {len(task.logs)} again")
-            log = read(source, self.robot, progress, self.drive)
+            log = read(source, self.robot, progress, self.drive, task.processing)
             prepared = prepare(log, self.model, self.drive, task.processing, choose=signed, progress=progress)
             yield replayed(log, prepared, self.model, p)
 

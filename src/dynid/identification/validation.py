@@ -175,7 +175,7 @@ def unseen_logs(
         like = result.training if task.processing == result.task.processing else None
         for source in task.logs:
             progress("Reading a log")
-            log = read(source, task.model.robot, progress, task.drive)
+            log = read(source, task.model.robot, progress, task.drive, task.processing)
             prepared = prepare(log, result.model, task.drive, task.processing, like=like, progress=progress)
             found.append(UnseenLog(log, prepared))
     return tuple(found)
