@@ -45,6 +45,7 @@ def estimate_record(
         "confidence": confidence,
         "condition_number": estimate.condition_number,
         "relative_error": estimate.relative_error,
+        "weighted_relative_error": solution.weighted_relative_error,
         "estimator": "torque" if form is None else form.form.name,
         "form": None if form is None else form.to_dict(),
         "joints": fit_rows(estimate),

@@ -11,12 +11,14 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import FileProblemError, InvalidRequestError
-from dynid.estimation import EarlierLogs, Factors, Replay, diagnose, replayed
+from dynid.estimation import EarlierLogs, Factors, Replay, replayed
 from dynid.findings import Finding
+from dynid.identification.answers import Verdict
 from dynid.identification.drive_units import is_in_amperes
 from dynid.identification.log_reading import read
 from dynid.identification.records import NonlinearEstimate, Parameters, PhysicalModel, Record
 from dynid.identification.task import ExperimentFile, Task
+from dynid.identification.verdict import judge
 from dynid.logs import Drive, Log, Processing, prepare
 from dynid.model import BaseParameters, DynamicModel, specification
 from dynid.robot import Robot
@@ -93,6 +95,11 @@ class Result:
         return self.record.relative_error
 
     @property
+    def verdict(self) -> Verdict:
+        """Whether it can be trusted, and for what; results of earlier versions are judged by what they hold."""
+        return self.record.verdict or judge(self.record, self.findings)
+
+    @property
     def is_in_amperes(self) -> bool:
         """Whether parameters are in units of current, because torque constants are not known."""
         return is_in_amperes(self.task.drive)
@@ -162,14 +169,6 @@ class Result:
             log = read(source, self.robot, progress, self.drive)
             prepared = prepare(log, self.model, self.drive, task.processing, choose=signed, progress=progress)
             yield replayed(log, prepared, self.model, p)
-
-    def diagnose(self, replay: Replay) -> tuple[Finding, ...]:
-        """Look for causes of the residuals in one of the logs, as `replays` gives it."""
-        p = self.standard_parameters()
-        found = diagnose(self.base, p, [replay.prepared], self.torques, self.condition_number, self.findings)
-        if self.is_in_amperes:  # currents cannot be compared with the masses of the robot's file
-            found = tuple(finding for finding in found if finding.code != "payload-undeclared")
-        return found
 
     def validate(self, *logs: Log | str | Path) -> Validation:
         """Predict the torques of logs that were not used, and compare.
