@@ -180,18 +180,26 @@ class Result:
 
         return validate(self, *logs)
 
-    def export(self, path: str | Path, format: str | None = None, *, overwrite: bool = False) -> Exported:  # noqa: A002
+    def export(
+        self,
+        path: str | Path,
+        format: str | None = None,  # noqa: A002
+        *,
+        overwrite: bool = False,
+        anyway: bool = False,
+    ) -> Exported:
         """Write the identified robot: the user's own URDF or MJCF file with new numbers, or JSON.
 
         Args:
             path: The file to write.
             format: "urdf", "mjcf" or "json"; by the ending of the path when None.
             overwrite: Whether existing files may be replaced.
+            anyway: Whether a result is written, too, whose verdict is "no"; the file then says why.
         """
         from dynid.identification.robot_output import export_result, format_of
 
         path = Path(path)
-        return export_result(self, format_of(path, format), path, overwrite=overwrite)
+        return export_result(self, format_of(path, format), path, overwrite=overwrite, anyway=anyway)
 
     def report(
         self, path: str | Path, *, validate: Sequence[Log | str | Path] = (), overwrite: bool = False
