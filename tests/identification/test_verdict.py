@@ -26,6 +26,7 @@ class Errors:
     blocks_links: float | None = None
     unseen: float | None = None
     unseen_links: float | None = None
+    joint: float = 0.0
 
 
 def record(errors: Errors, condition: float = 100.0) -> Record:
@@ -49,7 +50,7 @@ def record(errors: Errors, condition: float = 100.0) -> Record:
 
 def judged(errors: Errors | None = None, *findings: Finding, condition: float = 100.0) -> Verdict:
     errors = errors or Errors()
-    unseen = None if errors.unseen is None else Unseen(errors.unseen, errors.unseen_links, 500)
+    unseen = None if errors.unseen is None else Unseen(errors.unseen, errors.unseen_links, 500, "wrist", errors.joint)
     return judge(record(errors, condition), findings, unseen)
 
 
@@ -98,6 +99,13 @@ def test_held_out_logs_speak_before_the_fit_and_the_condition_number() -> None:
     assert judged(Errors(unseen=0.6)).answer is Answer.NO
 
 
+def test_a_light_joint_that_is_predicted_worse_than_by_nothing_is_a_doubt() -> None:
+    verdict = judged(Errors(unseen=0.09, joint=1.99))
+    assert verdict.answer is Answer.CARE
+    assert "'wrist'" in verdict.headline
+    assert judged(Errors(unseen=0.09, joint=0.8)).answer is Answer.YES
+
+
 def test_links_that_predict_better_are_what_is_judged() -> None:
     verdict = judged(Errors(own=0.08, unseen=0.27, unseen_links=0.095))
     assert verdict.answer is Answer.YES
@@ -137,10 +145,10 @@ FINDINGS = st.lists(
 
 
 @given(
-    st.builds(Errors, ERRORS, ERRORS, MAYBE, MAYBE, MAYBE, MAYBE),
+    st.builds(Errors, ERRORS, ERRORS, MAYBE, MAYBE, MAYBE, MAYBE, ERRORS),
     FINDINGS,
     st.sampled_from([100.0, 1e6]),
-    st.sampled_from(["own", "links", "blocks", "blocks_links", "unseen", "unseen_links"]),
+    st.sampled_from(["own", "links", "blocks", "blocks_links", "unseen", "unseen_links", "joint"]),
     st.floats(0.0, 1.0),
     st.integers(0, 5),
 )

@@ -70,7 +70,8 @@ def show_result(result: Result, out: Path | None, experiment: Path) -> None:
     show_verdict(output, result.verdict)
     save = f"save the result: dynid identify {experiment} --out result"
     use = f"validate on another log: dynid validate {out} OTHER.toml; write a report: dynid report {out}"
-    show_next(output, save if out is None else use)
+    mend = f"mend what the verdict names, and identify again; for more, dynid report {out or 'RESULT'}"
+    show_next(output, mend if result.verdict.answer.value == "no" else save if out is None else use)
 
 
 def _summary(record: Record) -> str:

@@ -51,7 +51,7 @@ def show_validation(validation: Validation, result: Path) -> None:
     output, every = plain_console(), validation.all_rows
     output.print(f"Relative error on {validation.samples} samples: {_errors(validation)}.")
     drops = validation.rows != every.rows
-    more = ("all rows", "error of\nall rows") if drops else ()
+    more = ("rows\n(all)", "error\n(all)") if drops else ()
     table = plain_table(("joint",), ("rows", "RMSE", "NRMSE", "R2", "relative\nerror", *more))
     for joint, of_all in zip(validation.joints, every.joints, strict=True):
         numbers = (f"{joint.rmse:.4g}", f"{joint.nrmse:.4f}", f"{joint.r2:.4f}", f"{joint.relative_error:.4f}")

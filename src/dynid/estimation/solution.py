@@ -110,20 +110,15 @@ def solve(
         essential = essential_parameters(rows, base, settings.essential_ratio)
     except NotIdentifiableError as error:
         raise NotIdentifiableError(error.names, error.rows, error.problem, _cause((*noticed, *early), error)) from error
-    weighted, plain = estimate, rows
+    weighted, torques, plain = estimate, rows, rows
     if settings.robust is not None:  # errors are stated for all rows alike
         plain = nonlinear.own_logs(reduced.rows)
-        estimate, essential = (with_torque_fits(found, plain, base) for found in (estimate, essential))
-    fit, torques = form_fit(form, estimate, logs), rows
+    fit = form_fit(form, estimate if plain is rows else with_torque_fits(estimate, plain, base), logs)
     if fit is not None:
         torques = plain = nonlinear.own_logs(reduced.torques)
-        estimate, essential = (with_torque_fits(found, torques, base) for found in (estimate, essential))
-    has_earlier = len(reduced.rows) > len(logs)
-    blocks = (
-        None
-        if has_earlier
-        else _bootstrapped(settings, logs, with_changes, nonlinear.linear, whole, scales, reduced.blocks)
-    )
+    if plain is not rows:
+        estimate, essential = (with_torque_fits(found, plain, base) for found in (estimate, essential))
+    blocks = _bootstrapped(settings, logs, with_changes, nonlinear.linear, whole, scales, reduced.blocks)
     bootstrap = nonlinear.own_bootstrap(blocks)
     lost = findings_on_form(form, estimate, torques, base, logs)
     of_estimate = findings_on_estimate(weighted if fit is None else estimate, base.model, form)
@@ -229,8 +224,8 @@ def _bootstrapped(
     scales: Scales,
     blocks: Sequence[Blocks],
 ) -> Bootstrap | None:
-    """Standard deviations by a block bootstrap, where that is asked for."""
-    if not settings.bootstrap:
+    """Standard deviations by a block bootstrap, where that is asked for and no log was reduced before."""
+    if not settings.bootstrap or len(factors) > len(logs):
         return None
     floors = [1e-12 * max(scale.values()) or 1.0 for scale in scales]
     sizes = [[max(size, floor) for size in scale.values()] for scale, floor in zip(scales, floors, strict=True)]

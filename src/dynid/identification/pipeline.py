@@ -19,12 +19,7 @@ from dynid.estimation.result_rows import estimate_record, sign_curves
 from dynid.estimation.settings import EstimationSettings, PhysicalSettings
 from dynid.estimation.solution import Solution, solve
 from dynid.findings import Finding, has
-from dynid.identification.chosen_terms import (
-    alternatives,
-    chosen_instead,
-    with_chosen_terms,
-    without_undetermined,
-)
+from dynid.identification.chosen_terms import alternatives, chosen_instead, with_chosen_terms, without_undetermined
 from dynid.identification.drive_units import findings_in_units_of, with_units_of
 from dynid.identification.log_reading import PreparedLogs, prepared_logs
 from dynid.identification.noticed import causes_of, each_once

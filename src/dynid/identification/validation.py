@@ -14,8 +14,7 @@ from dynid.identification.held_out_logs import UnseenLog, unseen_logs
 from dynid.identification.predictions import JointPrediction, Logs, Prediction, predictions, with_slow_rows
 from dynid.identification.result import Result
 from dynid.identification.result_files import load_result
-from dynid.identification.verdict import Unseen, judge
-from dynid.identification.verdict_thresholds import THRESHOLDS
+from dynid.identification.verdict import THRESHOLDS, Unseen, judge
 from dynid.logs import Log, Processing
 
 Progress = Callable[[str], None]
@@ -126,7 +125,6 @@ def validate(
         simulation, notes = _simulated(result, logs, unseen)
         findings += notes
     samples = sum(len(segment) for segments, _ in parts for segment in segments)
-    errors = Unseen(by_base.relative_error, None if by_links is None else by_links.relative_error, samples)
     used = any(one.used for one in unseen)
     return Validation(
         relative_error=by_base.relative_error,
@@ -134,7 +132,7 @@ def validate(
         physical=by_links,
         samples=samples,
         findings=tuple(findings),
-        verdict=result.verdict if used else judge(result.record, result.findings, errors),
+        verdict=result.verdict if used else judge(result.record, result.findings, _unseen(by_base, by_links, samples)),
         all_rows=all_rows,
         physical_all_rows=links_all_rows,
         simulation=simulation,
@@ -151,11 +149,21 @@ def _predicted(result: Result, logs: Logs) -> tuple[Prediction, Prediction | Non
     return found[0], None if physical is None else found[1]
 
 
+def _unseen(base: Prediction, links: Prediction | None, samples: int) -> Unseen:
+    """What is judged of predictions."""
+    joints = {joint.name: joint.relative_error for joint in base.joints}
+    for joint in () if links is None else links.joints:
+        joints[joint.name] = min(joints[joint.name], joint.relative_error)
+    name = max(joints, key=lambda joint: joints[joint], default="")
+    by_links = None if links is None else links.relative_error
+    return Unseen(base.relative_error, by_links, samples, name, joints.get(name, 0.0))
+
+
 def _on_use(logs: Sequence[UnseenLog]) -> Iterator[Finding]:
     """Logs that the result was identified from."""
     for one in logs:
         if one.used:
-            yield Finding.of("log-not-held-out", "validation", log=one.log.name or "the log")
+            yield Finding.of("log-not-held-out", "validation", log=_name(one))
 
 
 def _on_links(base: Prediction, links: Prediction | None) -> Iterator[Finding]:
@@ -177,10 +185,15 @@ def _simulated(
     return simulate_result(result, paths, logs=[one.log for one in unseen])
 
 
+def _name(one: UnseenLog) -> str:
+    """What a log is called: its name, or its file's."""
+    return one.log.name or next((Path(file).name for file in one.log.source), "the log")
+
+
 def _on_filters(one: UnseenLog, result: Result) -> tuple[Finding, ...]:
     """Whether errors compare with those of the result: only where both were filtered alike."""
     subject, mine = "processing", _filters(one.prepared.processing)
-    name, used = one.log.name or "the log", result.training
+    name, used = _name(one), result.training
     if used is not None and _filters(used) != mine:
         return (Finding.of("filters-differ", subject, log=name, filters=mine, training=_filters(used)),)
     return (Finding.of("filters-alike", subject, log=name, filters=mine),)

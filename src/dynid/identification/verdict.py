@@ -21,11 +21,15 @@ class Unseen:
         relative_error: Error of the base parameters.
         physical: Error of the physically consistent links; None where there are none.
         samples: Number of samples.
+        worst_joint: The joint that is predicted worst, by whichever of both is better.
+        worst_error: Its error.
     """
 
     relative_error: float
     physical: float | None
     samples: int
+    worst_joint: str = ""
+    worst_error: float = 0.0
 
 
 def judge(
@@ -44,11 +48,11 @@ def judge(
     by_findings = Answer.NO if case.wrong else Answer.CARE if case.doubts else Answer.YES
     answer = worst(by_errors, by_findings)
     reasons = [(finding.brief, finding.said) for finding in (*case.wrong, *case.doubts)[:1]]
-    if by_errors.rank > by_findings.rank:
+    if by_errors.rank > by_findings.rank or not reasons:
         reasons = [(why, why)]
     elif unseen is not None and by_errors.rank >= Answer.CARE.rank:
-        reasons = [(why, why), *reasons]
-    reason, said = ("; ".join(parts) for parts in zip(*(reasons or [(why, why)]), strict=True))
+        reasons.insert(0 if by_errors is by_findings else 1, (why, why))
+    reason, said = ("; ".join(parts) for parts in zip(*reasons, strict=True))
     return Verdict(
         answer=answer,
         headline=f"{HEADS[answer]}: {said}.",
@@ -119,7 +123,11 @@ class _Case:
         if unseen is not None:
             error = _least(unseen.relative_error, unseen.physical)
             grades = (limits.good_error, Answer.YES), (limits.useless_error, Answer.CARE)
-            return self.graded(error, *grades), self.on_unseen(unseen)
+            answer = self.graded(error, *grades)
+            if unseen.worst_error > limits.joint_error:
+                worse = f"joint '{unseen.worst_joint}' leaves {unseen.worst_error:.0%} of its torque on held-out logs"
+                return worst(answer, Answer.CARE), f"{worse}, more than no prediction at all; {self.on_unseen(unseen)}"
+            return answer, self.on_unseen(unseen)
         grades = (limits.rough_error, Answer.FITS), (limits.useless_error, Answer.CARE)
         errors = [self.record.relative_error, *([] if self.blocks_error is None else [self.blocks_error])]
         return worst(*(self.graded(error, *grades) for error in errors)), self.on_own_logs()
@@ -168,6 +176,7 @@ class _Case:
         if unseen is not None:
             grades = (limits.good_error, Answer.YES), (limits.rough_error, Answer.CARE)
             answer = self.graded(_least(unseen.relative_error, unseen.physical), *grades)
+            answer = worst(answer, Answer.CARE) if unseen.worst_error > limits.joint_error else answer
             poor = poor and answer is not Answer.YES
             reason = f"{self.on_unseen(unseen)} ({unseen.samples} held-out samples)"
             return Use(purpose, Answer.NO if poor else answer, f"{reason}; {excitation}" if poor else reason)

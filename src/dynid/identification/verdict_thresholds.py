@@ -24,6 +24,10 @@ class VerdictThresholds:
     useless_error: float = 0.5
     """Error above which a model should not be used at all: half of the torque is unexplained."""
 
+    joint_error: float = 1.0
+    """Error of a single joint on held-out logs above which the model is in doubt: no prediction at all would leave
+    less. Light wrists may leave 20 to 80 % (docs/accuracy.md), and the error of all joints hides them."""
+
     far_above: float = 1.5
     """Ratio of the error on held-out data to that of the fit from which both are stated side by side. It chooses words
     only: a ratio that decided would blame a model for fitting its own logs better."""

@@ -16,6 +16,9 @@ from dynid.robot import JointKind
 
 Progress = Callable[[str], None]
 
+ON_RESULT = ("links-predict-better", "log-not-held-out")
+"""Findings of a validation that are about the result; the others are about the held-out logs."""
+
 
 @dataclass(frozen=True, eq=False)
 class Subject:
@@ -77,7 +80,7 @@ def subject_of(
         p = result.standard_parameters()
         predicted = _drawn((replayed(one.log, one.prepared, result.model, p) for one in logs), len(logs), result)
     of_validation = () if validation is None else validation.findings
-    own = [finding for finding in of_validation if finding.subject == "validation"]  # the others are on other logs
+    own = [finding for finding in of_validation if finding.code in ON_RESULT]
     findings = each_once([*causes, *result.findings, *own, *_on_missing_logs(result)])
     verdict = result.verdict if validation is None else validation.verdict
     if result.record.verdict is None:  # of an earlier version, which did not look for causes
