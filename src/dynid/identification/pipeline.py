@@ -259,7 +259,8 @@ def _record(found: _Estimated, read: PreparedLogs, findings: Sequence[Finding], 
     task, base, nonlinear = found.task, found.nonlinear.base, found.nonlinear
     robot, stated = base.model.robot, read.drive.signs
     confidence = task.estimation.confidence
-    estimated = estimate_record(base, found.solution, found.links, found.residuals, read.signs, confidence)
+    parts = found.solution, found.links, found.residuals, read.signs, confidence, found.held_out
+    estimated = estimate_record(base, *parts)
     return Record.model_validate(
         {
             "schema": SCHEMA,
@@ -272,7 +273,6 @@ def _record(found: _Estimated, read: PreparedLogs, findings: Sequence[Finding], 
             "samples": read.samples,
             "seconds": seconds,
             "findings": [finding.to_dict() for finding in findings],
-            "held_out_blocks": None if found.held_out is None else found.held_out.to_dict(),
             **with_units_of(read.drive, estimated),
         }
     )

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from dynid.report.html import ReportFile
 
 
+_UNSTATED = Processing()
+
+
 class ResultError(FileProblemError):
     """A folder holds no result, cannot take one, or does not go with another experiment."""
 
@@ -242,7 +245,7 @@ class Result:
         if not self.record.processing:
             return None
         used = self.record.processing[0]
-        return Processing().but(
+        return _UNSTATED.but(
             **{
                 key: tuple(value) if isinstance(value, list) else value
                 for key, value in used.items()
