@@ -18,8 +18,8 @@ from tests.reports import saved
 from tests.verdict_cases import EXPERIMENT, ROBOT, Case, columns, truth
 
 from dynid import load_result
+from dynid.identification.answers import Answer
 from dynid.report.subject import subject_of
-from dynid.report.verdict import Answer
 from dynid.robot import inertia
 from dynid.robot.formats.urdf_writer import urdf_text
 
@@ -79,7 +79,7 @@ def outcome(case: Case) -> str:
         return "right"
     if case.cause in causes:
         return "hint"
-    return "silent" if verdict.answer is Answer.YES else "other cause"
+    return "silent" if verdict.answer in (Answer.YES, Answer.FITS) else "other cause"
 
 
 def main() -> None:
