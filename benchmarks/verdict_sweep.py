@@ -39,7 +39,7 @@ def cases(options: argparse.Namespace) -> list[Case]:
         found += good_logs(robots, 4 if options.quick else 20)
     if options.nuisance or (whole and not options.quick):
         found += [one for one in nuisances(robots, motions) if whole or one.kind in (*kinds, GOOD)]
-    return list(dict.fromkeys(found))
+    return sorted(dict.fromkeys(found), key=lambda case: case.motion % 100)  # a run that is cut short has all kinds
 
 
 def record(case: Case) -> Record:
@@ -52,17 +52,24 @@ def record(case: Case) -> Record:
         return Record(case, Judgement("crashed", message=f"{type(error).__name__}: {error}"))
 
 
-def records(todo: Sequence[Case], processes: int) -> list[Record]:
-    """All cases, judged in parallel, with progress on the terminal."""
-    done: list[Record] = []
+def records(todo: Sequence[Case], processes: int, path: Path | None) -> list[Record]:
+    """All cases, judged in parallel, with progress on the terminal; those that a file has are taken from there."""
+    done = loaded(path) if path and path.exists() else []
+    there = {one.case for one in done}
+    left = [case for case in todo if case not in there]
     start = time.perf_counter()
     with get_context("spawn").Pool(processes) as pool:
-        for one in pool.imap(record, todo, chunksize=2):
+        for k, one in enumerate(pool.imap(record, left, chunksize=2), start=1):
             done.append(one)
-            if len(done) % 20 == 0:
-                print(f"\r{len(done)} of {len(todo)}, {time.perf_counter() - start:.0f} s", end="", flush=True)
-    print()
+            if k % 20 == 0 or k == len(left):
+                print(f"{k} of {len(left)}, {time.perf_counter() - start:.0f} s", flush=True)
+                _store(done, path)
     return with_excess(done)
+
+
+def _store(found: Iterable[Record], path: Path | None) -> None:
+    if path:
+        path.write_text(json.dumps([one.to_dict() for one in with_excess(found)], indent=1, default=str))
 
 
 def with_excess(found: Iterable[Record]) -> list[Record]:
@@ -91,7 +98,7 @@ def main() -> None:
     parser.add_argument("--nuisance", action="store_true", help="nuisance with --quick or --kinds, too")
     parser.add_argument("--quick", action="store_true", help="one robot, one motion")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--json", type=Path, help="where all records are stored")
+    parser.add_argument("--json", type=Path, help="where records are stored; those that are there are not made again")
     parser.add_argument("--load", type=Path, help="records of an earlier run instead of a new one")
     parser.add_argument("--compare", type=Path, help="records of an earlier run, shown beside")
     parser.add_argument("--details", action="store_true", help="every case that is not right, with what was said")
@@ -99,9 +106,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.quick:
         options.robots, options.motions = options.robots[:1], options.motions[:1]
-    found = loaded(options.load) if options.load else records(cases(options), options.processes)
-    if options.json:
-        options.json.write_text(json.dumps([one.to_dict() for one in found], indent=1, default=str))
+    found = loaded(options.load) if options.load else records(cases(options), options.processes, options.json)
+    _store(found, options.json)
     before = loaded(options.compare) if options.compare else None
     tables = {
         "sweep summary": summary(found, before),

@@ -106,15 +106,11 @@ def outside(result: Result, truth: Mapping[str, float]) -> float:
     return float(np.mean(far)) if far else 0.0
 
 
-def identified(given: Given) -> Result:
-    """Identify what users give."""
-    return identify(
-        given.robot,
-        [given.log],
-        list(given.terms),
-        drive=dict(given.drive) or None,
-        processing=dict(given.processing) or None,
-    )
+def identified(given: Given, *, links: bool = True) -> Result:
+    """Identify what users give; without physically consistent links where only errors are of interest."""
+    stated = {"drive": dict(given.drive) or None, "processing": dict(given.processing) or None}
+    physical = None if links else {"fit": False}
+    return identify(given.robot, [given.log], list(given.terms), physical=physical, **stated)  # type: ignore[arg-type]
 
 
 def judge(case: Mistaken, *, mend: bool = False) -> Judgement:
@@ -131,12 +127,12 @@ def judge(case: Mistaken, *, mend: bool = False) -> Judgement:
     except DynidError as error:
         return Judgement("refused", seconds=time.perf_counter() - start, message=str(error))
     seconds = time.perf_counter() - start
-    named = [_named(finding) for finding in findings]
+    found = [named(finding) for finding in findings]
     if mend:
-        named = _mended(case.given, result, named)
+        found = _mended(case.given, result, found)
     return Judgement(
         answer=answer,
-        named=tuple(named),
+        named=tuple(found),
         relative_error=result.relative_error,
         rmse=tuple(joint.rmse for joint in result.record.joints),
         outside=outside(result, case.recording.truth),
@@ -145,31 +141,32 @@ def judge(case: Mistaken, *, mend: bool = False) -> Judgement:
     )
 
 
-def _named(finding: Finding) -> Named:
+def named(finding: Finding) -> Named:
+    """A finding in brief."""
     plain = finding.to_dict()["values"]
     rivals = tuple(str(one).rpartition(": ")[2].partition(" (")[0] for one in plain.pop("rivals", ()))
     return Named(finding.code.removesuffix("-or-other"), finding.severity.value, finding.subject, plain, rivals)
 
 
-def _mended(given: Given, result: Result, named: Iterable[Named]) -> list[Named]:
+def _mended(given: Given, result: Result, all_named: Iterable[Named]) -> list[Named]:
     """The findings; the first that claims a share, with the share that goes when it is mended."""
     found, tried = [], False
-    for one in named:
+    for one in all_named:
         share = one.values.get("share")
         if not tried and one.code in vocabulary.CAUSES and one.severity != "note" and isinstance(share, float):
             tried = True
-            one = replace(one, removed=_removed(given, result, one))
+            one = replace(one, removed=removed(given, result, one))
         found.append(one)
     return found
 
 
-def _removed(given: Given, result: Result, cause: Named) -> float | None:
+def removed(given: Given, result: Result, cause: Named) -> float | None:
     """Share of the squared residual, each joint's over its own, that goes when a cause is mended."""
     before = np.array([joint.rmse for joint in result.record.joints])
     shares = []
     for other in mended(given, cause.code, cause.subject, cause.values):
         try:
-            after = np.array([joint.rmse for joint in identified(other).record.joints])
+            after = np.array([joint.rmse for joint in identified(other, links=False).record.joints])
         except DynidError:
             continue
         shares.append(1.0 - float(np.mean((after / before) ** 2)))
