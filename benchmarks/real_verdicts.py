@@ -24,8 +24,10 @@ from tests.real_logs import real_log
 
 from benchmarks.marked_tables import with_table
 from dynid import DynidError, Log, Robot, identify, load_robot
+from dynid.experiment.reading import read_experiment
 from dynid.logs.settings import LogSource
 
+EXAMPLES = Path(__file__).parents[1] / "examples"
 USUAL = ("viscous", "coulomb", "offset", "armature")
 
 
@@ -68,6 +70,17 @@ def _whole(name: str) -> RealCase:
     return RealCase(real.robot, joined, real.experiment.terms, {"drive": real.experiment.drive})
 
 
+def _stated(name: str) -> RealCase:
+    """A log as an experiment of `examples/` states it, with its own processing."""
+    from dynid.logs import read_source
+
+    experiment = read_experiment(EXAMPLES / f"{name}.toml")
+    robot = load_robot(experiment.robot, lock=experiment.lock, gravity=experiment.gravity)
+    log = read_source(experiment.log[0], robot, drive=experiment.drive)
+    settings = {"drive": experiment.drive, "processing": experiment.processing}
+    return RealCase(robot, log, experiment.terms, settings)
+
+
 UR10E_ROWS = {
     "motion_30s": (634, 3510),
     "motion_50s": (195, 4966),
@@ -101,6 +114,7 @@ def _so101(name: str) -> RealCase:
 
 CASES: dict[str, Callable[[], RealCase]] = {
     **{name: lambda name=name: _whole(name) for name in ("tx40", "panda", "tiago", "ur10")},
+    **{f"{name} (its example)": lambda name=name: _stated(name) for name in ("tx40", "panda", "tiago")},
     **{f"ur10e {name}": lambda name=name: _ur10e(name) for name in UR10E_ROWS},
     **{f"go2 {name}": lambda name=name: _go2(name) for name in ("traj_0", "traj_1", "traj_8")},
     **{f"so101 {name}": lambda name=name: _so101(name) for name in ("multisine", "large_amplitude", "chirp_sweep")},
@@ -133,9 +147,11 @@ def _said(case: RealCase) -> list[str]:
         share = one.values.get("share")
         text = f"`{one.code}` {one.subject}"
         if one.code in CAUSES and isinstance(share, float) and "torque" not in case.settings:
-            drive = case.settings.get("drive")
-            stated = {} if drive is None else drive.model_dump(exclude_unset=True)
-            gone = removed(Given(case.robot, case.log, tuple(case.terms), stated), result, one)
+            drive, processing = (
+                {} if stated is None else stated.model_dump(exclude_unset=True)
+                for stated in (case.settings.get("drive"), case.settings.get("processing"))
+            )
+            gone = removed(Given(case.robot, case.log, tuple(case.terms), drive, processing), result, one)
             text += f": claims {share:.0%}" + ("" if gone is None else f", mending removes {gone:.0%}")
         words.append(text)
     return [answer, f"{result.relative_error:.1%}", "; ".join(words)]

@@ -169,7 +169,8 @@ def removed(given: Given, result: Result, cause: Named) -> float | None:
             after = np.array([joint.rmse for joint in identified(other, links=False).record.joints])
         except DynidError:
             continue
-        shares.append(1.0 - float(np.mean((after / before) ** 2)))
+        measured = before > 0.0
+        shares.append(1.0 - float(np.mean((after[measured] / before[measured]) ** 2)))
     return max(shares) if shares else None
 
 
