@@ -87,7 +87,14 @@ def judged(result: Result) -> tuple[str, Sequence[Finding]]:
     """The verdict on a result: its answer, and the findings that it is based on, those that decide first."""
     verdict = getattr(result, "verdict", None)
     if verdict is not None:
-        return str(verdict.answer.value), getattr(verdict, "findings", result.findings)
+        order = list(verdict.causes)
+        known = {finding.code for finding in result.findings}
+        own = [
+            Finding(code, Severity.WARNING, "verdict") for code in order if code not in known
+        ]  # found by the verdict
+        rank = {code: k for k, code in enumerate(order)}
+        found = sorted([*result.findings, *own], key=lambda finding: rank.get(finding.code, len(rank)))
+        return str(verdict.answer.value), found
     subject = subject_of(result)
     return subject.verdict.answer.value, subject.findings
 

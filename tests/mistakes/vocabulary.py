@@ -32,19 +32,33 @@ SPRING = {"spring-missing"}
 LOAD_FRICTION = {"load-friction-missing", "friction-load-missing", "friction-differs"}
 STRIBECK = {"stribeck-missing", "residual-at-reversals", "residual-follows-velocity", "friction-differs"}
 SATURATION = {"torque-saturated"}
-WRAPPED = {"positions-wrapped", "angles-wrapped"}
-HELD = {"samples-held", "samples-repeated"}
-VELOCITY = {"velocities-disagree", "velocities-scaled", "velocities-late", "velocities-swapped", "velocity-scaled"}
-NO_GRAVITY = {"torques-without-gravity", "gravity-removed", "gravity-missing"}
+WRAPPED = {"positions-wrapped"}
+HELD = {"samples-held", "samples-held-taken-once"}
+VELOCITY = {
+    "velocities-disagree",
+    "velocities-scaled",
+    "velocities-late",
+    "velocities-swapped",
+    "velocities-flipped",
+}
+NO_GRAVITY = {"torque-without-gravity"}
 DEAD = {"torque-constant", "joint-never-moves", "column-frozen", "positions-constant"}
 EXCITATION = {"excitation-poor", "excitation-poor-of-all-joints", "parameters-poorly-determined", "rows-too-few"}
 NOISE = {"residual-is-noise"}
 JITTER = {"time-jitter", "time-jitter-resampled"}
-DRIFT = {"residual-follows-friction-over-time", "friction-drifts", "residual-follows-time"}
+DRIFT = {"residual-follows-friction-over-time", "drift-on-most-joints", "residual-follows-time"}
 QUANTISED = {"torque-quantised", "residual-is-noise"}
 GEOMETRY = {"joint-misplaced", "kinematics-wrong", "lengths-scaled"}
 
-REPAIRED = frozenset({"processing-delay", "time-jitter-resampled"})
+REPAIRED = frozenset(
+    {
+        "processing-delay",
+        "time-jitter-resampled",
+        "positions-wrapped",
+        "samples-held-taken-once",
+        "velocities-late",
+    }
+)
 """Notes that a mistake was found and mended: users need do nothing."""
 
 GLOBAL = frozenset(GRAVITY)
