@@ -150,9 +150,18 @@ def judge(case: Mistaken, *, mend: bool = False) -> Judgement:
 
 def named(finding: Finding) -> Named:
     """A finding in brief."""
-    plain = finding.to_dict()["values"]
+    plain = {key: _plain(value) for key, value in finding.values.items()}
     rivals = tuple(str(one).rpartition(": ")[2].partition(" (")[0] for one in plain.pop("rivals", ()))
     return Named(finding.code.removesuffix("-or-other"), finding.severity.value, finding.subject, plain, rivals)
+
+
+def _plain(value: Any) -> Any:
+    """A value of a finding as JSON has it."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return float(value) if isinstance(value, float | np.floating) else value
 
 
 def _mended(given: Given, result: Result, all_named: Iterable[Named]) -> list[Named]:
