@@ -194,6 +194,8 @@ def absurd(judgement: Judgement, reach: float) -> list[str]:
     """Causes that cannot be: a joint displaced by a fifth of the reach [m], a factor beyond ten that is no unit."""
     found = []
     for one in judgement.causes:
+        if one.code in COMPARED:
+            continue
         moved, factor, turned = (one.values.get(key) for key in ("millimetres", "factor", "degrees"))
         if isinstance(moved, float) and abs(moved) > 200.0 * reach:
             found.append(f"{one.code} by {moved:.0f} mm")
@@ -203,6 +205,9 @@ def absurd(judgement: Judgement, reach: float) -> list[str]:
             found.append(f"{one.code} by a factor of {factor:.3g}")
     return found
 
+
+COMPARED = ("mass-differs", "mass-impossible", "torques-large", "torques-small", "time-steps-long", "time-steps-short")
+"""Findings whose factor is a comparison and no cause."""
 
 UNITS = (1e3, 1e6, 1e-3, 1e-6, 180.0 / np.pi, np.pi / 180.0, 100.0, 0.01, 1e9, 1e-9)
 """Factors of units: milli, micro, degrees, centi, nano."""

@@ -8,7 +8,7 @@ TORQUE_SWAP = {"torques-swapped"}
 POSITION_SWAP = {"positions-swapped", "velocities-swapped"}
 WHOLE_SWAP = {"joints-swapped"}
 GEAR = {"gear-ratio-wrong"}
-TORQUE_SCALE = {"torques-scaled", "torque-constant-wrong"}
+TORQUE_SCALE = {"torques-scaled"}
 ALL_TORQUES = {
     "torques-scaled-all",
     "torques-scaled",
@@ -19,19 +19,19 @@ ALL_TORQUES = {
 }
 POSITION_SCALE = {"positions-scaled", "positions-in-degrees", "positions-beyond-limits", "gear-ratio-wrong"}
 DELAY = {"torque-delayed", "processing-delay"}
-TIME_SCALE = {"time-scaled", "time-steps-long", "time-steps-short", "sampling-rate-wrong"}
-GRAVITY = {"gravity-direction-wrong", "gravity-inverted", "base-tilted"}
+TIME_SCALE = {"time-scaled", "time-steps-long", "time-steps-short"}
+GRAVITY = {"gravity-direction-wrong", "base-tilted"}
 ZERO = {"position-zero-wrong"}
 PLACE = {"joint-misplaced"}
 TILT = {"joint-tilted"}
 PAYLOAD = {"payload-undeclared", "body-undeclared"}
 FRICTION = {"friction-missing-by-residual", "friction-missing"}
-ARMATURE = {"armature-missing", "motor-inertia-missing"}
+ARMATURE = {"armature-missing"}
 OFFSET = {"torque-offset-missing"}
 SPRING = {"spring-missing"}
-LOAD_FRICTION = {"load-friction-missing", "friction-load-missing", "friction-differs"}
-STRIBECK = {"stribeck-missing", "residual-at-reversals", "residual-follows-velocity", "friction-differs"}
-SATURATION = {"torque-saturated"}
+LOAD_FRICTION = {"load-friction-missing"}
+STRIBECK = {"stribeck-missing", "residual-at-reversals", "residual-follows-velocity"}
+SATURATION = {"torque-saturated", "torque-cut-off"}
 WRAPPED = {"positions-wrapped"}
 HELD = {"samples-held", "samples-held-taken-once"}
 VELOCITY = {
@@ -41,14 +41,14 @@ VELOCITY = {
     "velocities-swapped",
     "velocities-flipped",
 }
-NO_GRAVITY = {"torque-without-gravity"}
+NO_GRAVITY = {"torque-without-gravity", "torques-without-gravity"}
 DEAD = {"torque-constant", "joint-never-moves", "column-frozen", "positions-constant"}
 EXCITATION = {"excitation-poor", "excitation-poor-of-all-joints", "parameters-poorly-determined", "rows-too-few"}
 NOISE = {"residual-is-noise"}
 JITTER = {"time-jitter", "time-jitter-resampled"}
 DRIFT = {"residual-follows-friction-over-time", "drift-on-most-joints", "residual-follows-time"}
 QUANTISED = {"torque-quantised", "residual-is-noise"}
-GEOMETRY = {"joint-misplaced", "kinematics-wrong", "lengths-scaled"}
+GEOMETRY = {"joint-misplaced", "time-scaled"}
 
 REPAIRED = frozenset(
     {

@@ -82,7 +82,11 @@ def tilted(r: Recording, rng: Rng) -> Mistaken:
 
 @kind("all lengths x 1.1", codes.GEOMETRY)
 def wrong_robot(r: Recording, rng: Rng) -> Mistaken:
-    """A larger arm of the same family: any misplaced joint is a right hint."""
+    """A larger arm of the same family: any misplaced joint is a right hint, and so is another scale of time.
+
+    Torques of a model with all lengths times s are those of the true one with time times the root of s: only ratios of
+    gravity to inertia show either.
+    """
     robot = r.robot
     for k in range(robot.nv):
         robot = placed(robot, k, scale=1.1)
