@@ -5,13 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dynid import DynamicModel, find_base_parameters, load_robot
-from dynid.estimation.diagnosis.bench import Bench
-from dynid.estimation.diagnosis.bench_samples import Samples
 from dynid.estimation.diagnosis.residual_nature import rests
 from dynid.findings import Severity
 from dynid.identification.answers import Answer
-from dynid.model.sampling import random_states
 from dynid.report.subject import Subject
 from tests.reports import ROOT, all_cases, automatic_report_of, report_of
 from tests.verdict_cases import Case
@@ -60,26 +56,6 @@ def test_the_page_on_verdicts_has_the_ten_cases_as_they_are() -> None:
     for name in all_cases():
         subject = report_of(name).subjects[0]
         assert f"| {name} | {subject.result.relative_error:.1%} | {subject.verdict.answer.value} |" in page
-
-
-def test_shares_are_those_of_least_squares_with_more_columns() -> None:
-    """Compared with plain least squares of all columns at once."""
-    rng = np.random.default_rng(0)
-    model = DynamicModel(load_robot("builtin:two_link"))
-    base = find_base_parameters(model)
-    q, v, a = random_states(model, 300, rng)
-    torque = model.inverse_dynamics(q, v, a) + 0.7 * np.sign(v) + 0.1 * rng.normal(size=v.shape)
-    keep = np.abs(v) > 0.1
-    samples = Samples(q, v, a, torque, np.zeros_like(v), keep, np.zeros(300, int))
-    bench = Bench.of(base, np.nan_to_num(model.reference), samples)
-    effects = [np.sign(v) * unit for unit in np.eye(2)]
-    share, amounts = bench.explained(effects)
-    W, y = bench.whole(), bench.flat(torque)
-    C = np.stack([bench.flat(effect) for effect in effects], axis=1)
-    errors = [float(np.linalg.lstsq(matrix, y, rcond=None)[1][0]) for matrix in (W, np.hstack([W, C]))]
-    assert share == pytest.approx(1.0 - errors[1] / errors[0], rel=1e-6)
-    assert amounts == pytest.approx((0.7, 0.7), abs=0.05)
-    assert bench.share_with(torque) == pytest.approx(0.0, abs=1e-9)
 
 
 def test_noise_is_distinguished_from_errors_that_follow_the_motion() -> None:

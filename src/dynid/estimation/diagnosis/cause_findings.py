@@ -89,10 +89,15 @@ def diagnose(
     decision = decide(bench, stds)
     causes = tuple(_causes(decision, len(base)))
     found = causes or tuple(_payload(base, factors))
+    if has(noticed, *POOR_EXCITATION):
+        return found
     left = residual_nature(model, max(logs, key=lambda log: log.samples), parameters)
     known = has(noticed, *SPOILED)
     return (*found, *_unexplained(left, bool(found) or known))
 
+
+POOR_EXCITATION = ("excitation-poor", "excitation-poor-of-all-joints")
+"""Findings that explain large residuals: the motion hardly moves anything but noise."""
 
 SPOILED = ("torque-saturated", "torque-constant")
 """Findings on joints whose torques are known to be wrong: nothing is concluded from them."""
