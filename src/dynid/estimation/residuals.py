@@ -25,7 +25,7 @@ SLOW_BINS = 6
 class ResidualThresholds:
     """When a residual is said to follow something.
 
-    Calibrated on 80 simulated joints for each cause, and with white and lasting noise (table in `docs/processing.md`,
+    Shown on 80 simulated joints for each cause, and with white and lasting noise (table in `docs/processing.md`,
     `tests/estimation/test_residuals.py`).
     """
 
@@ -37,8 +37,7 @@ class ResidualThresholds:
     """Share of the residual's variance from which it is said to follow something: less is not worth another term."""
 
     lasting_samples: float = 3.0
-    """Samples that residuals last from which they are said not to be white: white ones last one, those of real logs 5
-    to 50."""
+    """Samples that residuals last from which they are said not to be white; white ones last one."""
 
 
 THRESHOLDS = ResidualThresholds()
