@@ -1,94 +1,129 @@
-"""How often the verdict is right beyond the ten cases: `python -m benchmarks.verdict_sweep`.
+"""How often the verdict is right: wrong logs with a known truth, good ones, and good ones of difficult robots.
 
-Other joints, sizes and trajectories. Each line is a kind of mistake; a verdict counts as right when its first finding
-names the cause (and the joint, where it is one joint's), as a hint when another finding does, and as silent when the
-model is called trusted.
+    python -m benchmarks.verdict_sweep --quick
+    python -m benchmarks.verdict_sweep --json sweep.json --out docs/verdict.md
+    python -m benchmarks.verdict_sweep --kinds "gear ratio" zero --robots ur5 --motions 0 1 --compare before.json
+
+Kinds of mistake are in `tests/mistakes`. Seeds are fixed: the same code gives the same table.
 """
 
 from __future__ import annotations
 
-import tempfile
-from collections import Counter
-from collections.abc import Callable, Iterator
+import argparse
+import json
+import os
+import time
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 
-import numpy as np
-from tests.reports import saved
-from tests.verdict_cases import EXPERIMENT, ROBOT, Case, columns, truth
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from dynid import load_result
-from dynid.report.subject import subject_of
-from dynid.report.verdict import Answer
-from dynid.robot import inertia
-from dynid.robot.formats.urdf_writer import urdf_text
+from tests.mistakes.catalogue import GOOD, KINDS, MOTIONS, Case, good_logs, mistakes, nuisances
+from tests.mistakes.machines import NAMES
+from tests.mistakes.records import Record
 
-Log = dict[str, np.ndarray]
-JOINTS = [joint.name for joint in ROBOT.joints]
+from benchmarks.marked_tables import with_table
+from benchmarks.verdict_tables import by_kind, by_nuisance, details, mending, summary
 
 
-def changed(log: Log, **changes: Callable[[np.ndarray], np.ndarray]) -> Log:
-    return log | {name: change(log[name]) for name, change in changes.items()}
+def cases(options: argparse.Namespace) -> list[Case]:
+    """What is asked for; with mistakes, the same logs without, for comparison."""
+    kinds = [name for name in KINDS if not options.kinds or any(part in name for part in options.kinds)]
+    robots, motions = options.robots, options.motions
+    whole = not options.kinds
+    found: list[Case] = [Case(robot, GOOD, motion) for robot in robots for motion in motions]
+    found += mistakes(robots, kinds, motions)
+    if whole or "good" in options.kinds:
+        found += good_logs(robots, 4 if options.quick else 20)
+    if options.nuisance or (whole and not options.quick):
+        found += [one for one in nuisances(robots, motions) if whole or one.kind in (*kinds, GOOD)]
+    return sorted(dict.fromkeys(found), key=lambda case: case.motion % 100)  # a run that is cut short has all kinds
 
 
-def moved(joint: int, move: np.ndarray) -> str:
-    joints = list(ROBOT.joints)
-    placement = joints[joint].placement.copy()
-    placement[:3, 3] += move
-    joints[joint] = replace(joints[joint], placement=placement)
-    return urdf_text(replace(ROBOT, joints=tuple(joints)))
+def record(case: Case) -> Record:
+    """A case, judged; whatever goes wrong is a record, too."""
+    from tests.mistakes.judging import Judgement
+
+    try:
+        return Record.of(case)
+    except Exception as error:  # a sweep of an hour does not end at one case
+        return Record(case, Judgement("crashed", message=f"{type(error).__name__}: {error}"))
 
 
-def trials(rng: np.random.Generator) -> Iterator[Case]:
-    for seed in range(1, 7):
-        yield Case("good", EXPERIMENT, columns(seed=seed), {}, "")
-        k = seed - 1
-        log = columns(seed=seed)
-        yield Case(
-            "sign of a torque",
-            EXPERIMENT,
-            changed(log, **{f"tau_{k + 1}": lambda x: -x}),
-            {},
-            "torque-sign-flipped",
-            JOINTS[k],
-        )
-        for factor in (0.8, 0.95, 1.05, 1.3):
-            off = {f"q_{k + 1}": lambda x, f=factor: f * x, f"tau_{k + 1}": lambda x, f=factor: x / f}
-            yield Case(f"gear ratio x {factor}", EXPERIMENT, changed(log, **off), {}, "gear-ratio-wrong", JOINTS[k])
-        for delay in (0.005, 0.05):
-            late = {f"tau_{i}": lambda x, d=delay, t=log["t"]: np.interp(t - d, t, x) for i in range(1, 7)}
-            yield Case(f"delay of {1000 * delay:g} ms", EXPERIMENT, changed(log, **late), {}, "torque-delayed")
-        for size in (0.03, 0.1):
-            file = {"robot.urdf": moved(k, size * rng.choice([-1.0, 1.0]) * np.eye(3)[int(rng.integers(3))])}
-            text = EXPERIMENT.replace("builtin:ur5", "robot.urdf")
-            yield Case(f"joint {100 * size:g} cm off", text, log, file, "joint-misplaced", JOINTS[k])
-        for mass in (0.3, 3.0):
-            p = truth()
-            p[50:60] += inertia.from_mass_com_inertia(mass, rng.uniform(-0.1, 0.1, 3), 0.005 * mass * np.eye(3))
-            yield Case(f"payload of {mass:g} kg", EXPERIMENT, columns(p, seed=seed), {}, "payload-undeclared")
-        swap = log | {"tau_5": log["tau_6"], "tau_6": log["tau_5"]}
-        yield Case("torques of joints 5 and 6 swapped", EXPERIMENT, swap, {}, "torques-swapped")
+def records(todo: Sequence[Case], processes: int, path: Path | None) -> list[Record]:
+    """All cases, judged in parallel, with progress on the terminal; those that a file has are taken from there."""
+    done = loaded(path) if path and path.exists() else []
+    there = {one.case for one in done}
+    left = [case for case in todo if case not in there]
+    start = time.perf_counter()
+    with get_context("spawn").Pool(processes) as pool:
+        for k, one in enumerate(pool.imap(record, left, chunksize=2), start=1):
+            done.append(one)
+            if k % 20 == 0 or k == len(left):
+                print(f"{k} of {len(left)}, {time.perf_counter() - start:.0f} s", flush=True)
+                _store(done, path)
+    return with_excess(done)
 
 
-def outcome(case: Case) -> str:
-    with tempfile.TemporaryDirectory() as folder:
-        subject = subject_of(load_result(saved(case, Path(folder))))
-    verdict = subject.verdict
-    causes = [code.removesuffix("-or-other") for code in verdict.causes]
-    if (causes[:1] == [case.cause] and case.joint in subject.findings[0].subject) or (not causes and not case.cause):
-        return "right"
-    if case.cause in causes:
-        return "hint"
-    return "silent" if verdict.answer is Answer.YES else "other cause"
+def _store(found: Iterable[Record], path: Path | None) -> None:
+    if path:
+        path.write_text(json.dumps([one.to_dict() for one in with_excess(found)], indent=1, default=str))
+
+
+def with_excess(found: Iterable[Record]) -> list[Record]:
+    """Records with the growth of the squared residual against the same log without a mistake."""
+    found = list(found)
+    good = {(r.case.robot, r.case.motion, r.case.nuisance): r.judgement.rmse for r in found if r.case.kind == GOOD}
+    grown = []
+    for one in found:
+        before, after = good.get((one.case.robot, one.case.motion, one.case.nuisance)), one.judgement.rmse
+        ratios = [(x / y) ** 2 for x, y in zip(after, before or (), strict=False) if y]
+        grown.append(replace(one, excess=sum(ratios) / len(ratios) - 1.0 if ratios else None))
+    return grown
+
+
+def loaded(path: Path) -> list[Record]:
+    """Records of an earlier run, scored by what counts as right now."""
+    return [Record.from_dict(one) for one in json.loads(path.read_text())]
 
 
 def main() -> None:
-    counts: dict[str, Counter[str]] = {}
-    for case in trials(np.random.default_rng(0)):
-        counts.setdefault(case.name, Counter())[outcome(case)] += 1
-    print("| mistake | right | hint | other cause | silent |\n| --- | --- | --- | --- | --- |")
-    for name, found in counts.items():
-        print(f"| {name} |" + "".join(f" {found[kind]} |" for kind in ("right", "hint", "other cause", "silent")))
+    """Run the sweep, print its tables, and write them where asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--robots", nargs="+", default=list(NAMES), choices=NAMES)
+    parser.add_argument("--kinds", nargs="+", default=[], help="parts of the names of kinds; all when left out")
+    parser.add_argument("--motions", nargs="+", type=int, default=list(range(MOTIONS)))
+    parser.add_argument("--nuisance", action="store_true", help="nuisance with --quick or --kinds, too")
+    parser.add_argument("--quick", action="store_true", help="one robot, one motion")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--json", type=Path, help="where records are stored; those that are there are not made again")
+    parser.add_argument("--load", type=Path, help="records of an earlier run instead of a new one")
+    parser.add_argument("--compare", type=Path, help="records of an earlier run, shown beside")
+    parser.add_argument("--details", action="store_true", help="every case that is not right, with what was said")
+    parser.add_argument("--out", type=Path, help="page whose tables are replaced")
+    options = parser.parse_args()
+    if options.quick:
+        options.robots, options.motions = options.robots[:1], options.motions[:1]
+    found = loaded(options.load) if options.load else records(cases(options), options.processes, options.json)
+    _store(found, options.json)
+    before = loaded(options.compare) if options.compare else None
+    tables = {
+        "sweep summary": summary(found, before),
+        "sweep kinds": by_kind(found, before),
+        "sweep nuisance": by_nuisance(found, before),
+        "sweep mending": mending(found),
+    }
+    for name, table in tables.items():
+        print(f"\n## {name}\n\n{table}")
+    if options.details:
+        print(details(found))
+    if options.out:
+        page = options.out.read_text()
+        for name, table in tables.items():
+            page = with_table(page, name, table)
+        options.out.write_text(page)
 
 
 if __name__ == "__main__":

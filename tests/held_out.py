@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from dynid.estimation.factors.factors import Factors
+from dynid.identification.held_out_logs import unseen_logs
 from dynid.identification.pipeline import identify
+from dynid.identification.predictions import Prediction, predict
 from dynid.identification.result import Result
-from dynid.identification.validation import Prediction, predict, unseen_logs
 from dynid.model.parameters import Role
 from tests.datasets import example
 

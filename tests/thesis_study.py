@@ -22,7 +22,7 @@ from dynid.estimation.factors.reduced_logs import findings_on_friction, probed
 from dynid.estimation.least_squares import ordinary_least_squares, weighted_least_squares
 from dynid.excitation.trajectories import Moves, fourier_motion
 from dynid.findings import Finding
-from dynid.identification.validation import Prediction, predict
+from dynid.identification.predictions import Prediction, predict
 from dynid.logs.drive import Transmission
 from dynid.logs.processing.states import processed
 from dynid.logs.settings import Processing

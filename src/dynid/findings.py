@@ -75,10 +75,14 @@ class Finding:
         return Finding(code, severity or catalogue()[code].severity, subject, values)
 
     @property
+    def evidence(self) -> str:
+        """What was found, without what to do."""
+        return _FORMATTER.vformat(catalogue()[self.code].evidence, (), self.values)
+
+    @property
     def text(self) -> str:
         """The evidence and what to do, in a sentence or two."""
-        entry = catalogue()[self.code]
-        evidence, advice = (_FORMATTER.vformat(part, (), self.values) for part in (entry.evidence, entry.advice))
+        evidence, advice = self.evidence, _FORMATTER.vformat(catalogue()[self.code].advice, (), self.values)
         if not advice:
             return evidence
         return f"{evidence} {advice[0].upper()}{advice[1:]}" if evidence.endswith("?") else f"{evidence}; {advice}"

@@ -10,9 +10,9 @@ from dynid.estimation.diagnosis.bench import Bench
 from dynid.estimation.diagnosis.bench_samples import Samples
 from dynid.estimation.diagnosis.residual_nature import rests
 from dynid.findings import Severity
+from dynid.identification.answers import Answer
 from dynid.model.sampling import random_states
 from dynid.report.subject import Subject
-from dynid.report.verdict import Answer
 from tests.reports import ROOT, all_cases, automatic_report_of, report_of
 from tests.verdict_cases import Case
 
@@ -20,7 +20,7 @@ from tests.verdict_cases import Case
 def check(case: Case, subject: Subject) -> None:
     """The verdict rests on the cause, and the first finding is about the joint."""
     verdict = subject.verdict
-    assert (verdict.answer is Answer.YES) == (case.name == "good")
+    assert (verdict.answer is Answer.FITS) == (case.name == "good")
     assert verdict.causes[:1] == ((case.cause,) if case.cause else ())
     assert case.joint in subject.findings[0].subject
     assert len(verdict.causes) == len(set(verdict.causes))
@@ -35,7 +35,7 @@ def test_the_verdict_names_the_cause_and_the_joint(name: str) -> None:
 def test_the_verdict_is_the_same_where_processing_is_chosen(name: str) -> None:
     case, (subject,) = all_cases()[name], automatic_report_of(name).subjects
     if name == "delay of 20 ms":  # found, corrected and reported: nothing is wrong any more
-        assert subject.verdict.answer is Answer.YES
+        assert subject.verdict.answer is Answer.FITS
         assert subject.result.relative_error < 0.2 * report_of(name).subjects[0].result.relative_error
         return
     check(case, subject)

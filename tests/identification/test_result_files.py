@@ -14,6 +14,7 @@ import pytest
 import dynid
 from dynid.estimation.factors.factors import FactorsFileError
 from dynid.findings import UNCODED
+from dynid.identification.answers import Answer
 from dynid.identification.records import SCHEMA
 from dynid.identification.result import Result, ResultError
 from dynid.model.terms import JointTerm
@@ -353,7 +354,11 @@ def test_an_old_result_predicts_exports_and_takes_new_logs(tmp_path: Path) -> No
     for physical in (False, True):
         error = loaded.predict(q, v, a, physical=physical) - torque
         assert np.linalg.norm(error) < 0.01 * np.linalg.norm(torque)
-    assert loaded.validate(in_memory(log(seed=7))).relative_error < 0.02
+    assert loaded.record.verdict is None
+    assert loaded.verdict.answer is Answer.FITS  # judged from what it holds
+    validation = loaded.validate(in_memory(log(seed=7)))
+    assert validation.relative_error < 0.02
+    assert validation.verdict.answer is Answer.YES
     assert loaded.export(tmp_path / "arm.urdf").difference < 1e-9
     added = dynid.identify(ROBOT, in_memory(log(seed=7)), TERMS, processing=PROCESSING, add_to=loaded)
     assert added.record.logs == 2

@@ -12,17 +12,20 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import yaml
+from lxml import etree
 
 from dynid import DynamicModel, DynidError, Log, Result, identify, load_robot
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, OutputExistsError, UnknownNameError
 from dynid.files import OutputError
 from dynid.findings import has
-from dynid.identification.robot_output import default_path
+from dynid.identification.answers import Answer
+from dynid.identification.robot_output import UntrustedResultError, default_path
 from dynid.model.sampling import random_states
 from dynid.model.terms import parse_terms
 from dynid.robot.formats import Format
 from dynid.robot.formats.urdf_writer import urdf_text
+from dynid.robot.formats.xml_edits import WARNING, with_warning
 from tests.practice_logs import PROCESSING
 
 TERMS = ("viscous", "coulomb", "armature", "offset")
@@ -196,8 +199,39 @@ def test_friction_of_mimic_joints_is_not_counted_twice(tmp_path: Path) -> None:
     assert joints["ja"].damping == pytest.approx(6.0, rel=0.01)
 
 
-def test_torques_of_the_wrong_sign_keep_their_findings() -> None:
-    assert has(made("builtin:two_link", sign=-1.0).findings, "parameter-negative")
+def test_results_that_should_not_be_trusted_are_written_only_when_asked_for(tmp_path: Path, urdf: Path) -> None:
+    result = made(urdf, sign=-1.0)
+    assert result.verdict.answer is Answer.NO
+    for name in ("new.urdf", "new.xml", "new.json"):
+        path = tmp_path / name
+        with pytest.raises(UntrustedResultError, match="anyway"):
+            result.export(path)
+        assert not path.exists()
+        done = result.export(path, anyway=True)
+        assert done.warning == result.verdict.headline
+        assert result.verdict.reason.split(":")[0] in path.read_text()
+    assert json.loads((tmp_path / "new.json").read_text())["warning"] == result.verdict.headline
+    assert yaml.safe_load((tmp_path / "new.urdf.yaml").read_text())["warning"] == result.verdict.headline
+    assert_same_torques(result, tmp_path / "new.urdf")
+    assert pin.buildModelFromUrdf(str(tmp_path / "new.urdf")).nv == 2
+    assert mujoco.MjModel.from_xml_path(str(tmp_path / "new.xml")).nv == 2
+
+
+def test_a_warning_in_the_users_file_is_not_handed_on(tmp_path: Path, urdf: Path) -> None:
+    urdf.write_bytes(with_warning(urdf.read_bytes(), "of an earlier result"))
+    trusted = made(urdf).export(tmp_path / "good.urdf")
+    assert trusted.warning == ""
+    assert WARNING.decode() not in trusted.path.read_text()
+
+
+@pytest.mark.parametrize("head", ["", '<?xml version="1.0" encoding="ISO-8859-1"?>\r\n', "\ufeff<?xml version='1.0'?>"])
+@pytest.mark.parametrize("text", ["a -- b --- c->", "joint 'é\x00\n<&>]]>': 50 %", "--"])
+def test_warnings_are_comments_that_any_reader_takes(head: str, text: str) -> None:
+    content = f"{head}<robot name='r'/>".encode()
+    warned = with_warning(content, text)
+    assert etree.fromstring(warned).tag == "robot"
+    assert warned.count(WARNING) == 1
+    assert with_warning(with_warning(warned, text), "") == content
 
 
 def test_a_target_that_cannot_be_written_is_an_error(tmp_path: Path, urdf: Path) -> None:

@@ -85,6 +85,10 @@ def test_robust_losses_bear_outliers() -> None:
     for loss in ("huber", "bisquare"):
         robust = identified(columns, estimation={"bootstrap": False, "robust": loss})
         assert np.linalg.norm(errors(robust)) < 0.2 * np.linalg.norm(errors(plain))
+        weighted = robust.record.weighted_relative_error
+        assert weighted is not None
+        assert weighted < 0.5 * robust.relative_error  # which is that of all rows alike
+        assert robust.relative_error >= plain.relative_error
         (finding,) = [one for one in robust.findings if one.code == "rows-downweighted"]
         assert 0.005 < finding.values["joints"]["joint_1"] < 0.1
 

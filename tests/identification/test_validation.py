@@ -12,6 +12,8 @@ import pytest
 import dynid
 from dynid import Result
 from dynid.errors import InvalidRequestError
+from dynid.findings import has
+from dynid.identification.answers import Answer
 from tests.practice_logs import EXPERIMENT, MODEL, PROCESSING, in_memory, log
 
 
@@ -80,7 +82,9 @@ def test_a_log_file_needs_the_layout_of_an_experiment(result: Result, tmp_path: 
 def test_json_keeps_its_keys(result: Result) -> None:
     data = json.loads(json.dumps(result.validate(in_memory(log(seed=7))).to_dict(), allow_nan=False))
     promised = {"relative_error", "joints", "findings", "samples", "physical_relative_error", "physical_joints"}
-    assert promised <= set(data)
+    assert promised | {"all_rows", "rows", "row_selection", "verdict"} <= set(data)
+    assert {"relative_error", "physical_relative_error", "rows", "joints"} <= set(data["all_rows"])
+    assert data["verdict"]["answer"] == "yes"
     assert {"name", "rmse", "nrmse", "r2"} <= set(data["joints"][0])
 
 
@@ -90,3 +94,63 @@ def test_currents_without_torque_constants_are_refused(write, tmp_path: Path) ->
     (tmp_path / "amperes.toml").write_text(text)
     with pytest.raises(InvalidRequestError, match="torque_constants"):
         result.validate(tmp_path / "amperes.toml")
+
+
+@pytest.mark.parametrize("processing", [{}, {"decimate": [4]}])
+def test_errors_of_all_rows_stand_beside_those_of_moving_joints(processing: dict[str, object]) -> None:
+    """Where a joint is slow, its torque sticks: rows that the threshold drops are predicted far worse."""
+    settings = {**PROCESSING, "velocity_threshold": 0.3, **processing}
+    result = dynid.identify(MODEL.robot, in_memory(log()), MODEL.terms, processing=settings)
+    columns = log(seed=7)
+    speed = np.abs(np.gradient(columns["q_2"], columns["t"]))
+    columns["tau_2"] = np.where(speed < 0.25, columns["tau_2"] + 4.0, columns["tau_2"])
+    found = result.validate(in_memory(columns))
+    moving, every = found.joints[1], found.all_rows.joints[1]
+    samples = -(-(4000 - 2 * 5) // 4) if processing else 4000 - 2 * 5
+    assert every.rows == samples
+    assert moving.rows < every.rows
+    assert every.relative_error > 2.0 * moving.relative_error
+    assert found.rows == sum(joint.rows for joint in found.joints)
+    assert str(found.rows) in found.row_selection
+    assert str(found.all_rows.rows) in found.row_selection
+    assert found.physical_all_rows is not None
+
+
+def test_all_rows_are_the_rows_where_nothing_is_dropped() -> None:
+    result = dynid.identify(MODEL.robot, in_memory(log()), MODEL.terms, processing={"trim": 5, "automatic": False})
+    found = result.validate(in_memory(log(seed=7)))
+    assert found.all_rows.joints == found.joints
+    assert found.rows == 2 * (4000 - 2 * 5)
+
+
+def test_a_held_out_log_makes_a_result_trusted_and_its_own_log_does_not(write, tmp_path: Path) -> None:
+    result = dynid.identify(write())
+    assert result.verdict.answer is Answer.FITS
+    pl.DataFrame(log(seed=7)).write_csv(tmp_path / "other.csv")
+    assert result.validate(tmp_path / "other.csv").verdict.answer is Answer.YES
+    for own in (tmp_path / "log.csv", tmp_path / "experiment.toml"):
+        found = result.validate(own)
+        assert has(found.findings, "log-not-held-out")
+        assert found.verdict.answer is Answer.FITS
+        assert found.unseen is None
+    halves = [EXPERIMENT.replace("[[log]]", f"[[log]]\nrows = {rows}") for rows in ("[0, 2000]", "[2000, 4000]")]
+    for name, text in zip(("first.toml", "second.toml"), halves, strict=True):
+        (tmp_path / name).write_text(text)
+    trained = dynid.identify(tmp_path / "first.toml")
+    assert trained.validate(tmp_path / "second.toml").verdict.answer is Answer.YES
+    assert trained.validate(tmp_path / "experiment.toml").verdict.answer is Answer.FITS
+
+
+def test_a_log_in_memory_that_was_used_validates_nothing(result: Result) -> None:
+    assert result.validate(in_memory(log())).verdict.answer is Answer.FITS
+    assert result.validate(in_memory(log(seed=7))).verdict.answer is Answer.YES
+
+
+def test_held_out_torques_that_are_predicted_badly_are_in_the_headline(result: Result) -> None:
+    columns = log(seed=7)
+    for k in (1, 2):
+        columns[f"tau_{k}"] = 1.6 * columns[f"tau_{k}"]
+    verdict = result.validate(in_memory(columns)).verdict
+    assert verdict.answer is Answer.CARE
+    assert verdict.uses[1].answer is Answer.NO
+    assert "37" in verdict.headline

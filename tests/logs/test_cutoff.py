@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from dynid import DynamicModel, identify, load_robot
-from dynid.findings import Finding
+from dynid.arrays import Array
+from dynid.findings import Finding, Severity
 from dynid.logs import Drive, Log, Processing, prepare
 from dynid.model.terms import Coulomb, Viscous
 
@@ -86,18 +87,50 @@ def test_logged_velocities_are_used_where_they_are_better() -> None:
     assert prepare(bad, MODEL, Drive(), Processing()).processing.velocity == "derived"
 
 
+def late(v: Array) -> Array:
+    return np.roll(v, 4, axis=0)
+
+
+def swapped(v: Array) -> Array:
+    return v[:, ::-1]
+
+
 @pytest.mark.parametrize(
-    ("wrong", "word"), [(lambda v: 1.2 * v, "1.2 times"), (lambda v: np.roll(v, 4, axis=0), "20 ms late")]
+    ("wrong", "kind", "figures"),
+    [
+        (lambda v: 1.2 * v, "scaled", [1.2, 1.2]),
+        (np.degrees, "scaled", [57.3, 57.3]),
+        (lambda v: v * [1.0, 1.1], "scaled", [1.1]),
+        (late, "late", [20.0, 20.0]),
+        (lambda v: np.roll(v, 20, axis=0), "late", [100.0, 100.0]),
+        (lambda v: v * [1.0, -1.0], "flipped", [-1.0]),
+        (swapped, "swapped", ["joint_2", "joint_1"]),
+        (lambda v: v**2, "disagree", None),
+    ],
 )
-def test_velocities_that_disagree_with_positions_are_named(wrong: Any, word: str) -> None:
+def test_velocities_that_disagree_with_positions_are_named(wrong: Any, kind: str, figures: list[Any] | None) -> None:
     t, q, v, a = motion(200.0, 30.0, (0.3, 0.8, 1.4))
+    q = q + 1e-5 * np.random.default_rng(0).normal(size=q.shape)
     log = Log(t, q, MODEL.inverse_dynamics(q, v, a, TRUTH), velocity=wrong(v))
-    found = said(prepare(log, MODEL, Drive(), Processing()).findings, "velocities-disagree")
-    assert found is not None
-    assert set(found.values["joints"]) == {"joint_1", "joint_2"}
-    assert word in found.text
+    ready = prepare(log, MODEL, Drive(), Processing())
+    assert ready.processing.velocity == "derived"
+    assert ready.delay == 0.0
+    (found,) = [finding for finding in ready.findings if finding.code.startswith("velocities-")]
+    assert (found.code, found.severity) == (f"velocities-{kind}", Severity.NOTE if kind == "late" else Severity.WARNING)
+    joints = list(found.values["joints"].values())
+    assert figures is None or joints == (figures if kind == "swapped" else pytest.approx(figures, rel=0.01))
+    stated = prepare(log, MODEL, Drive(), Processing(lowpass=10.0)).findings
+    assert [finding.severity for finding in stated if finding.code == f"velocities-{kind}"] == [Severity.ERROR]
     right = replace(log, velocity=v)
-    assert said(prepare(right, MODEL, Drive(), Processing()).findings, "velocities-disagree") is None
+    assert not [one for one in prepare(right, MODEL, Drive(), Processing()).findings if "velocities-" in one.code]
+
+
+def test_late_velocities_that_must_be_used_do_not_make_torques_early() -> None:
+    t, q, v, a = motion(200.0, 30.0, (0.3, 0.8, 1.4))
+    log = Log(t, q, MODEL.inverse_dynamics(q, v, a, TRUTH), velocity=late(v))
+    ready = prepare(log, MODEL, Drive(), Processing(automatic=True, velocity="logged"))
+    assert ready.processing.velocity == "logged"
+    assert ready.delay == pytest.approx(0.0, abs=1e-3)
 
 
 def test_a_cut_off_far_above_what_positions_allow_is_a_warning_with_the_figure() -> None:

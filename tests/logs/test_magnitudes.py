@@ -146,3 +146,56 @@ def test_init_names_the_factor_too(tmp_path: Path) -> None:
     made = dynid.init("builtin:two_link", tmp_path / "log.csv", folder=tmp_path)
     (finding,) = [f for f in made.findings if f.code == "torques-large"]
     assert "N mm" in finding.text
+
+
+def without_gravity(robot: Robot, speed: float, masses: float = 1.0) -> Chunk:
+    """A motion with friction whose torques were logged without the weight of the links."""
+    t = np.arange(0.0, 20.0, 0.02)
+    q, v, a = sines(np.random.default_rng(0), t, robot.nv)
+    v, a = speed * v, speed**2 * a  # the same way in more time
+    model = DynamicModel(robot)
+    torque = model.inverse_dynamics(q, v, a) - masses * model.inverse_dynamics(q)
+    noise = 0.02 * np.random.default_rng(1).normal(size=torque.shape)
+    return Chunk(q, v, a, torque + 3.0 * v + 2.0 * np.sign(v) + noise)
+
+
+@pytest.mark.parametrize("name", ["ur5", "panda", "spatial_3r"])
+@pytest.mark.parametrize("masses", [1.0, 0.9])
+def test_torques_without_gravity_are_named(name: str, masses: float) -> None:
+    robot = load_robot(f"builtin:{name}")
+    (finding,) = findings_on_magnitudes(DynamicModel(robot), [without_gravity(robot, 1.0, masses)], Drive())
+    assert (finding.code, finding.severity) == ("torque-without-gravity", "error")
+    assert finding.values["share"] == pytest.approx(1.0 - masses, abs=0.05)
+    assert finding.values["inertia"] == pytest.approx(1.0, abs=0.1)
+
+
+def test_torques_without_gravity_of_a_slow_motion_are_doubted() -> None:
+    robot = load_robot("builtin:ur5")
+    (finding,) = findings_on_magnitudes(DynamicModel(robot), [without_gravity(robot, 0.01)], Drive())
+    assert (finding.code, finding.severity) == ("torque-without-gravity", "warning")
+
+
+def test_another_direction_of_gravity_is_not_taken_for_none() -> None:
+    robot = load_robot("builtin:ur5")
+    on_the_wall = replace(robot, gravity=np.array([9.81, 0.0, 0.0]))
+    assert not list(findings_on_magnitudes(DynamicModel(robot), [motion(on_the_wall)], Drive()))
+
+
+def test_torques_that_are_zero_at_rest_are_a_note_where_masses_are_unknown() -> None:
+    robot = load_robot("builtin:ur5")
+    bare = replace(
+        robot,
+        links=tuple(
+            replace(link, bodies=tuple(replace(b, inertia=None, unweighed=True) for b in link.bodies))
+            for link in robot.links
+        ),
+    )
+    chunk = without_gravity(robot, 1.0)
+    still = np.arange(len(chunk.q)) < 300
+    rest = np.where(still[:, None], 0.0, 1.0)
+    q = np.where(still[:, None], chunk.q[300], chunk.q)
+    stopped = replace(chunk, q=q, v=rest * chunk.v, a=rest * chunk.a, torque=rest * chunk.torque)
+    (finding,) = findings_on_magnitudes(DynamicModel(bare), [stopped], Drive())
+    assert (finding.code, finding.severity) == ("torque-zero-at-rest", "note")
+    weight = replace(stopped, torque=stopped.torque + DynamicModel(robot).inverse_dynamics(q))
+    assert not list(findings_on_magnitudes(DynamicModel(bare), [weight], Drive()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -12,8 +13,12 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from dynid.findings import Finding
+    from dynid.identification import Verdict
 
 COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
+
+ANSWERS = {"yes": "green", "fits; not validated": "cyan", "with care": "yellow", "no": "bold red"}
+"""Colours of the answers of a verdict."""
 
 
 def plain_console() -> Console:
@@ -49,6 +54,15 @@ def show_findings(output: Console, findings: Iterable[Finding]) -> None:
     if shown.row_count:
         output.print("\nFindings:")
         output.print(shown)
+
+
+def show_verdict(output: Console, verdict: Verdict) -> None:
+    """Print whether a result can be trusted, and why, in two lines at most; the findings say more."""
+    answer, width = verdict.answer.value, max(output.width, 40)
+    lines = wrap(f"Verdict: {answer}: {verdict.reason}", width, max_lines=2, placeholder=" ...")
+    shown = Text("\n" + "\n".join(lines))
+    shown.stylize(ANSWERS[answer], 1, 1 + len(f"Verdict: {answer}"))
+    output.print(shown)
 
 
 def show_next(output: Console, step: str) -> None:

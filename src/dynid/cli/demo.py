@@ -48,10 +48,12 @@ def show_demo(made: Demo) -> None:
     from dynid.cli.console import plain_console, show_next
 
     output = plain_console()
+    found, unseen = made.comparison, made.validation.relative_error
     output.print(
-        "\nThe simulated robot's links and friction differ from its file. The estimate is within "
-        f"{made.true_parameter_error:.2%} of the true base parameters, and the relative error on a held-out trajectory "
-        f"is {made.validation.relative_error:.2%}."
+        "\nThe simulated robot's links and friction differ from its file. Of the true base parameters, "
+        f"{found.within_intervals} of {found.parameters} lie within their {found.confidence:.0%} intervals and "
+        f"{found.within_tenth} within 10 % of the estimates; no single error changes the torques by more than "
+        f"{found.largest_torque_effect:.2%}. The relative error on a held-out trajectory is {unseen:.2%}."
     )
     output.print(f"\nReport: {made.report}")
     show_next(output, "open it in a browser; then try your own robot: dynid demo --robot my_robot.urdf --out my_demo")

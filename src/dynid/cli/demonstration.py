@@ -7,6 +7,7 @@ have friction. At the end the estimate is compared with these true parameters.
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 
 import dynid
 from dynid.arrays import Array
+from dynid.cli.true_comparison import TrueComparison, compared_with_truth
 from dynid.errors import FileProblemError, InvalidRequestError
 from dynid.excitation import Excitation
 from dynid.experiment import Experiment, save_simulation
@@ -82,13 +84,10 @@ class Demo:
     files: tuple[Path, ...] = ()
     report: Path | None = None
 
-    @property
-    def true_parameter_error(self) -> float:
-        """Norm of the error of the base parameters over the norm of the true ones."""
-        base = self.result.base
-        b = base.to_base(self.truth)
-        values = np.array([self.result.values[name] for name in base.names])
-        return float(np.linalg.norm(values - b) / np.linalg.norm(b))
+    @cached_property
+    def comparison(self) -> TrueComparison:
+        """The estimate beside the true parameters."""
+        return compared_with_truth(self.result, self.truth)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data for JSON."""
@@ -100,7 +99,8 @@ class Demo:
             "relative_error": self.result.relative_error,
             "physical_relative_error": None if physical is None else physical.relative_error,
             "validation_relative_error": self.validation.relative_error,
-            "true_parameter_error": self.true_parameter_error,
+            **vars(self.comparison),
+            "verdict": self.validation.verdict.to_dict(),
             "files": [str(path) for path in self.files],
             "report": None if self.report is None else str(self.report),
         }
@@ -108,7 +108,7 @@ class Demo:
     def __repr__(self) -> str:
         return (
             f"Demo('{self.result.robot.name}': relative error {self.validation.relative_error:.2%} on a held-out log, "
-            f"base parameters within {self.true_parameter_error:.2%} of the true ones)"
+            f"{self.comparison.within_intervals} of {self.comparison.parameters} parameters within their intervals)"
         )
 
 
@@ -161,7 +161,8 @@ def demo(
 
     progress("Validating on the other log")
     validation = dynid.validate(result, logs[1])
-    done(Step("Validate", f"relative error {validation.relative_error:.4f} on a held-out trajectory"))
+    trusted = f"can it be trusted? {validation.verdict.answer.value}"
+    done(Step("Validate", f"relative error {validation.relative_error:.4f} on a held-out trajectory; {trusted}"))
 
     p = np.array([truth[name] for name in inspection.model.names])
     made = Demo(inspection, motions["training"], result, validation, p)
@@ -174,7 +175,7 @@ def _written(
     """The demo with its result, robot files and report in a folder."""
     progress("Writing robot files and the report")
     made.result.save(folder / "result")
-    files = tuple(made.result.export(folder / name).path for name in ("robot.urdf", "robot.xml"))
+    files = tuple(made.result.export(folder / name, anyway=True).path for name in ("robot.urdf", "robot.xml"))
     report = made.result.report(folder / "report.html", validate=[held_out]).path
     done(Step("Write", f"{', '.join(map(str, files))} and {report}"))
     return replace(made, folder=folder, files=files, report=report)

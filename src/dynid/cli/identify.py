@@ -44,7 +44,7 @@ def identify(
 
 def show_result(result: Result, out: Path | None, experiment: Path) -> None:
     """Print a result: parameters, fit, physically consistent links, findings."""
-    from dynid.cli.console import plain_console, plain_table, show_findings, show_next
+    from dynid.cli.console import plain_console, plain_table, show_findings, show_next, show_verdict
 
     output, record = plain_console(), result.record
     output.print(_summary(record))
@@ -67,19 +67,23 @@ def show_result(result: Result, out: Path | None, experiment: Path) -> None:
         f"{len(record.essential)} essential parameters (*) alone: relative error {record.essential_relative_error:.4f}."
     )
     show_findings(output, result.findings)
+    show_verdict(output, result.verdict)
     save = f"save the result: dynid identify {experiment} --out result"
     use = f"validate on another log: dynid validate {out} OTHER.toml; write a report: dynid report {out}"
-    show_next(output, save if out is None else use)
+    mend = f"mend what the verdict names, and identify again; for more, dynid report {out or 'RESULT'}"
+    show_next(output, mend if result.verdict.answer.value == "no" else save if out is None else use)
 
 
 def _summary(record: Record) -> str:
     cutoffs = dict.fromkeys(processing["lowpass"] for processing in record.processing)
     shown = " and ".join("nothing" if cutoff is None else f"{cutoff:g} Hz" for cutoff in cutoffs)
     filtered = "unfiltered" if shown in ("nothing", "") else f"low-passed at {shown}"
+    robust = record.weighted_relative_error
+    weighted = "" if robust is None else f" ({robust:.4f} of rows as the robust estimate weighs them)"
     return (
         f"{record.robot}: {len(record.parameters)} base parameters from {record.samples} samples "
-        f"({sum(joint.rows for joint in record.joints)} rows), {filtered}; relative error {record.relative_error:.4f}, "
-        f"condition number {record.condition_number:.0f}, {record.seconds:.1f} s."
+        f"({sum(joint.rows for joint in record.joints)} rows), {filtered}; relative error {record.relative_error:.4f}"
+        f"{weighted}, condition number {record.condition_number:.0f}, {record.seconds:.1f} s."
     )
 
 

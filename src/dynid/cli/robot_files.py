@@ -11,6 +11,7 @@ from dynid.cli.app import ExactFramesOption, JsonOption, RobotArgument, echo_jso
 from dynid.robot import Format
 
 if TYPE_CHECKING:
+    from dynid.identification import Verdict
     from dynid.identification.robot_output import Exported
     from dynid.robot.loading import Converted
     from dynid.robot.repair import Change, FileRepair
@@ -25,12 +26,16 @@ def export(
         typer.Option("--to", help="urdf or mjcf: your own robot file with identified values; json: all parameters."),
     ],
     out: Annotated[Path | None, typer.Option("--out", help="Output file (default: in the result folder).")] = None,
+    anyway: Annotated[
+        bool,
+        typer.Option("--anyway", help="Also write a result that should not be trusted; the file then says why."),
+    ] = False,
     force: ForceOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Write the identified model to a robot file.
 
-    Only inertial and friction parameters change in your file.
+    Only inertial and friction parameters change in your file. A result whose verdict is "no" is refused.
     """
     with errors_in_words(), steps_shown() as step:
         step("Writing the identified robot")
@@ -38,11 +43,11 @@ def export(
         from dynid.identification.robot_output import default_path
 
         loaded = dynid.load_result(result)
-        done = loaded.export(out or default_path(loaded, result, to), to.value, overwrite=force)
+        done = loaded.export(out or default_path(loaded, result, to), to.value, overwrite=force, anyway=anyway)
     if json_output:
-        echo_json(done.to_dict())
+        echo_json({**done.to_dict(), "verdict": loaded.verdict.to_dict()})
     else:
-        show_export(done)
+        show_export(done, loaded.verdict)
 
 
 def convert(
@@ -85,9 +90,9 @@ def repair(
         show_repair(done)
 
 
-def show_export(done: Exported) -> None:
-    """Print which files hold the identified robot."""
-    from dynid.cli.console import plain_console, show_next
+def show_export(done: Exported, verdict: Verdict) -> None:
+    """Print which files hold the identified robot, and whether it can be trusted."""
+    from dynid.cli.console import plain_console, show_next, show_verdict
 
     output = plain_console()
     output.print(f"Wrote {done.path} ({'your file with identified values' if done.edited else 'a new file'}).")
@@ -100,6 +105,9 @@ def show_export(done: Exported) -> None:
     if done.impossible:
         names = ", ".join(done.impossible)
         output.print(f"Still physically inconsistent, as in your file: {names}; see dynid repair.")
+    show_verdict(output, verdict)
+    if done.warning:
+        output.print("The file says in a comment that it should not be trusted.")
     if done.format is not Format.JSON:
         show_next(output, f"dynid inspect {done.path}")
 

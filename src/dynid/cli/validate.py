@@ -12,6 +12,9 @@ from dynid.cli.app import JsonOption, echo_json, errors_in_words, steps_shown
 if TYPE_CHECKING:
     from dynid.identification.validation import Validation
 
+SHOWN = 3
+"""Improvements that are printed; `--json` has all."""
+
 
 def validate(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="Folder saved by dynid identify.")],
@@ -43,17 +46,19 @@ def validate(
 
 def show_validation(validation: Validation, result: Path) -> None:
     """Print how well held-out torques are predicted."""
-    from dynid.cli.console import plain_console, plain_table, show_findings, show_next
+    from dynid.cli.console import plain_console, plain_table, show_findings, show_next, show_verdict
 
-    output = plain_console()
-    physical = validation.physical
-    with_links = "" if physical is None else f" ({physical.relative_error:.4f} with physically consistent links)"
-    output.print(f"Relative error on {validation.samples} samples: {validation.relative_error:.4f}{with_links}.")
-    table = plain_table(("joint",), ("rows", "RMSE", "NRMSE", "R2", "relative error"))
-    for joint in validation.joints:
+    output, every = plain_console(), validation.all_rows
+    output.print(f"Relative error on {validation.samples} samples: {_errors(validation)}.")
+    drops = validation.rows != every.rows
+    more = ("rows\n(all)", "error\n(all)") if drops else ()
+    table = plain_table(("joint",), ("rows", "RMSE", "NRMSE", "R2", "relative\nerror", *more))
+    for joint, of_all in zip(validation.joints, every.joints, strict=True):
         numbers = (f"{joint.rmse:.4g}", f"{joint.nrmse:.4f}", f"{joint.r2:.4f}", f"{joint.relative_error:.4f}")
-        table.add_row(joint.name, str(joint.rows), *numbers)
+        all_numbers = (str(of_all.rows), f"{of_all.relative_error:.4f}") if drops else ()
+        table.add_row(joint.name, str(joint.rows), *numbers, *all_numbers)
     output.print(table)
+    output.print(f"Errors are of {validation.row_selection}.")
     if validation.simulation is not None:
         output.print("Closed-loop simulation on the same reference [rad or m]:")
         table = plain_table(("joint",), ("RMS of simulated - measured", "RMS of reference - measured"))
@@ -61,4 +66,22 @@ def show_validation(validation: Validation, result: Path) -> None:
             table.add_row(joint["name"], f"{joint['rms_position']:.3g}", f"{joint['rms_tracking']:.3g}")
         output.print(table)
     show_findings(output, validation.findings)
-    show_next(output, f"write your robot: dynid export {result} --to urdf")
+    show_verdict(output, validation.verdict)
+    if validation.verdict.causes:
+        output.print("What to improve:")
+        for text in validation.verdict.improvements[:SHOWN]:
+            output.print(f" - {text}")
+    trusted = validation.verdict.answer.value != "no"
+    export, report = f"write your robot: dynid export {result} --to urdf", f"look at the causes: dynid report {result}"
+    show_next(output, export if trusted else report)
+
+
+def _errors(validation: Validation) -> str:
+    """Errors of base parameters and links, of rows that count and of all."""
+    physical, slow = validation.physical, validation.physical_all_rows
+    links = "" if physical is None else f" ({physical.relative_error:.4f} with physically consistent links)"
+    shown = f"{validation.relative_error:.4f}{links}"
+    if validation.rows == validation.all_rows.rows:
+        return shown
+    links = "" if slow is None else f" ({slow.relative_error:.4f} with links)"
+    return f"{shown}; over all rows {validation.all_rows.relative_error:.4f}{links}"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dynid.estimation.bootstrap import Bootstrap
+from dynid.estimation.held_out_blocks import HeldOutBlocks
 from dynid.estimation.least_squares import Estimate
 from dynid.estimation.nonlinear.nonlinear_fit import FoundNonlinear
 from dynid.estimation.physical.physical_estimate import PhysicalEstimate
@@ -25,6 +26,7 @@ def estimate_record(
     residuals: Sequence[JointDiagnostics],
     signs: SignedLogs | None,
     confidence: float,
+    held_out: HeldOutBlocks | None = None,
 ) -> dict[str, Any]:
     """Everything that was estimated, as plain data for a record.
 
@@ -35,6 +37,7 @@ def estimate_record(
         residuals: Residual analysis.
         signs: The signs of torques that were logged without.
         confidence: Of the intervals.
+        held_out: Errors on blocks of time that fits have not seen.
     """
     estimate, essential, form, bootstrap = solution.estimate, solution.essential, solution.form, solution.bootstrap
     return {
@@ -45,6 +48,8 @@ def estimate_record(
         "confidence": confidence,
         "condition_number": estimate.condition_number,
         "relative_error": estimate.relative_error,
+        "weighted_relative_error": solution.weighted_relative_error,
+        "held_out_blocks": None if held_out is None else held_out.to_dict(),
         "estimator": "torque" if form is None else form.form.name,
         "form": None if form is None else form.to_dict(),
         "joints": fit_rows(estimate),

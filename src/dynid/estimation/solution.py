@@ -54,6 +54,8 @@ class Solution:
         form: Fit of the rows of power, energy or momentum; None where rows are torques.
         torques: The factors of each log's torques, with the weights of a robust estimate.
         rows: The factors of each log that were estimated from.
+        weighted_relative_error: Error of rows as a robust estimate weighs them; None for other estimates.
+        plain: The factors of each log's torques without such weights, which all fits are stated for.
         lost: Findings on what the form of rows cannot determine.
         findings: All findings on the estimate.
     """
@@ -66,6 +68,8 @@ class Solution:
     form: FormFit | None
     torques: tuple[Factors, ...]
     rows: tuple[Factors, ...]
+    weighted_relative_error: float | None
+    plain: tuple[Factors, ...]
     lost: tuple[Finding, ...]
     findings: tuple[Finding, ...]
 
@@ -106,19 +110,18 @@ def solve(
         essential = essential_parameters(rows, base, settings.essential_ratio)
     except NotIdentifiableError as error:
         raise NotIdentifiableError(error.names, error.rows, error.problem, _cause((*noticed, *early), error)) from error
-    fit, torques = form_fit(form, estimate, logs), rows
+    weighted, torques, plain = estimate, rows, rows
+    if settings.robust is not None:  # errors are stated for all rows alike
+        plain = nonlinear.own_logs(reduced.rows)
+    fit = form_fit(form, estimate if plain is rows else with_torque_fits(estimate, plain, base), logs)
     if fit is not None:
-        torques = nonlinear.own_logs(reduced.torques)
-        estimate, essential = (with_torque_fits(found, torques, base) for found in (estimate, essential))
-    has_earlier = len(reduced.rows) > len(logs)
-    blocks = (
-        None
-        if has_earlier
-        else _bootstrapped(settings, logs, with_changes, nonlinear.linear, whole, scales, reduced.blocks)
-    )
+        torques = plain = nonlinear.own_logs(reduced.torques)
+    if plain is not rows:
+        estimate, essential = (with_torque_fits(found, plain, base) for found in (estimate, essential))
+    blocks = _bootstrapped(settings, logs, with_changes, nonlinear.linear, whole, scales, reduced.blocks)
     bootstrap = nonlinear.own_bootstrap(blocks)
     lost = findings_on_form(form, estimate, torques, base, logs)
-    of_estimate = findings_on_estimate(estimate, base.model, form)
+    of_estimate = findings_on_estimate(weighted if fit is None else estimate, base.model, form)
     if base.gap.is_doubtful:  # said already: parameters that no motion excites are not the trajectory's fault
         of_estimate = tuple(finding for finding in of_estimate if not finding.code.startswith("excitation-poor"))
     return Solution(
@@ -130,6 +133,8 @@ def solve(
         form=fit,
         torques=tuple(torques),
         rows=tuple(rows),
+        weighted_relative_error=None if settings.robust is None else weighted.relative_error,
+        plain=tuple(plain),
         lost=lost,
         findings=(
             *early,
@@ -219,8 +224,8 @@ def _bootstrapped(
     scales: Scales,
     blocks: Sequence[Blocks],
 ) -> Bootstrap | None:
-    """Standard deviations by a block bootstrap, where that is asked for."""
-    if not settings.bootstrap:
+    """Standard deviations by a block bootstrap, where that is asked for and no log was reduced before."""
+    if not settings.bootstrap or len(factors) > len(logs):
         return None
     floors = [1e-12 * max(scale.values()) or 1.0 for scale in scales]
     sizes = [[max(size, floor) for size in scale.values()] for scale, floor in zip(scales, floors, strict=True)]

@@ -1,12 +1,17 @@
 # What the room offers to the others; names are imported when they are first asked for.
+from .answers import Answer, Use, Verdict
+from .held_out_logs import unseen_logs
+from .noticed import causes_of, each_once
 from .records import FollowRecord, LinkEstimate, ParameterEstimate, Record, ResidualRecord, SignRecord
 from .requests import simulate_experiment
 from .result import Result
 from .result_files import load_result
 from .task import experiment_text
-from .validation import Validation, unseen_logs, validate
+from .validation import Validation, validate
+from .verdict import judge
 
 __all__ = [
+    "Answer",
     "FollowRecord",
     "LinkEstimate",
     "ParameterEstimate",
@@ -14,8 +19,13 @@ __all__ = [
     "ResidualRecord",
     "Result",
     "SignRecord",
+    "Use",
     "Validation",
+    "Verdict",
+    "causes_of",
+    "each_once",
     "experiment_text",
+    "judge",
     "load_result",
     "simulate_experiment",
     "unseen_logs",

@@ -7,7 +7,7 @@ from dynid.errors import InvalidRequestError
 from dynid.estimation import SignedLogs, find_drive_signs, physics_of, recover_logs
 from dynid.findings import Finding
 from dynid.identification.task import Task
-from dynid.logs import Drive, Log, LogSource, PreparedLog, prepare, read_source
+from dynid.logs import Drive, Log, LogSource, PreparedLog, Processing, mended, prepare, read_source
 from dynid.model import BaseParameters
 from dynid.robot import Robot
 
@@ -51,7 +51,7 @@ def prepared_logs(task: Task, base: BaseParameters, progress: Progress) -> Prepa
     findings: list[Finding] = []
     for k, source in enumerate(task.logs, start=1):
         progress(f"Reading log {k} of {len(task.logs)}")
-        log = read(source, model.robot, progress, drive)
+        log = read(source, model.robot, progress, drive, task.processing)
         if drive.signs == "auto":
             progress("Finding the signs of the drives")
             drive, notes = find_drive_signs(log, base, drive, task.processing)
@@ -62,9 +62,16 @@ def prepared_logs(task: Task, base: BaseParameters, progress: Progress) -> Prepa
     return PreparedLogs(tuple(logs), drive, None, tuple(findings))
 
 
-def read(source: Log | LogSource, robot: Robot, progress: Progress = lambda _: None, drive: Drive | None = None) -> Log:
-    """A log that is in memory, or read from its files."""
-    return source if isinstance(source, Log) else read_source(source, robot, progress, drive=drive)
+def read(
+    source: Log | LogSource,
+    robot: Robot,
+    progress: Progress = lambda _: None,
+    drive: Drive | None = None,
+    processing: Processing | None = None,
+) -> Log:
+    """A log that is in memory, or read from its files, mended where that is certain."""
+    log = source if isinstance(source, Log) else read_source(source, robot, progress, drive=drive)
+    return mended(log, robot, drive, processing)
 
 
 def _with_signs(task: Task, base: BaseParameters, progress: Progress) -> PreparedLogs:
@@ -87,7 +94,7 @@ def _with_signs(task: Task, base: BaseParameters, progress: Progress) -> Prepare
             "torque = 'magnitude' if they were logged with signs"
         )
     progress("Reading logs without signs")
-    logs = [read(source, base.model.robot, progress, task.drive) for source in task.logs]
+    logs = [read(source, base.model.robot, progress, task.drive, settings) for source in task.logs]
     progress("Recovering signs")
     physics = physics_of(task.physical, base.model, task.reference)
     signs = recover_logs(base, physics, logs, task.drive, settings, practice=task.discard_sign)

@@ -9,7 +9,8 @@ from typing import Any, Literal
 from dynid import __version__
 from dynid.errors import InvalidRequestError
 from dynid.estimation.factors.reduced_logs import EarlierLogs, ReducedLogs, reduce_logs
-from dynid.estimation.least_squares import NotIdentifiableError
+from dynid.estimation.held_out_blocks import HeldOutBlocks, held_out_blocks
+from dynid.estimation.least_squares import NotIdentifiableError, Prior
 from dynid.estimation.nonlinear.nonlinear_fit import NonlinearFit, find_nonlinear
 from dynid.estimation.physical.physical_estimate import PhysicalEstimate
 from dynid.estimation.physical.physical_links import fit_physical
@@ -18,18 +19,15 @@ from dynid.estimation.result_rows import estimate_record, sign_curves
 from dynid.estimation.settings import EstimationSettings, PhysicalSettings
 from dynid.estimation.solution import Solution, solve
 from dynid.findings import Finding, has
-from dynid.identification.chosen_terms import (
-    alternatives,
-    chosen_instead,
-    with_chosen_terms,
-    without_undetermined,
-)
+from dynid.identification.chosen_terms import alternatives, chosen_instead, with_chosen_terms, without_undetermined
 from dynid.identification.drive_units import findings_in_units_of, with_units_of
 from dynid.identification.log_reading import PreparedLogs, prepared_logs
+from dynid.identification.noticed import causes_of, each_once
 from dynid.identification.records import SCHEMA, Record, TermChoiceRecord
 from dynid.identification.result import Result
 from dynid.identification.result_files import load_result
 from dynid.identification.task import ExperimentFile, Task, experiment_file
+from dynid.identification.verdict import judge
 from dynid.logs import Drive, Log, Processing
 from dynid.model import BaseParameters, Term, known_base, known_of, specification, stored_inertia
 from dynid.robot import Robot
@@ -129,15 +127,17 @@ def run(
     found = _estimated(chosen, base, read, earlier, (*read.findings, *notes), progress)
     if choice is not None and found.doubt:
         found, choice = _with_sounder_links(found, choice, read, progress)
-    findings = findings_in_units_of(found.task.drive, found.findings)
+    causes = _causes(found, read, progress)
+    findings = each_once(findings_in_units_of(found.task.drive, (*causes, *found.findings)))
     record = _record(found, read, findings, time.perf_counter() - start)
+    record = record.model_copy(update={"verdict": judge(record, findings)})
     if found.task is not task or (file is not None and file.task.chooses_terms):
         terms = tuple(specification(term, type(term).__name__) for term in found.task.model.terms)
         record = record.model_copy(update={"terms": terms, "term_choice": choice})
     return Result(
         base=found.nonlinear.base,
         record=record,
-        findings=tuple(findings),
+        findings=findings,
         task=found.task,
         torques=found.solution.torques,
         rows=found.solution.rows,
@@ -159,6 +159,7 @@ class _Estimated:
     solution: Solution
     residuals: Sequence[JointDiagnostics]
     links: PhysicalEstimate | None
+    held_out: HeldOutBlocks | None
     findings: tuple[Finding, ...]
 
     @property
@@ -200,7 +201,21 @@ def _estimated(
         progress("Fitting physically consistent links")
         method, folds = task.estimation.method, reduced.folds
         links, more = fit_physical(solution, base, task.physical, task.reference, folds, method)
-    return _Estimated(task, nonlinear, solution, residuals, links, (*findings, *notes, *more))
+    prior = None if task.estimation.prior is None else Prior.near_reference(base, task.estimation.prior)
+    left_out = () if links is None else links.left_out
+    held_out = held_out_blocks(reduced.folds, base, task.estimation.method, prior, left_out)
+    return _Estimated(task, nonlinear, solution, residuals, links, held_out, (*findings, *notes, *more))
+
+
+def _causes(found: _Estimated, read: PreparedLogs, progress: Progress) -> tuple[Finding, ...]:
+    """Causes of the residuals; none are looked for where the form of rows has lost parameters."""
+    if found.solution.lost:
+        return ()
+    progress("Diagnosing residuals")
+    base = found.nonlinear.base
+    p = base.to_standard(found.solution.estimate.values)
+    with single_threaded_blas():
+        return causes_of(base, p, read.logs, found.solution.torques, found.findings, found.task.drive)
 
 
 def _solved(
@@ -214,7 +229,7 @@ def _solved(
     """The nonlinear parameters, the factors of all logs, and the estimate."""
     hold = earlier is not None
     nonlinear = find_nonlinear(base, read.logs, task.estimation, task.known, hold=hold, progress=progress)
-    reduced = reduce_logs(read.logs, nonlinear, task.estimation, earlier, folds=task.fits_links, progress=progress)
+    reduced = reduce_logs(read.logs, nonlinear, task.estimation, earlier, folds=True, progress=progress)
     progress("Estimating")
     with single_threaded_blas():
         return nonlinear, reduced, solve(read.logs, reduced, nonlinear, task.estimation, findings, progress)
@@ -245,7 +260,8 @@ def _record(found: _Estimated, read: PreparedLogs, findings: Sequence[Finding], 
     task, base, nonlinear = found.task, found.nonlinear.base, found.nonlinear
     robot, stated = base.model.robot, read.drive.signs
     confidence = task.estimation.confidence
-    estimated = estimate_record(base, found.solution, found.links, found.residuals, read.signs, confidence)
+    parts = found.solution, found.links, found.residuals, read.signs, confidence, found.held_out
+    estimated = estimate_record(base, *parts)
     return Record.model_validate(
         {
             "schema": SCHEMA,

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, UnknownNameError
+from dynid.identification.answers import Verdict
 from dynid.model import html_table, text_table
 
 if TYPE_CHECKING:
@@ -276,6 +277,25 @@ class ResidualRecord(Entry):
     follows: tuple[FollowRecord, ...]
 
 
+class HeldOutBlocksRecord(Entry):
+    """Errors on blocks of time, each predicted by a fit to all others.
+
+    Attributes:
+        blocks: Number of blocks.
+        relative_error: Norm of all errors of the base parameters over the norm of the measured torques (or of the rows
+            that were estimated from).
+        own_relative_error: The same of a fit to all blocks.
+        joints: Each row.
+        physical_relative_error: The same as `relative_error` for physically consistent links, where they were tried.
+    """
+
+    blocks: int
+    relative_error: float
+    own_relative_error: float
+    joints: tuple[RowFit, ...]
+    physical_relative_error: float | None = None
+
+
 class TriedTerms(Entry):
     """Friction and actuator terms that were tried on held-out blocks of time.
 
@@ -331,6 +351,7 @@ class Record(Entry):
     """Everything that an identification found; see the classes above for its parts.
 
     `terms` are those of the model where they are not what the experiment states: chosen, or not all determined.
+    `relative_error` is that of all rows alike; `weighted_relative_error` that of rows as a robust estimate weighs them.
     """
 
     schema_: str = Field(SCHEMA, alias="schema")
@@ -345,6 +366,9 @@ class Record(Entry):
     confidence: float
     condition_number: float
     relative_error: float
+    weighted_relative_error: float | None = None
+    held_out_blocks: HeldOutBlocksRecord | None = None
+    verdict: Verdict | None = None
     estimator: Estimator = "torque"
     form: FormFitRecord | None = None
     joints: tuple[RowFit, ...]

@@ -11,12 +11,14 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import FileProblemError, InvalidRequestError
-from dynid.estimation import EarlierLogs, Factors, Replay, diagnose, replayed
+from dynid.estimation import EarlierLogs, Factors, Replay, replayed
 from dynid.findings import Finding
+from dynid.identification.answers import Verdict
 from dynid.identification.drive_units import is_in_amperes
 from dynid.identification.log_reading import read
 from dynid.identification.records import NonlinearEstimate, Parameters, PhysicalModel, Record
 from dynid.identification.task import ExperimentFile, Task
+from dynid.identification.verdict import judge
 from dynid.logs import Drive, Log, Processing, prepare
 from dynid.model import BaseParameters, DynamicModel, specification
 from dynid.robot import Robot
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from dynid.identification.robot_output import Exported
     from dynid.identification.validation import Validation
     from dynid.report.html import ReportFile
+
+
+_UNSTATED = Processing()
 
 
 class ResultError(FileProblemError):
@@ -93,6 +98,11 @@ class Result:
         return self.record.relative_error
 
     @property
+    def verdict(self) -> Verdict:
+        """Whether it can be trusted, and for what; results of earlier versions are judged by what they hold."""
+        return self.record.verdict or judge(self.record, self.findings)
+
+    @property
     def is_in_amperes(self) -> bool:
         """Whether parameters are in units of current, because torque constants are not known."""
         return is_in_amperes(self.task.drive)
@@ -159,17 +169,9 @@ class Result:
         p, task, signed = self.standard_parameters(), self.task, self.task.torque == "signed"
         for k, source in enumerate(task.logs, start=1):
             progress(f"Reading log {k} of {len(task.logs)} again")
-            log = read(source, self.robot, progress, self.drive)
+            log = read(source, self.robot, progress, self.drive, task.processing)
             prepared = prepare(log, self.model, self.drive, task.processing, choose=signed, progress=progress)
             yield replayed(log, prepared, self.model, p)
-
-    def diagnose(self, replay: Replay) -> tuple[Finding, ...]:
-        """Look for causes of the residuals in one of the logs, as `replays` gives it."""
-        p = self.standard_parameters()
-        found = diagnose(self.base, p, [replay.prepared], self.torques, self.condition_number, self.findings)
-        if self.is_in_amperes:  # currents cannot be compared with the masses of the robot's file
-            found = tuple(finding for finding in found if finding.code != "payload-undeclared")
-        return found
 
     def validate(self, *logs: Log | str | Path) -> Validation:
         """Predict the torques of logs that were not used, and compare.
@@ -181,18 +183,26 @@ class Result:
 
         return validate(self, *logs)
 
-    def export(self, path: str | Path, format: str | None = None, *, overwrite: bool = False) -> Exported:  # noqa: A002
+    def export(
+        self,
+        path: str | Path,
+        format: str | None = None,  # noqa: A002
+        *,
+        overwrite: bool = False,
+        anyway: bool = False,
+    ) -> Exported:
         """Write the identified robot: the user's own URDF or MJCF file with new numbers, or JSON.
 
         Args:
             path: The file to write.
             format: "urdf", "mjcf" or "json"; by the ending of the path when None.
             overwrite: Whether existing files may be replaced.
+            anyway: Whether a result is written, too, whose verdict is "no"; the file then says why.
         """
         from dynid.identification.robot_output import export_result, format_of
 
         path = Path(path)
-        return export_result(self, format_of(path, format), path, overwrite=overwrite)
+        return export_result(self, format_of(path, format), path, overwrite=overwrite, anyway=anyway)
 
     def report(
         self, path: str | Path, *, validate: Sequence[Log | str | Path] = (), overwrite: bool = False
@@ -235,7 +245,7 @@ class Result:
         if not self.record.processing:
             return None
         used = self.record.processing[0]
-        return Processing().but(
+        return _UNSTATED.but(
             **{
                 key: tuple(value) if isinstance(value, list) else value
                 for key, value in used.items()

@@ -10,6 +10,7 @@ import numpy as np
 
 from dynid.errors import InvalidRequestError, OutputExistsError, UnknownNameError
 from dynid.files import is_file, write_bytes, write_text
+from dynid.identification.answers import Answer
 from dynid.identification.result import Result
 from dynid.model import DynamicModel, Role, of_joint
 from dynid.robot import Format, Joint, JointDynamics, Written, write_back
@@ -34,6 +35,7 @@ class Exported:
         kept: What the file says of joints and the model does not, so that it stays, in words.
         impossible: Bodies of the user's file that were impossible before and still are (see `dynid repair`).
         difference: Largest relative difference between the file's torques and the wanted ones.
+        warning: Why the files should not be trusted, as they say themselves; empty where they may be.
     """
 
     path: Path
@@ -44,6 +46,7 @@ class Exported:
     kept: tuple[str, ...] = ()
     impossible: tuple[str, ...] = ()
     difference: float = 0.0
+    warning: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Give this as plain data for JSON."""
@@ -51,7 +54,29 @@ class Exported:
         return vars(self) | {"path": str(self.path), "format": self.format.value, "beside": beside}
 
 
-def export_result(result: Result, format: Format, path: Path, *, overwrite: bool = False) -> Exported:  # noqa: A002
+class UntrustedResultError(InvalidRequestError):
+    """A result should not be trusted, and was to be written as a robot file.
+
+    Attributes:
+        reason: Why it should not be.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(
+            f"the result should not be trusted ({reason.rstrip('.')}); mend that and identify again, or add --anyway "
+            "(in Python: anyway=True) to write the file with a comment that says so"
+        )
+
+
+def export_result(
+    result: Result,
+    format: Format,  # noqa: A002
+    path: Path,
+    *,
+    overwrite: bool = False,
+    anyway: bool = False,
+) -> Exported:
     """Write the identified robot.
 
     Args:
@@ -59,8 +84,10 @@ def export_result(result: Result, format: Format, path: Path, *, overwrite: bool
         format: URDF or MJCF: the user's own file where it is of that format, else a new one. JSON: all numbers.
         path: The file to write. What it cannot hold goes to a file beside it, of the same name with `.yaml` added.
         overwrite: Whether existing files may be replaced.
+        anyway: Whether a result that should not be trusted is written, too; the file then says why it should not.
 
     Raises:
+        UntrustedResultError: If the verdict on the result is "no", and it was not to be written anyway.
         InvalidRequestError: If the result has no physical links, or the file's name does not fit the format.
         OutputExistsError: If a file exists and may not be replaced.
     """
@@ -75,11 +102,15 @@ def export_result(result: Result, format: Format, path: Path, *, overwrite: bool
             "the result has no physical links, and base parameters alone are no robot; identify again with them "
             "(physical.fit), and look at its findings"
         )
+    warning = result.verdict.headline if result.verdict.answer is Answer.NO else ""
+    if warning and not anyway:
+        raise UntrustedResultError(result.verdict.reason)
     if format is Format.JSON:
         if path.suffix.lower() != ".json":
             raise InvalidRequestError(f"'{path}' is to be a file in JSON; give it a name that ends in .json")
-        write_text(path, json.dumps(_everything(result), indent=2, allow_nan=False) + "\n", overwrite=overwrite)
-        return Exported(path, format, edited=False)
+        content = {**({"warning": warning} if warning else {}), **_everything(result)}
+        write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n", overwrite=overwrite)
+        return Exported(path, format, edited=False, warning=warning)
     robot = result.base.model.robot
     rest = [*_not_held(result, format), *_nonlinear(result)]
     beside = path.with_name(f"{path.name}.yaml") if rest else None
@@ -91,9 +122,10 @@ def export_result(result: Result, format: Format, path: Path, *, overwrite: bool
             path,
             format=format.value,
             overwrite=overwrite,
+            warning=warning,
         ),
         beside,
-        _as_yaml(result, path, rest),
+        _as_yaml(result, path, rest, warning),
         overwrite,
     )
     beside_it = {"motor inertia (armature)", "couplings of joints"} if beside is not None else set()
@@ -106,6 +138,7 @@ def export_result(result: Result, format: Format, path: Path, *, overwrite: bool
         tuple(_kept(result, values)),
         written.impossible,
         written.difference,
+        warning,
     )
 
 
@@ -202,7 +235,7 @@ def _nonlinear(result: Result) -> list[dict[str, Any]]:
     ]
 
 
-def _as_yaml(result: Result, path: Path, rest: list[dict[str, Any]]) -> str:
+def _as_yaml(result: Result, path: Path, rest: list[dict[str, Any]], warning: str) -> str:
     import yaml
 
     about = "Parameters of the identified model that the robot's file has no place for; see dynid's terms."
@@ -210,6 +243,7 @@ def _as_yaml(result: Result, path: Path, rest: list[dict[str, Any]]) -> str:
         about += " The friction in the robot's file is the mean of fsp and fsn; these two replace it."
     content = {
         "schema": TERMS_SCHEMA,
+        **({"warning": warning} if warning else {}),
         "robot": result.record.robot,
         "file": path.name,
         "about": about,

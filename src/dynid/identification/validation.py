@@ -1,59 +1,23 @@
 """Validation: how well a result predicts torques of logs that it was not made from."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.estimation import processed_rows
-from dynid.experiment import read_experiment
 from dynid.findings import Finding
-from dynid.identification.log_reading import read
-from dynid.identification.result import Result, ResultError
+from dynid.identification.answers import Verdict
+from dynid.identification.held_out_logs import UnseenLog, unseen_logs
+from dynid.identification.predictions import JointPrediction, Logs, Prediction, predictions, with_slow_rows
+from dynid.identification.result import Result
 from dynid.identification.result_files import load_result
-from dynid.identification.task import Task, task_of
-from dynid.logs import Log, LogSource, PreparedLog, Processing, prepare
-from dynid.model import BaseParameters, Chunk, TorqueRows
+from dynid.identification.verdict import THRESHOLDS, Unseen, judge
+from dynid.logs import Log, Processing
 
 Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class JointPrediction:
-    """How well the torque of one joint is predicted.
-
-    Attributes:
-        name: The joint.
-        rows: Number of rows.
-        rmse: Root mean square error [N m or N].
-        nrmse: The same relative to the range of the measured torque.
-        r2: Coefficient of determination: 1 is perfect, below 0 is worse than the mean.
-        relative_error: Norm of the error over the norm of the measured torque.
-    """
-
-    name: str
-    rows: int
-    rmse: float
-    nrmse: float
-    r2: float
-    relative_error: float
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """How well torques are predicted by one set of parameters.
-
-    Attributes:
-        joints: Each joint.
-        relative_error: Norm of all errors over the norm of all measured torques.
-    """
-
-    joints: tuple[JointPrediction, ...]
-    relative_error: float
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,11 +25,15 @@ class Validation:
     """How well a result predicts logs that it was not made from.
 
     Attributes:
-        relative_error: Norm of all errors over the norm of all measured torques, of the base parameters.
+        relative_error: Norm of all errors over the norm of all measured torques, of the base parameters; of rows that
+            the velocity threshold keeps, as in the fit.
         joints: The same by joint.
         physical: The same for the physically consistent links; None where the result has none.
         samples: Number of samples.
         findings: What was noticed about the logs.
+        verdict: The verdict on the result, judged again with these logs.
+        all_rows: Errors of the base parameters over all rows, also those of joints that are slow or at rest.
+        physical_all_rows: The same for the physically consistent links.
         simulation: Closed-loop simulation of the result beside measured positions, where it was asked for.
     """
 
@@ -74,37 +42,57 @@ class Validation:
     physical: Prediction | None
     samples: int
     findings: tuple[Finding, ...]
+    verdict: Verdict
+    all_rows: Prediction
+    physical_all_rows: Prediction | None = None
     simulation: Mapping[str, Any] | None = None
+
+    @property
+    def rows(self) -> int:
+        """Number of rows that the errors are of."""
+        return sum(joint.rows for joint in self.joints)
+
+    @property
+    def row_selection(self) -> str:
+        """What the rows are, in words."""
+        if self.rows == self.all_rows.rows:
+            return f"all {self.rows} rows (one for each sample and joint with a measured torque)"
+        return (
+            f"{self.rows} of {self.all_rows.rows} rows, those in which the joint is faster than the velocity "
+            "threshold, as in the fit; all rows include slow joints and joints at rest"
+        )
+
+    @property
+    def unseen(self) -> Unseen | None:
+        """The errors, as far as they count for the verdict: not where the logs were used to identify."""
+        if any(finding.code == "log-not-held-out" for finding in self.findings):
+            return None
+        return Unseen(
+            self.relative_error, None if self.physical is None else self.physical.relative_error, self.samples
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data for JSON."""
-        physical = self.physical
+        physical, slow = self.physical, self.physical_all_rows
+        all_rows = {**self.all_rows.to_dict(), "physical_relative_error": None if slow is None else slow.relative_error}
         data = {
             "relative_error": self.relative_error,
             "physical_relative_error": None if physical is None else physical.relative_error,
             "physical_joints": None if physical is None else [vars(joint) for joint in physical.joints],
             "samples": self.samples,
+            "rows": self.rows,
+            "row_selection": self.row_selection,
             "joints": [vars(joint) for joint in self.joints],
+            "all_rows": all_rows,
+            "verdict": self.verdict.to_dict(),
             "findings": [finding.to_dict() for finding in self.findings],
         }
         return data if self.simulation is None else {**data, "simulation": dict(self.simulation)}
 
     def __repr__(self) -> str:
         physical = "" if self.physical is None else f", physical links {self.physical.relative_error:.2%}"
-        return f"Validation(relative error {self.relative_error:.2%}{physical}, {self.samples} samples)"
-
-
-@dataclass(frozen=True, eq=False)
-class UnseenLog:
-    """A log that a result was not made from, ready for its model.
-
-    Attributes:
-        log: The log.
-        prepared: The same, ready for the model.
-    """
-
-    log: Log
-    prepared: PreparedLog
+        verdict = f", {self.verdict.answer.value}"
+        return f"Validation(relative error {self.relative_error:.2%}{physical}, {self.samples} samples{verdict})"
 
 
 def validate(
@@ -126,25 +114,63 @@ def validate(
     result = result if isinstance(result, Result) else load_result(result)
     unseen = unseen_logs(result, logs, progress)
     parts = [(one.prepared.segments, one.prepared.processing) for one in unseen]
-    base, physical = result.base, result.physical_values
-    by_base = predict(base, np.array([result.values[name] for name in base.names]), parts)
-    by_links = None
-    if physical is not None:
-        by_links = predict(base, base.to_base(np.array([physical[name] for name in base.model.names])), parts)
-    findings = [finding for one in unseen for finding in (*_on_filters(one, result), *one.prepared.findings)]
+    by_base, by_links = _predicted(result, parts)
+    everything = with_slow_rows(parts)
+    all_rows, links_all_rows = (by_base, by_links) if everything is None else _predicted(result, everything)
+    findings = [*_on_use(unseen), *_on_links(by_base, by_links)]
+    findings += [finding for one in unseen for finding in (*_on_filters(one, result), *one.prepared.findings)]
     simulation = None
     if simulate:
         progress("Simulating in closed loop")
         simulation, notes = _simulated(result, logs, unseen)
         findings += notes
+    samples = sum(len(segment) for segments, _ in parts for segment in segments)
+    used = any(one.used for one in unseen)
     return Validation(
         relative_error=by_base.relative_error,
         joints=by_base.joints,
         physical=by_links,
-        samples=sum(len(segment) for segments, _ in parts for segment in segments),
+        samples=samples,
         findings=tuple(findings),
+        verdict=result.verdict if used else judge(result.record, result.findings, _unseen(by_base, by_links, samples)),
+        all_rows=all_rows,
+        physical_all_rows=links_all_rows,
         simulation=simulation,
     )
+
+
+def _predicted(result: Result, logs: Logs) -> tuple[Prediction, Prediction | None]:
+    """What base parameters and physically consistent links leave of logs."""
+    base, physical = result.base, result.physical_values
+    sets = [np.array([result.values[name] for name in base.names])]
+    if physical is not None:
+        sets.append(base.to_base(np.array([physical[name] for name in base.model.names])))
+    found = predictions(base, sets, logs)
+    return found[0], None if physical is None else found[1]
+
+
+def _unseen(base: Prediction, links: Prediction | None, samples: int) -> Unseen:
+    """What is judged of predictions."""
+    joints = {joint.name: joint.relative_error for joint in base.joints}
+    for joint in () if links is None else links.joints:
+        joints[joint.name] = min(joints[joint.name], joint.relative_error)
+    name = max(joints, key=lambda joint: joints[joint], default="")
+    by_links = None if links is None else links.relative_error
+    return Unseen(base.relative_error, by_links, samples, name, joints.get(name, 0.0))
+
+
+def _on_use(logs: Sequence[UnseenLog]) -> Iterator[Finding]:
+    """Logs that the result was identified from."""
+    for one in logs:
+        if one.used:
+            yield Finding.of("log-not-held-out", "validation", log=_name(one))
+
+
+def _on_links(base: Prediction, links: Prediction | None) -> Iterator[Finding]:
+    """Whether links predict far better than base parameters."""
+    if links is not None and base.relative_error > THRESHOLDS.links_better * links.relative_error:
+        values = {"links": links.relative_error, "base": base.relative_error}
+        yield Finding.of("links-predict-better", "validation", **values)
 
 
 def _simulated(
@@ -159,101 +185,15 @@ def _simulated(
     return simulate_result(result, paths, logs=[one.log for one in unseen])
 
 
-def unseen_logs(
-    result: Result, logs: Sequence[Log | str | Path | UnseenLog], progress: Progress = lambda _: None
-) -> tuple[UnseenLog, ...]:
-    """Logs that a result was not made from, each read and processed once, as the result's own logs were."""
-    found: list[UnseenLog] = []
-    for one in logs:
-        if isinstance(one, UnseenLog):
-            found.append(one)
-            continue
-        task = _task(result, one)
-        if task.torque == "magnitude" and not task.discard_sign:
-            where = (one.name or "the log") if isinstance(one, Log) else one
-            raise ResultError(where, "has torques without signs, and predictions have signs; use a log that has them")
-        like = result.training if task.processing == result.task.processing else None
-        for source in task.logs:
-            progress("Reading a log")
-            log = read(source, task.model.robot, progress, task.drive)
-            prepared = prepare(log, result.model, task.drive, task.processing, like=like, progress=progress)
-            found.append(UnseenLog(log, prepared))
-    return tuple(found)
-
-
-def _task(result: Result, log: Log | str | Path) -> Task:
-    """The task that a log belongs to: that of its experiment file, or the result's with other logs."""
-    own = replace(result.task, drive=result.drive)
-    if isinstance(log, Log):
-        return replace(own, logs=(log,), torque="signed")
-    path = Path(log)
-    if path.suffix.lower() == ".toml":
-        task = task_of(read_experiment(path)).with_model_of(result.task)
-        result.require_same_model(task, path)
-        return replace(task, drive=result.drive) if task.drive.signs == "auto" else task
-    first = next((source for source in result.task.logs if isinstance(source, LogSource)), None)
-    if first is None:
-        raise InvalidRequestError(f"'{path}': the result's logs were in memory; read this one with dynid.read_log")
-    return replace(own, logs=(_with_file(first, path),))
-
-
-def _with_file(source: LogSource, path: Path) -> LogSource:
-    """Where a log is that is laid out as another one."""
-    moved = {
-        role: quantity.model_copy(update={"file": str(path)})
-        for role in ("position", "torque", "velocity", "time", "temperature")
-        if (quantity := getattr(source, role)) is not None
-    }
-    return source.model_copy(update=moved | {"rows": None, "seconds": None, "name": None})
-
-
-def predict(base: BaseParameters, values: Array, logs: Sequence[tuple[Sequence[Chunk], Processing]]) -> Prediction:
-    """Predict the torques of samples and compare.
-
-    Args:
-        base: The base parameters of the model.
-        values: Their values, shape (base,).
-        logs: For each log its samples, of which rows that `keep` leaves out do not count, and how they are decimated.
-    """
-    rows = TorqueRows(base.model)
-    predictors = rows.predictors(base.to_standard(values))
-    sums = np.zeros((4, len(predictors)))  # number, torque, torque squared, error squared
-    lowest, highest = np.full(len(predictors), np.inf), np.full(len(predictors), -np.inf)
-    for matrices in (part for segments, processing in logs for part in processed_rows(rows, segments, processing)):
-        for row, matrix in enumerate(matrices):
-            y = matrix[:, -1]
-            error = y - matrix[:, :-1] @ predictors[row]
-            sums[:, row] += np.array([len(y), y.sum(), y @ y, error @ error])
-            lowest[row] = min(lowest[row], y.min(initial=np.inf))
-            highest[row] = max(highest[row], y.max(initial=-np.inf))
-    joints = [
-        _prediction(joint, *sums[:, row].tolist(), span=float(highest[row] - lowest[row]))
-        for row, joint in enumerate(base.model.row_names)
-    ]
-    return Prediction(tuple(joints), _ratio(float(sums[3].sum()), float(sums[2].sum())))
-
-
-def _prediction(name: str, count: float, total: float, squares: float, errors: float, span: float) -> JointPrediction:
-    rmse = float(np.sqrt(errors / count)) if count else 0.0
-    spread = squares - total**2 / count if count else 0.0
-    return JointPrediction(
-        name=name,
-        rows=int(count),
-        rmse=rmse,
-        nrmse=rmse / span if span > 0.0 else 0.0,
-        r2=1.0 - errors / spread if spread > 0.0 else 0.0,
-        relative_error=_ratio(errors, squares),
-    )
-
-
-def _ratio(errors: float, squares: float) -> float:
-    return float(np.sqrt(errors / squares)) if squares > 0.0 else 0.0
+def _name(one: UnseenLog) -> str:
+    """What a log is called: its name, or its file's."""
+    return one.log.name or next((Path(file).name for file in one.log.source), "the log")
 
 
 def _on_filters(one: UnseenLog, result: Result) -> tuple[Finding, ...]:
     """Whether errors compare with those of the result: only where both were filtered alike."""
     subject, mine = "processing", _filters(one.prepared.processing)
-    name, used = one.log.name or "the log", result.training
+    name, used = _name(one), result.training
     if used is not None and _filters(used) != mine:
         return (Finding.of("filters-differ", subject, log=name, filters=mine, training=_filters(used)),)
     return (Finding.of("filters-alike", subject, log=name, filters=mine),)

@@ -1,7 +1,10 @@
 # What the room offers to the others; names are imported when they are first asked for.
+from .coarse_clock import standing_still
+from .column_order import joint_of, joint_order, speaks_of
 from .drive import Transmission, transmission_of
 from .log import Log
 from .magnitudes import IN_MILLIMETRES, LARGE, findings_on_magnitudes, findings_on_mass
+from .mending import mended
 from .processing.automatic import PreparedLog
 from .processing.periods import averaged
 from .processing.power_density import power_density
@@ -45,7 +48,10 @@ __all__ = [
     "findings_on_rest",
     "is_bag",
     "is_current",
+    "joint_of",
+    "joint_order",
     "listed",
+    "mended",
     "power_density",
     "prepare",
     "processed",
@@ -54,6 +60,8 @@ __all__ = [
     "read_source",
     "silent",
     "source_of",
+    "speaks_of",
+    "standing_still",
     "step_of",
     "topics_of",
     "transmission_of",

@@ -13,6 +13,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.findings import Finding, Severity
+from dynid.logs.gravity_share import findings_on_gravity
 from dynid.logs.settings import Drive
 from dynid.model import Chunk, DynamicModel
 from dynid.robot import Joint, JointKind, Robot
@@ -155,7 +156,7 @@ def _thinned(segments: Sequence[Chunk]) -> tuple[Array, Array, Array, Array]:
 def findings_on_magnitudes(
     model: DynamicModel, segments: Sequence[Chunk], drive: Drive, unmeasured: Sequence[str] = ()
 ) -> Iterator[Finding]:
-    """Findings on torques and currents that are far too large or too small to be what their unit says.
+    """Findings on torques and currents that are far too large or too small to be what their unit says, or weightless.
 
     Args:
         model: The model.
@@ -170,9 +171,12 @@ def findings_on_magnitudes(
         return
     found = magnitudes_of(model, segments, unmeasured)
     severity = _too_large(found)
+    without_gravity = tuple(findings_on_gravity(model, segments, unmeasured))
     if severity is not None:
         yield _finding_on_large(found, drive, severity)
-    elif found.file is not None and found.file < SMALL:
+    elif found.file is None or found.file >= SMALL or any(one.severity is Severity.ERROR for one in without_gravity):
+        yield from without_gravity
+    else:
         joint = min(found.joints, key=lambda name: found.joints[name])
         values = {"ratio": found.file, "joint": joint, "likely": _likely_small(found.file, drive)}
         yield Finding.of("torques-small", "torques", **values)

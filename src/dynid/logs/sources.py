@@ -10,12 +10,15 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.findings import Finding
+from dynid.logs.coarse_clock import with_advancing_time
+from dynid.logs.column_order import findings_on_order
 from dynid.logs.log import Log
 from dynid.logs.quantities import is_on_topic_of, quantities_of
 from dynid.logs.readers.bags import is_bag
 from dynid.logs.readers.source import Progress, silent
 from dynid.logs.settings import Drive, LogSource, Quantity
-from dynid.logs.tables import RecordingError, Table, read_groups
+from dynid.logs.tables import RecordingError, Table, read_groups, states_order
+from dynid.logs.time_units import speed_of
 from dynid.logs.timing import check_time, findings_on_time, require_order
 from dynid.logs.units import LoggedColumns, in_si, is_current, unit_in
 from dynid.robot import JointKind, Limits, Robot
@@ -80,6 +83,7 @@ def _read(
         _check_unit(source.torque, units["torque"], drive)
     values = {role: in_si(role, table.groups[group], units[role]) for role, (table, group) in tables.items()}
     _check_widths(where, values)
+    notes += _on_order(where, tables, robot)
     count, time = len(values["position"]), where.get("time")
     stamps = values["time"][:, 0] if time is not None else np.arange(count) / (source.rate or 1.0)
     files = tuple(dict.fromkeys(quantity.path for quantity in where.values()))
@@ -104,11 +108,13 @@ def _read(
     limits = [] if robot is None else [joint.limits for joint in robot.independent_joints]
     notes += _degrees(where["position"], units["position"], names, log.position, limits)
     if time is not None and len(log) > 1:
-        timing = check_time(log.time, first_row=tables["time"][0].first_row + part.start)
+        row = tables["time"][0].first_row + part.start
         if not allow_resets:
-            require_order(timing, time.path)
-        notes += tuple(findings_on_time(timing))
-    return replace(log, findings=notes)
+            log = with_advancing_time(log)
+            require_order(check_time(log.time, first_row=row), time.path)
+        at_joints = drive is None or drive.positions == "joint"
+        notes += tuple(findings_on_time(check_time(log.time, first_row=row), speed_of(log) if at_joints else math.nan))
+    return replace(log, findings=(*notes, *log.findings))
 
 
 def _as_tuple(unit: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -137,7 +143,9 @@ def _read_each_file_once(
         files.setdefault((quantity.path, _width(role, quantity, robot), apart), []).append(role)
     tables: dict[str, tuple[Table, int]] = {}
     for (path, width, _), roles in files.items():
-        table = read_groups(path, [where[role].columns for role in roles], width=width, progress=progress, finite=False)
+        groups = [where[role].columns for role in roles]
+        joints = [] if robot is None else [joint.name for joint in robot.independent_joints]
+        table = read_groups(path, groups, width=width, progress=progress, finite=False, joints=joints)
         tables |= {role: (table, k) for k, role in enumerate(roles)}
     return tables
 
@@ -190,6 +198,19 @@ def _units(
         found[role], more = LoggedColumns(role, quantity, columns, says, names, sliding).units()
         notes += more
     return found, tuple(notes)
+
+
+def _on_order(
+    where: Mapping[str, Quantity], tables: Mapping[str, tuple[Table, int]], robot: Robot | None
+) -> tuple[Finding, ...]:
+    """What the names of columns say of the joints that they belong to."""
+    joints = [] if robot is None else [joint.name for joint in robot.independent_joints]
+    notes: tuple[Finding, ...] = ()
+    for role, (table, group) in tables.items():
+        if role != "time" and not where[role].flat:
+            is_stated = states_order(where[role].columns)
+            notes += findings_on_order(role, table.names[group], table.places[group], joints, is_stated)
+    return notes
 
 
 def _check_widths(where: Mapping[str, Quantity], values: Mapping[str, Array]) -> None:

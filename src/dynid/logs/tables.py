@@ -16,6 +16,7 @@ from typing import TypeAlias
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.logs.column_order import joint_order
 from dynid.logs.readers import text as text_reader
 from dynid.logs.readers.bags import SUFFIXES as BAGS
 from dynid.logs.readers.bags import is_bag
@@ -45,12 +46,14 @@ class Table:
         path: The file.
         groups: The values of each group, shape (samples, columns of the group).
         names: The names of each group's columns; positions in words where the file has no names.
+        places: Places of each group's columns in the file, from 0.
         first_row: Row of the file (from 1, the header included) that holds the first sample.
     """
 
     path: Path
     groups: tuple[Array, ...]
     names: tuple[tuple[str, ...], ...]
+    places: tuple[tuple[int, ...], ...]
     first_row: int
 
     def __len__(self) -> int:
@@ -124,6 +127,7 @@ def read_groups(
     width: int | None = None,
     progress: Progress = silent,
     finite: bool = True,
+    joints: Sequence[str] = (),
 ) -> Table:
     """Read several groups of columns of one file at once; other arguments and errors are those of `read_columns`.
 
@@ -133,9 +137,10 @@ def read_groups(
         width: For flat text, how many numbers make a sample.
         progress: Callback; receives a short description of each step.
         finite: Whether every number must be finite; otherwise the caller says in which samples.
+        joints: Names of joints, in whose order what a pattern matches is put where names of columns say that.
     """
     source = source_of(path, width, progress)
-    chosen = [_positions(path, source, columns) for columns in groups]
+    chosen = [_positions(path, source, columns, joints) for columns in groups]
     wanted = sorted({position for positions in chosen for position in positions})
     try:
         values = _filled(source, wanted, chosen)
@@ -149,6 +154,7 @@ def read_groups(
         path,
         values,
         tuple(tuple(source.names[p] for p in positions) for positions in chosen),
+        tuple(map(tuple, chosen)),
         source.first_row,
     )
     if finite:
@@ -216,14 +222,22 @@ def _folder_problem(path: Path) -> str:
     return f"this is the folder of a bag without its metadata.yaml; make it with 'ros2 bag reindex', or name {parts[0]}"
 
 
-def _positions(path: Path, source: Source, columns: Columns) -> list[int]:
-    if columns is None:
-        return list(range(len(source.names)))
-    items = [columns] if isinstance(columns, str | int) else columns
+def _positions(path: Path, source: Source, columns: Columns, joints: Sequence[str] = ()) -> list[int]:
+    items = () if columns is None else [columns] if isinstance(columns, str | int) else columns
     found = [position for item in items for position in _matches(path, source, item)]
+    if columns is None:
+        found = list(range(len(source.names)))
     if len(set(found)) < len(found):
         raise RecordingError(path, f"a column is chosen twice: {_listed([source.names[p] for p in found])}")
-    return found
+    if states_order(columns) or not source.named:
+        return found
+    order = joint_order([source.names[p] for p in found], joints)
+    return found if order is None else [found[k] for k in order]
+
+
+def states_order(columns: Columns) -> bool:
+    """Whether columns are named one by one, so that their order is that of the joints."""
+    return columns is not None and not isinstance(columns, str) and (isinstance(columns, int) or len(columns) > 1)
 
 
 def _matches(path: Path, source: Source, item: str | int) -> list[int]:

@@ -14,7 +14,9 @@ import numpy as np
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError
 from dynid.findings import Finding
+from dynid.logs.coarse_clock import with_advancing_time
 from dynid.logs.tables import RecordingError
+from dynid.logs.time_units import findings_on_unit
 
 if TYPE_CHECKING:
     from dynid.logs.log import Log
@@ -24,9 +26,6 @@ GAP = 1.5
 
 JITTER = 0.05
 """Relative standard deviation of steps from which jitter is worth a warning."""
-
-PERIODS = (1e-5, 1.0)
-"""Periods [s] that robots are logged with; others suggest another unit."""
 
 
 @dataclass(frozen=True)
@@ -129,13 +128,14 @@ TIMING = (
 """Codes of findings on time stamps."""
 
 
-def findings_on_time(timing: Timing) -> Iterator[Finding]:
-    """What users should know about their time stamps; nothing when they are even, ordered and plausible."""
-    if timing.period >= PERIODS[1]:
-        unit = "ms" if timing.period < 100 else "us" if timing.period < 1e5 else "ns"
-        yield Finding.of("time-steps-long", "time", period=timing.period, unit=unit)
-    elif timing.period < PERIODS[0]:
-        yield Finding.of("time-steps-short", "time", period=timing.period)
+def findings_on_time(timing: Timing, speed: float = math.nan) -> Iterator[Finding]:
+    """What users should know about their time stamps; nothing when they are even, ordered and plausible.
+
+    Args:
+        timing: What `check_time` found.
+        speed: Speed of the fastest joint [rad/s or m/s] by these stamps; NaN where it is not known.
+    """
+    yield from findings_on_unit(timing.period, speed)
     if timing.resets:
         row = timing.first_row + timing.resets[0][0]
         yield Finding.of("time-backwards", "time", row=row, count=len(timing.resets))
@@ -157,7 +157,7 @@ def findings_on_time(timing: Timing) -> Iterator[Finding]:
 
 
 def split_at_resets(log: Log) -> tuple[Log, ...]:
-    """Pieces in which time always advances: cut where it goes backwards, without samples that repeat a stamp.
+    """Pieces in which time always advances: cut where it goes backwards, with repeated stamps mended.
 
     Args:
         log: A log, read with resets allowed.
@@ -170,13 +170,10 @@ def split_at_resets(log: Log) -> tuple[Log, ...]:
     pieces = []
     for part in _parts(len(log), np.flatnonzero(steps < 0) + 1):
         piece = log[part]
-        new = np.concatenate([[True], np.diff(piece.time) != 0])
-        notes = [finding for finding in log.findings if finding.code not in TIMING]
-        if not new.all():
-            notes.append(Finding.of("samples-repeated", "time", count=int(np.count_nonzero(~new))))
-        kept = piece.at(new)
-        notes += findings_on_time(check_time(kept.time)) if len(kept) > 1 else ()
-        pieces.append(replace(kept, findings=tuple(notes)))
+        notes = tuple(finding for finding in log.findings if finding.code not in TIMING)
+        kept = with_advancing_time(replace(piece, findings=notes))
+        own = findings_on_time(check_time(kept.time)) if len(kept) > 1 else ()
+        pieces.append(replace(kept, findings=(*kept.findings, *own)))
     return tuple(pieces)
 
 

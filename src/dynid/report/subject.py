@@ -7,24 +7,17 @@ from pathlib import Path
 import numpy as np
 
 from dynid.errors import DynidError
-from dynid.estimation import CODES, Replay, replayed
-from dynid.findings import Finding, Severity, has
-from dynid.identification import Result, Validation, unseen_logs, validate
+from dynid.estimation import Replay, replayed
+from dynid.findings import Finding
+from dynid.identification import Result, Validation, Verdict, causes_of, each_once, judge, unseen_logs, validate
 from dynid.logs import Log
 from dynid.report.drawn_signals import Signals, drawn
-from dynid.report.verdict import Verdict, judge
 from dynid.robot import JointKind
 
 Progress = Callable[[str], None]
 
-DIAGNOSED = tuple(code + tail for code in CODES.values() for tail in ("", "-or-other"))
-"""Causes that diagnosis names."""
-
-FAULTS = ("torque-constant", "torque-saturated", *DIAGNOSED)
-"""Causes that spoil the estimate of a joint and of its neighbours, where they are errors."""
-
-EXPLANATIONS = (*FAULTS, "friction-missing", "residual-is-noise", "residual-at-reversals", "residual-unexplained")
-"""Findings that say more than that the fit is poor."""
+ON_RESULT = ("links-predict-better", "log-not-held-out")
+"""Findings of a validation that are about the result; the others are about the held-out logs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +79,12 @@ def subject_of(
         validation = validate(result, *logs)
         p = result.standard_parameters()
         predicted = _drawn((replayed(one.log, one.prepared, result.model, p) for one in logs), len(logs), result)
-    findings = tuple(sorted(_once([*causes, *result.findings, *_on_missing_logs(result)]), key=_rank))
+    of_validation = () if validation is None else validation.findings
+    own = [finding for finding in of_validation if finding.code in ON_RESULT]
+    findings = each_once([*causes, *result.findings, *own, *_on_missing_logs(result)])
+    verdict = result.verdict if validation is None else validation.verdict
+    if result.record.verdict is None:  # of an earlier version, which did not look for causes
+        verdict = judge(result.record, findings, None if validation is None else validation.unseen)
     return Subject(
         name=_name(result),
         result=result,
@@ -95,7 +93,7 @@ def subject_of(
         validation=validation,
         held_out=predicted,
         findings=findings,
-        verdict=judge(result.record, findings, validation),
+        verdict=verdict,
     )
 
 
@@ -106,14 +104,14 @@ def _name(result: Result) -> str:
 
 
 def _own_logs(result: Result, progress: Progress) -> tuple[Signals | None, str, list[Finding]]:
-    """What is drawn of a result's own logs or why nothing is, and causes of residuals in the first of them."""
+    """What is drawn of a result's own logs or why nothing is, and causes of residuals where none were looked for."""
     causes: list[Finding] = []
 
     def diagnosed() -> Iterator[Replay]:
         for k, replay in enumerate(result.replays(progress)):
-            if k == 0 and not any(term.needs_temperature for term in result.model.terms):
+            if k == 0 and result.record.verdict is None:
                 progress("Diagnosing residuals")
-                causes.extend(result.diagnose(replay))
+                causes.extend(_causes(result, replay))
             yield replay
 
     if not result.task.logs:
@@ -122,6 +120,12 @@ def _own_logs(result: Result, progress: Progress) -> tuple[Signals | None, str, 
         return _drawn(diagnosed(), len(result.task.logs), result), "", causes
     except DynidError as error:
         return None, str(error), causes
+
+
+def _causes(result: Result, replay: Replay) -> tuple[Finding, ...]:
+    """Causes of the residuals of a log, where the result was saved before they were looked for."""
+    p, condition = result.standard_parameters(), result.condition_number
+    return causes_of(result.base, p, [replay.prepared], result.torques, condition, result.findings, result.drive)
 
 
 def _drawn(logs: Iterable[Replay], count: int, result: Result) -> Signals:
@@ -133,21 +137,3 @@ def _on_missing_logs(result: Result) -> Iterator[Finding]:
     logs, drawn_logs = result.record.logs, len(result.task.logs)
     if logs > drawn_logs:
         yield Finding.of("logs-not-drawn", "logs", missing=logs - drawn_logs, logs=logs)
-
-
-def _once(findings: Sequence[Finding]) -> list[Finding]:
-    """Findings without those that are only consequences of others: each cause is shown once."""
-    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
-    dropped: set[str] = set()
-    if has(findings, *EXPLANATIONS):
-        dropped.add("fit-poor")
-    if has(findings, "friction-missing-by-residual", "friction-missing-by-residual-or-other"):
-        dropped.add("friction-missing")  # the same, looked for in all rows instead of the whole log
-    if has(errors, *FAULTS):  # weaker causes would be fitted to spoiled data
-        dropped |= {"parameter-negative", "parameter-negative-beside-positive", "physical-fit-worse"}
-        dropped |= set(DIAGNOSED).difference(finding.code for finding in errors)
-    return [finding for finding in findings if finding.code not in dropped]
-
-
-def _rank(finding: Finding) -> int:
-    return list(Severity).index(finding.severity)

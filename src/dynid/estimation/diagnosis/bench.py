@@ -1,47 +1,77 @@
-"""A fitted model on samples of a log, on which causes of its errors are tried."""
+"""A model on samples of logs, fitted again and again: with samples mended, and on all blocks of time but one.
 
-from __future__ import annotations
+Rows of `[W | y]` are divided by each torque's standard deviation and multiplied with the inverse of the triangular
+factor of W, so that normal equations are exact enough; their sums over blocks of time are all that a fit needs.
+"""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.estimation.diagnosis.bench_samples import Samples
+from dynid.estimation.diagnosis.bench_samples import BLOCKS, Samples
 from dynid.model import BaseParameters, DynamicModel
 from dynid.robot import Robot
 
-FLAT = 1e-6
-"""Columns of which less than this is left once the model's are taken off are explained by the model."""
+RIDGE = 1e-9
+"""Added to the diagonal of normal equations, whose eigenvalues are about 1: a block may be the only one that excites a
+parameter."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Least squares on all blocks, and on all but each of them.
+
+    Attributes:
+        solution: Of all blocks, in coordinates in which columns are orthonormal, shape (base,).
+        squares: Its squared error, divided by variances.
+        held_out: Squared error in each block of the fit to the others, shape (blocks,).
+    """
+
+    solution: Array
+    squares: float
+    held_out: Array
+
+    @property
+    def held_out_squares(self) -> float:
+        """Squared error in blocks that were held out."""
+        return float(self.held_out.sum())
 
 
 @dataclass(frozen=True, eq=False)
 class Bench:
-    """A fitted model on samples, on which causes are tried.
+    """A model on samples.
 
     Attributes:
         base: The base parameters.
-        parameters: Standard parameters of the fit, shape (parameters,).
+        parameters: Standard parameters of the estimate, at which effects of causes are linearised, shape (parameters,).
         samples: The samples.
-        stds: By which each row's errors are divided [N m or N], shape (rows,).
+        stds: Standard deviation of each torque's errors [N m or N], shape (rows,).
+        triangle: Triangular factor of the weighted observation matrix that the estimate was made from, shape (base,
+            base): the coordinates of fits.
     """
 
     base: BaseParameters
     parameters: Array
     samples: Samples
     stds: Array
+    triangle: Array
 
     @staticmethod
-    def of(base: BaseParameters, parameters: Array, samples: Samples) -> Bench:
-        """A bench on which rows are weighed by what the model leaves of them, never quite zero."""
+    def of(base: BaseParameters, parameters: Array, samples: Samples) -> "Bench":
+        """A bench on which torques are weighed by what the model leaves of them, never quite zero."""
         predicted = base.model.inverse_dynamics(samples.q, samples.v, samples.a, parameters)
         error = np.where(samples.keep, samples.torque - predicted, 0.0)
         counts = np.maximum(samples.keep.sum(axis=0), 1)
         sizes = np.sqrt((samples.torque**2).mean(axis=0)) + 1e-12
         stds = np.maximum(np.sqrt((error**2).sum(axis=0) / counts), 1e-6 * sizes)
-        return Bench(base, parameters, samples, stds)
+        bench = Bench(base, parameters, samples, stds, np.eye(len(base)))
+        R = np.linalg.qr(bench._weighed(base.regressor(samples.q, samples.v, samples.a)), mode="r")
+        smallest = 1e-9 * np.abs(np.diag(R)).max(initial=0.0)
+        R[np.abs(np.diag(R)) < smallest, np.abs(np.diag(R)) < smallest] = smallest or 1.0
+        return replace(bench, triangle=R)
 
     @property
     def model(self) -> DynamicModel:
@@ -50,66 +80,101 @@ class Bench:
 
     @cached_property
     def predicted(self) -> Array:
-        """What the model says, shape (samples, rows)."""
-        s = self.samples
-        return self.model.inverse_dynamics(s.q, s.v, s.a, self.parameters)
+        """What the estimate says, shape (samples, rows)."""
+        return self.torques_of(self.samples)
 
-    def flat(self, values: Array) -> Array:
-        """Values of shape (samples, rows) as a column: weighed, without rows that do not count."""
-        return (np.where(self.samples.keep, values, 0.0) / self.stds).T.ravel()
+    def torques_of(self, samples: Samples, robot: Robot | None = None, *, of_links: bool = False) -> Array:
+        """What the estimate (or its links alone) says with other samples or another robot, shape (samples, rows)."""
+        model, p = self.model if robot is None else replace(self.model, robot=robot), self.parameters
+        if of_links:
+            p = np.where([parameter.link is None for parameter in model.parameters], 0.0, p)
+        return model.inverse_dynamics(samples.q, samples.v, samples.a, p)
 
-    def whole(self) -> Array:
-        """The weighed base observation matrix, shape (rows * samples, base)."""
-        s = self.samples
-        W = self.base.regressor(s.q, s.v, s.a) / self.stds[:, None, None]
-        W *= s.keep.T[:, :, None]
-        return W.reshape(-1, W.shape[-1])
+    def rows(self, samples: Samples, robot: Robot | None = None) -> tuple[Array, Array]:
+        """Weighed rows, shape (rows * samples, base), and torques of known parameters, shape (samples, rows)."""
+        base = self.base if robot is None else replace(self.base, model=replace(self.model, robot=robot))
+        W = base.model.regressor(samples.q, samples.v, samples.a)
+        known = np.zeros_like(samples.torque)
+        if base.known:
+            columns = [base.model.names.index(name) for name in base.known]
+            known = (W[..., columns] @ np.array(list(base.known.values()), dtype=float)).T
+        return self._orthonormal(self._weighed(W[..., list(base.columns)])), known
+
+    def weighed_torque(self, torque: Array) -> Array:
+        """Torques of shape (samples, rows), or several of shape (samples, rows, k), as rows of fits."""
+        weights = self._weights
+        values = np.moveaxis(torque, 0, 1) * (weights if torque.ndim == 2 else weights[:, :, None])
+        return values.reshape(-1, *torque.shape[2:])
+
+    def with_samples(self, samples: Samples, robot: Robot | None = None) -> "Bench":
+        """The bench with other samples or another robot, and the estimate fitted to them."""
+        base = self.base if robot is None else replace(self.base, model=replace(self.model, robot=robot))
+        bench = replace(self, base=base, samples=samples)
+        rows, known = bench.rows(samples)
+        moments = bench.moments(np.column_stack([rows, bench.weighed_torque(samples.torque - known)]))
+        fitted = replace(bench, parameters=base.to_standard(bench.base_values(solved(moments.sum(axis=0))[0])))
+        vars(fitted)["_moments"] = moments
+        return fitted
+
+    def base_values(self, solution: Array) -> Array:
+        """Base parameters of a solution, both of shape (base,)."""
+        return np.linalg.solve(self.triangle, solution)
 
     @cached_property
-    def _span(self) -> Array:
-        """Orthonormal columns that span what base parameters can do."""
-        return np.linalg.qr(self.whole())[0]
-
-    def left(self, columns: Array) -> Array:
-        """What base parameters cannot do of columns, shape (rows * samples, ...)."""
-        return columns - self._span @ (self._span.T @ columns)
-
-    @cached_property
-    def known(self) -> Array:
-        """Torques of parameters that were known beforehand, shape (samples, rows)."""
-        s = self.samples
-        return self.base.known_torques(s.q, s.v, s.a).T if self.base.known else np.zeros_like(s.torque)
-
-    @cached_property
-    def residual(self) -> Array:
-        """What base parameters leave of the torques, flat."""
-        return self.left(self.flat(self.samples.torque - self.known))
+    def _moments(self) -> Array:
+        """Products of the rows and the torque in each block, shape (blocks, base + 1, base + 1)."""
+        rows, known = self.rows(self.samples)
+        return self.moments(np.column_stack([rows, self.weighed_torque(self.samples.torque - known)]))
 
     @cached_property
     def squares(self) -> float:
-        """Sum of its squares."""
-        return float(self.residual @ self.residual)
+        """Squared error of the model fitted to all samples."""
+        return solved(self._moments.sum(axis=0))[1]
 
-    def share_with(self, torque: Array) -> float:
-        """Share of the squared residual that goes if other torques, shape (samples, rows), had been measured."""
-        error = self.left(self.flat(torque - self.known))
-        return 1.0 - float(error @ error) / self.squares
+    @cached_property
+    def fit(self) -> Fit:
+        """The model fitted to the samples, and to all blocks but each."""
+        return fit_of(self._moments)
 
-    def share_refitted(self, samples: Samples, robot: Robot | None = None) -> float:
-        """Share of the squared residual that goes with other samples or another robot, fitted again."""
-        base = self.base if robot is None else replace(self.base, model=replace(self.model, robot=robot))
-        return 1.0 - replace(self, base=base, samples=samples).squares / self.squares
+    def moments(self, columns: Array) -> Array:
+        """Products of columns, shape (rows * samples, k), summed over each block: shape (blocks, k, k)."""
+        count = len(self.samples)
+        stacked = columns.reshape(-1, count, columns.shape[1])
+        edges = np.searchsorted(self.samples.block, np.arange(BLOCKS + 1))
+        found = np.zeros((BLOCKS, columns.shape[1], columns.shape[1]))
+        for block, (first, last) in enumerate(pairwise(edges.tolist())):
+            part = stacked[:, first:last].reshape(-1, columns.shape[1])
+            found[block] = part.T @ part
+        return found[edges[1:] > edges[:-1]]
 
-    def explained(self, effects: Sequence[Array]) -> tuple[float, tuple[float, ...]]:
-        """Share of the squared residual that effects, each of shape (samples, rows), explain, and how much of each."""
-        C = np.stack([self.flat(effect) for effect in effects], axis=1)
-        sizes = np.linalg.norm(C, axis=0)
-        own = self.left(C)
-        seen = np.linalg.norm(own, axis=0) > FLAT * sizes
-        if not seen.any():
-            return 0.0, (0.0,) * len(effects)
-        amounts = np.zeros(len(effects))
-        scale = np.linalg.norm(own[:, seen], axis=0)
-        amounts[seen] = np.linalg.lstsq(own[:, seen] / scale, self.residual, rcond=1e-6)[0] / scale
-        error = self.residual - own @ amounts
-        return 1.0 - float(error @ error) / self.squares, tuple(amounts.tolist())
+    @property
+    def _weights(self) -> Array:
+        """What rows are multiplied with, shape (rows, samples)."""
+        return (self.samples.keep / (self.stds * self.samples.noise)).T
+
+    def _weighed(self, W: Array) -> Array:
+        """Rows of shape (rows, samples, base) divided by standard deviations; zero where they do not count."""
+        return (W * self._weights[:, :, None]).reshape(-1, W.shape[-1])
+
+    def _orthonormal(self, W: Array) -> Array:
+        from scipy.linalg.blas import dtrsm
+
+        return dtrsm(1.0, self.triangle, W, side=1)
+
+
+def solved(moments: Array) -> tuple[Array, float]:
+    """Solution and squared error of a fit of the last column to the others, from their products."""
+    count = len(moments) - 1
+    solution = np.linalg.solve(moments[:count, :count] + RIDGE * np.eye(count), moments[:count, count])
+    return solution, float(moments[count, count] - moments[:count, count] @ solution)
+
+
+def fit_of(moments: Array) -> Fit:
+    """Fit the last column to the others, from products of columns in each block, shape (blocks, base + 1, base + 1)."""
+    total = moments.sum(axis=0)
+    count = len(total) - 1
+    rest = total - moments
+    without = np.linalg.solve(rest[:, :count, :count] + RIDGE * np.eye(count), rest[:, :count, count:])[..., 0]
+    vectors = np.column_stack([without, -np.ones(len(without))])
+    held_out = np.einsum("bi,bij,bj->b", vectors, moments, vectors)
+    return Fit(*solved(total), np.maximum(held_out, 0.0))

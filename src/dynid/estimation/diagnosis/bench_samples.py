@@ -58,9 +58,12 @@ class Samples:
         a: Accelerations, shape (samples, nv).
         torque: Measured torques, shape (samples, rows).
         torque_rate: Rate of change of the predicted torques [N m/s or N/s], shape (samples, rows).
+        load: Predicted torques of the links alone, without friction and motors, and their first and second
+            derivatives with time, shape (samples, rows, 3).
         keep: Rows that count, shape (samples, rows).
         block: Block of time that each belongs to, shape (samples,).
         stretches: Where torques at other times are found; empty where they are not known.
+        noise: What mending has multiplied the errors of each torque with, shape (rows,).
     """
 
     q: Array
@@ -68,9 +71,11 @@ class Samples:
     a: Array
     torque: Array
     torque_rate: Array
+    load: Array
     keep: NDArray[np.bool_]
     block: NDArray[np.intp]
     stretches: tuple[Stretch, ...] = ()
+    noise: Array | float = 1.0
 
     def __len__(self) -> int:
         return len(self.torque)
@@ -88,6 +93,41 @@ class Samples:
         q = self.q.copy()
         q[:, joint.q] += offset
         return replace(self, q=q)
+
+    def at_speed(self, factor: float) -> "Samples":
+        """The same with all joints so many times faster."""
+        return replace(self, v=factor * self.v, a=factor**2 * self.a)
+
+    def with_torque(self, row: int, factor: float) -> "Samples":
+        """The same with a measured torque multiplied."""
+        factors = np.ones(self.torque.shape[1])
+        factors[row] = factor
+        return replace(self, torque=self.torque * factors, noise=self.noise * np.abs(factors))
+
+    def with_torques_swapped(self, first: int, second: int, stds: Array) -> "Samples":
+        """The same with two measured torques swapped; errors of each, of standard deviations `stds`, go with it."""
+        order = np.arange(self.torque.shape[1])
+        order[[first, second]] = second, first
+        return replace(
+            self,
+            torque=self.torque[:, order],
+            torque_rate=self.torque_rate[:, order],
+            keep=self.keep[:, order],
+            noise=self.noise * stds[order] / stds,
+        )
+
+    def with_positions_swapped(self, first: Joint, second: Joint) -> "Samples":
+        """The same with the positions of two joints swapped."""
+        q, v, a = self.q.copy(), self.v.copy(), self.a.copy()
+        q[:, [first.q.start, second.q.start]] = self.q[:, [second.q.start, first.q.start]]
+        for new, old in ((v, self.v), (a, self.a)):
+            new[:, [first.v.start, second.v.start]] = old[:, [second.v.start, first.v.start]]
+        return replace(self, q=q, v=v, a=a)
+
+    def every(self, step: int) -> "Samples":
+        """Every so many samples, without torques at other times."""
+        taken = {name: values[::step] for name, values in vars(self).items() if name not in ("stretches", "noise")}
+        return replace(self, **taken, stretches=())
 
     def later(self, seconds: Array | float) -> "Samples":
         """The same with torques as they were measured so much later [s]: one time, or one for each row."""
@@ -174,15 +214,19 @@ def _part(
     factors = tuple(log.processing.decimate or ())
     step = _step(log)
     states = [chunk.q, chunk.v, chunk.a]
+    of_links = np.where([parameter.link is None for parameter in model.parameters], 0.0, parameters)
     if step > 1:
-        predicted = model.inverse_dynamics(*states, parameters)
-        rates = np.gradient(predicted, float(np.median(np.diff(time))), axis=0)
-        q, v, a, torque, smooth, rates = (decimated(x, factors)[own] for x in (*states, chunk.torque, predicted, rates))
+        period = float(np.median(np.diff(time)))
+        predicted, load = (model.inverse_dynamics(*states, p) for p in (parameters, of_links))
+        slopes = [np.gradient(predicted, period, axis=0), np.gradient(load, period, axis=0)]
+        wanted = (*states, chunk.torque, predicted, slopes[0], load, slopes[1], np.gradient(slopes[1], period, axis=0))
+        q, v, a, torque, smooth, rates, *loads = (decimated(x, factors)[own] for x in wanted)
         filtered = smooth - model.inverse_dynamics(q, v, a, parameters)
     else:
         q, v, a, torque = (x[own] for x in (*states, chunk.torque))
         filtered = np.zeros_like(torque)
-        rates = _rates(model, chunk, time, own, parameters)
+        _, rates, _ = _derivatives(model, chunk, time, own, parameters)
+        loads = _derivatives(model, chunk, time, own, of_links)
         factors = ()
     keep = np.ones(chunk.torque.shape, dtype=bool) if chunk.keep is None else chunk.keep
     keep = kept_around(keep, step)[own] if step > 1 else keep[own]
@@ -190,13 +234,17 @@ def _part(
     if log.processing.thresholds is not None:
         keep &= np.abs(v[:, model.rows]) >= np.asarray(log.processing.thresholds)
     stretch = Stretch(time, chunk.torque, factors, own, filtered)
-    return (q, v, a, torque - filtered, rates, keep, block), stretch
+    return (q, v, a, torque - filtered, rates, np.stack(loads, axis=-1), keep, block), stretch
 
 
-def _rates(model: DynamicModel, chunk: Chunk, time: Array, own: NDArray[np.intp], parameters: Array) -> Array:
-    """Rate of change of predicted torques at some samples, from their neighbours."""
-    before, after = np.maximum(own - 1, 0), np.minimum(own + 1, len(chunk) - 1)
-    ahead, behind = (
-        model.inverse_dynamics(chunk.q[rows], chunk.v[rows], chunk.a[rows], parameters) for rows in (after, before)
+def _derivatives(
+    model: DynamicModel, chunk: Chunk, time: Array, own: NDArray[np.intp], parameters: Array
+) -> list[Array]:
+    """Predicted torques at some samples, and their first and second derivatives with time, from their neighbours."""
+    middle = np.clip(own, 1, len(chunk) - 2)
+    behind, here, ahead = (
+        model.inverse_dynamics(chunk.q[rows], chunk.v[rows], chunk.a[rows], parameters)
+        for rows in (middle - 1, middle, middle + 1)
     )
-    return (ahead - behind) / np.maximum(time[after] - time[before], 1e-9)[:, None]
+    step = 0.5 * np.maximum(time[middle + 1] - time[middle - 1], 1e-9)[:, None]
+    return [here, (ahead - behind) / (2.0 * step), (ahead - 2.0 * here + behind) / step**2]

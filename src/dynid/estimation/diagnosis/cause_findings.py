@@ -1,58 +1,58 @@
-"""Causes of residuals as findings: named where they explain much, and honest where several explain as much."""
+"""Causes of residuals as findings: named where mending them helps, and honest where several explain as much."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from dynid.arrays import Array
 from dynid.estimation.diagnosis.bench import Bench
-from dynid.estimation.diagnosis.bench_samples import bench_samples
-from dynid.estimation.diagnosis.causes import Cause, causes, extra_body
-from dynid.estimation.diagnosis.residual_nature import QUIET, Rest, residual_nature
-from dynid.estimation.estimate_findings import CONDITION
+from dynid.estimation.diagnosis.bench_samples import Samples, bench_samples
+from dynid.estimation.diagnosis.cause_decision import Decision, Named, decide
+from dynid.estimation.diagnosis.causes import Cause
+from dynid.estimation.diagnosis.extra_body import extra_body
+from dynid.estimation.diagnosis.residual_nature import Rest, residual_nature
+from dynid.estimation.diagnosis.torque_signs import all_signs_flipped
 from dynid.estimation.factors.factors import Factors
+from dynid.estimation.physical.physical_estimate import weighed
 from dynid.findings import Finding, Severity, has
 from dynid.logs import PreparedLog
-from dynid.model import BaseParameters, Observed
-
-NAMED = 0.1
-"""Share of the squared error that a cause must explain to be named, where much of it follows the motion anyway."""
-
-SLIGHT = 0.01
-"""The same where the error is nearly all noise, of which no cause explains even a thousandth by chance."""
-
-MATTERS = 0.003
-"""Size of what a cause explains, relative to the torques, below which it is not worth a word: filters leave as much."""
-
-SURE = 0.25
-"""Share from which it is an error of the model or the data, and not just a doubt."""
-
-RIVAL = 0.75
-"""Part of the best cause's share from which another cause is as likely."""
+from dynid.model import BaseParameters, DynamicModel, Observed
 
 REVERSALS = 0.5
 """Share of a joint's squared error in the slowest tenth of the samples from which reversals are to blame."""
 
-SAMPLES = 1500
-"""Samples that causes are tried on."""
-
 LARGE = 0.15
 """Relative error of a joint from which it is worth a word that it is noise, or that no cause was found."""
 
+ROWS = 3
+"""Rows for each parameter that there must be at least."""
+
 CODES = {
     "delay": "torque-delayed",
+    "time scale": "time-scaled",
     "friction": "friction-missing-by-residual",
-    "sign": "torque-sign-flipped",
+    "motor inertia": "armature-missing",
+    "load friction": "load-friction-missing",
+    "stribeck": "stribeck-missing",
+    "offset": "torque-offset-missing",
+    "spring": "spring-missing",
+    "saturation": "torque-cut-off",
+    "flexibility": "gear-flexible",
+    "torque sign": "torque-sign-flipped",
     "position sign": "position-sign-flipped",
-    "swap": "torques-swapped",
+    "joint flipped": "joint-flipped",
+    "torques swapped": "torques-swapped",
+    "positions swapped": "positions-swapped",
+    "joints swapped": "joints-swapped",
     "gear ratio": "gear-ratio-wrong",
     "position scale": "positions-scaled",
     "torque scale": "torques-scaled",
     "zero": "position-zero-wrong",
     "place": "joint-misplaced",
     "tilt": "joint-tilted",
-    "offset": "torque-offset-missing",
-    "spring": "spring-missing",
+    "gravity": "base-tilted",
+    "gravity axis": "gravity-direction-wrong",
 }
 """Code of the finding on each kind of cause."""
 
@@ -62,82 +62,116 @@ def diagnose(
     parameters: Array,
     logs: Sequence[PreparedLog],
     factors: Sequence[Factors],
-    condition_number: float,
     noticed: Sequence[Finding],
 ) -> tuple[Finding, ...]:
     """Look for causes of residuals in logs, on a bounded number of samples.
 
-    Saturation is not looked for here, but where logs are read; a delay only where processing has not looked for it.
+    Saturation is not looked for here, but where logs are read.
 
     Args:
         base: The base parameters.
         parameters: Standard parameters of the estimate, shape (parameters,).
         logs: The logs, ready for the model.
         factors: Their factors, and those of earlier logs.
-        condition_number: Of the observation matrix.
         noticed: Findings so far.
     """
-    if base.model.observed is not Observed.TORQUES or not logs:
+    model = base.model
+    if model.observed is not Observed.TORQUES or not logs or any(term.needs_temperature for term in model.terms):
         return ()
-    longest = max(logs, key=lambda log: log.samples)
-    left = residual_nature(base.model, longest, parameters)
-    known = has(noticed, "torque-saturated", "torque-constant")
-    if condition_number > CONDITION:  # the motion shows too little to distinguish causes
+    samples = _without(noticed, bench_samples(model, logs, parameters), model)
+    if samples.keep.sum() < ROWS * len(base) or len(np.unique(samples.block)) < 8:
         return ()
-    enough = SLIGHT if np.nanmedian([rest.ratio for rest in left] or [np.inf]) < QUIET else NAMED
-    samples = bench_samples(base.model, logs, parameters)
     bench = Bench.of(base, parameters, samples)
-    relative = _relative_error(bench)
-    enough = max(enough, (MATTERS / relative) ** 2 if relative else np.inf)
-    tried = causes(bench)
-    named = tuple(_named(tried, enough))
-    found = named or tuple(_payload(base, factors))
+    stds = _stds(factors, base)
+    flipped = all_signs_flipped(bench, stds)
+    if flipped is not None:
+        return (flipped,)
+    decision = decide(bench, stds)
+    causes = tuple(_causes(decision, len(base)))
+    found = causes or tuple(_payload(base, factors))
+    left = residual_nature(model, max(logs, key=lambda log: log.samples), parameters)
+    known = has(noticed, *SPOILED)
     return (*found, *_unexplained(left, bool(found) or known))
 
 
-def _relative_error(bench: Bench) -> float:
-    """Norm of the errors over that of the torques, in rows that count."""
-    measured = np.where(bench.samples.keep, bench.samples.torque, 0.0)
-    error = np.where(bench.samples.keep, bench.samples.torque - bench.predicted, 0.0)
-    return float(np.linalg.norm(error) / (np.linalg.norm(measured) or 1.0))
+SPOILED = ("torque-saturated", "torque-constant")
+"""Findings on joints whose torques are known to be wrong: nothing is concluded from them."""
 
 
-def _named(found: Sequence[Cause], enough: float) -> Iterator[Finding]:
-    """The best cause, if it explains enough, with those that explain about as much."""
-    best = found[0]
-    if best.share < enough:
-        return
-    rivals = [cause for cause in found[1:] if cause.share > RIVAL * best.share][:3]
-    severity = Severity.ERROR if best.share >= SURE and not rivals else Severity.WARNING
-    values = _values(best)
-    if rivals:
-        others = [f"{_subject(cause)}: {CODES[cause.kind]} ({cause.share:.0%})" for cause in rivals]
-        yield Finding.of(f"{CODES[best.kind]}-or-other", _subject(best), severity, **values, rivals=others)
-    else:
-        yield Finding.of(CODES[best.kind], _subject(best), severity, **values)
+def _without(noticed: Sequence[Finding], samples: Samples, model: DynamicModel) -> Samples:
+    """Samples without torques that are known to be wrong."""
+    spoiled = {finding.subject for finding in noticed if finding.code in SPOILED}
+    counts = [f"joint '{name}'" not in spoiled for name in model.row_names]
+    return replace(samples, keep=samples.keep & counts)
+
+
+def _stds(factors: Sequence[Factors], base: BaseParameters) -> Array:
+    """Standard deviations of the base parameters for white errors, shape (base,)."""
+    R = weighed(factors, base).R
+    return np.linalg.norm(np.linalg.pinv(R), axis=1)
+
+
+def _causes(decision: Decision, count: int) -> Iterator[Finding]:
+    for named in decision.named:
+        severity = Severity.ERROR if named.is_error else Severity.WARNING
+        cause = named.tried.cause
+        values = _evidence(cause) | {
+            "share": named.tried.share,
+            "moved": round(named.changed * count),
+            "parameters": count,
+        }
+        yield Finding.of(code_of(cause), _subject(cause), severity, **values)
+        if named.rivals:
+            yield _rivals(named)
+    if decision.systematic is not None:
+        one = decision.systematic
+        yield Finding.of(
+            "residual-systematic",
+            "residuals",
+            share=decision.together,
+            best=f"{_subject(one.cause)}: {code_of(one.cause)}",
+            best_share=one.share,
+        )
+
+
+def _rivals(named: Named) -> Finding:
+    others = {f"{_subject(one.cause)}: {code_of(one.cause)}": one.share for one in named.rivals}
+    return Finding.of("causes-alike", _subject(named.tried.cause), causes=others)
+
+
+def code_of(cause: Cause) -> str:
+    """Code of the finding on a cause."""
+    if cause.kind == "gravity axis" and not any(cause.amounts):
+        return "torques-without-gravity"
+    return CODES[cause.kind]
 
 
 def _subject(cause: Cause) -> str:
-    if cause.kind == "friction":
-        return "friction"
-    return f"joint '{cause.joint}'" if cause.joint else "all joints"
+    if cause.joint:
+        return f"joint '{cause.joint}'"
+    return {"friction": "friction", "gravity": "base", "gravity axis": "gravity"}.get(cause.kind, "all joints")
 
 
-def _values(cause: Cause) -> dict[str, float | str]:
-    """The evidence for a cause, in the units of its finding."""
-    values: dict[str, float | str] = {"share": cause.share, "detail": cause.detail}
+def _evidence(cause: Cause) -> dict[str, object]:
+    """The amounts of a cause, in the units of its finding."""
+    amount = cause.amounts[0] if cause.amounts else 0.0
+    values: dict[str, object] = {"detail": cause.other}
     if cause.kind == "delay":
-        values |= {"milliseconds": 1000 * cause.amount, "seconds": cause.amount}
+        values |= {"milliseconds": 1000 * amount, "seconds": amount}
     elif cause.kind in ("gear ratio", "torque scale"):
-        values["factor"] = 1.0 + cause.amount
+        values["factor"] = 1.0 + amount
+    elif cause.kind == "time scale":
+        values |= {"factor": 1.0 + amount, "lengths": (1.0 + amount) ** -2}
     elif cause.kind == "position scale":
-        values["factor"] = 1.0 / (1.0 + cause.amount) if cause.amount != -1.0 else float("inf")
-    elif cause.kind in ("zero", "tilt"):
-        values["degrees"] = float(np.degrees(abs(cause.amount)))
+        values["factor"] = 1.0 / (1.0 + amount)
+    elif cause.kind in ("zero", "tilt", "gravity"):
+        values |= {"degrees": float(np.degrees(cause.size)), "turn": list(cause.amounts)}
     elif cause.kind == "place":
-        values["millimetres"] = 1000 * abs(cause.amount)
+        values |= {"millimetres": 1000 * cause.size, "move": [1000 * each for each in cause.amounts]}
+    elif cause.kind == "gravity axis":
+        values["gravity"] = list(cause.amounts)
     elif cause.kind == "offset":
-        values["torque"] = cause.amount
+        values["torque"] = amount
     return values
 
 
@@ -155,7 +189,7 @@ def _unexplained(left: Sequence[Rest], explained: bool) -> Iterator[Finding]:
     slow = {r.joint: r.slow for r in left if r.relative > LARGE and not r.is_noise and r.slow > REVERSALS}
     if slow:
         yield Finding.of("residual-at-reversals", "reversals", joints=slow)
-    wrong = [rest for rest in left if rest.relative > LARGE and rest.ratio >= QUIET and rest.joint not in slow]
+    wrong = [rest for rest in left if rest.relative > LARGE and rest.is_no_noise and rest.joint not in slow]
     if wrong and not explained:
         listed = {rest.joint: f"{rest.relative:.0%}, {rest.ratio:.3g} times its noise" for rest in wrong}
         yield Finding.of("residual-unexplained", "fit", joints=listed)

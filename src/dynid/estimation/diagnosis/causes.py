@@ -1,257 +1,183 @@
-"""Causes of residuals: each tried on a bench, first as a small change, then fitted again.
+"""Causes of errors, and how samples or the robot look once a cause is mended."""
 
-With torques `y = W x + r`, a small cause adds `C c` to what the model says, with columns C. How much less of r is left
-once c is free, beside x, shows how much of the error the cause explains. The best ones are then made true, by their c,
-and the model is fitted again. Causes that are never small (a sign, swapped columns) are made true at once.
-"""
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.estimation.diagnosis.bench import Bench
 from dynid.estimation.diagnosis.bench_samples import Samples
-from dynid.estimation.factors.factors import Factors
-from dynid.estimation.physical.physical_estimate import weighed
-from dynid.model import BaseParameters
-from dynid.robot import Joint, Robot, inertia, skew
+from dynid.robot import Joint, JointKind, Robot, skew
 
-STEP = 1e-5
-"""Step of finite differences [rad, m, or relative]."""
+Mended = tuple[Samples, Robot]
 
-SCREEN = 0.005
-"""Share from which a small cause is tried in full."""
-
-ONE_AXIS = 0.85
-"""Part of a share from which a single direction stands for all three."""
+ANGULAR = (JointKind.REVOLUTE, JointKind.CONTINUOUS)
+"""Joints whose positions are angles."""
 
 
 @dataclass(frozen=True)
 class Cause:
-    """A cause, and how much of the error it explains.
+    """A mistake in a log, a robot file or a model that would explain errors.
 
     Attributes:
         kind: One of the keys of `cause_findings.CODES`.
         joint: The joint that it is about; empty where it is about all.
-        share: Share of the weighed squared error that it explains.
-        amount: How much of it there would be: relative, or in [rad], [m] or [s].
-        detail: A joint's name, or an axis.
+        amounts: How much of it: relative, or in [rad], [m] or [s]; empty where there is no how much.
+        other: Another joint that it is about, or joints, or an axis.
     """
 
     kind: str
-    joint: str
-    share: float
-    amount: float = 0.0
-    detail: str = ""
+    joint: str = ""
+    amounts: tuple[float, ...] = ()
+    other: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What it is, whatever its amount."""
+        return self.kind, self.joint, self.other
+
+    @property
+    def size(self) -> float:
+        """Norm of its amounts."""
+        return float(np.linalg.norm(self.amounts))
 
 
-def causes(bench: Bench) -> list[Cause]:
-    """All causes, those that explain most first."""
-    found = [_delay(bench), *_friction(bench)]
-    for joint in bench.model.robot.independent_joints:
-        if joint.kind.nv == 1:
-            found += [*_signs_and_swaps(bench, joint), *_scales(bench, joint), *_placements(bench, joint)]
-            found += _terms(bench, joint)
-    return sorted(found, key=lambda cause: -cause.share)
-
-
-def _delay(bench: Bench) -> Cause:
-    """Torques that were logged later than positions [s]."""
-    share, (seconds,) = bench.explained([-bench.samples.torque_rate])
-    if share < SCREEN:
-        return Cause("delay", "", share, seconds)
-    tried = {
-        d: bench.share_with(bench.samples.later(d).torque) for d in seconds * np.array([0.5, 0.75, 1.0, 1.25, 1.5])
-    }
-    best = max(tried, key=lambda d: tried[d])
-    return Cause("delay", "", tried[best], float(best))
-
-
-def _friction(bench: Bench) -> Iterator[Cause]:
-    """Viscous and Coulomb friction that the model lacks, on all joints together."""
-    v = bench.samples.v[:, bench.model.rows]
-    units = np.eye(bench.model.row_count)
-    lacking = [
-        row for row in range(len(units)) if bench.explained([v * units[row], np.sign(v) * units[row]])[0] > SCREEN
-    ]
-    if not lacking:
-        return
-    effects = [effect * units[row] for row in lacking for effect in (v, np.sign(v))]
-    share, amounts = bench.explained(effects)
-    if sum(amounts) > 0.0:  # friction brakes
-        yield Cause("friction", "", share, detail=", ".join(f"'{bench.model.row_names[row]}'" for row in lacking))
-
-
-def _signs_and_swaps(bench: Bench, joint: Joint) -> Iterator[Cause]:
-    torque, row = bench.samples.torque, joint.v.start
-    flipped = torque.copy()
-    flipped[:, row] *= -1.0
-    yield Cause("sign", joint.name, bench.share_with(flipped))
-    samples = bench.samples
-    back = samples.scaled(joint, -1.0)
-    yield Cause("position sign", joint.name, bench.share_refitted(back))
-    for other in bench.model.robot.independent_joints:
-        if other.v.start > row and other.kind is joint.kind:
-            swapped = torque.copy()
-            swapped[:, [row, other.v.start]] = torque[:, [other.v.start, row]]
-            yield Cause("swap", joint.name, bench.share_with(swapped), detail=other.name)
-
-
-def _scales(bench: Bench, joint: Joint) -> Iterator[Cause]:
-    """Positions, torques, or both, of another scale, and positions of another zero."""
-    samples, predicted = bench.samples, bench.predicted
-    unit = np.zeros(bench.model.row_count)
-    unit[joint.v.start] = 1.0
-    of_torque = predicted * unit
-    of_position = (_torques(bench, samples.scaled(joint, 1.0 + STEP)) - predicted) / STEP
-    of_zero = (_torques(bench, samples.moved(joint, STEP)) - predicted) / STEP
-    for kind, effect in (
-        ("gear ratio", of_position + of_torque),
-        ("position scale", of_position),
-        ("torque scale", of_torque),
-        ("zero", of_zero),
-    ):
-        share, (amount,) = bench.explained([effect])
-        if share > SCREEN and abs(amount) < 0.9:
-            share = max(share, bench.share_refitted(_with_scale(samples, joint, kind, amount)))
-        yield Cause(kind, joint.name, share, amount)
-
-
-def _with_scale(samples: Samples, joint: Joint, kind: str, amount: float) -> Samples:
-    if kind == "zero":
-        return samples.moved(joint, amount)
-    if kind != "torque scale":
-        samples = samples.scaled(joint, 1.0 + amount)
-    if kind != "position scale":
-        torque = samples.torque.copy()
-        torque[:, joint.v.start] /= 1.0 + amount
-        samples = replace(samples, torque=torque)
-    return samples
-
-
-def _placements(bench: Bench, joint: Joint) -> Iterator[Cause]:
-    """A joint that sits elsewhere, or turned, in the link that carries it."""
-    robot = bench.model.robot
-    for kind, place in (("place", _shifted), ("tilt", _tilted)):
-        effects = [
-            (_torques(bench, bench.samples, place(robot, joint, STEP * unit)) - bench.predicted) / STEP
-            for unit in np.eye(3)
-        ]
-        share, amounts = bench.explained(effects)
-        if share < SCREEN:
-            yield Cause(kind, joint.name, share)
-            continue
-        alone = [bench.explained([effect]) for effect in effects]
-        best = int(np.argmax([of_one[0] for of_one in alone]))
-        move, detail = np.array(amounts), ""
-        if alone[best][0] > ONE_AXIS * share:
-            move, detail = alone[best][1][0] * np.eye(3)[best], "xyz"[best]
-        size = float(np.linalg.norm(move))
-        if size < 0.5:
-            share = max(share, bench.share_refitted(bench.samples, place(robot, joint, move)))
-        yield Cause(kind, joint.name, share, float(move[best]) if detail else size, detail)
-
-
-def _terms(bench: Bench, joint: Joint) -> Iterator[Cause]:
-    """A constant torque or a spring that the model lacks."""
-    unit = np.zeros(bench.model.row_count)
-    unit[joint.v.start] = 1.0
-    q = bench.samples.q[:, joint.q]
-    for kind, effect in (("offset", np.ones_like(q) * unit), ("spring", (q - q.mean()) * unit)):
-        share, (amount,) = bench.explained([effect])
-        yield Cause(kind, joint.name, share, amount)
-
-
-def _torques(bench: Bench, samples: Samples, robot: Robot | None = None) -> Array:
-    model = bench.model if robot is None else replace(bench.model, robot=robot)
-    return model.inverse_dynamics(samples.q, samples.v, samples.a, bench.parameters)
-
-
-def _with_placement(robot: Robot, joint: Joint, placement: Array) -> Robot:
-    moved = [replace(j, placement=placement) if j.name == joint.name else j for j in robot.joints]
-    return replace(robot, joints=tuple(moved))
-
-
-def _shifted(robot: Robot, joint: Joint, move: Array) -> Robot:
-    """The robot with a joint moved [m] along the axes of the link that carries it."""
-    placement = joint.placement.copy()
-    placement[:3, 3] += move
-    return _with_placement(robot, joint, placement)
-
-
-def _tilted(robot: Robot, joint: Joint, turn: Array) -> Robot:
-    """The robot with a joint turned [rad] about its own origin, and the axes of the link that carries it."""
-    from scipy.linalg import expm
-
-    placement = joint.placement.copy()
-    placement[:3, :3] = expm(skew(turn)) @ placement[:3, :3]
-    return _with_placement(robot, joint, placement)
-
-
-SHARE = 0.9
-"""Share of the difference between file and data that one body must explain."""
-
-CLEAR = 20.0
-"""The difference, in squared standard deviations per parameter, from which it is one."""
-
-
-@dataclass(frozen=True)
-class Extra:
-    """A body that is not in the robot's file.
-
-    Attributes:
-        link: Name of the link that carries it.
-        mass: Its mass [kg].
-        share: Share of the difference between file and data that it explains.
-    """
-
-    link: str
-    mass: float
-    share: float
-
-
-def extra_body(base: BaseParameters, logs: Sequence[Factors]) -> Extra | None:
-    """Find a body on one of the last links that explains how the file's links and the data differ.
-
-    Friction and motors are left free: files seldom have them right. Nothing is said where the file has no inertia.
+def mended(cause: Cause, samples: Samples, robot: Robot, stds: Array) -> Mended:
+    """Samples and robot without a cause.
 
     Args:
-        base: The base parameters.
-        logs: Factors of the logs.
+        cause: The cause; not a missing term, which is a matter of the model.
+        samples: Samples with it.
+        robot: The robot with it.
+        stds: Standard deviations of the torques' errors, shape (rows,).
     """
-    model = base.model
-    links = inertia.SIZE * len(model.robot.solid_links)
-    if not any(model.robot.links[i].has_inertia for i in model.robot.solid_links):
-        return None
-    factor = weighed(logs, base)
-    free = [k for k, column in enumerate(base.columns) if column >= links]
-    reference = model.reference.copy()
-    reference[links:] = 0.0
-    z = factor.z - factor.R @ base.to_base(np.nan_to_num(reference))
-    terms = factor.R[:, free]
-    without = _squares(terms, z)[0]
-    known = len(base) - len(free)
-    if known == 0 or without < CLEAR * known:
-        return None
-    best = None
-    for position, link in enumerate(model.robot.solid_links):
-        if not _is_last(model.robot, link):
-            continue
-        own = factor.R @ base.regrouping[:, inertia.SIZE * position : inertia.SIZE * (position + 1)]
-        squares, body = _squares(np.concatenate([own, terms], axis=1), z)
-        found = Extra(model.robot.links[link].name, float(body[0]), 1.0 - squares / without)
-        if found.mass > 0.0 and (best is None or found.share > best.share):
-            best = found
-    return best if best is not None and best.share >= SHARE else None
+    return MENDED[cause.kind](cause, samples, robot, stds)
 
 
-def _is_last(robot: Robot, link: int) -> bool:
-    return all(joint.parent != link for joint in robot.joints)
+def _later(cause: Cause, samples: Samples, robot: Robot, _: Array) -> Mended:
+    delays = np.full(samples.torque.shape[1], cause.amounts[0])
+    if cause.joint:
+        delays[np.arange(len(delays)) != robot.joint(cause.joint).v.start] = 0.0
+    return samples.later(delays), robot
 
 
-def _squares(W: np.ndarray, z: np.ndarray) -> tuple[float, np.ndarray]:
-    x = np.linalg.lstsq(W, z, rcond=1e-10)[0]
-    error = z - W @ x
-    return float(error @ error), x
+def _faster(cause: Cause, samples: Samples, robot: Robot, _: Array) -> Mended:
+    return samples.at_speed(1.0 + cause.amounts[0]), robot
+
+
+def _rescaled(cause: Cause, samples: Samples, robot: Robot, _: Array) -> Mended:
+    factor = 1.0 + cause.amounts[0]
+    if not cause.joint:
+        for joint in robot.independent_joints:
+            samples = samples.scaled(joint, factor) if joint.kind in ANGULAR else samples
+        return samples, robot
+    joint = robot.joint(cause.joint)
+    if cause.kind != "torque scale":
+        samples = samples.scaled(joint, factor)
+    if cause.kind != "position scale":
+        samples = samples.with_torque(joint.v.start, 1.0 / factor)
+    return samples, robot
+
+
+def _rezeroed(cause: Cause, samples: Samples, robot: Robot, _: Array) -> Mended:
+    joint = robot.joint(cause.joint)
+    return samples.moved(joint, cause.amounts[0]), robot
+
+
+def _placed(cause: Cause, samples: Samples, robot: Robot, _: Array) -> Mended:
+    joint = robot.joint(cause.joint)
+    axes = placement_axes(joint, cause.kind)
+    return samples, placed(robot, joint, cause.kind, np.asarray(cause.amounts) @ axes)
+
+
+def _turned(cause: Cause, samples: Samples, robot: Robot, _: Array) -> Mended:
+    return samples, replace(robot, gravity=rotation(np.asarray(cause.amounts) @ level_axes(robot)) @ robot.gravity)
+
+
+def _pulled(cause: Cause, samples: Samples, robot: Robot, _: Array) -> Mended:
+    return samples, replace(robot, gravity=np.asarray(cause.amounts))
+
+
+def _flipped(cause: Cause, samples: Samples, robot: Robot, _: Array) -> Mended:
+    joint = robot.joint(cause.joint)
+    if cause.kind != "torque sign":
+        samples = samples.scaled(joint, -1.0)
+    if cause.kind != "position sign":
+        samples = samples.with_torque(joint.v.start, -1.0)
+    return samples, robot
+
+
+def _swapped(cause: Cause, samples: Samples, robot: Robot, stds: Array) -> Mended:
+    joint = robot.joint(cause.joint)
+    other = robot.joint(cause.other)
+    if cause.kind != "torques swapped":
+        samples = samples.with_positions_swapped(joint, other)
+    if cause.kind != "positions swapped":
+        samples = samples.with_torques_swapped(joint.v.start, other.v.start, stds)
+    return samples, robot
+
+
+MENDED: dict[str, Callable[[Cause, Samples, Robot, Array], Mended]] = {
+    "delay": _later,
+    "time scale": _faster,
+    "gravity": _turned,
+    "gravity axis": _pulled,
+    "gear ratio": _rescaled,
+    "position scale": _rescaled,
+    "torque scale": _rescaled,
+    "zero": _rezeroed,
+    "place": _placed,
+    "tilt": _placed,
+    "torque sign": _flipped,
+    "position sign": _flipped,
+    "joint flipped": _flipped,
+    "torques swapped": _swapped,
+    "positions swapped": _swapped,
+    "joints swapped": _swapped,
+}
+"""How each kind of cause is mended."""
+
+
+def rotation(turn: Array) -> Array:
+    """The rotation about a vector, by its length [rad], shape (3, 3)."""
+    angle = float(np.linalg.norm(turn))
+    if angle == 0.0:
+        return np.eye(3)
+    K = skew(turn / angle)
+    return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * K @ K
+
+
+def level_axes(robot: Robot) -> Array:
+    """Two axes across gravity, shape (2, 3)."""
+    return _across(robot.gravity)
+
+
+def placement_axes(joint: Joint, kind: str) -> Array:
+    """Along or about which a joint may be misplaced, in the link that carries it, shape (k, 3).
+
+    A turn about its own axis is another zero of its positions.
+    """
+    if kind == "place" or joint.kind.nv != 1:
+        return np.eye(3)
+    return _across(joint.placement[:3, :3] @ joint.axis)
+
+
+def _across(direction: Array) -> Array:
+    """Two unit vectors across a direction, along axes of the frame where possible, shape (2, 3)."""
+    size = float(np.linalg.norm(direction))
+    along = direction / size if size else np.array([0.0, 0.0, 1.0])
+    first = np.eye(3)[int(np.argmin(np.abs(along)))]
+    first = first - (first @ along) * along
+    first /= np.linalg.norm(first)
+    return np.stack([first, np.cross(along, first)])
+
+
+def placed(robot: Robot, joint: Joint, kind: str, move: Array) -> Robot:
+    """The robot with a joint moved [m], or turned about its origin [rad], in the link that carries it."""
+    placement = joint.placement.copy()
+    if kind == "place":
+        placement[:3, 3] += move
+    else:
+        placement[:3, :3] = rotation(move) @ placement[:3, :3]
+    joints = [replace(one, placement=placement) if one.name == joint.name else one for one in robot.joints]
+    return replace(robot, joints=tuple(joints))

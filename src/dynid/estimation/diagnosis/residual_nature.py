@@ -44,6 +44,11 @@ class Rest:
         """Whether it is as strong where there is no motion."""
         return self.ratio < QUIET
 
+    @property
+    def is_no_noise(self) -> bool:
+        """Whether it is clearly stronger where there is motion."""
+        return self.ratio >= QUIET
+
 
 def residual_nature(model: DynamicModel, log: PreparedLog, parameters: Array) -> tuple[Rest, ...]:
     """Look at the residuals of the longest even part of a log, or of the middle of it.

@@ -63,6 +63,7 @@ class PhysicalEstimate:
         joints: How well each row of the dynamics is fitted.
         relative_error: Norm of all errors over the norm of all measured torques, unweighted.
         seconds: How long it took [s].
+        left_out: Base parameters of links that were fitted to all parts of the data but one, each of shape (base,).
     """
 
     base: BaseParameters
@@ -75,6 +76,7 @@ class PhysicalEstimate:
     joints: Mapping[str, JointFit]
     relative_error: float
     seconds: float
+    left_out: tuple[Array, ...] = ()
 
     @cached_property
     def values(self) -> dict[str, float]:

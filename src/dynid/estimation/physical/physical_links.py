@@ -147,10 +147,11 @@ def fit_physical(
             notes += findings_on_weight(choice)
             physics = replace(physics, prior=replace(physics.prior, weight=choice.weight))
             physical = physical_estimate(solution.rows, base, physics, solution.by_data, method, choice.dispersion)
+            physical = replace(physical, left_out=choice.left_out)
     except SolverError as error:
         return None, (*notes, Finding.of("physical-fit-failed", "physical links", problem=str(error)))
-    if solution.form is not None:
-        physical = links_with_torque_fits(physical, solution.torques)
+    if solution.plain != solution.rows:
+        physical = links_with_torque_fits(physical, solution.plain)
     return physical, (*notes, *findings_on_physical(physical, solution.estimate))
 
 

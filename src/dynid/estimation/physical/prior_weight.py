@@ -14,9 +14,10 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.estimation.factors.factors import Factor, merged
 from dynid.estimation.factors.reduced_logs import Fold
-from dynid.estimation.least_squares import NotIdentifiableError, merge_logs
+from dynid.estimation.held_out_blocks import FEWEST, weighed_blocks
+from dynid.estimation.least_squares import NotIdentifiableError
 from dynid.estimation.physical.cone_program import SolverError
-from dynid.estimation.physical.physical_estimate import Physics, problem_of, row_weights
+from dynid.estimation.physical.physical_estimate import Physics, problem_of
 from dynid.estimation.physical.references import GUESSED, Origin
 from dynid.estimation.physical.semidefinite import PriorKind
 from dynid.estimation.physical.smooth_fit import SmoothFit
@@ -31,12 +32,6 @@ is that wrong: links that stand in for motor inertia predict well and weigh a hu
 
 UNTRIED = 10.0
 """Weight where no part can be held out: files are right within 20 to 30 % of inertias, mostly."""
-
-MOST = 12
-"""Parts that are held out in turn at most; more of them are joined."""
-
-FEWEST = 4
-"""Parts of the data below which nothing is said of how they differ."""
 
 SIGNIFICANT = 1.0
 """Standard errors by which squared errors on held-out data must be worse for a weight to be too large."""
@@ -54,12 +49,15 @@ class WeightChoice:
         dispersion: How many times larger than those of white errors the variances of estimates are.
         errors: For each weight that was tried the relative error on data that were held out; nothing where none was.
         best: The weight with the least of them.
+        left_out: Base parameters of the links that were fitted to all parts but one, each of shape (base,); none where
+            they were not tried.
     """
 
     weight: float
     dispersion: float
     errors: Mapping[float, float] = field(default_factory=dict[float, float])
     best: float = np.nan
+    left_out: tuple[Array, ...] = ()
 
 
 def choose_weight(
@@ -81,24 +79,27 @@ def choose_weight(
         InvalidRequestError: If cross-validation is asked for and impossible.
     """
     try:
-        parts = _weighed(folds, base, method) if len(folds) >= FEWEST else []
+        parts = weighed_blocks(folds, base, method) if len(folds) >= FEWEST else []
     except NotIdentifiableError:
         parts = []
     if not parts and weight == "cross-validation":
         raise InvalidRequestError("cross-validation needs at least four parts of logs that move; set physical.weight")
     spread = dispersion(parts) if parts else 1.0
     has_files = any(reference.origin in (Origin.FILE, Origin.MENDED) for reference in physics.references)
-    if isinstance(weight, float | int):
-        return WeightChoice(float(weight), spread)
-    if not parts or not has_files or physics.prior.kind is PriorKind.NONE:
-        return WeightChoice(UNTRIED if has_files else GUESSED, spread)
-    squares, total = _held_out(parts, base, physics, spread)
+    has_prior = physics.prior.kind is not PriorKind.NONE
+    if isinstance(weight, float | int) or not parts or not has_files or not has_prior:
+        stated = float(weight) if isinstance(weight, float | int) else UNTRIED if has_files else GUESSED
+        found = _held_out(parts, base, physics, spread, (stated,)) if parts and has_prior else {}
+        return WeightChoice(stated, spread, left_out=tuple(found.get(stated, ())))
+    found = _held_out(parts, base, physics, spread)
+    squares = {w: _squares(parts, values) for w, values in found.items()}
+    total = sum(part.residual_squares(np.zeros(len(base))) for part in parts)
     best = min(squares, key=lambda w: float(squares[w].sum()), default=UNTRIED)
     larger = sorted(w for w in squares if w > best)
     worse = next((k for k, w in enumerate(larger) if not _is_as_good(squares[w], squares[best])), len(larger))
     chosen = [best, *larger][worse]
     relative = {w: float(np.sqrt(squares[w].sum() / total)) if total else 0.0 for w in sorted(squares)}
-    return WeightChoice(chosen, spread, relative, best)
+    return WeightChoice(chosen, spread, relative, best, tuple(found.get(chosen, ())))
 
 
 def dispersion(parts: Sequence[Factor]) -> float:
@@ -122,16 +123,6 @@ def dispersion(parts: Sequence[Factor]) -> float:
     return max(1.0, found / expected) if expected > 1e-6 * len(x) else 1.0
 
 
-def _weighed(folds: Sequence[Fold], base: BaseParameters, method: str) -> list[Factor]:
-    """The factor of each fold, scaled so that errors have about unit variance."""
-    numbers = sorted({fold.log for fold in folds})
-    logs = [merge_logs([fold.factors for fold in folds if fold.log == k]) for k in numbers]
-    weights = dict(zip(numbers, row_weights(logs, base, method), strict=True))
-    parts = [fold.factors.weighted(weights[fold.log]).stacked(base.names, known=base.known) for fold in folds]
-    step = -(-len(parts) // MOST)
-    return [merged(parts[k : k + step], base.names) for k in range(0, len(parts), step)]
-
-
 def _is_as_good(found: Array, best: Array) -> bool:
     """Whether squared errors of parts are neither significantly nor much above those with the best weight."""
     worse = found - best
@@ -139,22 +130,30 @@ def _is_as_good(found: Array, best: Array) -> bool:
     return float(np.mean(worse)) <= SIGNIFICANT * error and float(found.sum()) <= MUCH**2 * float(best.sum())
 
 
+def _squares(parts: Sequence[Factor], values: Sequence[Array]) -> Array:
+    """The squared error of each part, predicted from the others, shape (parts,)."""
+    return np.array([part.residual_squares(x) for part, x in zip(parts, values, strict=True)])
+
+
 def _held_out(
-    parts: Sequence[Factor], base: BaseParameters, physics: Physics, spread: float
-) -> tuple[dict[float, Array], float]:
-    """For each weight the squared error of each part, predicted from the others; and the squares of all data.
+    parts: Sequence[Factor],
+    base: BaseParameters,
+    physics: Physics,
+    spread: float,
+    weights: Sequence[float] = WEIGHTS,
+) -> dict[float, list[Array]]:
+    """For each weight the base parameters, each of shape (base,), of links that were fitted to all parts but one.
 
     Weights are tried from the largest on, each from the solution of the one before, until one has none.
     """
-    squares: dict[float, Array] = {}
+    found: dict[float, list[Array]] = {}
     try:
         solve = _solver(parts, base, physics, spread)
-        for weight in sorted(WEIGHTS, reverse=True):
-            found = [part.residual_squares(base.regrouping @ solve(k, weight)) for k, part in enumerate(parts)]
-            squares[weight] = np.array(found)
+        for weight in sorted(weights, reverse=True):
+            found[weight] = [base.regrouping @ solve(k, weight) for k in range(len(parts))]
     except (SolverError, np.linalg.LinAlgError):
         pass  # weights that have a solution are compared
-    return squares, sum(part.residual_squares(np.zeros(len(base))) for part in parts)
+    return found
 
 
 def _solver(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dynid.logs import Progress, RecordingError, Source, read_columns, source_of
+from dynid.logs import Progress, RecordingError, Source, joint_of, joint_order, read_columns, source_of, speaks_of
 
 ADVICE = (
     "call files by what they hold, such as position.csv, velocity.csv, torque.csv, current.csv and time.csv, or write "
@@ -213,9 +213,13 @@ def matched(
         RecordingError: If neither names nor numbers fit.
     """
     if names is not None:
-        by_name = tuple(joint for joint in joints if any(_speaks_of(names[k], joint, joints) for k in columns))
+        by_name = tuple(joint for joint in joints if any(speaks_of(names[k], joint, joints) for k in columns))
         if len(by_name) == len(columns):
             return by_name, "matched by the joints' names"
+        chosen = [names[k] for k in columns]
+        if joint_order(chosen, joints) is not None:
+            by = "names" if joint_of(chosen[0], joints) is not None else "numbers"
+            return tuple(joints), f"matched by {by}"
     if len(columns) == len(joints):
         return tuple(joints), "matched by order: CHECK THIS"
     shown = f" ({', '.join(names[k] for k in columns[:12])})" if names is not None else ""
@@ -236,20 +240,14 @@ def aligned(
         RecordingError: If there are not as many as joints.
     """
     if names is not None:
-        by_name = [next((k for k in columns if _speaks_of(names[k], joint, joints)), None) for joint in own]
+        by_name = [next((k for k in columns if speaks_of(names[k], joint, joints)), None) for joint in own]
         if all(k is not None for k in by_name):
             return tuple(k for k in by_name if k is not None)
+        order = joint_order([names[k] for k in columns], own)
+        if order is not None:
+            return tuple(columns[k] for k in order)
     if len(columns) not in (0, len(own)):
         shown = f" ({', '.join(names[k] for k in columns[:12])})" if names is not None else ""
         found = "1 column" if len(columns) == 1 else f"{len(columns)} columns"
         raise RecordingError(path, f"{found}{shown} for the {len(own)} joints of the log; log one for each joint")
     return tuple(columns)
-
-
-def _speaks_of(name: str, joint: str, joints: Sequence[str]) -> bool:
-    """Whether a column's name holds a joint's name, and no longer one of another joint around it."""
-    text, own = name.lower(), joint.lower()
-    longer = (other.lower() for other in joints if own in other.lower() and other != joint)
-    return bool(re.search(rf"(?<![a-z0-9]){re.escape(own)}(?![0-9])", text)) and not any(
-        other in text for other in longer
-    )

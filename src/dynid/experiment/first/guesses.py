@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.logs import LENGTH, TURN, UNITS
+from dynid.logs import LENGTH, TURN, UNITS, standing_still
 from dynid.robot import Joint, JointKind, Robot
 
 Unit: TypeAlias = str | tuple[str, ...]
@@ -157,7 +157,7 @@ def usable_rows(numbers: Array, stamps: Array | None) -> tuple[int, int] | None:
     joined = good[1:] & good[:-1]
     if stamps is not None:
         good = good & np.isfinite(stamps)
-        joined = joined & (np.diff(stamps) > 0)
+        joined = joined & (np.diff(stamps) >= 0) & ~standing_still(stamps)[1:]  # a coarse clock is mended
     if good.all() and joined.all():
         return None
     starts = np.flatnonzero(good & np.concatenate([[True], ~joined]))

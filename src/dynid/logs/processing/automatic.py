@@ -23,7 +23,7 @@ from dynid.logs.processing.filter_findings import findings_on_filters
 from dynid.logs.processing.outliers import outliers_in, pulses_in, repaired
 from dynid.logs.processing.spectra import spectra_of
 from dynid.logs.processing.states import LONGEST_GAP, processed, step_of
-from dynid.logs.processing.velocities import compared, findings_on_velocities, without_wrong_velocities
+from dynid.logs.processing.velocities import by_positions, compared, findings_on_velocities, without_wrong_velocities
 from dynid.logs.settings import KEYS, Processing
 from dynid.logs.timing import check_time, resampled
 from dynid.model import Chunk, DynamicModel
@@ -134,7 +134,7 @@ def prepared(
     spectra = spectra_of([transmission.joint_positions(piece.position) for piece in pieces], rate, slides)
     if spectra is not None:
         beside = compared(pieces, transmission, choices.THRESHOLDS.target_cutoff * spectra.bandwidth, spectra, rate)
-        notes += findings_on_velocities(beside, model.row_names)
+        notes += findings_on_velocities(beside, model.row_names, processing, free)
         processing, free = without_wrong_velocities(processing, free, beside)
         processing, more = with_filters(pieces, transmission, processing, free, spectra, model, rate)
         notes += more
@@ -143,7 +143,7 @@ def prepared(
         if "velocity_threshold" in free:
             processing = with_threshold(log, transmission, processing, spectra, rate, notes)
         if "delay" in free:
-            delay = _delay(log, transmission, processing, model, rate, notes)
+            delay = _delay(log, transmission, by_positions(processing, beside), model, rate, notes)
     segments = processed(log, transmission, processing, delay)
     if spectra is not None and "lowpass" not in free:
         v = segments[0].v if len(segments) == 1 else np.concatenate([segment.v for segment in segments])

@@ -21,7 +21,7 @@ from dynid.robot.formats.mjcf_writer import left_out_of_mjcf, mjcf_text
 from dynid.robot.formats.revision import revised
 from dynid.robot.formats.urdf_edit import edited_urdf
 from dynid.robot.formats.urdf_writer import left_out, urdf_text
-from dynid.robot.formats.xml_edits import locate
+from dynid.robot.formats.xml_edits import locate, with_warning
 from dynid.robot.formats.xml_files import read_xml
 from dynid.robot.joints import JointDynamics
 from dynid.robot.loading import BUILTIN_PREFIX, read_description, robot_file
@@ -64,6 +64,7 @@ def write_back(
     *,
     format: Format,  # noqa: A002
     overwrite: bool = False,
+    warning: str = "",
 ) -> Written:
     """Write a robot with identified values.
 
@@ -77,6 +78,7 @@ def write_back(
         path: The file to write.
         format: Its format.
         overwrite: Whether an existing file may be replaced.
+        warning: Why the file should not be trusted, for a comment at its top; empty where it may be.
 
     Raises:
         InvalidRequestError: If the values cannot be written, or the written file does not give the wanted torques.
@@ -89,7 +91,7 @@ def write_back(
         )
     wanted = revised(robot, link_parameters, dynamics)
     edited = _format_of(robot.description.source) == format
-    content = _edited(wanted, format) if edited else _new(wanted, format)
+    content = with_warning(_edited(wanted, format) if edited else _new(wanted, format), warning)
     held = _held(wanted, format, edited)
     differences: list[float] = []
 

@@ -247,3 +247,29 @@ def _step(content: bytes, node: Node) -> bytes:
         if inner.startswith(outer) and len(inner) > len(outer):
             return inner[len(outer) :]
     return b"  "
+
+
+WARNING = b"Warning by dynid: "
+"""How a comment begins that says so; one of an earlier export is taken out."""
+
+_WARNED = re.compile(rb"<!--\s*" + re.escape(WARNING) + rb".*?-->\r?\n?", re.DOTALL)
+
+
+def with_warning(content: bytes, text: str) -> bytes:
+    """The text of a file with a comment before its root element that says not to trust it, and why.
+
+    Args:
+        content: The text, in an encoding in which ASCII characters are single bytes.
+        text: Why; empty for none. What XML does not allow in comments is written otherwise.
+    """
+    content = _WARNED.sub(b"", content)
+    if not text:
+        return content
+    words = " ".join(text.split())
+    words = "".join(letter for letter in words if letter.isprintable())
+    while "--" in words:
+        words = words.replace("--", "- -")
+    comment = b"<!-- " + WARNING + words.encode("ascii", "backslashreplace") + b" -->\n"
+    declaration = re.match(rb"(?:\xef\xbb\xbf)?(?:<\?xml.*?\?>[ \t]*(?:\r?\n)?)?", content, re.DOTALL)
+    at = declaration.end() if declaration else 0
+    return content[:at] + comment + content[at:]

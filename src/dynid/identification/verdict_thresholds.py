@@ -1,0 +1,73 @@
+"""The numbers and codes that decide the verdict, each with its reason."""
+
+from dataclasses import dataclass
+
+from dynid.estimation import CONDITION, LARGEST_STD
+
+
+@dataclass(frozen=True)
+class VerdictThresholds:
+    """What decides the verdict; errors are norms of torque errors over norms of torques."""
+
+    close_error: float = 0.06
+    """Error up to which torques on motions like the logged ones are predicted well. The five public logs of
+    docs/accuracy.md that are filtered and modelled with care leave 1 to 6 % of rows in motion."""
+
+    good_error: float = 0.15
+    """Error on held-out logs up to which a model is validated. On those five logs, held-out torques are predicted with
+    1 to 10 % after the model's own filters; 16 % of a raw log is noise of torques that were not filtered."""
+
+    rough_error: float = 0.2
+    """Error of the fit, or of blocks held out from it, above which the model is in doubt, and predictions of held-out
+    logs are of little use: gravity alone explains about four fifths of the torques of an arm."""
+
+    useless_error: float = 0.5
+    """Error above which a model should not be used at all: half of the torque is unexplained."""
+
+    joint_error: float = 1.0
+    """Error of a single joint on held-out logs above which the model is in doubt: no prediction at all would leave
+    less. Light wrists may leave 20 to 80 % (docs/accuracy.md), and the error of all joints hides them."""
+
+    far_above: float = 1.5
+    """Ratio of the error on held-out data to that of the fit from which both are stated side by side. It chooses words
+    only: a ratio that decided would blame a model for fitting its own logs better."""
+
+    links_better: float = 1.5
+    """Ratio of the errors of base parameters and of physically consistent links on held-out data from which it is said
+    that the links predict better. The smaller error is always the one that is judged."""
+
+    condition_number: float = CONDITION
+    """Condition number above which the trajectory hardly excites some combinations (as the finding on it); a reason
+    only where no held-out log was predicted well."""
+
+    largest_std: float = LARGEST_STD
+    """Relative standard deviation [%] up to which a parameter counts as well determined (as the finding on it)."""
+
+    determined_share: float = 0.8
+    """Share of well-determined parameters from which individual values can be relied on."""
+
+    few_determined: float = 0.3
+    """Share below which they cannot."""
+
+    drifting_share: float = 0.5
+    """Share of joints whose residuals drift above which the model is in doubt. One joint that drifts is its own affair;
+    most of them are a robot that warms up: what was identified holds for one temperature."""
+
+    drifts: frozenset[str] = frozenset(
+        f"residual-follows-{what}"
+        for what in ("time", "temperature", "friction-over-time", "friction-over-temperature")
+    )
+    """Codes of the notes that say so of one joint."""
+
+    excitation: frozenset[str] = frozenset(
+        ("excitation-poor", "excitation-poor-of-all-joints", "rank-doubtful", "residual-systematic")
+    )
+    """Codes of findings on poor excitation, and on errors of imperfect models: set aside where a held-out log is
+    predicted well."""
+
+    filters: frozenset[str] = frozenset(("processing-accelerations-noisy", "processing-torques-alone"))
+    """Codes of warnings on filters, named after those on the log: a motion that is too small needs another motion."""
+
+
+THRESHOLDS = VerdictThresholds()
+"""Those that are used where no others are given."""
