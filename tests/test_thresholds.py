@@ -18,9 +18,8 @@ PACKAGE = ROOT / "src" / "dynid"
 
 OPEN = {
     "estimation/diagnosis/cause_findings.py",
+    "estimation/diagnosis/torque_signs.py",
     "estimation/drive_signs.py",
-    "estimation/physical/prior_weight.py",
-    "estimation/physical/references.py",
     "experiment/first/first_experiment.py",
     "experiment/first/needed_drives.py",
     "identification/pipeline.py",
@@ -40,8 +39,10 @@ NUMERICAL = {
     "estimation/residuals.py": {"BINS": "bins of a histogram", "SLOW_BINS": "the same for what changes slowly"},
     "excitation/exciting_motion.py": {"_CHECKED_SAMPLES": "samples that are checked"},
     "findings.py": {"NAMED": "items of a list that a sentence names"},
+    "logs/held_samples.py": {"WINDOW": "samples that are looked at first"},
     "logs/processing/periods.py": {"MOST_POINTS": "points of a search", "SAME_MOTION": "rounding"},
     "logs/units.py": {"KELVIN": "zero of a scale"},
+    "logs/wrapped_angles.py": {"TILE": "samples at a time"},
     "model/base_parameters.py": {"_TEXT_TOLERANCE": "coefficients that texts leave out"},
     "simulation/loop.py": {"DONE": "how a run ends", "FAR": "the same"},
 }

@@ -49,9 +49,6 @@ class PhysicalThresholds:
 
 THRESHOLDS = PhysicalThresholds()
 
-COSTLY = THRESHOLDS.costly_ratio
-
-
 POSTURES = 200
 """Random postures in which mass matrices are looked at."""
 
