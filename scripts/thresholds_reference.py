@@ -12,7 +12,7 @@ from typing import Any
 
 SOURCE = Path(__file__).parents[1] / "src" / "dynid"
 
-CALIBRATION = re.compile(r"(?:^|(?<=\. ))(?=(?:Calibrated|Shown by|By judgement)\b)")
+CALIBRATION = re.compile(r"(?:^|(?<=\. ))(?=(?:Calibrated|Shown|By judgement)\b)")
 """Where the sentence begins that says what shows a value to be right; it is the last of a docstring."""
 
 

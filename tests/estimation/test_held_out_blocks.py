@@ -8,7 +8,7 @@ import pytest
 from dynid import DynamicModel, find_base_parameters, load_robot
 from dynid.estimation.factors.accumulation import factorise
 from dynid.estimation.factors.reduced_logs import Fold
-from dynid.estimation.held_out_blocks import MOST, held_out_blocks, joined_folds
+from dynid.estimation.held_out_blocks import HELD_OUT_THRESHOLDS, held_out_blocks, joined_folds
 from dynid.model.chunks import Chunk
 from dynid.model.sampling import random_states
 from dynid.model.terms import Viscous
@@ -71,7 +71,7 @@ def test_few_blocks_are_not_judged_and_many_are_joined() -> None:
     parts = folds(chunks(3, 0.1, np.random.default_rng(2)))
     assert held_out_blocks(parts, BASE) is None
     many = folds(chunks(30, 0.1, np.random.default_rng(3)))
-    assert len(joined_folds(many)) <= MOST
+    assert len(joined_folds(many)) <= HELD_OUT_THRESHOLDS.most_blocks
     assert sum(map(len, joined_folds(many))) == 30
     found = held_out_blocks(many, BASE)
     assert found is not None

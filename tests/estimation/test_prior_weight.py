@@ -18,7 +18,7 @@ from dynid.estimation.factors.accumulation import factorise
 from dynid.estimation.factors.reduced_logs import Fold
 from dynid.estimation.least_squares import merge_logs, weighted_least_squares
 from dynid.estimation.physical.physical_estimate import Physics, physical_estimate
-from dynid.estimation.physical.prior_weight import WEIGHTS, WeightChoice, choose_weight
+from dynid.estimation.physical.prior_weight import THRESHOLDS, WeightChoice, choose_weight
 from dynid.estimation.physical.references import Origin, references
 from dynid.estimation.physical.semidefinite import LinkPrior
 from dynid.findings import has
@@ -107,7 +107,7 @@ def test_a_stated_weight_is_kept_and_guesses_are_not_weighed() -> None:
     assert chosen(parts, guesses).weight == 1.0
     few = parts[:2]
     assert not chosen(few).errors
-    assert chosen(few).weight in WEIGHTS
+    assert chosen(few).weight in THRESHOLDS.weights
     with pytest.raises(InvalidRequestError, match=r"physical\.weight"):
         choose_weight(few, BASE, Physics(RIGHT, LinkPrior()), "cross-validation")
 

@@ -1,15 +1,15 @@
 # What the room offers to the others; names are imported when they are first asked for.
 from .diagnosis.cause_findings import CODES, diagnose
 from .drive_signs import find_drive_signs
-from .estimate_findings import CONDITION, LARGEST_STD
+from .estimate_findings import ESTIMATE_THRESHOLDS
 from .factors.decimation import processed_rows
 from .factors.factors import Factors
 from .factors.reduced_logs import EarlierLogs
 from .least_squares import merge_logs
-from .physical.physical_links import COSTLY, physics_of
+from .physical.physical_links import physics_of
 from .physical.references import plain_body
 from .replay import Replay, Segment, friction_columns, is_frictional, replayed
-from .residuals import SHARE
+from .residuals import RESIDUAL_THRESHOLDS
 from .settings import EstimationSettings, PhysicalSettings
 from .signs.unsigned_logs import SignedLogs, recover_logs
 from .term_choice.choosing import TermChoice, choose_terms
@@ -17,10 +17,8 @@ from .term_choice.determined import determined_terms
 
 __all__ = [
     "CODES",
-    "CONDITION",
-    "COSTLY",
-    "LARGEST_STD",
-    "SHARE",
+    "ESTIMATE_THRESHOLDS",
+    "RESIDUAL_THRESHOLDS",
     "EarlierLogs",
     "EstimationSettings",
     "Factors",

@@ -27,7 +27,7 @@ from dynid.threads import single_threaded_blas
 class BootstrapThresholds:
     """Which blocks of time a bootstrap draws, and when there are too few of them.
 
-    Calibrated by `benchmarks/coverage.py`: 94 to 96 % of the 95 % intervals hold the true value (table in
+    Shown by `benchmarks/coverage.py`: 94 to 96 % of the 95 % intervals hold the true value (table in
     `docs/accuracy.md`).
     """
 

@@ -53,9 +53,7 @@ class EstimateThresholds:
     errors. By judgement; tested in `tests/estimation/test_estimate_findings.py`."""
 
 
-THRESHOLDS = EstimateThresholds()
-
-LARGEST_STD, CONDITION = THRESHOLDS.largest_std, THRESHOLDS.largest_condition
+ESTIMATE_THRESHOLDS = EstimateThresholds()
 
 
 def findings_on_estimate(estimate: Estimate, model: DynamicModel, form: RowForm) -> tuple[Finding, ...]:
@@ -69,19 +67,20 @@ def findings_on_estimate(estimate: Estimate, model: DynamicModel, form: RowForm)
     found: list[Finding] = []
     n = len(estimate.names)
     rows = estimate.freedom + n
-    if rows < THRESHOLDS.fewest_rows * n:
-        found.append(Finding.of("rows-too-few", "data", rows=rows, parameters=n, fewest=THRESHOLDS.fewest_rows))
-    if estimate.condition_number > THRESHOLDS.largest_condition:
+    if rows < ESTIMATE_THRESHOLDS.fewest_rows * n:
+        fewest = ESTIMATE_THRESHOLDS.fewest_rows
+        found.append(Finding.of("rows-too-few", "data", rows=rows, parameters=n, fewest=fewest))
+    if estimate.condition_number > ESTIMATE_THRESHOLDS.largest_condition:
         code = "excitation-poor-of-all-joints" if form.name in ("power", "energy") else "excitation-poor"
         weakest = _weakest(estimate)
         found.append(Finding.of(code, "excitation", condition_number=estimate.condition_number, parameters=weakest))
-    bad = [k for k, percent in enumerate(estimate.relative_stds) if percent > THRESHOLDS.largest_std]
+    bad = [k for k, percent in enumerate(estimate.relative_stds) if percent > ESTIMATE_THRESHOLDS.largest_std]
     if bad:
         worst = {estimate.names[k]: estimate.relative_stds[k] / 100 for k in _most(bad, estimate)}
-        values = {"count": len(bad), "total": n, "limit": THRESHOLDS.largest_std, "parameters": worst}
+        values = {"count": len(bad), "total": n, "limit": ESTIMATE_THRESHOLDS.largest_std, "parameters": worst}
         found.append(Finding.of("parameters-poorly-determined", "parameters", **values))
     errors = {joint: fit.relative_error for joint, fit in estimate.joints.items()}
-    poor = {joint: error for joint, error in errors.items() if error > THRESHOLDS.poor_fit}
+    poor = {joint: error for joint, error in errors.items() if error > ESTIMATE_THRESHOLDS.poor_fit}
     if poor:
         found.append(Finding.of("fit-poor", "fit", joints=poor))
     return (*found, *_impossible_values(estimate, model))
@@ -102,11 +101,11 @@ def findings_on_bootstrap(estimate: Estimate, bootstrap: Bootstrap | None) -> tu
         return ()
     ratio = bootstrap.stds / np.where(estimate.stds > 0.0, estimate.stds, np.inf)
     typical = float(np.median(ratio))
-    if 1.0 / THRESHOLDS.bootstrap_ratio < typical < THRESHOLDS.bootstrap_ratio:
+    if 1.0 / ESTIMATE_THRESHOLDS.bootstrap_ratio < typical < ESTIMATE_THRESHOLDS.bootstrap_ratio:
         return ()
-    limit = 0.01 * THRESHOLDS.largest_std * np.abs(estimate.values)
+    limit = 0.01 * ESTIMATE_THRESHOLDS.largest_std * np.abs(estimate.values)
     white, honest = int(np.sum(estimate.stds <= limit)), int(np.sum(bootstrap.stds <= limit))
-    severity = Severity.WARNING if honest < THRESHOLDS.lost_by_bootstrap * white else Severity.NOTE
+    severity = Severity.WARNING if honest < ESTIMATE_THRESHOLDS.lost_by_bootstrap * white else Severity.NOTE
     if typical < 1.0:
         return (Finding.of("std-smaller-by-bootstrap", "standard deviations", severity, ratio=typical),)
     return (
@@ -119,7 +118,7 @@ def findings_on_bootstrap(estimate: Estimate, bootstrap: Bootstrap | None) -> tu
             seconds=bootstrap.seconds,
             ratio=typical,
             parameters={estimate.names[k]: ratio[k] for k in np.argsort(-ratio)[:5]},
-            limit=THRESHOLDS.largest_std,
+            limit=ESTIMATE_THRESHOLDS.largest_std,
             well_determined=honest,
             well_determined_if_white=white,
         ),
@@ -150,12 +149,12 @@ def _impossible_values(estimate: Estimate, model: DynamicModel) -> Iterator[Find
     positive: dict[str, list[str]] = {}
     signed = {p.name: p.joint or p.owner for p in model.parameters if p.link is None and p.sign is Sign.NONNEGATIVE}
     for name, value, std in zip(estimate.names, estimate.values, estimate.stds, strict=True):
-        if name in signed and abs(value) > THRESHOLDS.clearly_negative * std:
+        if name in signed and abs(value) > ESTIMATE_THRESHOLDS.clearly_negative * std:
             (negative if value < 0.0 else positive).setdefault(signed[name], []).append(f"{name} = {value:.3g}")
     for joint, values in negative.items():
         fit = estimate.joints.get(joint)
         subject = f"joint '{joint}'"
-        if joint in positive and (fit is None or fit.relative_error < THRESHOLDS.poor_fit):
+        if joint in positive and (fit is None or fit.relative_error < ESTIMATE_THRESHOLDS.poor_fit):
             others = positive[joint]
             yield Finding.of("parameter-negative-beside-positive", subject, negative=values, positive=others)
         else:
@@ -218,7 +217,7 @@ def findings_on_breakaway(estimate: Estimate, model: DynamicModel) -> tuple[Find
             float(estimate.values[own].sum()),
             float(np.sqrt(estimate.covariance[np.ix_(own, own)].sum())),
         )
-        if level < -THRESHOLDS.clearly_negative * std:
+        if level < -ESTIMATE_THRESHOLDS.clearly_negative * std:
             velocities = [s.name for s in model.nonlinear if s.role is Role.STRIBECK and s.owner == joint.name]
             values = {"sum": " + ".join(names), "level": level, "velocity": velocities}
             found.append(Finding.of("friction-drives-near-rest", f"joint '{joint.name}'", **values))

@@ -27,8 +27,7 @@ class FormThresholds:
 
     larger_std: float = 5.0
     """How many times larger than by rows of torques a standard deviation must be to count as lost by the form of rows.
-    Calibrated in `tests/estimation/test_form_fits.py` on the cases of the power-model paper
-    (`benchmarks/seed_001.py`)."""
+    Shown by `tests/estimation/test_form_fits.py` on the cases of the power-model paper (`benchmarks/seed_001.py`)."""
 
     largest_std: float = 20.0
     """Relative standard deviation [%] from which such a parameter is named: twice the usual limit. By judgement; not

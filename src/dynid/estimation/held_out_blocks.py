@@ -17,13 +17,24 @@ from dynid.estimation.physical.physical_estimate import row_weights
 from dynid.model import BaseParameters
 from dynid.threads import single_threaded_blas
 
-MOST = 12
-"""Blocks that are held out in turn at most; more of them are joined."""
 
-FEWEST = 4
-"""Blocks below which nothing is said of how they differ."""
+@dataclass(frozen=True)
+class HeldOutThresholds:
+    """How many blocks of time are held out.
 
-WEAK = 1e-10
+    By judgement; `tests/estimation/test_held_out_blocks.py` compares with fits to rows.
+    """
+
+    most_blocks: int = 12
+    """Blocks that are held out in turn at most; more of them are joined, so that time does not grow with the logs."""
+
+    fewest_blocks: int = 4
+    """Blocks below which nothing is said of how they differ: the standard error of fewer means nothing."""
+
+
+HELD_OUT_THRESHOLDS = HeldOutThresholds()
+
+WEAKEST_DIRECTION = 1e-10
 """Smallest singular value, relative to the largest, of unit columns that a fit to the other blocks needs: a block that
 alone excites a combination cannot be predicted by the others, and does not count."""
 
@@ -53,7 +64,7 @@ class HeldOutBlocks:
 
 def joined_folds(folds: Sequence[Fold]) -> list[Sequence[Fold]]:
     """The folds that are held out together: one each, or neighbours where they are many."""
-    step = -(-len(folds) // MOST)
+    step = -(-len(folds) // HELD_OUT_THRESHOLDS.most_blocks)
     return [folds[k : k + step] for k in range(0, len(folds), step or 1)]
 
 
@@ -90,7 +101,7 @@ def held_out_blocks(
         links: Base parameters of physically consistent links, each shape (base,), fitted to all blocks but one.
     """
     groups = joined_folds(folds)
-    if len(groups) < FEWEST:
+    if len(groups) < HELD_OUT_THRESHOLDS.fewest_blocks:
         return None
     with single_threaded_blas():
         try:
@@ -100,7 +111,7 @@ def held_out_blocks(
         found = [_solved([*parts[:k], *parts[k + 1 :]], prior) for k in range(len(parts))]
         whole = _solved(parts, prior)
         used = [k for k, values in enumerate(found) if values is not None]
-        if whole is None or len(used) < FEWEST:
+        if whole is None or len(used) < HELD_OUT_THRESHOLDS.fewest_blocks:
             return None
         sums = np.sum([_squares(groups[k], base, found[k]) for k in used], axis=0)
         own = np.sum([_squares(groups[k], base, whole) for k in used], axis=0)
@@ -121,7 +132,7 @@ def _solved(parts: Sequence[Factor], prior: Prior | None) -> Array | None:
     if len(whole.R) < len(lengths) or not lengths.all():
         return None
     sizes = np.linalg.svd(whole.R / lengths, compute_uv=False)
-    return whole.solve() if sizes[-1] > WEAK * sizes[0] else None
+    return whole.solve() if sizes[-1] > WEAKEST_DIRECTION * sizes[0] else None
 
 
 def _squares(folds: Sequence[Fold], base: BaseParameters, values: Array | None) -> Array:

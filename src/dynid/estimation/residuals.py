@@ -25,7 +25,7 @@ SLOW_BINS = 6
 class ResidualThresholds:
     """When a residual is said to follow something.
 
-    Calibrated on 80 simulated joints for each cause, and with white and lasting noise (table in `docs/processing.md`,
+    Shown on 80 simulated joints for each cause, and with white and lasting noise (table in `docs/processing.md`,
     `tests/estimation/test_residuals.py`).
     """
 
@@ -37,13 +37,10 @@ class ResidualThresholds:
     """Share of the residual's variance from which it is said to follow something: less is not worth another term."""
 
     lasting_samples: float = 3.0
-    """Samples that residuals last from which they are said not to be white: white ones last one, those of real logs 5
-    to 50."""
+    """Samples that residuals last from which they are said not to be white; white ones last one."""
 
 
-THRESHOLDS = ResidualThresholds()
-
-SHARE = THRESHOLDS.followed_share
+RESIDUAL_THRESHOLDS = ResidualThresholds()
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +84,8 @@ class JointDiagnostics:
     @property
     def clearest(self) -> Following | None:
         """What the residual follows most; None where it follows nothing."""
-        clear = [follow for follow in self.follows if follow.is_clear and follow.share >= THRESHOLDS.followed_share]
+        least = RESIDUAL_THRESHOLDS.followed_share
+        clear = [follow for follow in self.follows if follow.is_clear and follow.share >= least]
         return max(clear, key=lambda follow: follow.share, default=None)
 
     def to_dict(self) -> dict[str, object]:
@@ -190,7 +188,7 @@ def _following(what: str, x: Array, errors: Array, starts: Sequence[int]) -> Fol
     freedom = max(len(means) - 1, 1)
     chance = min(freedom * lasting / len(errors), 0.99)
     share = max(0.0, (between - chance) / (1.0 - chance))
-    is_clear = between / chance > chi_square_quantile(freedom, THRESHOLDS.false_alarm) / freedom
+    is_clear = between / chance > chi_square_quantile(freedom, RESIDUAL_THRESHOLDS.false_alarm) / freedom
     return Following(what, share, bool(is_clear), centres, means)
 
 
@@ -212,7 +210,7 @@ def findings_on_residuals(
         friction_is_missing: Whether that was said: then they follow velocity, and nothing more is said of it.
     """
     found: list[Finding] = []
-    last = [one for one in diagnostics if one.lasting > THRESHOLDS.lasting_samples]
+    last = [one for one in diagnostics if one.lasting > RESIDUAL_THRESHOLDS.lasting_samples]
     lasting = {one.joint: 1e3 * one.lasting * one.period for one in last}
     if lasting:
         found.append(Finding.of("residuals-autocorrelated", "residuals", joints=lasting))

@@ -27,7 +27,7 @@ SCHEMA = "dynid-trajectory-1"
 class TrajectoryFileThresholds:
     """Which columns of a trajectory file contradict each other, and are refused.
 
-    Calibrated in `tests/excitation/test_trajectory_files.py`: rows may be few and positions rounded.
+    Shown by `tests/excitation/test_trajectory_files.py`: rows may be few and positions rounded.
     """
 
     mimic_distance: float = 1e-3

@@ -14,7 +14,7 @@ from dynid.simulation import SimulatedLog, check_format, hold_of
 class SimulatedProcessingThresholds:
     """Processing of a simulated log whose experiment states none.
 
-    Calibrated in `tests/simulation/test_simulate_command.py`: parameters are found again with it.
+    Shown by `tests/simulation/test_simulate_command.py`: parameters are found again with it.
     """
 
     cutoff: float = 20.0

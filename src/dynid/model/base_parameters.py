@@ -29,7 +29,7 @@ class RankThresholds:
 
     tolerance: float = 1e-10
     """A column is kept when its own part is larger than this, relative to the largest column of its unit: small enough
-    that predictions with base parameters keep nine digits, far above the rounding of the arithmetic. Calibrated in
+    that predictions with base parameters keep nine digits, far above the rounding of the arithmetic. Shown by
     `tests/model/test_base_parameters.py`: the number is that of the rank for random robots, large and small."""
 
     surely_kept: float = 1e-5

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dynid.estimation import LARGEST_STD, merge_logs
+from dynid.estimation import ESTIMATE_THRESHOLDS, merge_logs
 from dynid.identification import Result
 from dynid.model import BaseParameters
 from dynid.report.figure import Section
@@ -87,16 +87,16 @@ def excitation_of(result: Result) -> LogExcitation:
 
 def excitation_section(subjects: Sequence[Subject]) -> Iterator[Section]:
     """Condition number, singular values, and relative standard deviations."""
-    data = []
+    data, limit = [], ESTIMATE_THRESHOLDS.largest_std
     for i, subject in enumerate(subjects):
         found, rows = excitation_of(subject.result), subject.result.record.parameters
         label = "Singular values of the observation matrix"
         singular = bars_figure(f"singular{i}", (), found.singular_values, "singular value", label, 0.0)
         stds = [MOST if row.relative_std_percent is None else min(row.relative_std_percent, MOST) for row in rows]
         label, names = "Relative standard deviation of each parameter", [row.name for row in rows]
-        figure = bars_figure(f"stds{i}", names, stds, "standard deviation [% of value]", label, LARGEST_STD)
+        figure = bars_figure(f"stds{i}", names, stds, "standard deviation [% of value]", label, limit)
         data.append({"subject": subject, "found": found, "singular": singular, "stds": figure})
-    yield Section("excitation", "Excitation", "excitation.html", {"results": data, "limit": LARGEST_STD, "most": MOST})
+    yield Section("excitation", "Excitation", "excitation.html", {"results": data, "limit": limit, "most": MOST})
 
 
 def link_section(subjects: Sequence[Subject]) -> Iterator[Section]:

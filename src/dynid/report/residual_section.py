@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dynid.estimation import SHARE
+from dynid.estimation import RESIDUAL_THRESHOLDS
 from dynid.findings import Finding
 from dynid.identification import FollowRecord, ResidualRecord
 from dynid.report.figure import DASHES, PALETTE, RESIDUAL, Figure, Section, axis, packed, plain
@@ -15,7 +15,7 @@ from dynid.report.subject import Subject
 def residual_section(subjects: Sequence[Subject]) -> Iterator[Section]:
     """Autocorrelation of residuals, and what they follow, with the plot behind each finding."""
     results = [_of_subject(i, subject) for i, subject in enumerate(subjects) if subject.result.record.residuals]
-    data = {"results": results, "subjects": subjects, "enough": SHARE}
+    data = {"results": results, "subjects": subjects, "enough": RESIDUAL_THRESHOLDS.followed_share}
     yield Section("residuals", "Residual analysis", "residuals.html", data)
 
 
@@ -97,7 +97,8 @@ def _followed(
     number: int, joints: Sequence[ResidualRecord], units: Mapping[str, tuple[str, str]]
 ) -> Iterator[dict[str, Any]]:
     for k, joint in enumerate(joints):
-        clear = [follow for follow in joint.follows if follow.clear and follow.share >= SHARE]
+        least = RESIDUAL_THRESHOLDS.followed_share
+        clear = [follow for follow in joint.follows if follow.clear and follow.share >= least]
         if clear:
             best = max(clear, key=lambda follow: follow.share)
             figure = following_figure(f"follows{number}-{k}", joint.name, best, units[joint.name])

@@ -20,11 +20,11 @@ class FrameThresholds:
 
     rounding: float = 1e-5
     """Largest difference [rad] from a multiple of a quarter turn that is taken as rounding: 3.1416 is 7e-6 off, and
-    frames are made and calibrated to 1e-4 rad at best. Calibrated in `tests/robot/test_rounded_frames.py`: base
-    parameters of random robots whose angles have five digits or more are those of exact ones."""
+    frames are made and calibrated to 1e-4 rad at best. Shown by `tests/robot/test_rounded_frames.py`: base parameters
+    of random robots whose angles have five digits or more are those of exact ones."""
 
     noticed: float = 1e-10
-    """Smallest difference [rad] that is reported: below, the numerical rank does not see it. Calibrated against the
+    """Smallest difference [rad] that is reported: below, the numerical rank does not see it. By judgement: the
     tolerance of `RankThresholds`."""
 
 

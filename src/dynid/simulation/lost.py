@@ -25,7 +25,7 @@ SINGULAR_INERTIA = 1e-13
 class LostThresholds:
     """What is blamed where a simulated robot no longer follows.
 
-    Calibrated in `tests/simulation/test_lost_robots.py`: weak and unstable controllers, and gravity beyond a limit.
+    Shown by `tests/simulation/test_lost_robots.py`: weak and unstable controllers, and gravity beyond a limit.
     """
 
     saturated_share: float = 0.5

@@ -138,8 +138,8 @@ def _folds(
 class FrictionThresholds:
     """Where friction is said to be missing from the model.
 
-    Calibrated in `tests/estimation/test_friction_probes.py`: simulated robots with and without friction, and the logs
-    of TX40 and Panda without their friction terms.
+    Shown by `tests/estimation/test_friction_probes.py`: simulated robots with and without friction, and the logs of
+    TX40 and Panda without their friction terms.
     """
 
     explained_share: float = 0.3

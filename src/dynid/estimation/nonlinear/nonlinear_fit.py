@@ -29,8 +29,8 @@ from dynid.threads import single_threaded_blas
 class NonlinearThresholds:
     """Which nonlinear parameters the logs determine.
 
-    Calibrated by `benchmarks/friction_nonlinear.py` and `tests/estimation/test_friction_findings.py`: those of
-    simulated robots are found, and velocities outside the data are named.
+    Shown by `benchmarks/friction_nonlinear.py` and `tests/estimation/test_friction_findings.py`: those of simulated
+    robots are found, and velocities outside the data are named.
     """
 
     largest_std: float = 0.5

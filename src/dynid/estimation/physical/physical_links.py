@@ -43,14 +43,11 @@ class PhysicalThresholds:
     `tests/estimation/test_physical_links.py`)."""
 
     small_weight: float = 1.0
-    """Weight of the prior up to which the data are said to contradict the robot file: the smallest that is tried.
-    Calibrated by `benchmarks/prior_weight.py`: it is chosen where a term is missing."""
+    """Weight of the prior up to which the data are said to contradict the robot file: the smallest that is tried. Shown
+    by `benchmarks/prior_weight.py`: it is chosen where a term is missing."""
 
 
 THRESHOLDS = PhysicalThresholds()
-
-COSTLY = THRESHOLDS.costly_ratio
-
 
 POSTURES = 200
 """Random postures in which mass matrices are looked at."""

@@ -14,30 +14,42 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.estimation.factors.factors import Factor, merged
 from dynid.estimation.factors.reduced_logs import Fold
-from dynid.estimation.held_out_blocks import FEWEST, weighed_blocks
+from dynid.estimation.held_out_blocks import HELD_OUT_THRESHOLDS, weighed_blocks
 from dynid.estimation.least_squares import NotIdentifiableError
 from dynid.estimation.physical.cone_program import SolverError
 from dynid.estimation.physical.physical_estimate import Physics, problem_of
-from dynid.estimation.physical.references import GUESSED, Origin
+from dynid.estimation.physical.references import GUESSED_WEIGHT, Origin
 from dynid.estimation.physical.semidefinite import PriorKind
 from dynid.estimation.physical.smooth_fit import SmoothFit
 from dynid.model import BaseParameters
 
-WEIGHTS = (1.0, 10.0, 100.0, 1000.0, 10_000.0)
-"""Weights of the prior that cross-validation chooses from.
 
-At 1, links are free within a factor of two already. Where data prefer less, a term is missing more often than the file
-is that wrong: links that stand in for motor inertia predict well and weigh a hundred kilograms.
-"""
+@dataclass(frozen=True)
+class PriorWeightThresholds:
+    """How the weight of the prior is chosen.
 
-UNTRIED = 10.0
-"""Weight where no part can be held out: files are right within 20 to 30 % of inertias, mostly."""
+    Shown by `benchmarks/prior_weight.py`: simulated arms with files that are right, off and wrong (table in
+    `docs/physical.md`), and by the masses of the UR10 and UR10e in `tests/estimation/test_prior_weight.py`.
+    """
 
-SIGNIFICANT = 1.0
-"""Standard errors by which squared errors on held-out data must be worse for a weight to be too large."""
+    weights: tuple[float, ...] = (1.0, 10.0, 100.0, 1000.0, 10_000.0)
+    """Weights of the prior that cross-validation chooses from. At 1, links are free within a factor of two already.
+    Where data prefer less, a term is missing more often than the file is that wrong: links that stand in for motor
+    inertia predict well and weigh a hundred kilograms."""
 
-MUCH = 1.03
-"""How many times larger the error on held-out data makes a weight too large, significant or not."""
+    untried_weight: float = 10.0
+    """Weight where no part can be held out: files are right within 20 to 30 % of inertias, mostly."""
+
+    significant_errors: float = 1.0
+    """Standard errors by which squared errors on held-out data must be worse for a weight to be too large: the usual
+    rule of one standard error."""
+
+    largest_ratio: float = 1.03
+    """How many times larger the error on held-out data makes a weight too large, significant or not: where parts
+    scatter, placeholders of friction were kept otherwise."""
+
+
+THRESHOLDS = PriorWeightThresholds()
 
 
 @dataclass(frozen=True)
@@ -79,7 +91,7 @@ def choose_weight(
         InvalidRequestError: If cross-validation is asked for and impossible.
     """
     try:
-        parts = weighed_blocks(folds, base, method) if len(folds) >= FEWEST else []
+        parts = weighed_blocks(folds, base, method) if len(folds) >= HELD_OUT_THRESHOLDS.fewest_blocks else []
     except NotIdentifiableError:
         parts = []
     if not parts and weight == "cross-validation":
@@ -88,13 +100,14 @@ def choose_weight(
     has_files = any(reference.origin in (Origin.FILE, Origin.MENDED) for reference in physics.references)
     has_prior = physics.prior.kind is not PriorKind.NONE
     if isinstance(weight, float | int) or not parts or not has_files or not has_prior:
-        stated = float(weight) if isinstance(weight, float | int) else UNTRIED if has_files else GUESSED
+        untried = THRESHOLDS.untried_weight if has_files else GUESSED_WEIGHT
+        stated = float(weight) if isinstance(weight, float | int) else untried
         found = _held_out(parts, base, physics, spread, (stated,)) if parts and has_prior else {}
         return WeightChoice(stated, spread, left_out=tuple(found.get(stated, ())))
     found = _held_out(parts, base, physics, spread)
     squares = {w: _squares(parts, values) for w, values in found.items()}
     total = sum(part.residual_squares(np.zeros(len(base))) for part in parts)
-    best = min(squares, key=lambda w: float(squares[w].sum()), default=UNTRIED)
+    best = min(squares, key=lambda w: float(squares[w].sum()), default=THRESHOLDS.untried_weight)
     larger = sorted(w for w in squares if w > best)
     worse = next((k for k, w in enumerate(larger) if not _is_as_good(squares[w], squares[best])), len(larger))
     chosen = [best, *larger][worse]
@@ -127,7 +140,8 @@ def _is_as_good(found: Array, best: Array) -> bool:
     """Whether squared errors of parts are neither significantly nor much above those with the best weight."""
     worse = found - best
     error = float(np.std(worse, ddof=1)) / np.sqrt(len(worse))
-    return float(np.mean(worse)) <= SIGNIFICANT * error and float(found.sum()) <= MUCH**2 * float(best.sum())
+    is_much = float(found.sum()) > THRESHOLDS.largest_ratio**2 * float(best.sum())
+    return float(np.mean(worse)) <= THRESHOLDS.significant_errors * error and not is_much
 
 
 def _squares(parts: Sequence[Factor], values: Sequence[Array]) -> Array:
@@ -140,7 +154,7 @@ def _held_out(
     base: BaseParameters,
     physics: Physics,
     spread: float,
-    weights: Sequence[float] = WEIGHTS,
+    weights: Sequence[float] = THRESHOLDS.weights,
 ) -> dict[float, list[Array]]:
     """For each weight the base parameters, each of shape (base,), of links that were fitted to all parts but one.
 
@@ -166,7 +180,7 @@ def _solver(
     grams = [A.T @ A for A in rows]
     moments = [A.T @ (scale * part.z) for A, part in zip(rows, parts, strict=True)]
     gram, moment = np.sum(grams, axis=0), np.sum(moments, axis=0)
-    strongest = max(WEIGHTS)
+    strongest = max(THRESHOLDS.weights)
     of_all = {strongest: smooth.start(gram, moment, strongest)}
 
     def at(k: int, weight: float) -> Array:

@@ -27,7 +27,7 @@ THINNEST_REFERENCE = 1e-3
 """A reference whose pseudo-inertia is below this part of a plain body's, in some direction, is made so thick there."""
 
 
-GUESSED = 1.0
+GUESSED_WEIGHT = 1.0
 """Weight at most of plain bodies, and of the friction of files: they are known within a factor of about two."""
 
 
@@ -61,7 +61,7 @@ class Reference:
     @property
     def most_weight(self) -> float:
         """Weight that its prior is never above: a guess is never trusted as a file is."""
-        return GUESSED if self.origin is Origin.PLAIN else np.inf
+        return GUESSED_WEIGHT if self.origin is Origin.PLAIN else np.inf
 
 
 def references(robot: Robot, heavy: Collection[int] = ()) -> tuple[Reference, ...]:

@@ -13,7 +13,7 @@ from dynid.errors import DynidError
 from dynid.estimation.factors.factors import Factor
 from dynid.estimation.physical import cone_program
 from dynid.estimation.physical.constraints import Constraint
-from dynid.estimation.physical.references import GUESSED, Origin, Reference
+from dynid.estimation.physical.references import GUESSED_WEIGHT, Origin, Reference
 from dynid.model import BaseParameters
 from dynid.robot import inertia
 
@@ -139,7 +139,7 @@ class Problem:
         rows[:, C.shape[1] - len(expected) :] = np.sqrt(RIDGE_WEIGHT) * np.eye(len(expected))
         target = np.zeros(len(expected))
         if self.prior.kind is not PriorKind.NONE:
-            weight = np.sqrt(min(self.prior.weight, GUESSED))  # friction that files state is rarely measured
+            weight = np.sqrt(min(self.prior.weight, GUESSED_WEIGHT))  # friction that files state is rarely measured
             by_data = self.base.to_standard(self.factor.solve())[self.first_term :]
             for k in np.flatnonzero(np.nan_to_num(expected)):
                 size = max(abs(expected[k]), abs(by_data[k]))  # a placeholder must not hold what the data know

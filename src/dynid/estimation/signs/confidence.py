@@ -23,7 +23,7 @@ from dynid.estimation.signs.sign_energy import counted
 class SignThresholds:
     """How sure a sign must be.
 
-    Calibrated by `benchmarks/signs.py` (table in `docs/signs.md`) and `tests/estimation/test_signs.py`: no sure sign is
+    Shown by `benchmarks/signs.py` (table in `docs/signs.md`) and `tests/estimation/test_signs.py`: no sure sign is
     wrong.
     """
 

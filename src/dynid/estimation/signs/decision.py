@@ -83,8 +83,8 @@ class RivalThresholds:
 
     turned_share: float = 1.0 / 3.0
     """Part of a channel's squared torque that a rival must turn round: all signs of a joint that little ties to the
-    others fit nearly as well as its mirror image. Calibrated by `benchmarks/signs.py` (table in `docs/signs.md`); motor
-    5 of the TX40 is such a case."""
+    others fit nearly as well as its mirror image. Shown by `benchmarks/signs.py` (table in `docs/signs.md`); motor 5 of
+    the TX40 is such a case."""
 
 
 THRESHOLDS = RivalThresholds()

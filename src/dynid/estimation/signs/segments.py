@@ -24,7 +24,7 @@ from dynid.model import BaseParameters, Chunk
 class SegmentThresholds:
     """Where a torque without sign may pass zero.
 
-    Calibrated by `benchmarks/signs.py` (table in `docs/signs.md`).
+    Shown by `benchmarks/signs.py` (table in `docs/signs.md`).
     """
 
     near_zero: float = 3.0

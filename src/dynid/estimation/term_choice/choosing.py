@@ -29,13 +29,13 @@ from dynid.threads import single_threaded_blas
 class TermChoiceThresholds:
     """Which terms are chosen.
 
-    Calibrated by `benchmarks/term_choice.py` (terms of simulated robots) and `benchmarks/real_logs.py` (held-out errors
-    of real logs, table in `docs/accuracy.md`).
+    Shown by `benchmarks/term_choice.py` (terms of simulated robots) and `benchmarks/real_logs.py` (held-out errors of
+    real logs, table in `docs/accuracy.md`).
     """
 
     worth: float = 0.01
-    """Part of the held-out error by which viscous, Coulomb, offset, armature or coupling must lower it: chance gains
-    less, and each term has as many parameters as joints."""
+    """Part of the held-out error by which viscous, Coulomb, offset, armature or coupling must lower it: less may be
+    chance, and each term has as many parameters as joints."""
 
     worth_of_rare_terms: float = 0.03
     """The same for terms that few robots have, or that have nonlinear parameters."""

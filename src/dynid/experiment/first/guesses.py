@@ -107,13 +107,13 @@ def with_numbers(layout: Layout, q: Array, torque: Array) -> Layout:
         q: Positions as logged, shape (samples, joints).
         torque: Torques or currents, shape (samples, joints).
     """
-    from dynid.logs.processing.automatic import SILENT
+    from dynid.logs.processing.automatic import THRESHOLDS
 
     part = slice(*(layout.rows or (0, layout.samples)))
     q, torque = q[part], torque[part]
     if not len(q):
         return layout
-    zeros = np.mean(torque == 0.0, axis=0) > SILENT
+    zeros = np.mean(torque == 0.0, axis=0) > THRESHOLDS.silent_share
     found = tuple(name for k, name in enumerate(layout.joints) if zeros[k] and np.ptp(q[:, k]) > 0.0)
     postures = q[:: max(1, len(q) // POSTURES)] * _sizes("position", layout.position.unit)
     largest = np.abs(torque).max(axis=0) * _sizes("torque", layout.torque.unit)

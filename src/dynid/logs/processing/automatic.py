@@ -55,8 +55,6 @@ class AutomaticThresholds:
 
 THRESHOLDS = AutomaticThresholds()
 
-SILENT = THRESHOLDS.silent_share
-
 
 @dataclass(frozen=True, eq=False)
 class PreparedLog:

@@ -24,12 +24,12 @@ class ProcessingThresholds:
     """Filters, decimation, ends and slow rows, where nobody states them."""
 
     target_cutoff: float = 20.0
-    """Cut-off frequency, in bandwidths of the motion, that loses nothing of it and whose transients are short.
-    Calibrated by `benchmarks/regret.py` (table in `docs/accuracy.md`)."""
+    """Cut-off frequency, in bandwidths of the motion, that loses nothing of it and whose transients are short. Shown by
+    `benchmarks/regret.py` (table in `docs/accuracy.md`)."""
 
     lowest_cutoff: float = 2.5
-    """Lowest cut-off frequency that is tried, in frequencies of the motion's core: a lower one takes off motion.
-    Calibrated by `benchmarks/regret.py` (table in `docs/accuracy.md`)."""
+    """Lowest cut-off frequency that is tried, in frequencies of the motion's core: a lower one takes off motion. Shown
+    by `benchmarks/regret.py` (table in `docs/accuracy.md`)."""
 
     highest_cutoff: float = 0.4
     """Highest cut-off frequency, and widest band of rows, in sampling rates: filters of finite order need room below
@@ -42,7 +42,7 @@ class ProcessingThresholds:
 
     transient: float = 3.5
     """Periods of the cut-off frequency that are trimmed at both ends: the ends of a log then disturb what is filtered
-    by less than 1e-4. Calibrated by `benchmarks/regret.py` and `tests/logs/test_cutoff.py`."""
+    by less than 1e-4. Shown by `benchmarks/regret.py` and `tests/logs/test_cutoff.py`."""
 
     clean_transient: float = 6.0
     """The same where noise does not lower the cut-off, to 1e-6: such a log can be exact, and a condition number of 3000
@@ -53,16 +53,16 @@ class ProcessingThresholds:
     Calibrated on the log of the UR10: with 200 the held-out error is 7.2 % instead of 5.5 %."""
 
     fewest_samples: int = 200
-    """The same where torques vibrate above the motion, which costs more than samples are worth. Calibrated by
+    """The same where torques vibrate above the motion, which costs more than samples are worth. Shown by
     `benchmarks/regret.py` (table in `docs/accuracy.md`)."""
 
     row_trim: int = 2
-    """Decimated samples at each end in which the ends themselves leak through the filter of decimation. Calibrated by
+    """Decimated samples at each end in which the ends themselves leak through the filter of decimation. Shown by
     `benchmarks/exactness.py`."""
 
     slow_speed: float = 0.01
     """Share of a joint's top speed below which its rows are dropped: friction near rest is not what the model says.
-    Calibrated by `benchmarks/regret.py` (table in `docs/accuracy.md`) and `benchmarks/real_logs.py`."""
+    Shown by `benchmarks/regret.py` (table in `docs/accuracy.md`) and `benchmarks/real_logs.py`."""
 
     noisy_speed: float = 3.0
     """Standard deviations of the noise of a velocity below which the joint counts as at rest: its direction is not

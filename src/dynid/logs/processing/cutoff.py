@@ -45,7 +45,7 @@ RIDGE = 1e-12
 class CutoffThresholds:
     """Which cut-off frequency and which source of velocities are taken.
 
-    Calibrated by `benchmarks/regret.py` (table in `docs/accuracy.md`).
+    Shown by `benchmarks/regret.py` (table in `docs/accuracy.md`).
     """
 
     significant_difference: float = 2.5

@@ -20,7 +20,7 @@ class FilterThresholds:
 
     noisy_acceleration: float = 0.05
     """Mean square of noise in accelerations, relative to the motion's, from which a stated cut-off is too high:
-    inertias come out too small by about so much. Calibrated in `tests/logs/test_cutoff.py`, with the figure."""
+    inertias come out too small by about so much. Shown by `tests/logs/test_cutoff.py`, with the figure."""
 
     quiet_acceleration: float = 0.01
     """The same that the cut-off leaves which is advised. By judgement; not calibrated."""
@@ -29,9 +29,8 @@ class FilterThresholds:
     """Part of the stated cut-off below which that one must lie to be advised. By judgement; not calibrated."""
 
     reversing_share: float = 0.05
-    """Share of samples nearer to a reversal than a filter's memory from which dry friction is visibly biased.
-    Calibrated on a simulated UR5, where a low-pass on torques alone makes the error eight times larger
-    (`docs/processing.md`)."""
+    """Share of samples nearer to a reversal than a filter's memory from which dry friction is visibly biased. Shown on
+    a simulated UR5, where a low-pass on torques alone makes the error eight times larger (`docs/processing.md`)."""
 
     standing_speed: float = 0.02
     """Share of a joint's top speed up to which it counts as standing, so that noise makes no reversals. By judgement;

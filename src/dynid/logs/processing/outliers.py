@@ -20,8 +20,7 @@ NEIGHBOURS = 9
 class OutlierThresholds:
     """Which samples are outliers.
 
-    Calibrated on simulated torques with and without outliers (table in `docs/processing.md`,
-    `tests/logs/test_outliers.py`).
+    Shown on simulated torques with and without outliers (table in `docs/processing.md`, `tests/logs/test_outliers.py`).
     """
 
     distance: float = 12.0

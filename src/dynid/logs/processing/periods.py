@@ -27,8 +27,8 @@ from dynid.model import Chunk
 class PeriodThresholds:
     """Which periods are averaged.
 
-    Calibrated in `tests/logs/test_periods.py`: right periods with noise, wrong and nearly right ones, and a first
-    period that had not settled.
+    Shown by `tests/logs/test_periods.py`: right periods with noise, wrong and nearly right ones, and a first period
+    that had not settled.
     """
 
     refused_share: float = 0.05

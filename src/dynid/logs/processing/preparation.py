@@ -148,8 +148,8 @@ class SampleThresholds:
 
     saturated_share: float = 0.02
     """Share of samples at one and the same extreme torque from which it looks like a limit: a torque that turns round
-    stays at its extreme for one sample. Calibrated in `tests/identification/test_diagnosis.py`: 11 % of the saturated
-    log, none of the good ones."""
+    stays at its extreme for one sample. Shown by `tests/identification/test_diagnosis.py`: 11 % of the saturated log,
+    none of the good ones."""
 
     beyond_limits: float = 0.01
     """How far [rad or m] positions may exceed the limits of the file: limits are rounded, and filters overshoot. By

@@ -26,7 +26,7 @@ from dynid.threads import single_threaded_blas
 class RowBandThresholds:
     """Which band of the rows is used.
 
-    Calibrated by `benchmarks/regret.py` (table in `docs/accuracy.md`).
+    Shown by `benchmarks/regret.py` (table in `docs/accuracy.md`).
     """
 
     bands: tuple[float, ...] = (7.0, 3.5, 1.75)

@@ -28,11 +28,11 @@ class MotionThresholds:
 
     above_core: float = 1e-2
     """Share of the power of positions above the core of the motion: a tenth of their size, which no noise of a usable
-    log reaches. Calibrated by `benchmarks/regret.py` (table in `docs/accuracy.md`)."""
+    log reaches. Shown by `benchmarks/regret.py` (table in `docs/accuracy.md`)."""
 
     still_range: float = 0.02
     """Range of positions, relative to that of the joint that moves most, below which a joint is held still: controllers
-    let joints sway. Calibrated in `tests/logs/test_cutoff.py` and by the logs `resting` and `barely_moving` of
+    let joints sway. Shown by `tests/logs/test_cutoff.py` and by the logs `resting` and `barely_moving` of
     `benchmarks/regret.py`."""
 
     range_over_noise: float = 20.0
