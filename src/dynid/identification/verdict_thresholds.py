@@ -59,8 +59,19 @@ class VerdictThresholds:
     )
     """Codes of the notes that say so of one joint."""
 
-    excitation: frozenset[str] = frozenset(("excitation-poor", "excitation-poor-of-all-joints", "rank-doubtful"))
-    """Codes of findings on poor excitation: set aside where a held-out log is predicted well."""
+    settled: frozenset[str] = frozenset(
+        (
+            *("excitation-poor", "excitation-poor-of-all-joints", "rank-doubtful", "rows-too-few"),
+            *("nonlinear-undetermined", "nonlinear-undetermined-threshold", "nonlinear-undetermined-temperature"),
+            *("nonlinear-search-unfinished", "terms-default-short", "std-larger-by-bootstrap"),
+        )
+    )
+    """Codes of warnings on what the logs do not determine: set aside where a held-out log is predicted well, which
+    shows that predictions do not need it. Single parameters are judged by their standard deviations in any case."""
+
+    settled_by_links: frozenset[str] = frozenset(("physical-fit-worse",))
+    """Codes of warnings that links fit worse than base parameters: set aside where the links themselves predict a
+    held-out log well. Base parameters then fit what the links cannot, and need not: noise, or missing terms."""
 
     filters: frozenset[str] = frozenset(("processing-accelerations-noisy", "processing-torques-alone"))
     """Codes of warnings on filters, named after those on the log: a motion that is too small needs another motion."""
