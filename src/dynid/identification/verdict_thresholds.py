@@ -63,11 +63,13 @@ class VerdictThresholds:
         (
             *("excitation-poor", "excitation-poor-of-all-joints", "rank-doubtful", "rows-too-few"),
             *("nonlinear-undetermined", "nonlinear-undetermined-threshold", "nonlinear-undetermined-temperature"),
-            *("nonlinear-search-unfinished", "terms-default-short", "std-larger-by-bootstrap", "residual-systematic"),
+            *("nonlinear-search-unfinished", "terms-default-short", "std-larger-by-bootstrap"),
+            "residual-systematic",
         )
     )
-    """Codes of warnings on what the logs do not determine, and on errors of imperfect models: set aside where a held-out
-    log is predicted well, which shows that predictions do not need it. Single parameters are judged by their standard deviations in any case."""
+    """Codes of warnings on what the logs do not determine, and on errors of imperfect models: set aside where a
+    held-out log is predicted well, which shows that predictions do not need it. Single parameters are judged by their
+    standard deviations in any case."""
 
     settled_by_links: frozenset[str] = frozenset(("physical-fit-worse",))
     """Codes of warnings that links fit worse than base parameters: set aside where the links themselves predict a
