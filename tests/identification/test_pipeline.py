@@ -12,10 +12,11 @@ import pytest
 
 from dynid import DynamicModel, identify, load_robot
 from dynid.errors import InvalidRequestError
+from dynid.identification.answers import Answer
 from dynid.identification.result import Result, ResultError
 from tests.commands import run
 from tests.datasets import example, needs_logs
-from tests.practice_logs import EXPERIMENT, LOGS, RATE, TRUTH, log, spoiled, with_value
+from tests.practice_logs import EXPERIMENT, LOGS, MODEL, PROCESSING, RATE, TRUTH, in_memory, log, spoiled, with_value
 
 
 def assert_true(found: Result) -> None:
@@ -223,6 +224,18 @@ def test_suspicious_logs_give_findings_that_name_the_joint(case: str, write) -> 
     of_code = [finding for finding in found if finding.code in codes and subject in finding.subject]
     assert of_code
     assert {key: abs(of_code[0].values[key]) for key in values} == pytest.approx(values)
+
+
+def test_friction_that_drifts_on_all_joints_is_a_doubt() -> None:
+    """As of a robot that warms up: the torque of friction falls by half over the log."""
+    columns = log(seconds=60.0)
+    for k in (1, 2):
+        direction = np.sign(np.gradient(columns[f"q_{k}"], columns["t"]))
+        columns[f"tau_{k}"] = columns[f"tau_{k}"] + direction * (0.4 - 0.8 * columns["t"] / 60.0)
+    found = identify(MODEL.robot, in_memory(columns), MODEL.terms, processing=PROCESSING)
+    assert found.verdict.answer is Answer.CARE
+    assert "drift-on-most-joints" in found.verdict.causes
+    assert found.validate(in_memory(log(seed=7))).verdict.answer is Answer.CARE
 
 
 def test_positions_beyond_limits_are_a_finding(write) -> None:

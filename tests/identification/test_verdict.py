@@ -62,6 +62,7 @@ def drift(joint: str) -> Finding:
     return Finding.of("residual-follows-friction-over-time", f"joint '{joint}'", share=0.3)
 
 
+WORSE_LINKS = Finding.of("physical-fit-worse", "physical links", ratio=1.24, joints={})
 EXCITATION = Finding.of("excitation-poor", "excitation", condition_number=1e6, parameters=["m1"])
 
 
@@ -106,6 +107,12 @@ def test_a_light_joint_that_is_predicted_worse_than_by_nothing_is_a_doubt() -> N
     assert judged(Errors(unseen=0.09, joint=0.8)).answer is Answer.YES
 
 
+def test_links_that_predict_held_out_logs_need_not_fit_as_well_as_base_parameters() -> None:
+    assert judged(Errors(), WORSE_LINKS).answer is Answer.CARE
+    assert judged(Errors(unseen=0.05, unseen_links=0.04), WORSE_LINKS).answer is Answer.YES
+    assert judged(Errors(unseen=0.05, unseen_links=0.3), WORSE_LINKS).answer is Answer.CARE
+
+
 def test_links_that_predict_better_are_what_is_judged() -> None:
     verdict = judged(Errors(own=0.08, unseen=0.27, unseen_links=0.095))
     assert verdict.answer is Answer.YES
@@ -137,7 +144,7 @@ ERRORS = st.one_of(
 MAYBE = st.one_of(st.none(), ERRORS)
 FINDINGS = st.lists(
     st.one_of(
-        st.sampled_from([EXCITATION, *map(drift, JOINTS)]),
+        st.sampled_from([EXCITATION, WORSE_LINKS, *map(drift, JOINTS)]),
         st.sampled_from(list(Severity)).map(poor),
     ),
     max_size=6,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from typer.testing import CliRunner
 from dynid import identify, load_result
 from dynid.cli import app
 from dynid.findings import has
+from dynid.identification.answers import Answer
 from dynid.identification.records import ParameterEstimate
 from dynid.logs.log import Log
 from dynid.report import write_report
@@ -152,6 +154,22 @@ def test_results_in_memory_are_reported_without_a_file(tmp_path: Path) -> None:
     (subject,) = write_report(tmp_path / "result", tmp_path / "again.html").subjects
     assert subject.signals is None
     assert has(subject.findings, "logs-not-drawn")
+
+
+def test_reports_look_for_causes_only_where_identify_did_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Results of earlier versions have no verdict, and no causes among their findings."""
+    old = tmp_path / "result"
+    shutil.copytree(result_of("sign of a torque flipped"), old)
+    data = json.loads((old / "result.json").read_text())
+    del data["verdict"]
+    data["findings"] = [finding for finding in data["findings"] if finding["code"] != "torque-sign-flipped"]
+    (old / "result.json").write_text(json.dumps(data))
+    (subject,) = write_report(old, tmp_path / "old.html").subjects
+    assert subject.verdict.answer is Answer.NO
+    assert subject.verdict.causes[0] == "torque-sign-flipped"
+    monkeypatch.setattr("dynid.report.subject.causes_of", None)
+    (subject,) = write_report(result_of("good"), tmp_path / "new.html").subjects
+    assert subject.verdict == load_result(result_of("good")).verdict
 
 
 def test_each_log_is_read_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

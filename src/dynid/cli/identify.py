@@ -26,7 +26,10 @@ def identify(
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing result.")] = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Identify dynamic parameters from logs."""
+    """Identify dynamic parameters from logs.
+
+    Ends with a verdict: whether the result can be trusted, and why not.
+    """
     with errors_in_words(), steps_shown() as step:
         import dynid
         from dynid.identification.result_files import check_free

@@ -32,7 +32,10 @@ def validate(
     ] = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Validate a result on held-out logs."""
+    """Validate a result on held-out logs.
+
+    Gives errors of moving joints and of all rows, and the verdict again.
+    """
     with errors_in_words(), steps_shown() as step:
         step("Loading the result")
         import dynid

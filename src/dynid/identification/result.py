@@ -285,11 +285,12 @@ class Result:
         links = "" if self.physical is None else f", physical links {self.physical.relative_error:.2%}"
         return (
             f"Result('{self.robot.name}': {len(self.record.parameters)} base parameters, relative error "
-            f"{self.relative_error:.2%}{links}, {len(self.findings)} findings)"
+            f"{self.relative_error:.2%}{links}, {len(self.findings)} findings, {self.verdict.answer.value})"
         )
 
     def _repr_html_(self) -> str:
         from html import escape
 
         notes = "".join(f"<li>{escape(str(finding))}</li>" for finding in self.findings)
-        return f"<p>{escape(repr(self))}</p>{self.parameters._repr_html_()}<ul>{notes}</ul>"
+        verdict = f"<p>Verdict: {escape(str(self.verdict))}</p>"
+        return f"<p>{escape(repr(self))}</p>{verdict}{self.parameters._repr_html_()}<ul>{notes}</ul>"

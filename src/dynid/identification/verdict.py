@@ -100,8 +100,8 @@ class _Case:
 
     @staticmethod
     def of(record: Record, findings: Sequence[Finding], unseen: Unseen | None, limits: VerdictThresholds) -> "_Case":
-        validated = unseen is not None and _least(unseen.relative_error, unseen.physical) <= limits.good_error
-        found = [finding for finding in findings if not (validated and finding.code in limits.excitation)]
+        settled = _settled(unseen, limits)
+        found = [finding for finding in findings if finding.severity is Severity.ERROR or finding.code not in settled]
         warnings = [finding for finding in found if finding.severity is Severity.WARNING]
         doubts = [*sorted(warnings, key=lambda one: one.code in limits.filters), *_drift(record, found, limits)]
         wrong = [finding for finding in found if finding.severity is Severity.ERROR]
@@ -242,6 +242,15 @@ class _Case:
 def _least(base: float, links: float | None) -> float:
     """The smaller of the errors of base parameters and links."""
     return base if links is None else min(base, links)
+
+
+def _settled(unseen: Unseen | None, limits: VerdictThresholds) -> frozenset[str]:
+    """Codes of warnings that do not count, because held-out logs are predicted well in spite of them."""
+    if unseen is None:
+        return frozenset()
+    links = unseen.physical is not None and unseen.physical <= limits.good_error
+    is_good = _least(unseen.relative_error, unseen.physical) <= limits.good_error
+    return (limits.settled if is_good else frozenset()) | (limits.settled_by_links if links else frozenset())
 
 
 def _drift(record: Record, findings: Sequence[Finding], limits: VerdictThresholds) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dynid.estimation import ESTIMATE_THRESHOLDS
+from dynid.estimation import CONDITION, LARGEST_STD
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class VerdictThresholds:
     """Ratio of the errors of base parameters and of physically consistent links on held-out data from which it is said
     that the links predict better. The smaller error is always the one that is judged."""
 
-    condition_number: float = ESTIMATE_THRESHOLDS.largest_condition
+    condition_number: float = CONDITION
     """Condition number above which the trajectory hardly excites some combinations (as the finding on it); a reason
     only where no held-out log was predicted well."""
 
-    largest_std: float = ESTIMATE_THRESHOLDS.largest_std
+    largest_std: float = LARGEST_STD
     """Relative standard deviation [%] up to which a parameter counts as well determined (as the finding on it)."""
 
     determined_share: float = 0.8
@@ -59,11 +59,21 @@ class VerdictThresholds:
     )
     """Codes of the notes that say so of one joint."""
 
-    excitation: frozenset[str] = frozenset(
-        ("excitation-poor", "excitation-poor-of-all-joints", "rank-doubtful", "residual-systematic")
+    settled: frozenset[str] = frozenset(
+        (
+            *("excitation-poor", "excitation-poor-of-all-joints", "rank-doubtful", "rows-too-few"),
+            *("nonlinear-undetermined", "nonlinear-undetermined-threshold", "nonlinear-undetermined-temperature"),
+            *("nonlinear-search-unfinished", "terms-default-short", "std-larger-by-bootstrap"),
+            "residual-systematic",
+        )
     )
-    """Codes of findings on poor excitation, and on errors of imperfect models: set aside where a held-out log is
-    predicted well."""
+    """Codes of warnings on what the logs do not determine, and on errors of imperfect models: set aside where a
+    held-out log is predicted well, which shows that predictions do not need it. Single parameters are judged by their
+    standard deviations in any case."""
+
+    settled_by_links: frozenset[str] = frozenset(("physical-fit-worse",))
+    """Codes of warnings that links fit worse than base parameters: set aside where the links themselves predict a
+    held-out log well. Base parameters then fit what the links cannot, and need not: noise, or missing terms."""
 
     filters: frozenset[str] = frozenset(("processing-accelerations-noisy", "processing-torques-alone"))
     """Codes of warnings on filters, named after those on the log: a motion that is too small needs another motion."""
