@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dynid import DynamicModel, find_base_parameters, load_robot
+from dynid import DynamicModel, Finding, find_base_parameters, load_robot
 from dynid.errors import DynidError
-from dynid.estimation.drive_signs import _best, _descended, drive_signs
+from dynid.estimation.drive_signs import _candidates, _descended, drive_signs, find_drive_signs
 from dynid.estimation.factors.accumulation import factorise
 from dynid.identification.pipeline import identify
+from dynid.logs import Drive, Processing
 from dynid.logs.drive import Transmission
 from dynid.model.chunks import Chunk
 from dynid.model.terms import Offset, Sigmoid, Term, Viscous
 from tests.datasets import example, needs_logs
 from tests.held_out import tiago_held_out
 from tests.practice_logs import EXPERIMENT, TRUTH, log
+from tests.regret_cases import ARMS, UR5
+from tests.truth_logs import Motion, Practice, Sensors, Truth, white
 
 
 @pytest.mark.parametrize("signs", [(1, 1), (1, -1), (-1, 1), (-1, -1)])
@@ -37,7 +41,7 @@ def test_flips_find_the_best_signs_as_trying_all_does() -> None:
     for _ in range(20):
         A = rng.normal(size=(8, 8))
         loss = A @ A.T
-        best = _best(loss)
+        best = min(_candidates(loss), key=lambda s: float(s @ loss @ s))
         by_flips = [_descended(np.where(rng.random(8) < 0.5, 1.0, -1.0), loss) for _ in range(50)]
         assert min(float(s @ loss @ s) for s in by_flips) == pytest.approx(float(best @ loss @ best))
 
@@ -106,3 +110,48 @@ def test_the_sign_of_a_drive_behind_a_mimic_joint_comes_from_its_own_friction(
     alone = [Chunk(q, v, a, torque * np.eye(2)[k]) for k in range(2)]
     found = drive_signs([factorise(model, [chunk]) for chunk in alone], find_base_parameters(model))
     assert found.signs.tolist() == [1.0, -1.0]
+
+
+def auto(
+    truth: Truth, seconds: float, seed: int, noise: float = 0.02
+) -> tuple[list[int], list[int], tuple[Finding, ...]]:
+    """True signs, signs that are found in a log of a length [s], and what is said about them."""
+    rng = np.random.default_rng((seed, 5))
+    signs = rng.choice([-1, 1], truth.robot.nv)
+    log = Practice(truth, Motion(seconds=seconds), Sensors(200, white(1e-4), torque=white(noise))).log(seed)
+    base = find_base_parameters(DynamicModel(truth.robot, truth.terms))
+    flipped = replace(log, torque=log.torque * signs)
+    drive, findings = find_drive_signs(flipped, base, Drive(signs="auto"), Processing())
+    assert isinstance(drive.signs, tuple)
+    return signs.tolist(), list(drive.signs), findings
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("truth", [UR5, ARMS[4]])
+def test_signs_of_a_long_log_are_right_and_clear(truth: Truth, seed: int) -> None:
+    true, found, findings = auto(truth, 20.0, seed)
+    assert found == true
+    assert [finding.code for finding in findings] == ["drive-signs-found"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("truth", [UR5, ARMS[4]])
+def test_a_short_log_does_not_decide_signs(truth: Truth, seed: int) -> None:
+    _, _, findings = auto(truth, 2.0, seed, noise=0.1)
+    assert {"drive-signs-short", "drive-signs-unclear"} & {finding.code for finding in findings}
+
+
+def test_signs_with_friction_that_drives_are_not_returned() -> None:
+    """Joints whose torques are nothing but friction: any signs fit, and only those with which it brakes are right."""
+    model = DynamicModel(load_robot("builtin:ur5"), ["viscous", "coulomb"])
+    rng = np.random.default_rng(0)
+    q, v, a = rng.normal(size=(3, 3000, 6))
+    p = np.zeros(len(model.names))
+    p[[model.names.index(f"fv{k}") for k in range(1, 7)]] = 2.0
+    signs = np.array([1.0, -1.0, -1.0, 1.0, -1.0, 1.0])
+    torque = (model.inverse_dynamics(q, v, a, p) + 0.1 * rng.normal(size=q.shape)) * signs
+    alone = [Chunk(q, v, a, torque * np.eye(6)[k]) for k in range(6)]
+    found = drive_signs([factorise(model, [chunk]) for chunk in alone], find_base_parameters(model))
+    assert found.signs.tolist() == signs.tolist()
+    assert found.brakes
+    assert found.clear.all()

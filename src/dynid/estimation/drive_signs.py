@@ -2,8 +2,9 @@
 
 A current of the wrong sign spoils the fit of every joint that shares parameters with its own. With the torque of drive
 m alone as right-hand side, `y = sum of s_m y_m`, what the best fit explains of y is a quadratic form `s' C s` in the
-signs s; the best ones are found by trying them all, or by flips from several beginnings where there are many. All signs
-flipped at once fit as well: of these two, the one with friction that brakes and masses that weigh is taken.
+signs s; all of them are tried, or flips from several beginnings where there are many. Signs that fit as well as the
+best, to within what noise explains, are told apart by friction, which brakes, and by masses, which weigh: these also
+decide between all signs and all of them flipped, which always fit alike.
 """
 
 import itertools
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.estimation.factors.accumulation import factorise
@@ -26,8 +28,37 @@ ALL = 14
 BEGINNINGS = 200
 """Random beginnings of flips where there are more."""
 
-CLEAR = 0.02
-"""Share by which the unexplained part must grow when a sign is flipped, for the sign to be clear."""
+
+@dataclass(frozen=True)
+class SignThresholds:
+    """When signs of drives are decided."""
+
+    as_good: float = 30.0
+    """Growth of the unexplained squares, in their variance per effective sample, up to which other signs fit as well as
+    the best: five standard deviations, and some more for errors of the model."""
+
+    margin: float = 0.005
+    """The same relative to the unexplained squares, however many samples there are: errors of the model do not average
+    out."""
+
+    braking: float = 3.0
+    """Standard deviations by which friction of a joint must drive, instead of brake, to exclude signs."""
+
+    likely: float = 9.0
+    """Twice the logarithm of the likelihood by which other signs must be less likely for a sign to be clear."""
+
+    candidates: int = 64
+    """Most signs that are looked at with their friction."""
+
+    per_parameter: float = 8.0
+    """Effective samples per parameter below which a log is too short to decide. On logs of 1 to 20 s of three robots
+    with 2 and 10 % noise, all signs that were wrong and not named as unclear came from logs with fewer."""
+
+    mirrored: float = 0.2
+    """Mean sign of what must be positive above which signs are told from all of them flipped."""
+
+
+SIGNS = SignThresholds()
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,20 +68,54 @@ class DriveSigns:
     Attributes:
         signs: +1 or -1 for each drive, shape (drives,).
         margins: By what share the unexplained squares grow when this sign alone is flipped, shape (drives,).
+        clear: Which signs are decided, shape (drives,).
         mirror_clear: Whether physics distinguishes these signs from all of them flipped.
+        brakes: Whether the friction of every joint brakes, to within what noise explains.
+        effective: Number of samples, counted as independent ones, per parameter.
     """
 
     signs: Array
     margins: Array
+    clear: NDArray[np.bool_]
     mirror_clear: bool
+    brakes: bool
+    effective: float
 
 
-def drive_signs(of_drives: Sequence[Factors], base: BaseParameters) -> DriveSigns:
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """Signs with what speaks for them.
+
+    Attributes:
+        signs: The signs.
+        growth: Growth of the unexplained squares over the best, in their variance per effective sample.
+        friction: How much friction of each joint brakes, in standard deviations.
+        score: What must be positive: its mean sign.
+    """
+
+    signs: Array
+    growth: float
+    friction: Array
+    score: float
+
+    @property
+    def brakes(self) -> bool:
+        return bool((self.friction > -SIGNS.braking).all())
+
+    @property
+    def cost(self) -> float:
+        """Minus twice the logarithm of a likelihood; friction that drives, and masses that lift, cost."""
+        drives = np.clip(self.friction, -1e6, 0.0)
+        return self.growth + float(drives @ drives) + (0.0 if self.score >= 0.0 else -self.score)
+
+
+def drive_signs(of_drives: Sequence[Factors], base: BaseParameters, correlation: float = 1.0) -> DriveSigns:
     """Find the signs of drives.
 
     Args:
         of_drives: For each drive, the factors of the log with the torques of that drive alone.
         base: The base parameters.
+        correlation: Number of samples that count as one, because errors are autocorrelated.
     """
     joints = list(of_drives[0].joints)
     scale = {joint: _scale([factors.joints[joint] for factors in of_drives]) for joint in joints}
@@ -62,34 +127,74 @@ def drive_signs(of_drives: Sequence[Factors], base: BaseParameters) -> DriveSign
     C = (Q.T @ y).T @ (Q.T @ y)
     total = y.T @ y + np.diag([sum(log.joints[joint].squares for joint in joints) for log in stacked])
     loss = total - C
-    signs = _best(loss)
-    left = max(float(signs @ loss @ signs), 1e-300)
-    flipped = np.array([_flip(signs, k) @ loss @ _flip(signs, k) for k in range(len(signs))])
-    score = _physical_score(blocks, y @ signs, base)
-    signs = signs if score >= 0.0 else -signs
-    margins = flipped / left - 1.0
-    for k in np.flatnonzero(margins < CLEAR).tolist():  # other joints do not decide; its own friction may
-        signs = signs if _braking(blocks, y @ signs, base, k) >= 0.0 else _flip(signs, k)
-    return DriveSigns(signs, margins, abs(score) > 0.2)
+    rows = sum(of_drives[0].joints[joint].rows for joint in joints)
+    freedom = max(rows / correlation - Q.shape[1], 1.0)
+    tried, least = _tried(loss, freedom, rows, correlation, blocks, y, base)
+    best = min(tried, key=lambda trial: (not trial.brakes, trial.cost))
+    rivals = [trial.signs for trial in tried if trial.brakes and trial.cost < best.cost + SIGNS.likely]
+    mirrored = any((signs == -best.signs).all() for signs in rivals) and abs(best.score) <= SIGNS.mirrored
+    # Whether all are flipped is a question of its own: joints are unclear where they differ beside it.
+    apart = [signs * best.signs for signs in rivals if not (signs == -best.signs).all()]
+    clear = np.array([each > 0.0 for each in apart] or [np.ones(len(loss), dtype=bool)]).all(axis=0)
+    flipped = np.array([_flip(best.signs, k) @ loss @ _flip(best.signs, k) for k in range(len(loss))])
+    return DriveSigns(best.signs, flipped / least - 1.0, clear, not mirrored, best.brakes, freedom / Q.shape[1])
 
 
-def _braking(columns: Array, y: Array, base: BaseParameters, drive: int) -> float:
-    """How much the friction of a drive's own joint brakes; negative where it would drive."""
-    joint = next(joint for joint in base.model.robot.independent_joints if joint.v.start <= drive < joint.v.stop)
-    votes = _votes(columns, y, base)
-    return sum(vote for (form, number), vote in votes.items() if number == joint.number and form != Role.ARMATURE)
+def _tried(
+    loss: Array, freedom: float, rows: int, correlation: float, blocks: Array, y: Array, base: BaseParameters
+) -> tuple[list[_Trial], float]:
+    """Signs that fit as well as the best, and all of them flipped, with what physics says; and the smallest loss."""
+    signs = _candidates(loss)
+    losses = np.einsum("ki,ij,kj->k", signs, loss, signs)
+    order = np.argsort(losses)[: SIGNS.candidates]
+    least = max(float(losses[order[0]]), 1e-12 * float(np.trace(loss)), 1e-300)
+    growth = (losses[order] / least - 1.0) * freedom
+    as_good = (growth <= SIGNS.as_good) | (losses[order] / least - 1.0 <= SIGNS.margin)
+    found = []
+    for k in np.flatnonzero(as_good):
+        s = signs[order[k]]
+        of_row = correlation * max(float(losses[order[k]]), least) / max(rows, 1)
+        friction, score = _braking(blocks, y @ s, base, of_row), _physical_score(blocks, y @ s, base)
+        found += [_Trial(side * s, float(growth[k]), side * friction, side * score) for side in (1.0, -1.0)]
+    return found, least
+
+
+def _braking(columns: Array, y: Array, base: BaseParameters, variance: float) -> Array:
+    """How much friction of each joint brakes, in standard deviations of variance per row; negative where it drives."""
+    sizes = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
+    U, s, Vt = np.linalg.svd(columns / sizes, full_matrices=False)
+    kept = s > 1e-8 * s[0]
+    b = Vt[kept].T @ ((U[:, kept].T @ y) / s[kept])
+    found = []
+    numbers = [joint.number for joint in base.model.robot.independent_joints]
+    for number in numbers:
+        names = [
+            name
+            for (form, i), names in _diagonal(base).items()
+            if i == number and form != Role.ARMATURE
+            for name in names
+        ]
+        c = np.array([float(name in names) for name in base.names])
+        std = np.sqrt(variance) * float(np.linalg.norm((Vt[kept] @ c) / s[kept]))
+        found.append(float(c @ b) / std if std > 0.0 else 0.0)
+    return np.array(found)
+
+
+def _diagonal(base: BaseParameters) -> dict[tuple[str, int], list[str]]:
+    """Names of what cannot be negative, by form and number of the joint."""
+    return {
+        (form, i): list(names)
+        for form, elements in quadratic_forms(base.model).items()
+        for (i, j), names in elements.items()
+        if i == j
+    }
 
 
 def _votes(columns: Array, y: Array, base: BaseParameters) -> dict[tuple[str, int], float]:
     """By form and number of a joint, what cannot be negative, as the size of torque that it explains with its sign."""
     b = np.linalg.lstsq(columns, y, rcond=1e-8)[0]
     size = dict(zip(base.names, (np.linalg.norm(columns, axis=0) * b).tolist(), strict=True))
-    return {
-        (form, i): sum(size.get(name, 0.0) for name in names)
-        for form, elements in quadratic_forms(base.model).items()
-        for (i, j), names in elements.items()
-        if i == j
-    }
+    return {key: sum(size.get(name, 0.0) for name in names) for key, names in _diagonal(base).items()}
 
 
 def _scale(factors: Sequence[Factor]) -> float:
@@ -116,17 +221,17 @@ def _flip(signs: Array, k: int) -> Array:
     return other
 
 
-def _best(loss: Array) -> Array:
-    """Signs of the smallest loss; the first is +1."""
+def _candidates(loss: Array) -> Array:
+    """Signs to try, shape (candidates, drives): all with +1 for the first drive, or those that flips lead to."""
     n = len(loss)
     if n <= ALL:
         rest = np.array(list(itertools.product((1.0, -1.0), repeat=n - 1))).reshape(2 ** (n - 1), n - 1)
-        signs = np.column_stack([np.ones(len(rest)), rest])
-        return signs[int(np.argmin(np.einsum("ki,ij,kj->k", signs, loss, signs)))]
+        return np.column_stack([np.ones(len(rest)), rest])
     rng = np.random.default_rng(0)
     found = [_descended(np.where(rng.random(n) < 0.5, 1.0, -1.0), loss) for _ in range(BEGINNINGS)]
     best = min(found, key=lambda signs: float(signs @ loss @ signs))
-    return best * best[0]
+    near = [best, *(_flip(best, k) for k in range(n))]
+    return np.unique([signs * signs[0] for signs in (*found, *near)], axis=0)
 
 
 def _descended(signs: Array, loss: Array) -> Array:
@@ -190,7 +295,8 @@ def signs_in(log: Log, transmission: Transmission, ready: PreparedLog, base: Bas
         segments = processed(replace(log, torque=alone), transmission, plain, ready.delay)
         step = max(1, sum(map(len, segments)) // SAMPLES)
         factors.append(factorise(base.model, [_counted(segment[::step], ready, base) for segment in segments]))
-    return drive_signs(factors, base)
+    rate = ready.sampling / step
+    return drive_signs(factors, base, max(1.0, rate / (2.0 * plain.lowpass)) if plain.lowpass else 1.0)
 
 
 def _counted(segment: Chunk, ready: PreparedLog, base: BaseParameters) -> Chunk:
@@ -204,10 +310,14 @@ def findings_on_signs(found: DriveSigns, ready: PreparedLog, base: BaseParameter
     """Which signs were found, and which of them are not clear."""
     names = base.model.row_names
     silent = [name in ready.processing.unmeasured for name in names]
-    unclear = [name for k, name in enumerate(names) if found.margins[k] < CLEAR or silent[k]]
+    unclear = [name for k, name in enumerate(names) if not found.clear[k] or silent[k]]
     smallest = min((found.margins[k] for k, name in enumerate(names) if name not in unclear), default=0.0)
     signs = [int(sign) for sign in found.signs]
     notes = [Finding.of("drive-signs-found", "drive.signs", signs=signs, smallest=float(smallest))]
+    if not found.brakes:
+        notes.append(Finding.of("drive-signs-undecided", "drive.signs"))
+    if found.effective < SIGNS.per_parameter:
+        notes.append(Finding.of("drive-signs-short", "drive.signs", effective=found.effective))
     if unclear:
         notes.append(Finding.of("drive-signs-unclear", "drive.signs", joints=unclear))
     if not found.mirror_clear:
