@@ -75,11 +75,12 @@ def _store(found: Iterable[Record], path: Path | None) -> None:
 def with_excess(found: Iterable[Record]) -> list[Record]:
     """Records with the growth of the squared residual against the same log without a mistake."""
     found = list(found)
-    good = {(r.case.robot, r.case.motion, r.case.nuisance): r.judgement.rmse for r in found if r.case.kind == GOOD}
+    good = {(r.case.robot, r.case.motion, r.case.nuisance): r.judgement for r in found if r.case.kind == GOOD}
     grown = []
     for one in found:
-        before, after = good.get((one.case.robot, one.case.motion, one.case.nuisance)), one.judgement.rmse
-        ratios = [(x / y) ** 2 for x, y in zip(after, before or (), strict=False) if y]
+        after, same = one.judgement, good.get((one.case.robot, one.case.motion, one.case.nuisance))
+        pairs = () if same is None else zip(after.errors or after.rmse, same.errors or same.rmse, strict=False)
+        ratios = [(x / y) ** 2 for x, y in pairs if y]
         grown.append(replace(one, excess=sum(ratios) / len(ratios) - 1.0 if ratios else None))
     return grown
 

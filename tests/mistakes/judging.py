@@ -53,6 +53,7 @@ class Judgement:
         named: Findings, those that decide first.
         relative_error: Of the torques.
         rmse: Of each joint [N m or N].
+        errors: The same relative to each joint's torque.
         outside: Share of the base parameters whose 95 % interval does not hold the truth.
         condition: Condition number.
         seconds: Time that identification and verdict took [s].
@@ -63,6 +64,7 @@ class Judgement:
     named: tuple[Named, ...] = ()
     relative_error: float = 0.0
     rmse: tuple[float, ...] = ()
+    errors: tuple[float, ...] = ()
     outside: float = 0.0
     condition: float = 0.0
     seconds: float = 0.0
@@ -142,6 +144,7 @@ def judge(case: Mistaken, *, mend: bool = False) -> Judgement:
         named=tuple(found),
         relative_error=result.relative_error,
         rmse=tuple(joint.rmse for joint in result.record.joints),
+        errors=tuple(joint.relative_error for joint in result.record.joints),
         outside=outside(result, case.recording.truth),
         condition=result.condition_number,
         seconds=seconds,

@@ -26,8 +26,8 @@ class Record:
         joints: Joints that the mistake is about.
         untellable: Why no data can show it.
         absurd: Causes that cannot be.
-        excess: Growth of the squared residual against the same log without the mistake, each joint's over its own;
-            None where that is not known.
+        excess: Growth of the squared relative residual against the same log without the mistake, each joint's over its
+            own; None where that is not known.
     """
 
     case: Case
@@ -102,6 +102,7 @@ class Record:
         case = Case(data["robot"], data["kind"], data["motion"], tuple(data["nuisance"]))
         named = tuple(Named(**{**one, "rivals": tuple(one["rivals"])}) for one in data["named"])
         keys = ("answer", "relative_error", "outside", "condition", "seconds", "message")
-        judgement = Judgement(named=named, rmse=tuple(data["rmse"]), **{key: data[key] for key in keys})
+        by_joint = {key: tuple(data.get(key, ())) for key in ("rmse", "errors")}
+        judgement = Judgement(named=named, **by_joint, **{key: data[key] for key in keys})
         joints, strange = tuple(data["joints"]), tuple(data["absurd"])
         return Record(case, judgement, joints, data["untellable"], strange, data["excess"])
