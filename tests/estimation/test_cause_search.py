@@ -1,4 +1,4 @@
-"""Causes are mended, fitted again and compared on held-out blocks: beside brute force, and with mistakes that are known."""
+"""Causes are mended, fitted again and compared on held-out blocks: beside brute force, and with known mistakes."""
 
 from dataclasses import replace
 

@@ -9,7 +9,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.estimation.bootstrap import Bootstrap
 from dynid.estimation.factors.row_forms import RowForm
-from dynid.estimation.least_squares import Estimate
+from dynid.estimation.least_squares import Estimate, JointFit
 from dynid.estimation.nonlinear.nonlinear_fit import NonlinearFit, speeds, threshold_of
 from dynid.estimation.robust import RobustFit
 from dynid.findings import Finding, Severity
@@ -51,6 +51,14 @@ class EstimateThresholds:
     clearly_negative: float = 3.0
     """Standard deviations from which a value that cannot be negative clearly is: one in 700 by chance, for white
     errors. By judgement; tested in `tests/estimation/test_estimate_findings.py`."""
+
+    slight_torque: float = 0.01
+    """Share of a joint's torque that such a value must make up to be worth a word: a joint without friction has one of
+    either sign. By judgement; tested in `tests/estimation/test_estimate_findings.py`."""
+
+    large_torque: float = 0.03
+    """Share from which it is an error. By judgement; in `benchmarks/verdict_sweep.py` friction of flipped torques makes
+    up more, and negative values of imperfect models less."""
 
 
 ESTIMATE_THRESHOLDS = EstimateThresholds()
@@ -145,20 +153,36 @@ def _impossible_values(estimate: Estimate, model: DynamicModel) -> Iterator[Find
     Where all of a joint's are, or its fit is poor, its torque or its velocity has the wrong sign; where others are
     clearly positive, terms stand in for each other.
     """
+    limits = ESTIMATE_THRESHOLDS
     negative: dict[str, list[str]] = {}
     positive: dict[str, list[str]] = {}
+    largest: dict[str, float] = {}
     signed = {p.name: p.joint or p.owner for p in model.parameters if p.link is None and p.sign is Sign.NONNEGATIVE}
     for name, value, std in zip(estimate.names, estimate.values, estimate.stds, strict=True):
-        if name in signed and abs(value) > ESTIMATE_THRESHOLDS.clearly_negative * std:
-            (negative if value < 0.0 else positive).setdefault(signed[name], []).append(f"{name} = {value:.3g}")
+        joint = signed.get(name, "")
+        share = _torque_share(value, std, estimate.joints.get(joint))
+        if joint and abs(value) > limits.clearly_negative * std and share > limits.slight_torque:
+            (negative if value < 0.0 else positive).setdefault(joint, []).append(f"{name} = {value:.3g}")
+            largest[joint] = max(largest.get(joint, 0.0), share if value < 0.0 else 0.0)
     for joint, values in negative.items():
         fit = estimate.joints.get(joint)
         subject = f"joint '{joint}'"
-        if joint in positive and (fit is None or fit.relative_error < ESTIMATE_THRESHOLDS.poor_fit):
+        if joint in positive and (fit is None or fit.relative_error < limits.poor_fit):
             others = positive[joint]
             yield Finding.of("parameter-negative-beside-positive", subject, negative=values, positive=others)
         else:
-            yield Finding.of("parameter-negative", subject, negative=values)
+            severity = Severity.ERROR if largest[joint] > limits.large_torque else Severity.WARNING
+            yield Finding.of("parameter-negative", subject, severity, negative=values)
+
+
+def _torque_share(value: float, std: float, fit: JointFit | None) -> float:
+    """About how much of a joint's torque a parameter of that joint makes up, at least.
+
+    A column of root mean square c has a standard deviation of at least rmse / (c sqrt(rows)).
+    """
+    if fit is None or not std or not fit.rows:
+        return 1.0
+    return abs(value) / std * fit.relative_error / fit.rows**0.5
 
 
 ONE_WAY = (Role.COULOMB, Role.COULOMB_FORWARD, Role.COULOMB_BACKWARD, Role.STRIBECK, Role.LOAD, Role.OFFSET)

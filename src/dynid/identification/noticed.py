@@ -62,6 +62,8 @@ def each_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
         dropped.add("fit-poor")
     if has(findings, "friction-missing-by-residual"):
         dropped.add("friction-missing")  # the same, looked for in all rows instead of the whole log
+    if has(findings, *DIAGNOSED):
+        dropped |= {"parameter-negative", "parameter-negative-beside-positive"}
     if has(errors, *FAULTS):  # weaker causes would be fitted to spoiled data
         dropped |= CONSEQUENCES
         dropped |= set(DIAGNOSED).difference(finding.code for finding in errors)

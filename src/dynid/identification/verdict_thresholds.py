@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dynid.estimation import CONDITION, LARGEST_STD
+from dynid.estimation import ESTIMATE_THRESHOLDS
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class VerdictThresholds:
     """Ratio of the errors of base parameters and of physically consistent links on held-out data from which it is said
     that the links predict better. The smaller error is always the one that is judged."""
 
-    condition_number: float = CONDITION
+    condition_number: float = ESTIMATE_THRESHOLDS.largest_condition
     """Condition number above which the trajectory hardly excites some combinations (as the finding on it); a reason
     only where no held-out log was predicted well."""
 
-    largest_std: float = LARGEST_STD
+    largest_std: float = ESTIMATE_THRESHOLDS.largest_std
     """Relative standard deviation [%] up to which a parameter counts as well determined (as the finding on it)."""
 
     determined_share: float = 0.8

@@ -1,7 +1,7 @@
 """Causes of residuals as findings: named where mending them helps, and honest where several explain as much."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,14 +19,27 @@ from dynid.findings import Finding, Severity, has
 from dynid.logs import PreparedLog
 from dynid.model import BaseParameters, DynamicModel, Observed
 
-REVERSALS = 0.5
-"""Share of a joint's squared error in the slowest tenth of the samples from which reversals are to blame."""
 
-LARGE = 0.15
-"""Relative error of a joint from which it is worth a word that it is noise, or that no cause was found."""
+@dataclass(frozen=True)
+class UnexplainedThresholds:
+    """When residuals that no cause explains are worth a word."""
 
-ROWS = 3
-"""Rows for each parameter that there must be at least."""
+    slow_share: float = 0.5
+    """Share of a joint's squared error in the slowest tenth of the samples from which reversals are to blame. By
+    judgement; the last joint of the public Panda log has 0.8, all other joints of the public logs less than half."""
+
+    large_error: float = 0.15
+    """Relative error of a joint from which it is said that it is noise, or that no cause was found. By judgement."""
+
+    rows_per_parameter: int = 3
+    """Rows for each parameter that diagnosis needs at least: with fewer, fits to all blocks but one are not determined.
+    By judgement."""
+
+    fewest_blocks: int = 8
+    """Blocks of time that it needs at least: uncertainties are estimated from their differences. By judgement."""
+
+
+UNEXPLAINED_THRESHOLDS = UnexplainedThresholds()
 
 CODES = {
     "delay": "torque-delayed",
@@ -75,11 +88,13 @@ def diagnose(
         factors: Their factors, and those of earlier logs.
         noticed: Findings so far.
     """
-    model = base.model
+    model, limits = base.model, UNEXPLAINED_THRESHOLDS
     if model.observed is not Observed.TORQUES or not logs or any(term.needs_temperature for term in model.terms):
         return ()
     samples = _without(noticed, bench_samples(model, logs, parameters), model)
-    if samples.keep.sum() < ROWS * len(base) or len(np.unique(samples.block)) < 8:
+    if samples.keep.sum() < limits.rows_per_parameter * len(base):
+        return ()
+    if len(np.unique(samples.block)) < limits.fewest_blocks:
         return ()
     bench = Bench.of(base, parameters, samples)
     stds = _stds(factors, base)
@@ -188,13 +203,14 @@ def _payload(base: BaseParameters, logs: Sequence[Factors]) -> Iterator[Finding]
 
 def _unexplained(left: Sequence[Rest], explained: bool) -> Iterator[Finding]:
     """Joints with large errors: noise, or something that none of the causes is."""
-    noisy = {rest.joint: rest.relative for rest in left if rest.relative > LARGE and rest.is_noise}
+    left = [rest for rest in left if rest.relative > UNEXPLAINED_THRESHOLDS.large_error]
+    noisy = {rest.joint: rest.relative for rest in left if rest.is_noise}
     if noisy:
         yield Finding.of("residual-is-noise", "noise", joints=noisy)
-    slow = {r.joint: r.slow for r in left if r.relative > LARGE and not r.is_noise and r.slow > REVERSALS}
+    slow = {r.joint: r.slow for r in left if not r.is_noise and r.slow > UNEXPLAINED_THRESHOLDS.slow_share}
     if slow:
         yield Finding.of("residual-at-reversals", "reversals", joints=slow)
-    wrong = [rest for rest in left if rest.relative > LARGE and rest.is_no_noise and rest.joint not in slow]
+    wrong = [rest for rest in left if rest.is_no_noise and rest.joint not in slow]
     if wrong and not explained:
         listed = {rest.joint: f"{rest.relative:.0%}, {rest.ratio:.3g} times its noise" for rest in wrong}
         yield Finding.of("residual-unexplained", "fit", joints=listed)

@@ -70,7 +70,7 @@ class Tried:
 
 
 CHANCE = 1e-5
-"""Probability with which chance alone makes a cause look certain."""
+"""Probability with which chance alone makes a cause look certain: with a hundred causes, once in a thousand logs."""
 
 
 def gain_certainty(before: Array, after: Array) -> float:
@@ -248,15 +248,37 @@ def _added(kind: str, amounts: Array, more: Array) -> Array:
     return (1.0 + amounts) * (1.0 + more) - 1.0 if "scale" in kind or kind == "gear ratio" else amounts + more
 
 
+@dataclass(frozen=True)
+class PlausibleAmounts:
+    """How large mistakes can be. All by judgement: beyond these, linearised causes stand in for others."""
+
+    delay: float = 0.5
+    """Delay of torques [s]."""
+    turn: float = np.pi
+    """Wrong zero of an angle, or direction of gravity [rad]: any."""
+    slide: float = 0.5
+    """Wrong zero of a sliding joint, relative to the robot's reach."""
+    tilt: float = 0.8
+    """Wrong direction of a joint [rad]: larger ones are other robots."""
+    place: float = 0.2
+    """Wrong place of a joint, relative to the robot's reach."""
+    factor: float = 10.0
+    """Wrong scale, or one over it; units are tried apart from this."""
+
+
+PLAUSIBLE = PlausibleAmounts()
+
+
 def is_plausible(cause: Cause, model: DynamicModel) -> bool:
     """Whether a mistake can be that large."""
     reach = robot_reach(model.robot)
-    largest = {"delay": 0.5, "gravity": np.pi, "zero": np.pi, "tilt": 0.8, "place": 0.2 * reach}
+    largest = {"delay": PLAUSIBLE.delay, "gravity": PLAUSIBLE.turn, "zero": PLAUSIBLE.turn, "tilt": PLAUSIBLE.tilt}
+    largest["place"] = PLAUSIBLE.place * reach
     if cause.kind == "zero" and model.robot.joint(cause.joint).kind is JointKind.PRISMATIC:
-        return cause.size <= 0.5 * reach
+        return cause.size <= PLAUSIBLE.slide * reach
     if cause.kind in largest:
         return cause.size <= largest[cause.kind]
-    return 0.1 <= 1.0 + cause.amounts[0] <= 10.0
+    return 1.0 / PLAUSIBLE.factor <= 1.0 + cause.amounts[0] <= PLAUSIBLE.factor
 
 
 def robot_reach(robot: Robot) -> float:
@@ -305,7 +327,7 @@ def _exchanged(bench: Bench) -> Iterator[tuple[Cause, float]]:
         yield from _with_torques(bench, cause, [cause])
     size = float(np.linalg.norm(robot.gravity))
     for direction in (*np.eye(3), *-np.eye(3), np.zeros(3)):
-        if np.linalg.norm(size * direction - robot.gravity) > 0.1 * size:
+        if np.linalg.norm(size * direction - robot.gravity) > 0.5 * size:
             cause = Cause("gravity axis", "", tuple((size * direction).tolist()))
             yield from _with_torques(bench, cause, [cause])
 

@@ -12,14 +12,24 @@ from dynid.model import DynamicModel
 LONGEST = 8192
 """Rows of the longest stretch that is looked at."""
 
-POWER = 0.999
-"""Share of the power of positions that counts as motion."""
 
-ABOVE = 3.0
-"""Frequencies above so many times those of the motion are noise only."""
+@dataclass(frozen=True)
+class ResidualNoiseThresholds:
+    """When a residual is noise."""
 
-QUIET = 3.0
-"""Ratio of power densities below which the residual is noise."""
+    motion_power: float = 0.999
+    """Share of the power of positions that counts as motion. By judgement."""
+
+    above_motion: float = 3.0
+    """Frequencies above so many times those of the motion are noise only. By judgement: products of sines and squares
+    of velocities reach twice the frequencies of the motion."""
+
+    noise_ratio: float = 3.0
+    """Ratio of power densities, at the frequencies of the motion and above, below which the residual is noise. By
+    judgement; shown by the last of the ten cases in docs/verdict.md."""
+
+
+RESIDUAL_NOISE_THRESHOLDS = ResidualNoiseThresholds()
 
 
 @dataclass(frozen=True)
@@ -42,12 +52,12 @@ class Rest:
     @property
     def is_noise(self) -> bool:
         """Whether it is as strong where there is no motion."""
-        return self.ratio < QUIET
+        return self.ratio < RESIDUAL_NOISE_THRESHOLDS.noise_ratio
 
     @property
     def is_no_noise(self) -> bool:
         """Whether it is clearly stronger where there is motion."""
-        return self.ratio >= QUIET
+        return self.ratio >= RESIDUAL_NOISE_THRESHOLDS.noise_ratio
 
 
 def residual_nature(model: DynamicModel, log: PreparedLog, parameters: Array) -> tuple[Rest, ...]:
@@ -96,9 +106,12 @@ def rests(
     frequency, of_motion = power_density(q, rate, length)
     _, of_rest = power_density(residual, rate, length, with_slope=False)
     total = np.cumsum(of_motion.sum(axis=1) / max(float(of_motion.sum()), 1e-300))
-    edge = float(frequency[int(np.searchsorted(total, POWER))]) + frequency[1]
+    edge = float(frequency[int(np.searchsorted(total, RESIDUAL_NOISE_THRESHOLDS.motion_power))]) + frequency[1]
     top = 0.7 * min(cutoff or np.inf, rate / 2)
-    inside, outside = frequency <= edge, (frequency >= ABOVE * edge) & (frequency <= top)
+    inside, outside = (
+        frequency <= edge,
+        (frequency >= RESIDUAL_NOISE_THRESHOLDS.above_motion * edge) & (frequency <= top),
+    )
     found = []
     for row, name in enumerate(names):
         size = float(np.sqrt((torque[:, row] ** 2).mean()))

@@ -1,5 +1,7 @@
 """Whether the signs of all torques are flipped: the fit is as good then, but friction drives and masses lift."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from dynid.arrays import Array
@@ -7,14 +9,25 @@ from dynid.estimation.diagnosis.bench import Bench
 from dynid.findings import Finding, Severity
 from dynid.model import Sign
 
-CLEAR = 4.0
-"""Standard deviations from which a parameter has a sign."""
 
-MOST = 0.8
-"""Share of the parameters with a sign, weighed by their torques, that must be negative."""
+@dataclass(frozen=True)
+class TorqueSignThresholds:
+    """When all torques are said to have the opposite sign."""
 
-AGAINST = -0.3
-"""Correlation of measured torques with those of the robot file's masses below which they contradict each other."""
+    clear_std: float = 4.0
+    """Standard deviations from which a parameter has a sign. By judgement: chance makes it once in 16,000 cases."""
+
+    negative_share: float = 0.8
+    """Share of the parameters with a sign, weighed by their torques, that must be negative. By judgement; with flipped
+    torques of `benchmarks/verdict_sweep.py` nearly all are, in good logs nearly none."""
+
+    correlation: float = 0.3
+    """Correlation of measured torques with those of the robot file's masses from which both agree; below minus this
+    they contradict each other, below twice that they do without friction, too. By judgement: files are seldom so wrong
+    that gravity does not show."""
+
+
+TORQUE_SIGN_THRESHOLDS = TorqueSignThresholds()
 
 
 def all_signs_flipped(bench: Bench, stds: Array) -> Finding | None:
@@ -24,24 +37,24 @@ def all_signs_flipped(bench: Bench, stds: Array) -> Finding | None:
         bench: The model on samples.
         stds: Standard deviations of the base parameters, shape (base,).
     """
-    model, base = bench.model, bench.base
+    model, base, limits = bench.model, bench.base, TORQUE_SIGN_THRESHOLDS
     signed = [
         k
         for k, column in enumerate(base.columns)
         if model.parameters[column].link is None and model.parameters[column].sign is Sign.NONNEGATIVE
     ]
     values = bench.base_values(bench.fit.solution)
-    clear = [k for k in signed if abs(values[k]) > CLEAR * stds[k]]
+    clear = [k for k in signed if abs(values[k]) > limits.clear_std * stds[k]]
     joints = {model.parameters[base.columns[k]].joint for k in clear}
-    against = correlation_with_file(bench)
+    agreement = correlation_with_file(bench)
     if len(joints) > 0.5 * model.row_count:
         rows = base.regressor(bench.samples.q, bench.samples.v, bench.samples.a)[..., clear]
         sizes = np.sqrt((rows**2).mean(axis=1)) / bench.stds[:, None]
         torques = sizes.sum(axis=0) * np.abs(values[clear])
         negative = float(torques[values[clear] < 0.0].sum() / torques.sum())
-        if negative < MOST or against > -AGAINST:
+        if negative < limits.negative_share or agreement > limits.correlation:
             return None
-    elif against > 2.0 * AGAINST:
+    elif agreement > -2.0 * limits.correlation:
         return None
     return Finding.of("torque-signs-all-flipped", "all joints", Severity.ERROR, parameters=len(clear))
 
