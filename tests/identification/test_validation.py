@@ -154,3 +154,12 @@ def test_held_out_torques_that_are_predicted_badly_are_in_the_headline(result: R
     assert verdict.answer is Answer.CARE
     assert verdict.uses[1].answer is Answer.NO
     assert "37" in verdict.headline
+
+
+def test_an_error_of_the_held_out_log_itself_is_named_beside_its_error(result: Result) -> None:
+    columns = log(seed=7)
+    columns["tau_2"] = 0.0 * columns["tau_2"] + 3.0
+    found = result.validate(in_memory(columns))
+    assert has(found.findings, "torque-constant")
+    assert "'joint_2'" in found.verdict.headline
+    assert found.verdict.answer is not Answer.YES

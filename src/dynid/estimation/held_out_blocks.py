@@ -137,7 +137,7 @@ def _solved(parts: Sequence[Factor], prior: Prior | None) -> Array | None:
 
 def _squares(folds: Sequence[Fold], base: BaseParameters, values: Array | None) -> Array:
     """Squared errors, squares of what was measured, and number of rows of each row, shape (3, rows)."""
-    known = dict(base.known) if values is None else dict(zip(base.names, values.tolist(), strict=True)) | base.known
+    known = {**({} if values is None else dict(zip(base.names, values.tolist(), strict=True))), **base.known}
     found = np.zeros((3, len(folds[0].factors.joints)))
     for fold in folds:
         for row, factor in enumerate(fold.factors.joints.values()):

@@ -85,9 +85,10 @@ def was_used(result: Result, log: Log | LogSource) -> bool:
 
 
 def _same(own: Log | LogSource, log: Log | LogSource) -> bool:
+    if isinstance(own, Log) and isinstance(log, Log):
+        return np.array_equal(own.time, log.time) and np.array_equal(own.torque, log.torque)
     if isinstance(own, Log) or isinstance(log, Log):
-        both = isinstance(own, Log) and isinstance(log, Log)
-        return both and np.array_equal(own.time, log.time) and np.array_equal(own.torque, log.torque)
+        return False
     mine, other = own.torque, log.torque
     if (mine.path.resolve(), mine.topic, mine.columns) != (other.path.resolve(), other.topic, other.columns):
         return False

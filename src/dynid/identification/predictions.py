@@ -81,7 +81,7 @@ def predictions(base: BaseParameters, sets: Sequence[Array], logs: Logs) -> list
     for matrices in (part for segments, processing in logs for part in processed_rows(rows, segments, processing)):
         for row, matrix in enumerate(matrices):
             y = matrix[:, -1]
-            measured[:, row] += len(y), y.sum(), y @ y
+            measured[:, row] += np.array([len(y), y.sum(), y @ y])
             lowest[row] = min(lowest[row], y.min(initial=np.inf))
             highest[row] = max(highest[row], y.max(initial=-np.inf))
             for k, values in enumerate(predictors):

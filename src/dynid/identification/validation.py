@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dynid.errors import InvalidRequestError
-from dynid.findings import Finding
+from dynid.findings import Finding, Severity
 from dynid.identification.answers import Verdict
 from dynid.identification.held_out_logs import UnseenLog, unseen_logs
 from dynid.identification.predictions import JointPrediction, Logs, Prediction, predictions, with_slow_rows
@@ -132,7 +132,9 @@ def validate(
         physical=by_links,
         samples=samples,
         findings=tuple(findings),
-        verdict=result.verdict if used else judge(result.record, result.findings, _unseen(by_base, by_links, samples)),
+        verdict=result.verdict
+        if used
+        else judge(result.record, result.findings, _unseen(by_base, by_links, samples, findings)),
         all_rows=all_rows,
         physical_all_rows=links_all_rows,
         simulation=simulation,
@@ -149,14 +151,15 @@ def _predicted(result: Result, logs: Logs) -> tuple[Prediction, Prediction | Non
     return found[0], None if physical is None else found[1]
 
 
-def _unseen(base: Prediction, links: Prediction | None, samples: int) -> Unseen:
+def _unseen(base: Prediction, links: Prediction | None, samples: int, findings: Sequence[Finding]) -> Unseen:
     """What is judged of predictions."""
+    wrong = (f"{one.subject}: {one.evidence}" for one in findings if one.severity is Severity.ERROR)
     joints = {joint.name: joint.relative_error for joint in base.joints}
     for joint in () if links is None else links.joints:
         joints[joint.name] = min(joints[joint.name], joint.relative_error)
     name = max(joints, key=lambda joint: joints[joint], default="")
     by_links = None if links is None else links.relative_error
-    return Unseen(base.relative_error, by_links, samples, name, joints.get(name, 0.0))
+    return Unseen(base.relative_error, by_links, samples, name, joints.get(name, 0.0), next(wrong, ""))
 
 
 def _on_use(logs: Sequence[UnseenLog]) -> Iterator[Finding]:
@@ -169,8 +172,8 @@ def _on_use(logs: Sequence[UnseenLog]) -> Iterator[Finding]:
 def _on_links(base: Prediction, links: Prediction | None) -> Iterator[Finding]:
     """Whether links predict far better than base parameters."""
     if links is not None and base.relative_error > THRESHOLDS.links_better * links.relative_error:
-        values = {"links": links.relative_error, "base": base.relative_error}
-        yield Finding.of("links-predict-better", "validation", **values)
+        errors = (links.relative_error, base.relative_error)
+        yield Finding.of("links-predict-better", "validation", links=errors[0], base=errors[1])
 
 
 def _simulated(

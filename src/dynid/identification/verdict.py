@@ -23,6 +23,7 @@ class Unseen:
         samples: Number of samples.
         worst_joint: The joint that is predicted worst, by whichever of both is better.
         worst_error: Its error.
+        noticed: What is certainly wrong with these logs themselves, in words; empty where nothing is.
     """
 
     relative_error: float
@@ -30,6 +31,7 @@ class Unseen:
     samples: int
     worst_joint: str = ""
     worst_error: float = 0.0
+    noticed: str = ""
 
 
 def judge(
@@ -138,8 +140,11 @@ class _Case:
         error, links = unseen.relative_error, unseen.physical
         if links is not None and error > self.limits.links_better * links:
             return f"relative error {links:.1%} of its links on held-out logs (base parameters: {error:.1%}), {own}"
+        if error <= self.limits.good_error:
+            return f"relative error {error:.1%} on held-out logs, {own}"
         far = "; the fit does not carry over" if error > self.limits.far_above * self.record.relative_error else ""
-        return f"relative error {error:.1%} on held-out logs, {own}{far if error > self.limits.good_error else ''}"
+        cause = f"; in the held-out logs, {unseen.noticed}" if unseen.noticed else far
+        return f"relative error {error:.1%} on held-out logs, {own}{cause}"
 
     def on_own_logs(self) -> str:
         """Errors of the fit, and of blocks that were held out from it."""
