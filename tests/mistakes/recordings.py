@@ -122,11 +122,13 @@ class Recording:
     def log(self) -> Log:
         """What was logged."""
         rng = np.random.default_rng((self.seed, 17))
-        (q, v, _), torque = self.exact
+        (q, v, a), torque = self.exact
         measured = torque + self.noise * torque.std(axis=0) * rng.normal(size=q.shape)
         measured = measured * (1.0 if self.gains is None else self.gains)
         if self.compliance is not None:
-            q = q + self.compliance * torque
+            of_links = [parameter.link is not None for parameter in self.model.parameters]
+            load = self.model.inverse_dynamics(q, v, a, self.wanted(self.model.names) * of_links)
+            q = q + self.compliance * load  # friction and rotors act on the motor's side of the gear
         q = q + self.position_noise * rng.normal(size=q.shape)
         q = self.step * np.round(q / self.step) if self.step else q
         stamps = self.times + np.clip(self.stamps * rng.normal(size=len(q)), -0.45, 0.45) / self.rate
