@@ -67,6 +67,10 @@ def each_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     if has(errors, *FAULTS):  # weaker causes would be fitted to spoiled data
         dropped |= CONSEQUENCES
         dropped |= set(DIAGNOSED).difference(finding.code for finding in errors)
-    order = list(Severity)
     kept = [finding for finding in findings if finding.code not in dropped]
-    return tuple(sorted(kept, key=lambda finding: order.index(finding.severity)))
+    return tuple(sorted(kept, key=_rank))
+
+
+def _rank(finding: Finding) -> tuple[int, bool]:
+    """Errors, warnings, notes; among errors those that are certain from the logs first, then causes of residuals."""
+    return list(Severity).index(finding.severity), finding.severity is Severity.ERROR and finding.code in DIAGNOSED

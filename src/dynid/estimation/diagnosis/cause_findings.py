@@ -10,6 +10,7 @@ from dynid.estimation.diagnosis.bench import Bench
 from dynid.estimation.diagnosis.bench_samples import Samples, bench_samples
 from dynid.estimation.diagnosis.cause_decision import Decision, Named, decide
 from dynid.estimation.diagnosis.causes import Cause
+from dynid.estimation.diagnosis.effects import TERMS
 from dynid.estimation.diagnosis.extra_body import extra_body
 from dynid.estimation.diagnosis.residual_nature import Rest, residual_nature
 from dynid.estimation.diagnosis.torque_signs import all_signs_flipped
@@ -102,8 +103,9 @@ def diagnose(
     if flipped is not None:
         return (flipped,)
     decision = decide(bench, stds)
-    causes = tuple(_causes(decision, len(base)))
-    found = causes or tuple(_payload(base, factors))
+    found = tuple(_causes(decision, len(base)))
+    if all(named.tried.cause.kind in TERMS for named in decision.named):
+        found = (*found, *_payload(base, factors))
     if has(noticed, *POOR_EXCITATION):
         return found
     left = residual_nature(model, max(logs, key=lambda log: log.samples), parameters)
