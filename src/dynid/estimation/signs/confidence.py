@@ -20,7 +20,7 @@ from dynid.estimation.signs.sign_energy import counted
 
 
 @dataclass(frozen=True)
-class SignThresholds:
+class SignMarginThresholds:
     """How sure a sign must be.
 
     Shown by `benchmarks/signs.py` (table in `docs/signs.md`) and `tests/estimation/test_signs.py`: no sure sign is
@@ -35,7 +35,7 @@ class SignThresholds:
     of the estimate."""
 
 
-SIGN_THRESHOLDS = SignThresholds()
+SIGN_THRESHOLDS = SignMarginThresholds()
 
 SMALLEST_ERROR = 2e-5
 """Torques are not trusted further than this part of their size: energies of exact ones would drown in rounding."""
