@@ -19,6 +19,9 @@ from dynid.logs import Log, Processing
 
 Progress = Callable[[str], None]
 
+OF_ANOTHER_ROBOT = ("payload-in-held-out-log",)
+"""Codes of warnings that a log is not of the robot as it was identified: named beside its error, as errors are."""
+
 
 @dataclass(frozen=True, repr=False)
 class Validation:
@@ -153,7 +156,8 @@ def _predicted(result: Result, logs: Logs) -> tuple[Prediction, Prediction | Non
 
 def _unseen(base: Prediction, links: Prediction | None, samples: int, findings: Sequence[Finding]) -> Unseen:
     """What is judged of predictions."""
-    wrong = (f"{one.subject}: {one.evidence}" for one in findings if one.severity is Severity.ERROR)
+    certain = [one for one in findings if one.severity is Severity.ERROR or one.code in OF_ANOTHER_ROBOT]
+    wrong = (f"{one.subject}: {one.evidence}" for one in certain)
     joints = {joint.name: joint.relative_error for joint in base.joints}
     for joint in () if links is None else links.joints:
         joints[joint.name] = min(joints[joint.name], joint.relative_error)

@@ -7,7 +7,11 @@ from dynid.estimation import ESTIMATE_THRESHOLDS
 
 @dataclass(frozen=True)
 class VerdictThresholds:
-    """What decides the verdict; errors are norms of torque errors over norms of torques."""
+    """What decides the verdict; errors are norms of torque errors over norms of torques.
+
+    By judgement, beside the errors of the five public logs in docs/accuracy.md; tests on both sides of each stand in
+    `tests/identification/test_verdict.py`.
+    """
 
     close_error: float = 0.06
     """Error up to which torques on motions like the logged ones are predicted well. The five public logs of

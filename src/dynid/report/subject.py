@@ -16,7 +16,7 @@ from dynid.robot import JointKind
 
 Progress = Callable[[str], None]
 
-ON_RESULT = ("links-predict-better", "log-not-held-out")
+ON_RESULT = ("links-predict-better", "log-not-held-out", "payload-in-held-out-log")
 """Findings of a validation that are about the result; the others are about the held-out logs."""
 
 
