@@ -9,7 +9,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.estimation import processed_rows
+from dynid.estimation import factors_of, findings_on_payload, processed_rows
 from dynid.experiment import read_experiment
 from dynid.findings import Finding
 from dynid.identification.log_reading import read
@@ -132,6 +132,7 @@ def validate(
     if physical is not None:
         by_links = predict(base, base.to_base(np.array([physical[name] for name in base.model.names])), parts)
     findings = [finding for one in unseen for finding in (*_on_filters(one, result), *one.prepared.findings)]
+    findings += _on_payload(result, parts, by_base.relative_error)
     simulation = None
     if simulate:
         progress("Simulating in closed loop")
@@ -145,6 +146,22 @@ def validate(
         findings=tuple(findings),
         simulation=simulation,
     )
+
+
+GROWN = 1.3
+"""Error on held-out logs, relative to that on the result's own, from which a body that they carry is looked for."""
+
+
+def _on_payload(
+    result: Result, logs: Sequence[tuple[Sequence[Chunk], Processing]], error: float
+) -> tuple[Finding, ...]:
+    """A finding on a body that held-out logs carry, where they are predicted worse than the result's own."""
+    if result.is_in_amperes or error < GROWN * result.relative_error:
+        return ()
+    base, rows = result.base, TorqueRows(result.model)
+    factors = [factors_of(rows, processed_rows(rows, segments, processing)) for segments, processing in logs]
+    values = np.array([result.values[name] for name in base.names])
+    return tuple(findings_on_payload(base, values, result.torques, factors))
 
 
 def _simulated(
