@@ -40,6 +40,10 @@ class VerdictThresholds:
     """Ratio of the errors of base parameters and of physically consistent links on held-out data from which it is said
     that the links predict better. The smaller error is always the one that is judged."""
 
+    payload_error: float = 1.3
+    """Ratio of the error on held-out logs to that of the fit from which a body that they carry is looked for. By
+    judgement: a payload of a tenth of the arm's mass raises it several times."""
+
     condition_number: float = ESTIMATE_THRESHOLDS.largest_condition
     """Condition number above which the trajectory hardly excites some combinations (as the finding on it); a reason
     only where no held-out log was predicted well."""
