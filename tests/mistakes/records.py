@@ -69,7 +69,8 @@ class Record:
         judgement, causes = self.judgement, self.judgement.causes
         if self.case.kind == GOOD:
             return "good" if judgement.trusted and not causes else "no" if judgement.answer == "no" else "care"
-        if judgement.answer == "refused" or (causes and self.names(causes[0])):
+        refused = judgement.answer == "refused" and any(joint in judgement.message for joint in self.joints)
+        if refused or (causes and self.names(causes[0])):
             return "right"
         noted = {one.code for one in judgement.named if self.names(one)}
         if judgement.trusted and not causes:
