@@ -19,7 +19,7 @@ EXPLANATIONS = (*FAULTS, "friction-missing", "residual-is-noise", "residual-at-r
 """Findings that say more than that the fit is poor."""
 
 
-ON_FILE = ("payload-undeclared", "payload-undeclared-or-other", "torques-scaled-all")
+ON_FILE = ("payload-undeclared", "payload-undeclared-or-elsewhere", "torques-scaled-all")
 """Findings on how the data and the masses of the robot file differ."""
 
 CONSEQUENCES = frozenset(
