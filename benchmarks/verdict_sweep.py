@@ -109,7 +109,8 @@ def main() -> None:
         options.robots, options.motions = options.robots[:1], options.motions[:1]
     found = loaded(options.load) if options.load else records(cases(options), options.processes, options.json)
     _store(found, options.json)
-    before = loaded(options.compare) if options.compare else None
+    there = {one.case for one in found}
+    before = [one for one in loaded(options.compare) if one.case in there] if options.compare else None
     tables = {
         "sweep summary": summary(found, before),
         "sweep kinds": by_kind(found, before),
