@@ -135,19 +135,19 @@ REMARKS: dict[str, str] = {
     "no delay is claimed, and none is known.",
     "panda": "Right: the last joint's error is at reversals, as its authors report; setting the delay that was claimed "
     "before (12 % of the squared error) removed 4 %.",
-    "tiago": "Right: the last three drives report no signal, and say so; the file's links are inconsistent; efforts are "
+    "tiago": "Right: the last three drives report no signal, as is said; links of the file are impossible; efforts are "
     "currents times constants that nobody measured.",
     "ur10": "Right: friction at low speed rules this log, and the Stribeck term removes half of the squared error.",
     "tx40 (its example)": "Right, as above; with rows at low speed dropped, the Stribeck term still removes a quarter.",
     "panda (its example)": "Right, as above; that only torques are filtered beside decimation is stated, too.",
     "tiago (its example)": "Right, as above; positions without logged velocities are noisier.",
-    "ur10e motion_30s": "Right to doubt: load-dependent friction is known to matter, and the torque constants are up to "
+    "ur10e motion_30s": "Right to doubt: load-dependent friction is known to matter, and torque constants are up to "
     "half above those that the authors found with the load.",
     "ur10e motion_50s": "Right, as above.",
-    "ur10e motion_50s_load": "Right: the load of 2.805 kg is named; the mass is as far off as the torque constants are.",
+    "ur10e motion_50s_load": "Right: the load of 2.805 kg is named; its mass is as far off as torque constants are.",
     "ur10e point_to_point": "The friction is right; the payload is not: nothing was mounted, and torque constants that "
     "are too large make the arm look heavier than its file.",
-    "go2 traj_0": "Right: torques are those of the motors' law with commands that are held for 18 ms, which is noise of "
+    "go2 traj_0": "Right: torques are those of the motors' law with commands that are held for 18 ms: noise of "
     "an eighth of the torque; no joint is tilted, as was claimed before.",
     "go2 traj_1": "Right, as above.",
     "go2 traj_8": "Right, as above.",
