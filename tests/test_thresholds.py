@@ -17,8 +17,6 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "dynid"
 
 OPEN = {
-    "estimation/diagnosis/cause_findings.py",
-    "estimation/diagnosis/torque_signs.py",
     "estimation/drive_signs.py",
     "experiment/first/first_experiment.py",
     "experiment/first/needed_drives.py",
@@ -33,6 +31,7 @@ OPEN_ROOMS = ("cli", "estimation/diagnosis", "experiment/first", "identification
 """Rooms in which constants may still be called by one vague word, and thresholds need not state their calibration."""
 
 NUMERICAL = {
+    "estimation/diagnosis/extra_body.py": {"FITTED": "starts of a fit", "STEPS": "steps of a fit"},
     "estimation/factors/decimation.py": {"MARGIN": "samples beside a window"},
     "estimation/factors/reduced_logs.py": {"FOLDS": "parts of a log", "FOLD_GAP": "space between them"},
     "estimation/physical/physical_links.py": {"POSTURES": "postures that are sampled"},

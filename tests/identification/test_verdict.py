@@ -29,20 +29,23 @@ class Errors:
     joint: float = 0.0
 
 
+def parameter(std: float) -> ParameterEstimate:
+    return ParameterEstimate(
+        name="m1", expression="m1", unit="kg", value=1.0, std=std, relative_std_percent=None, lower=0.0, upper=2.0
+    )
+
+
 def record(errors: Errors, condition: float = 100.0) -> Record:
     blocks = None
     if errors.blocks is not None:
         blocks = HeldOutBlocksRecord.model_construct(
             relative_error=errors.blocks, physical_relative_error=errors.blocks_links
         )
-    row = ParameterEstimate(
-        name="m1", expression="m1", unit="kg", value=1.0, std=0.01, relative_std_percent=1.0, lower=0.0, upper=2.0
-    )
     return Record.model_construct(
         joints=tuple(RowFit(name=name, rows=100, rmse=1.0, relative_error=errors.own) for name in JOINTS),
         relative_error=errors.own,
         condition_number=condition,
-        parameters=(row,),
+        parameters=(parameter(0.01),),
         physical=PhysicalModel.model_construct(relative_error=errors.links),
         held_out_blocks=blocks,
     )
@@ -136,6 +139,41 @@ def test_drift_of_most_joints_is_a_doubt() -> None:
     assert few.answer is Answer.YES
     assert most.answer is Answer.CARE
     assert most.causes == ("drift-on-most-joints",)
+
+
+@pytest.mark.parametrize(
+    ("below", "above", "use", "answers"),
+    [
+        (Errors(blocks=0.059), Errors(blocks=0.061), 0, (Answer.YES, Answer.CARE)),
+        (Errors(blocks=0.199), Errors(blocks=0.201), 0, (Answer.CARE, Answer.NO)),
+        (Errors(own=0.199), Errors(own=0.201), None, (Answer.FITS, Answer.CARE)),
+        (Errors(blocks=0.199), Errors(blocks=0.201), None, (Answer.FITS, Answer.CARE)),
+        (Errors(own=0.499), Errors(own=0.501), None, (Answer.CARE, Answer.NO)),
+        (Errors(unseen=0.149), Errors(unseen=0.151), None, (Answer.YES, Answer.CARE)),
+        (Errors(unseen=0.499), Errors(unseen=0.501), None, (Answer.CARE, Answer.NO)),
+        (Errors(unseen=0.199), Errors(unseen=0.201), 1, (Answer.CARE, Answer.NO)),
+        (Errors(unseen=0.1, joint=0.99), Errors(unseen=0.1, joint=1.01), None, (Answer.YES, Answer.CARE)),
+        (Errors(links=0.199), Errors(links=0.201), 2, (Answer.FITS, Answer.CARE)),
+    ],
+)
+def test_every_limit_of_an_error_has_two_sides(
+    below: Errors, above: Errors, use: int | None, answers: tuple[Answer, Answer]
+) -> None:
+    for errors, answer in zip((below, above), answers, strict=True):
+        verdict = judged(errors)
+        assert (verdict.answer if use is None else verdict.uses[use].answer) is answer
+
+
+@pytest.mark.parametrize(("sure", "answer"), [(8, Answer.YES), (7, Answer.CARE), (3, Answer.CARE), (2, Answer.NO)])
+def test_single_values_are_trusted_where_most_are_well_determined(sure: int, answer: Answer) -> None:
+    rows = tuple(parameter(0.099 if k < sure else 0.101) for k in range(10))
+    verdict = judge(record(Errors()).model_copy(update={"parameters": rows}), ())
+    assert verdict.uses[3].answer is answer
+
+
+def test_the_condition_number_decides_where_nothing_unseen_was_predicted() -> None:
+    assert judged(condition=0.9e4).uses[1].answer is Answer.FITS
+    assert judged(condition=1.1e4).uses[1].answer is Answer.NO
 
 
 ERRORS = st.one_of(

@@ -1,7 +1,9 @@
 # What the room offers to the others; names are imported when they are first asked for.
 from .diagnosis.cause_findings import CODES, diagnose
+from .diagnosis.extra_body import findings_on_difference, findings_on_payload
 from .drive_signs import find_drive_signs
 from .estimate_findings import ESTIMATE_THRESHOLDS
+from .factors.accumulation import factors_of
 from .factors.decimation import processed_rows
 from .factors.factors import Factors
 from .factors.reduced_logs import EarlierLogs
@@ -30,7 +32,10 @@ __all__ = [
     "choose_terms",
     "determined_terms",
     "diagnose",
+    "factors_of",
     "find_drive_signs",
+    "findings_on_difference",
+    "findings_on_payload",
     "friction_columns",
     "is_frictional",
     "merge_logs",

@@ -19,6 +19,9 @@ EXPLANATIONS = (*FAULTS, "friction-missing", "residual-is-noise", "residual-at-r
 """Findings that say more than that the fit is poor."""
 
 
+ON_FILE = ("payload-undeclared", "payload-undeclared-or-elsewhere", "torques-scaled-all")
+"""Findings on how the data and the masses of the robot file differ."""
+
 CONSEQUENCES = frozenset(
     (
         "mass-differs",
@@ -50,7 +53,7 @@ def causes_of(
         drive: The drives; currents cannot be compared with the masses of the robot's file.
     """
     found = diagnose(base, parameters, logs, factors, noticed)
-    hidden = ("payload-undeclared",) if is_in_amperes(drive) else ()
+    hidden = ON_FILE if is_in_amperes(drive) else ()
     return tuple(finding for finding in found if finding.code not in hidden)
 
 

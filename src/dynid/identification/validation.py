@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dynid.errors import InvalidRequestError
+from dynid.estimation import factors_of, findings_on_payload, processed_rows
 from dynid.findings import Finding, Severity
 from dynid.identification.answers import Verdict
 from dynid.identification.held_out_logs import UnseenLog, unseen_logs
@@ -16,8 +17,12 @@ from dynid.identification.result import Result
 from dynid.identification.result_files import load_result
 from dynid.identification.verdict import THRESHOLDS, Unseen, judge
 from dynid.logs import Log, Processing
+from dynid.model import TorqueRows
 
 Progress = Callable[[str], None]
+
+OF_ANOTHER_ROBOT = ("payload-in-held-out-log",)
+"""Codes of warnings that a log is not of the robot as it was identified: named beside its error, as errors are."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,6 +124,7 @@ def validate(
     all_rows, links_all_rows = (by_base, by_links) if everything is None else _predicted(result, everything)
     findings = [*_on_use(unseen), *_on_links(by_base, by_links)]
     findings += [finding for one in unseen for finding in (*_on_filters(one, result), *one.prepared.findings)]
+    findings += _on_payload(result, parts, by_base.relative_error)
     simulation = None
     if simulate:
         progress("Simulating in closed loop")
@@ -153,7 +159,8 @@ def _predicted(result: Result, logs: Logs) -> tuple[Prediction, Prediction | Non
 
 def _unseen(base: Prediction, links: Prediction | None, samples: int, findings: Sequence[Finding]) -> Unseen:
     """What is judged of predictions."""
-    wrong = (f"{one.subject}: {one.evidence}" for one in findings if one.severity is Severity.ERROR)
+    certain = [one for one in findings if one.severity is Severity.ERROR or one.code in OF_ANOTHER_ROBOT]
+    wrong = (f"{one.subject}: {one.evidence}" for one in certain)
     joints = {joint.name: joint.relative_error for joint in base.joints}
     for joint in () if links is None else links.joints:
         joints[joint.name] = min(joints[joint.name], joint.relative_error)
@@ -174,6 +181,16 @@ def _on_links(base: Prediction, links: Prediction | None) -> Iterator[Finding]:
     if links is not None and base.relative_error > THRESHOLDS.links_better * links.relative_error:
         errors = (links.relative_error, base.relative_error)
         yield Finding.of("links-predict-better", "validation", links=errors[0], base=errors[1])
+
+
+def _on_payload(result: Result, logs: Logs, error: float) -> tuple[Finding, ...]:
+    """A finding on a body that held-out logs carry, where they are predicted worse than the result's own."""
+    if result.is_in_amperes or error < THRESHOLDS.payload_error * result.relative_error:
+        return ()
+    base, rows = result.base, TorqueRows(result.model)
+    factors = [factors_of(rows, processed_rows(rows, segments, processing)) for segments, processing in logs]
+    values = np.array([result.values[name] for name in base.names])
+    return tuple(findings_on_payload(base, values, result.torques, factors))
 
 
 def _simulated(

@@ -139,7 +139,8 @@ class _Case:
         own = f"{self.record.relative_error:.1%} on the logs it was identified from"
         error, links = unseen.relative_error, unseen.physical
         if links is not None and error > self.limits.links_better * links:
-            return f"relative error {links:.1%} of its links on held-out logs (base parameters: {error:.1%}), {own}"
+            held_out = f"{links:.1%} of its physically consistent links on held-out logs"
+            return f"relative error {held_out} (base parameters: {error:.1%}), {own}"
         if error <= self.limits.good_error:
             return f"relative error {error:.1%} on held-out logs, {own}"
         far = "; the fit does not carry over" if error > self.limits.far_above * self.record.relative_error else ""
@@ -154,7 +155,7 @@ class _Case:
             return own
         links = blocks.physical_relative_error
         if links is not None and blocks.relative_error > self.limits.links_better * links:
-            held_out = f"{links:.1%} of its links (base parameters: {blocks.relative_error:.1%})"
+            held_out = f"{links:.1%} of its physically consistent links (base parameters: {blocks.relative_error:.1%})"
         else:
             held_out = f"{blocks.relative_error:.1%}"
         return f"{own}, {held_out} on blocks of them that were held out from the fit"

@@ -7,7 +7,11 @@ from dynid.estimation import ESTIMATE_THRESHOLDS
 
 @dataclass(frozen=True)
 class VerdictThresholds:
-    """What decides the verdict; errors are norms of torque errors over norms of torques."""
+    """What decides the verdict; errors are norms of torque errors over norms of torques.
+
+    By judgement, beside the errors of the five public logs in docs/accuracy.md; tests on both sides of each stand in
+    `tests/identification/test_verdict.py`.
+    """
 
     close_error: float = 0.06
     """Error up to which torques on motions like the logged ones are predicted well. The five public logs of
@@ -35,6 +39,10 @@ class VerdictThresholds:
     links_better: float = 1.5
     """Ratio of the errors of base parameters and of physically consistent links on held-out data from which it is said
     that the links predict better. The smaller error is always the one that is judged."""
+
+    payload_error: float = 1.3
+    """Ratio of the error on held-out logs to that of the fit from which a body that they carry is looked for. By
+    judgement: a payload of a tenth of the arm's mass raises it several times."""
 
     condition_number: float = ESTIMATE_THRESHOLDS.largest_condition
     """Condition number above which the trajectory hardly excites some combinations (as the finding on it); a reason

@@ -3,7 +3,7 @@ from .coarse_clock import standing_still
 from .column_order import joint_of, joint_order, speaks_of
 from .drive import Transmission, transmission_of
 from .log import Log
-from .magnitudes import IN_MILLIMETRES, LARGE, findings_on_magnitudes, findings_on_mass
+from .magnitudes import IN_MILLIMETRES, LARGE, findings_on_magnitudes, findings_on_mass, reach_of
 from .mending import mended
 from .processing.automatic import PreparedLog
 from .processing.periods import averaged
@@ -55,6 +55,7 @@ __all__ = [
     "power_density",
     "prepare",
     "processed",
+    "reach_of",
     "read_columns",
     "read_groups",
     "read_source",

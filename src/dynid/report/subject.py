@@ -16,7 +16,7 @@ from dynid.robot import JointKind
 
 Progress = Callable[[str], None]
 
-ON_RESULT = ("links-predict-better", "log-not-held-out")
+ON_RESULT = ("links-predict-better", "log-not-held-out", "payload-in-held-out-log")
 """Findings of a validation that are about the result; the others are about the held-out logs."""
 
 
@@ -124,8 +124,8 @@ def _own_logs(result: Result, progress: Progress) -> tuple[Signals | None, str, 
 
 def _causes(result: Result, replay: Replay) -> tuple[Finding, ...]:
     """Causes of the residuals of a log, where the result was saved before they were looked for."""
-    p, condition = result.standard_parameters(), result.condition_number
-    return causes_of(result.base, p, [replay.prepared], result.torques, condition, result.findings, result.drive)
+    p = result.standard_parameters()
+    return causes_of(result.base, p, [replay.prepared], result.torques, result.findings, result.drive)
 
 
 def _drawn(logs: Iterable[Replay], count: int, result: Result) -> Signals:

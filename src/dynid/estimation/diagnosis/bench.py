@@ -68,7 +68,7 @@ class Bench:
         sizes = np.sqrt((samples.torque**2).mean(axis=0)) + 1e-12
         stds = np.maximum(np.sqrt((error**2).sum(axis=0) / counts), 1e-6 * sizes)
         bench = Bench(base, parameters, samples, stds, np.eye(len(base)))
-        R = np.linalg.qr(bench._weighed(base.regressor(samples.q, samples.v, samples.a)), mode="r")
+        R = np.asarray(np.linalg.qr(bench._weighed(base.regressor(samples.q, samples.v, samples.a)), mode="r"))
         smallest = 1e-9 * np.abs(np.diag(R)).max(initial=0.0)
         R[np.abs(np.diag(R)) < smallest, np.abs(np.diag(R)) < smallest] = smallest or 1.0
         return replace(bench, triangle=R)
@@ -118,7 +118,7 @@ class Bench:
 
     def base_values(self, solution: Array) -> Array:
         """Base parameters of a solution, both of shape (base,)."""
-        return np.linalg.solve(self.triangle, solution)
+        return np.asarray(np.linalg.solve(self.triangle, solution), dtype=float)
 
     @cached_property
     def _moments(self) -> Array:
@@ -157,7 +157,7 @@ class Bench:
         return (W * self._weights[:, :, None]).reshape(-1, W.shape[-1])
 
     def _orthonormal(self, W: Array) -> Array:
-        from scipy.linalg.blas import dtrsm
+        from scipy.linalg.blas import dtrsm  # type: ignore[attr-defined]
 
         return dtrsm(1.0, self.triangle, W, side=1)
 
@@ -166,7 +166,7 @@ def solved(moments: Array) -> tuple[Array, float]:
     """Solution and squared error of a fit of the last column to the others, from their products."""
     count = len(moments) - 1
     solution = np.linalg.solve(moments[:count, :count] + RIDGE * np.eye(count), moments[:count, count])
-    return solution, float(moments[count, count] - moments[:count, count] @ solution)
+    return np.asarray(solution, dtype=float), float(moments[count, count] - moments[:count, count] @ solution)
 
 
 def fit_of(moments: Array) -> Fit:

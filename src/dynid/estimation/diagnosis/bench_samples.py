@@ -213,7 +213,7 @@ def _part(
     """The chosen samples of a stretch: states, torques, rates, which count, blocks; and the stretch itself."""
     factors = tuple(log.processing.decimate or ())
     step = _step(log)
-    states = [chunk.q, chunk.v, chunk.a]
+    states = (chunk.q, chunk.v, chunk.a)
     of_links = np.where([parameter.link is None for parameter in model.parameters], 0.0, parameters)
     if step > 1:
         period = float(np.median(np.diff(time)))

@@ -11,7 +11,7 @@ from dynid.estimation.diagnosis.bench_samples import Samples, bench_samples
 from dynid.estimation.diagnosis.cause_decision import Decision, Named, decide
 from dynid.estimation.diagnosis.causes import Cause
 from dynid.estimation.diagnosis.effects import TERMS
-from dynid.estimation.diagnosis.extra_body import extra_body
+from dynid.estimation.diagnosis.extra_body import findings_on_difference
 from dynid.estimation.diagnosis.residual_nature import Rest, residual_nature
 from dynid.estimation.diagnosis.torque_signs import all_signs_flipped
 from dynid.estimation.factors.factors import Factors
@@ -105,7 +105,7 @@ def diagnose(
     decision = decide(bench, stds)
     found = tuple(_causes(decision, len(base)))
     if all(named.tried.cause.kind in TERMS for named in decision.named):
-        found = (*found, *_payload(base, factors))
+        found = (*found, *findings_on_difference(base, factors))
     if has(noticed, *POOR_EXCITATION):
         return found
     left = residual_nature(model, max(logs, key=lambda log: log.samples), parameters)
@@ -195,12 +195,6 @@ def _evidence(cause: Cause) -> dict[str, object]:
     elif cause.kind == "offset":
         values["torque"] = amount
     return values
-
-
-def _payload(base: BaseParameters, logs: Sequence[Factors]) -> Iterator[Finding]:
-    extra = extra_body(base, logs)
-    if extra is not None:
-        yield Finding.of("payload-undeclared", f"link '{extra.link}'", mass=extra.mass, share=extra.share)
 
 
 def _unexplained(left: Sequence[Rest], explained: bool) -> Iterator[Finding]:

@@ -121,7 +121,7 @@ class Screen:
         count, total = rows.shape[1], moments.sum(axis=0)
         sums = np.concatenate([total[None], total - moments])
         own, cross, rest = sums[:, :count, :count], sums[:, :count, count:], sums[:, count:, count:]
-        part = np.linalg.solve(own + RIDGE * np.eye(count), cross)
+        part = np.asarray(np.linalg.solve(own + RIDGE * np.eye(count), cross), dtype=float)
         beyond = rest - np.swapaxes(cross, 1, 2) @ part
         places = tuple(slice(stop - c.shape[1], stop) for stop, c in zip(stops, columns, strict=True))
         return Screen(tuple(tried), places, moments, count, bench.fit.held_out, (part, beyond))
@@ -144,7 +144,7 @@ class Screen:
             return Tried(cause, self.before, self.before, 0.0, bench.base_values(part[0, :, -1]))
         columns, square, sizes = columns[seen], square[:, seen][:, :, seen], sizes[seen]
         ridge = np.diag(FLAT * sizes + prior)
-        amounts = np.linalg.solve(square + ridge, beyond[:, columns, -1:])[..., 0]
+        amounts = np.asarray(np.linalg.solve(square + ridge, beyond[:, columns, -1:])[..., 0], dtype=float)
         solution = part[..., -1] - np.einsum("bik,bk->bi", part[..., columns], amounts)
         vectors = np.column_stack([solution[1:], amounts[1:], -np.ones(len(amounts) - 1)])
         places = np.concatenate([np.arange(self.count), self.count + columns, [self.moments.shape[1] - 1]])

@@ -169,7 +169,7 @@ def _across(direction: Array) -> Array:
     first = np.eye(3)[int(np.argmin(np.abs(along)))]
     first = first - (first @ along) * along
     first /= np.linalg.norm(first)
-    return np.stack([first, np.cross(along, first)])
+    return np.stack([first, np.asarray(np.cross(along, first), dtype=float)])
 
 
 def placed(robot: Robot, joint: Joint, kind: str, move: Array) -> Robot:
