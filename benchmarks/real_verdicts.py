@@ -20,10 +20,10 @@ from tests.mistakes.judging import judged, named, removed
 from tests.mistakes.mistaken import Given
 from tests.mistakes.vocabulary import CAUSES
 from tests.public_logs import go2_log, so101_log
-from tests.real_logs import real_log
+from tests.real_logs import RealLog, real_log
 
 from benchmarks.marked_tables import with_table
-from dynid import DynidError, Log, Robot, identify, load_robot
+from dynid import DynidError, Log, Result, Robot, identify, load_robot
 from dynid.experiment.reading import read_experiment
 from dynid.logs.settings import LogSource
 
@@ -40,13 +40,15 @@ class RealCase:
         log: The log.
         terms: Friction and actuator terms.
         settings: Further arguments of `dynid.identify`.
-        held_out: A log to validate on, where there is another.
+        training: The part of it that is identified alone to be validated; the whole when None.
+        held_out: What it is validated on; None where there is nothing.
     """
 
     robot: Robot
     log: Log
     terms: Sequence[str] = USUAL
     settings: dict[str, Any] = field(default_factory=dict)
+    training: Log | None = None
     held_out: Log | None = None
 
 
@@ -67,7 +69,7 @@ def _whole(name: str) -> RealCase:
         else np.concatenate([log.velocity, rest.velocity]),
         name=name,
     )
-    return RealCase(real.robot, joined, real.experiment.terms, {"drive": real.experiment.drive})
+    return RealCase(real.robot, joined, real.experiment.terms, {"drive": real.experiment.drive}, log, rest)
 
 
 def _stated(name: str) -> RealCase:
@@ -90,21 +92,28 @@ UR10E_ROWS = {
 
 
 def _ur10e(name: str) -> RealCase:
+    real = real_log("ur10e")
+    other = "motion_50s" if name in ("point_to_point", "motion_50s_load") else "point_to_point"
+    settings = {"drive": real.experiment.drive}
+    return RealCase(real.robot, _ur10e_log(real, name), real.experiment.terms, settings, None, _ur10e_log(real, other))
+
+
+def _ur10e_log(real: RealLog, name: str) -> Log:
     from dynid.logs import read_source
 
-    real = real_log("ur10e")
     file = str(_folder() / "ur10e" / f"{name}.csv")
     columns = {"time": 0, "position": (1, 2, 3, 4, 5, 6), "velocity": (7, 8, 9, 10, 11, 12)}
     tables: dict[str, Any] = {key: {"file": file, "columns": value} for key, value in columns.items()}
     tables["torque"] = {"file": file, "columns": (13, 14, 15, 16, 17, 18), "unit": "A"}
     source = LogSource.model_validate({**tables, "name": name, "rows": UR10E_ROWS[name]})
-    log = read_source(source, real.robot, drive=real.experiment.drive)
-    return RealCase(real.robot, log, real.experiment.terms, {"drive": real.experiment.drive})
+    return read_source(source, real.robot, drive=real.experiment.drive)
 
 
 def _go2(name: str) -> RealCase:
     robot = load_robot(str(_folder() / "go2" / "go2.xml"), lock=["base_joint"])
-    return RealCase(robot, go2_log(_folder() / "go2" / f"{name}.pt"))
+    other = "traj_9" if name != "traj_9" else "traj_8"
+    log, held_out = (go2_log(_folder() / "go2" / f"{one}.pt") for one in (name, other))
+    return RealCase(robot, log, held_out=held_out)
 
 
 def _so101(name: str) -> RealCase:
@@ -121,7 +130,32 @@ CASES: dict[str, Callable[[], RealCase]] = {
 }
 """All of them by name."""
 
-REMARKS: dict[str, str] = {}
+REMARKS: dict[str, str] = {
+    "tx40": "Right: the published parameters are found, and friction near rest is the largest of several small errors; "
+    "no delay is claimed, and none is known.",
+    "panda": "Right: the last joint's error is at reversals, as its authors report; setting the delay that was claimed "
+    "before (12 % of the squared error) removed 4 %.",
+    "tiago": "Right: the last three drives report no signal, as is said; links of the file are impossible; efforts are "
+    "currents times constants that nobody measured.",
+    "ur10": "Right: friction at low speed rules this log, and the Stribeck term removes half of the squared error.",
+    "tx40 (its example)": "Right, as above; with rows at low speed dropped, the Stribeck term still removes a quarter.",
+    "panda (its example)": "Right, as above; that only torques are filtered beside decimation is stated, too.",
+    "tiago (its example)": "Right, as above; positions without logged velocities are noisier.",
+    "ur10e motion_30s": "Right to doubt: load-dependent friction is known to matter, and torque constants are up to "
+    "half above those that the authors found with the load.",
+    "ur10e motion_50s": "Right, as above.",
+    "ur10e motion_50s_load": "Right: the load of 2.805 kg is named; its mass is as far off as torque constants are.",
+    "ur10e point_to_point": "The friction is right; the payload is not: nothing was mounted, and torque constants that "
+    "are too large make the arm look heavier than its file.",
+    "go2 traj_0": "Right: torques are those of the motors' law with commands that are held for 18 ms: noise of "
+    "an eighth of the torque; no joint is tilted, as was claimed before.",
+    "go2 traj_1": "Right, as above.",
+    "go2 traj_8": "Right, as above.",
+    "so101 multisine": "Right: hobby servos, torques without sign in steps of a tenth of their size, and motions that "
+    "hardly excite the wrist.",
+    "so101 large_amplitude": "Right to refuse: the signs are not determined.",
+    "so101 chirp_sweep": "Right not to trust it; the delay is not certain, for torques have no signs.",
+}
 """Whether the verdict is right, in a sentence; written by hand, from the README and from what mending removes."""
 
 
@@ -133,7 +167,7 @@ def rows(names: Sequence[str]) -> Iterator[list[str]]:
             case = CASES[name]()
             yield [name, *_said(case), REMARKS.get(name, "")]
         except DynidError as error:
-            yield [name, "refused", "", str(error), REMARKS.get(name, "")]
+            yield [name, "refused", "", "", str(error), REMARKS.get(name, "")]
         print(f"{name}: {time.perf_counter() - start:.1f} s", flush=True)
 
 
@@ -154,12 +188,24 @@ def _said(case: RealCase) -> list[str]:
             gone = removed(Given(case.robot, case.log, tuple(case.terms), drive, processing), result, one)
             text += f": claims {share:.0%}" + ("" if gone is None else f", mending removes {gone:.0%}")
         words.append(text)
-    return [answer, f"{result.relative_error:.1%}", "; ".join(words)]
+    return [answer, f"{result.relative_error:.1%}", _validated(case, result), "; ".join(words)]
+
+
+def _validated(case: RealCase, result: Result) -> str:
+    """Answer and error on what was held out."""
+    if case.held_out is None:
+        return ""
+    if case.training is not None:
+        result = identify(case.robot, [case.training], list(case.terms), **case.settings)
+    validation = result.validate(case.held_out)
+    payload = [f"{one.values['mass']:.2g} kg" for one in validation.findings if "payload" in one.code]
+    return ", ".join([f"{validation.verdict.answer.value} ({validation.relative_error:.1%})", *payload])
 
 
 def table(names: Sequence[str]) -> str:
     """The table of some logs."""
-    lines = [["log", "trust it?", "relative error", "warnings and errors", "right?"], ["---"] * 5, *rows(names)]
+    head = ["log", "trust it?", "relative error", "validated (held-out error)", "warnings and errors", "right?"]
+    lines = [head, ["---"] * len(head), *rows(names)]
     return "\n".join("| " + " | ".join(cell.replace("|", "/") for cell in line) + " |" for line in lines)
 
 

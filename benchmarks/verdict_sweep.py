@@ -100,16 +100,20 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="one robot, one motion")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--json", type=Path, help="where records are stored; those that are there are not made again")
-    parser.add_argument("--load", type=Path, help="records of an earlier run instead of a new one")
+    parser.add_argument("--load", type=Path, nargs="+", help="records of earlier runs instead of a new one")
     parser.add_argument("--compare", type=Path, help="records of an earlier run, shown beside")
     parser.add_argument("--details", action="store_true", help="every case that is not right, with what was said")
     parser.add_argument("--out", type=Path, help="page whose tables are replaced")
     options = parser.parse_args()
     if options.quick:
         options.robots, options.motions = options.robots[:1], options.motions[:1]
-    found = loaded(options.load) if options.load else records(cases(options), options.processes, options.json)
+    if options.load:
+        found = [one for path in options.load for one in loaded(path)]
+    else:
+        found = records(cases(options), options.processes, options.json)
     _store(found, options.json)
-    before = loaded(options.compare) if options.compare else None
+    there = {one.case for one in found}
+    before = [one for one in loaded(options.compare) if one.case in there] if options.compare else None
     tables = {
         "sweep summary": summary(found, before),
         "sweep kinds": by_kind(found, before),
