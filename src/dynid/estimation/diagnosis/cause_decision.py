@@ -10,6 +10,7 @@ from dynid.estimation.diagnosis.bench import Bench
 from dynid.estimation.diagnosis.cause_search import Tried, all_causes, gain_certainty
 from dynid.estimation.diagnosis.causes import mended
 from dynid.estimation.diagnosis.effects import TERMS
+from dynid.model import Sign
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,8 @@ def _named(tried: Sequence[Tried], together: Tried, bench: Bench, stds: Array) -
     if not tried:
         return None
     rivals = [tried[0]] + [one for one in tried[1:] if _is_rival(one, tried[0])]
+    impossible = [_impossible(one, bench, stds) for one in rivals]
+    rivals = [one for one, count in zip(rivals, impossible, strict=True) if count == min(impossible)]
     best = min(rivals, key=lambda one: LIKELY.index(one.cause.kind) if one.gain > 0.95 * tried[0].gain else 99)
     if best.gain < THRESHOLDS.dominant * max(together.gain, tried[0].gain) or not _matters(best, bench, stds):
         return None
@@ -170,6 +173,16 @@ def _changed(one: Tried, bench: Bench, stds: Array) -> float:
     """Share of the base parameters that move by more than two standard deviations once a cause is mended."""
     before = bench.base_values(bench.fit.solution)
     return float(np.mean(np.abs(one.values - before) > 2.0 * stds))
+
+
+def _impossible(one: Tried, bench: Bench, stds: Array) -> int:
+    """How many of friction and motor inertia come out clearly negative once a cause is mended.
+
+    To flip the torque of one joint is to flip those of all others, but for that.
+    """
+    of_base = [bench.model.parameters[column] for column in bench.base.columns]
+    signed = np.array([parameter.link is None and parameter.sign is Sign.NONNEGATIVE for parameter in of_base])
+    return int(np.sum(signed & (one.values < -2.0 * stds)))
 
 
 def _is_rival(one: Tried, best: Tried) -> bool:
