@@ -182,7 +182,8 @@ def _impossible(one: Tried, bench: Bench, stds: Array) -> int:
     """
     of_base = [bench.model.parameters[column] for column in bench.base.columns]
     signed = np.array([parameter.link is None and parameter.sign is Sign.NONNEGATIVE for parameter in of_base])
-    return int(np.sum(signed & (one.values < -2.0 * stds)))
+    smaller = np.sqrt(np.clip(1.0 - one.share, 1e-4, 1.0))  # errors shrink once it is mended, and uncertainties do
+    return int(np.sum(signed & (one.values < -2.0 * smaller * stds)))
 
 
 def _is_rival(one: Tried, best: Tried) -> bool:
