@@ -10,8 +10,9 @@ from dynid.arrays import Array
 from dynid.estimation.diagnosis.bench import Bench
 from dynid.estimation.diagnosis.bench_samples import BLOCKS, Samples
 from dynid.estimation.diagnosis.cause_decision import decide
-from dynid.estimation.diagnosis.cause_search import Screen, all_causes, is_plausible, refined, small_causes
+from dynid.estimation.diagnosis.cause_search import all_causes, is_plausible, refined
 from dynid.estimation.diagnosis.causes import Cause, mended
+from dynid.estimation.diagnosis.effect_screen import Screen, small_causes
 from dynid.estimation.diagnosis.effects import effect_of, effects
 from dynid.model.sampling import random_states
 

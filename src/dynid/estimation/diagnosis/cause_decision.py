@@ -7,8 +7,9 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.estimation.diagnosis.bench import Bench
-from dynid.estimation.diagnosis.cause_search import Tried, all_causes, gain_certainty
+from dynid.estimation.diagnosis.cause_search import all_causes
 from dynid.estimation.diagnosis.causes import mended
+from dynid.estimation.diagnosis.effect_screen import Tried, gain_certainty
 from dynid.estimation.diagnosis.effects import TERMS
 from dynid.model import Sign
 
