@@ -14,6 +14,7 @@ from dynid.estimation.diagnosis.cause_search import all_causes, is_plausible, re
 from dynid.estimation.diagnosis.causes import Cause, mended
 from dynid.estimation.diagnosis.effect_screen import Screen, small_causes
 from dynid.estimation.diagnosis.effects import effect_of, effects
+from dynid.findings import Severity
 from dynid.model.sampling import random_states
 
 COUNT = 1200
@@ -141,7 +142,7 @@ def test_a_mistake_that_is_never_small_is_found(model: DynamicModel, cause: Caus
     bench = bench_of(model, replace(samples, noise=1.0))
     decision = decide(bench, np.full(len(bench.base), 1e-3))
     assert decision.named[0].tried.cause.key == cause.key
-    assert decision.named[0].is_error
+    assert decision.named[0].severity is Severity.ERROR
 
 
 @pytest.mark.parametrize("gravity", [(0.0, 0.0, 9.81), (9.81, 0.0, 0.0), (0.0, 0.0, 0.0)])

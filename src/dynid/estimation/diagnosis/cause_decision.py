@@ -11,6 +11,7 @@ from dynid.estimation.diagnosis.cause_search import all_causes
 from dynid.estimation.diagnosis.causes import mended
 from dynid.estimation.diagnosis.effect_screen import Tried, gain_certainty
 from dynid.estimation.diagnosis.effects import TERMS
+from dynid.findings import Severity
 from dynid.model import Sign
 
 
@@ -40,6 +41,9 @@ class CauseThresholds:
     """Amount from which a wrong scale is an error: torque constants are seldom known better than by 5 %."""
     gross_error: float = 0.1
     """Relative error of torques from which a missing term is an error: all models lack some."""
+    slight_parameters: float = 0.12
+    """Share of the parameters that a missing term moves below which it is worth a note only, unless it is a
+    `gross_share` of the squared error: the friction of every robot is a little unlike the model."""
     systematic_share: float = 0.05
     """Share of the squared error that all small causes together remove from which errors are called systematic."""
     rival: float = 0.8
@@ -66,13 +70,13 @@ class Named:
         tried: The cause, and what mending it removes.
         rivals: Other causes that explain as much.
         changed: Share of the base parameters that move by more than two standard deviations.
-        is_error: Whether it is an error, not just a doubt.
+        severity: Whether it is an error, a doubt, or good to know.
     """
 
     tried: Tried
     rivals: tuple[Tried, ...]
     changed: float
-    is_error: bool
+    severity: Severity
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +131,16 @@ def _named(tried: Sequence[Tried], together: Tried, bench: Bench, stds: Array) -
     if best.gain < THRESHOLDS.dominant * max(together.gain, tried[0].gain) or not _matters(best, bench, stds):
         return None
     others = tuple(one for one in rivals if one is not best)
-    return Named(best, others, _changed(best, bench, stds), not others and _is_gross(best, bench, stds))
+    changed = _changed(best, bench, stds)
+    return Named(best, others, changed, _severity(best, changed, bench, alone=not others))
+
+
+def _severity(one: Tried, changed: float, bench: Bench, *, alone: bool) -> Severity:
+    """How grave a cause is, that moves a share of the parameters; one that others equal is never certain."""
+    limits = THRESHOLDS
+    if one.cause.kind in TERMS and changed < limits.slight_parameters and one.share < limits.gross_share:
+        return Severity.NOTE
+    return Severity.ERROR if alone and _is_gross(one, changed, bench) else Severity.WARNING
 
 
 def _systematic(tried: Sequence[Tried], together: float, bench: Bench, stds: Array) -> Tried | None:
@@ -145,7 +158,7 @@ def _matters(one: Tried, bench: Bench, stds: Array) -> bool:
     return one.share >= limits.large_share or _changed(one, bench, stds) >= limits.few_parameters
 
 
-def _is_gross(one: Tried, bench: Bench, stds: Array) -> bool:
+def _is_gross(one: Tried, changed: float, bench: Bench) -> bool:
     """Whether a cause makes the result worthless."""
     limits, cause = THRESHOLDS, one.cause
     if one.share < limits.gross_share:
@@ -154,7 +167,7 @@ def _is_gross(one: Tried, bench: Bench, stds: Array) -> bool:
         return _relative_error(bench) > limits.gross_error
     if cause.kind in ("gear ratio", "torque scale", "position scale", "time scale") and cause.size < limits.gross_scale:
         return False
-    return cause.kind in NEVER_SMALL or _changed(one, bench, stds) >= limits.gross_parameters
+    return cause.kind in NEVER_SMALL or changed >= limits.gross_parameters
 
 
 def _effect(one: Tried, bench: Bench) -> float:

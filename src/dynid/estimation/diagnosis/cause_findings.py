@@ -16,7 +16,7 @@ from dynid.estimation.diagnosis.residual_nature import Rest, residual_nature
 from dynid.estimation.diagnosis.torque_signs import all_signs_flipped
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.physical.physical_estimate import weighed
-from dynid.findings import Finding, Severity, has
+from dynid.findings import Finding, has
 from dynid.logs import PreparedLog
 from dynid.model import BaseParameters, DynamicModel, Observed
 
@@ -135,14 +135,13 @@ def _stds(factors: Sequence[Factors], base: BaseParameters) -> Array:
 
 def _causes(decision: Decision, count: int) -> Iterator[Finding]:
     for named in decision.named:
-        severity = Severity.ERROR if named.is_error else Severity.WARNING
         cause = named.tried.cause
         values = _evidence(cause) | {
             "share": named.tried.share,
             "moved": round(named.changed * count),
             "parameters": count,
         }
-        yield Finding.of(code_of(cause), _subject(cause), severity, **values)
+        yield Finding.of(code_of(cause), _subject(cause), named.severity, **values)
         if named.rivals:
             yield _rivals(named)
     if decision.systematic is not None:
