@@ -24,7 +24,7 @@ ERRORS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
 class DifferenceThresholds:
     """When a single cause explains how a file, or a result, and data differ.
 
-    Calibrated on UR5, Panda and random arms: see docs/verdict.md.
+    Calibrated on UR5, Panda and a random arm: see docs/logs.md and benchmarks/log_checks.py.
     """
 
     likely: float = 40.0
