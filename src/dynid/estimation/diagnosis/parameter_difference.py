@@ -101,7 +101,7 @@ class Difference:
         if covariance is not None:
             known = np.where(free[:, None] | free, 0.0, covariance)
             L = np.linalg.cholesky(np.eye(len(R)) + R @ known @ R.T)
-            d, links, own, R = (np.linalg.solve(L, x) for x in (d, links, own, R))
+            d, links, own, R = (np.asarray(np.linalg.solve(L, x), dtype=float) for x in (d, links, own, R))
         rest = np.linalg.qr(R[:, free], mode="complete")[0][:, int(free.sum()) :]
         parts = [robot.links[i].parameters for i in robot.solid_links]
         sizes = np.concatenate([inertia.sizes(p) if p[0] > 0.0 else np.zeros(inertia.SIZE) for p in parts])
