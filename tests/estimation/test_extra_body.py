@@ -112,7 +112,7 @@ def test_a_body_that_a_result_does_not_have_is_named(name: str) -> None:
     p = wrong(truth, 0.3, np.random.default_rng(1))
     of_result = factors(truth, p)
     factor = weighed(of_result, base)
-    values = np.linalg.lstsq(factor.R, factor.z, rcond=None)[0]
+    values = np.asarray(np.linalg.lstsq(factor.R, factor.z, rcond=None)[0], dtype=float)
     last = len(truth.robot.solid_links) - 1
     carried = p.copy()
     carried[10 * last : 10 * (last + 1)] += body(1.0)

@@ -57,8 +57,8 @@ def test_columns_that_are_named_after_other_joints_are_a_warning(keys: tuple[str
 
 def test_columns_named_one_by_one_stay_as_they_are(tmp_path: Path) -> None:
     keys = tuple("123456")
-    stated = {role: [f"{letter}_{k}" for k in "213456"] for role, letter in (("position", "q"), ("torque", "tau"))}
-    log = read_log(written(tmp_path, keys), UR5, **stated, time="t")
+    position, torque = ([f"{letter}_{k}" for k in "213456"] for letter in ("q", "tau"))
+    log = read_log(written(tmp_path, keys), UR5, position=position, torque=torque, time="t")
     assert log.position[0].tolist() == [1.0, 0.0, 2.0, 3.0, 4.0, 5.0]
     assert codes(log) == {}
 

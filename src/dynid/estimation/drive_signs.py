@@ -135,7 +135,9 @@ def drive_signs(of_drives: Sequence[Factors], base: BaseParameters, correlation:
     mirrored = any((signs == -best.signs).all() for signs in rivals) and abs(best.score) <= SIGNS.mirrored
     # Whether all are flipped is a question of its own: joints are unclear where they differ beside it.
     apart = [signs * best.signs for signs in rivals if not (signs == -best.signs).all()]
-    clear = np.array([each > 0.0 for each in apart] or [np.ones(len(loss), dtype=bool)]).all(axis=0)
+    clear = np.ones(len(loss), dtype=bool)
+    for each in apart:
+        clear &= each > 0.0
     flipped = np.array([_flip(best.signs, k) @ loss @ _flip(best.signs, k) for k in range(len(loss))])
     return DriveSigns(best.signs, flipped / least - 1.0, clear, not mirrored, best.brakes, freedom / Q.shape[1])
 
@@ -288,7 +290,7 @@ def signs_in(log: Log, transmission: Transmission, ready: PreparedLog, base: Bas
         base: The base parameters.
     """
     plain = ready.processing.but(decimate=(), torque_lowpass=ready.processing.lowpass)
-    factors = []
+    factors, step = [], 1
     for k in range(log.torque.shape[1]):
         alone = np.zeros_like(log.torque)
         alone[:, k] = log.torque[:, k]

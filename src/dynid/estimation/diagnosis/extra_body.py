@@ -223,7 +223,7 @@ def findings_on_payload(
         log: Factors of the log.
     """
     R = weighed(result, base).R
-    covariance = np.linalg.pinv(R.T @ R, rcond=1e-12, hermitian=True)
+    covariance = np.asarray(np.linalg.pinv(R.T @ R, rcond=1e-12, hermitian=True), dtype=float)
     extra = body_in(Difference.of(base, log, values, covariance), DIFFERENCE.of_result)
     if extra is not None:
         yield _on_body("payload-in-held-out-log", extra)

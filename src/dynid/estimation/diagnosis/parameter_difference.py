@@ -24,7 +24,7 @@ ERRORS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
 class DifferenceThresholds:
     """When a single cause explains how a file, or a result, and data differ.
 
-    Calibrated on UR5, Panda and random arms: see docs/verdict.md.
+    Calibrated on UR5, Panda and a random arm: see docs/logs.md and benchmarks/log_checks.py.
     """
 
     likely: float = 40.0
@@ -101,7 +101,7 @@ class Difference:
         if covariance is not None:
             known = np.where(free[:, None] | free, 0.0, covariance)
             L = np.linalg.cholesky(np.eye(len(R)) + R @ known @ R.T)
-            d, links, own, R = (np.linalg.solve(L, x) for x in (d, links, own, R))
+            d, links, own, R = (np.asarray(np.linalg.solve(L, x), dtype=float) for x in (d, links, own, R))
         rest = _beyond(R @ base.regrouping[:, size:])  # motor inertia may stand in a base parameter of a link
         parts = [robot.links[i].parameters for i in robot.solid_links]
         sizes = np.concatenate([inertia.sizes(p) if p[0] > 0.0 else np.zeros(inertia.SIZE) for p in parts])

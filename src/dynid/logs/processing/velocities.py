@@ -122,7 +122,7 @@ def _comparison(logged: Array, v: Array, a: Array, bandwidth: float, rate: float
     if size == 0.0 or not v.any():
         return Comparison(0.0, 0.0, 0.0, 0.0, joint)
     W, delay, inner, earlier = np.stack([v, a], axis=1), 0.0, slice(None), logged
-    longest = 0.25 / bandwidth
+    longest, scale, rest = 0.25 / bandwidth, 0.0, 0.0
     for _ in range(VELOCITY.steps):
         scale, lead = np.linalg.lstsq(W[inner], earlier[inner], rcond=None)[0].tolist()
         more = -lead / scale if scale else 0.0
