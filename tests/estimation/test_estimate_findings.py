@@ -82,3 +82,16 @@ def test_joints_whose_torque_is_not_explained_are_named() -> None:
     fits = {"joint_1": JointFit(100, 1.0, 0.9), "joint_2": JointFit(100, 1.0, 0.01)}
     (finding,) = findings_on_estimate(replace(estimate(fv1=0.5), joints=fits), MODEL, TORQUES)
     assert (finding.code, finding.values) == ("fit-poor", {"joints": {"joint_1": 0.9}})
+
+
+def with_torque_share(value: float, share: float) -> Estimate:
+    """An estimate of a joint's friction that makes up a share of its torque: 50 standard deviations, 2500 rows."""
+    found = estimate(fv1=value)
+    return replace(found, joints={"joint_1": JointFit(rows=2500, rmse=share, relative_error=share)})
+
+
+@pytest.mark.parametrize(("share", "severity"), [(0.001, None), (0.02, Severity.WARNING), (0.1, Severity.ERROR)])
+def test_negative_friction_counts_where_it_makes_up_torque(share: float, severity: Severity | None) -> None:
+    """A joint without friction has a tiny value of either sign, however exact the data: no sign is flipped."""
+    found = on_joints(with_torque_share(-0.5, share))
+    assert [finding.severity for finding in found] == ([] if severity is None else [severity])

@@ -102,7 +102,7 @@ class Difference:
             known = np.where(free[:, None] | free, 0.0, covariance)
             L = np.linalg.cholesky(np.eye(len(R)) + R @ known @ R.T)
             d, links, own, R = (np.linalg.solve(L, x) for x in (d, links, own, R))
-        rest = np.linalg.qr(R[:, free], mode="complete")[0][:, int(free.sum()) :]
+        rest = _beyond(R @ base.regrouping[:, size:])  # motor inertia may stand in a base parameter of a link
         parts = [robot.links[i].parameters for i in robot.solid_links]
         sizes = np.concatenate([inertia.sizes(p) if p[0] > 0.0 else np.zeros(inertia.SIZE) for p in parts])
         U, spread, _ = np.linalg.svd(rest.T @ (links * sizes))
@@ -119,6 +119,12 @@ class Difference:
     def deviance(self, d: Array) -> float:
         """Minus twice the largest logarithm of the likelihood of a difference, over the error of parameters."""
         return min(volume + float((w * d) @ (w * d)) for w, volume in map(self.at, ERRORS))
+
+
+def _beyond(columns: Array) -> Array:
+    """Orthonormal axes across all columns, shape (rows, axes)."""
+    U, sizes, _ = np.linalg.svd(columns / np.maximum(np.linalg.norm(columns, axis=0), 1e-300))
+    return U[:, int(np.sum(sizes > 1e-9)) :]
 
 
 def difference_from_file(base: BaseParameters, logs: Sequence[Factors]) -> Difference | None:

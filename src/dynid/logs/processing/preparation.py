@@ -151,6 +151,10 @@ class SampleThresholds:
     stays at its extreme for one sample. Shown by `tests/identification/test_diagnosis.py`: 11 % of the saturated log,
     none of the good ones."""
 
+    piled_up: float = 3.0
+    """How many times more samples must be at the extreme than at the value next to it: torques in coarse steps have
+    many samples at each. Shown by the coarse steps of `benchmarks/verdict_sweep.py`."""
+
     beyond_limits: float = 0.01
     """How far [rad or m] positions may exceed the limits of the file: limits are rounded, and filters overshoot. By
     judgement; not calibrated."""
@@ -205,8 +209,15 @@ def _on_torque(subject: str, torque: Array) -> Iterator[Finding]:
         return
     for extreme in (largest, smallest):
         share = np.count_nonzero(torque == extreme) / len(torque)
-        if share >= THRESHOLDS.saturated_share and extreme != 0.0:
+        if share >= THRESHOLDS.saturated_share and extreme != 0.0 and _piles_up(torque, extreme, share):
             yield Finding.of("torque-saturated", subject, share=share, torque=float(extreme))
+
+
+def _piles_up(torque: Array, extreme: float, share: float) -> bool:
+    """Whether far more samples are at an extreme than at the next value: in coarse steps, many share every value."""
+    below = torque[torque != extreme]
+    following = below.max() if extreme > below.max() else below.min()
+    return share > THRESHOLDS.piled_up * np.count_nonzero(torque == following) / len(torque)
 
 
 def _beyond_limits(joint: Joint, positions: Sequence[Array]) -> Iterator[Finding]:
