@@ -105,7 +105,9 @@ def summary(found: Records, before: Records | None = None) -> str:
         head += robots
         parts = [[one for one in found if one.case.robot == robot] for robot in robots]
         rows = [[name, figure(found), *(figure(part) for part in parts)] for name, figure in FIGURES]
-    return _rows(head, rows)
+    counts = Counter(one.case.robot for one in found)
+    said = ", ".join(f"{count} of {robot}" for robot, count in sorted(counts.items()))
+    return f"{len(found)} cases: {said}.\n\n{_rows(head, rows)}"
 
 
 def by_kind(found: Records, before: Records | None = None) -> str:
