@@ -25,7 +25,7 @@ from tests.mistakes.machines import NAMES
 from tests.mistakes.records import Record
 
 from benchmarks.marked_tables import with_table
-from benchmarks.verdict_tables import by_kind, by_nuisance, details, mending, summary
+from benchmarks.verdict_tables import by_kind, by_nuisance, details, mending, summary, trusted
 
 
 def cases(options: argparse.Namespace) -> list[Case]:
@@ -119,6 +119,7 @@ def main() -> None:
         "sweep kinds": by_kind(found, before),
         "sweep nuisance": by_nuisance(found, before),
         "sweep mending": mending(found),
+        "sweep trusted": trusted(found),
     }
     for name, table in tables.items():
         print(f"\n## {name}\n\n{table}")

@@ -185,6 +185,25 @@ def mending(found: Records) -> str:
     return _rows(["cause", "cases", "claimed (median)", "removed (median)", "within a factor of 1.5"], rows)
 
 
+def trusted(found: Records) -> str:
+    """Every wrong model that was trusted, with what data show of it."""
+    rows = [
+        [
+            one.case.kind + "".join(f" + {name}" for name in one.case.nuisance),
+            f"{one.case.robot}, motion {one.case.motion}",
+            ", ".join(one.joints),
+            f"{one.judgement.outside:.0%}",
+            "" if one.excess is None else f"{one.excess:.1%}",
+            one.untellable or ("the residual does not grow" if one.outcome == "blind" else ""),
+        ]
+        for one in sorted(found, key=lambda one: (one.case.kind, one.case.robot, one.case.motion))
+        if one.outcome in ("trusted but wrong", "blind")
+    ]
+    return _rows(
+        ["mistake", "log", "joint", "outside", "growth of the squared residual", "why no data can show it"], rows
+    )
+
+
 def details(found: Records) -> str:
     """Every case that is not right, with what was said."""
     lines = []
