@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from dynid import Robot
 from dynid.arrays import Array, frozen
 from dynid.robot import JointKind
 from tests.mistakes.mistaken import Given
@@ -99,11 +100,15 @@ def _placed(given: Given, code: str, k: int, values: Values) -> Iterator[Given]:
     if values.get(key):
         vector = np.asarray(values[key], dtype=float) * (0.001 if key == "move" else 1.0)
         vector = vector if len(vector) == 3 else vector @ _across(joint.placement[:3, :3] @ joint.axis)
-        yield replace(given, robot=placed(given.robot, k, **{key: vector}))
+        yield replace(given, robot=_with_joint(given, k, key, vector))
     elif (axis := "xyz".find(values.get("detail") or "?")) >= 0:
         size = float(values.get("millimetres", 0.0)) / 1000 or np.radians(float(values.get("degrees", 0.0)))
         for amount in (size, -size):
-            yield replace(given, robot=placed(given.robot, k, **{key: amount * np.eye(3)[axis]}))
+            yield replace(given, robot=_with_joint(given, k, key, amount * np.eye(3)[axis]))
+
+
+def _with_joint(given: Given, k: int, key: str, vector: Array) -> Robot:
+    return placed(given.robot, k, move=vector) if key == "move" else placed(given.robot, k, turn=vector)
 
 
 def _across(direction: Array) -> Array:
@@ -112,4 +117,4 @@ def _across(direction: Array) -> Array:
     first = np.eye(3)[int(np.argmin(np.abs(along)))]
     first = first - (first @ along) * along
     first /= np.linalg.norm(first)
-    return np.stack([first, np.cross(along, first)])
+    return np.stack([first, np.asarray(np.cross(along, first), dtype=float)])
