@@ -42,6 +42,10 @@ class HoldThresholds:
     counts: float = 2.5
     """Typical step between new values, in the smallest steps (counts of an encoder)."""
 
+    slow_torque: float = 50.0
+    """Rate [Hz] of new torques below which they are in doubt even where each is taken once: steps of friction between
+    them are lost. Shown by torques that are held at 20 Hz in `benchmarks/verdict_sweep.py`."""
+
 
 HOLD = HoldThresholds()
 
@@ -138,7 +142,9 @@ def without_held_samples(log: Log, may_change: bool) -> Log:
     }
     log = replace(log, **changes)
     log = log.at(found["position"].fresh) if "position" in found else log
-    return replace(log, findings=(*log.findings, Finding.of("samples-held-taken-once", "samples", **values)))
+    slow = "torque" in found and rate / found["torque"].run < HOLD.slow_torque
+    note = Finding.of("samples-held-taken-once", "samples", Severity.WARNING if slow else None, **values)
+    return replace(log, findings=(*log.findings, note))
 
 
 def _held(log: Log, name: str) -> HeldSignal | None:
@@ -147,5 +153,8 @@ def _held(log: Log, name: str) -> HeldSignal | None:
 
 
 def _interpolated(x: Array, fresh: np.ndarray) -> Array:
-    rows = np.arange(len(x))
-    return np.column_stack([np.interp(rows, fresh, column[fresh]) for column in x.T])
+    """Values between new ones, by cubic splines; before the first and after the last new one they are held."""
+    from scipy.interpolate import CubicSpline
+
+    rows = np.clip(np.arange(len(x)), fresh[0], fresh[-1])
+    return np.asarray(CubicSpline(fresh, x[fresh], axis=0)(rows), dtype=float)

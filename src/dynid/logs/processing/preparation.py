@@ -155,6 +155,11 @@ class SampleThresholds:
     """How many times more samples must be at the extreme than at the value next to it: torques in coarse steps have
     many samples at each. Shown by the coarse steps of `benchmarks/verdict_sweep.py`."""
 
+    coarse_step: float = 0.1
+    """Step of logged torques, relative to their standard deviation, from which it matters: errors are uniform then,
+    within half a step, and follow the motion. By judgement; in `benchmarks/verdict_sweep.py` steps of 0.3 put
+    parameters outside their intervals."""
+
     beyond_limits: float = 0.01
     """How far [rad or m] positions may exceed the limits of the file: limits are rounded, and filters overshoot. By
     judgement; not calibrated."""
@@ -207,10 +212,19 @@ def _on_torque(subject: str, torque: Array) -> Iterator[Finding]:
     if largest == smallest:
         yield Finding.of("torque-constant", subject, torque=float(torque[0]), samples=len(torque))
         return
+    step, size = _smallest_step(torque), float(torque.std())
+    if step > THRESHOLDS.coarse_step * size:
+        yield Finding.of("torque-quantised", subject, step=step, share=step / size)
     for extreme in (largest, smallest):
         share = np.count_nonzero(torque == extreme) / len(torque)
         if share >= THRESHOLDS.saturated_share and extreme != 0.0 and _piles_up(torque, extreme, share):
             yield Finding.of("torque-saturated", subject, share=share, torque=float(extreme))
+
+
+def _smallest_step(torque: Array) -> float:
+    """Smallest difference between two values of a torque; a part of a long log shows it."""
+    values = np.unique(torque[:: max(1, len(torque) // 20_000)])
+    return float(np.diff(values).min())
 
 
 def _piles_up(torque: Array, extreme: float, share: float) -> bool:
