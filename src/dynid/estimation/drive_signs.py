@@ -55,7 +55,7 @@ class SignThresholds:
     with 2 and 10 % noise, all signs that were wrong and not named as unclear came from logs with fewer."""
 
     mirrored: float = 0.2
-    """Mean sign of what must be positive above which signs are told from all of them flipped."""
+    """Mean sign of what must be positive above which signs are distinguished from all of them flipped."""
 
 
 SIGNS = SignThresholds()
