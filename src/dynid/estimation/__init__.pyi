@@ -7,7 +7,7 @@ from .factors.accumulation import factors_of
 from .factors.decimation import processed_rows
 from .factors.factors import Factors
 from .factors.reduced_logs import EarlierLogs
-from .least_squares import merge_logs
+from .least_squares import NotIdentifiableError, merge_logs
 from .physical.physical_links import physics_of
 from .physical.references import plain_body
 from .replay import Replay, Segment, friction_columns, is_frictional, replayed
@@ -24,6 +24,7 @@ __all__ = [
     "EarlierLogs",
     "EstimationSettings",
     "Factors",
+    "NotIdentifiableError",
     "PhysicalSettings",
     "Replay",
     "Segment",

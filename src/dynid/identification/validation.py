@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dynid.errors import InvalidRequestError
-from dynid.estimation import factors_of, findings_on_payload, processed_rows
+from dynid.estimation import NotIdentifiableError, factors_of, findings_on_payload, processed_rows
 from dynid.findings import Finding, Severity
 from dynid.identification.answers import Verdict
 from dynid.identification.held_out_logs import UnseenLog, unseen_logs
@@ -190,7 +190,10 @@ def _on_payload(result: Result, logs: Logs, error: float) -> tuple[Finding, ...]
     base, rows = result.base, TorqueRows(result.model)
     factors = [factors_of(rows, processed_rows(rows, segments, processing)) for segments, processing in logs]
     values = np.array([result.values[name] for name in base.names])
-    return tuple(findings_on_payload(base, values, result.torques, factors))
+    try:
+        return tuple(findings_on_payload(base, values, result.torques, factors))
+    except NotIdentifiableError:  # held-out logs need not excite all parameters
+        return ()
 
 
 def _simulated(

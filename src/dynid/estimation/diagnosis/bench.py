@@ -16,8 +16,7 @@ from dynid.model import BaseParameters, DynamicModel
 from dynid.robot import Robot
 
 RIDGE = 1e-9
-"""Added to the diagonal of normal equations, whose eigenvalues are about 1: a block may be the only one that excites a
-parameter."""
+"""Added to the diagonal of normal equations, scaled to ones: a block may be the only one that excites a parameter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,11 +161,24 @@ class Bench:
         return dtrsm(1.0, self.triangle, W, side=1)
 
 
+def normal_solution(squares: Array, products: Array) -> Array:
+    """Solve normal equations, or a stack of them, whatever the sizes of columns.
+
+    Args:
+        squares: Products of the columns with each other, shape (..., n, n).
+        products: Products with what is fitted, shape (..., n, k).
+    """
+    sizes = np.sqrt(np.diagonal(squares, axis1=-2, axis2=-1))[..., None]
+    sizes = np.where(sizes > 0.0, sizes, 1.0)
+    scaled = squares / sizes / np.swapaxes(sizes, -1, -2) + RIDGE * np.eye(squares.shape[-1])
+    return np.asarray(np.linalg.solve(scaled, products / sizes) / sizes, dtype=float)
+
+
 def solved(moments: Array) -> tuple[Array, float]:
     """Solution and squared error of a fit of the last column to the others, from their products."""
     count = len(moments) - 1
-    solution = np.linalg.solve(moments[:count, :count] + RIDGE * np.eye(count), moments[:count, count])
-    return np.asarray(solution, dtype=float), float(moments[count, count] - moments[:count, count] @ solution)
+    solution = normal_solution(moments[:count, :count], moments[:count, count:])[:, 0]
+    return solution, float(moments[count, count] - moments[:count, count] @ solution)
 
 
 def fit_of(moments: Array) -> Fit:
@@ -174,7 +186,7 @@ def fit_of(moments: Array) -> Fit:
     total = moments.sum(axis=0)
     count = len(total) - 1
     rest = total - moments
-    without = np.linalg.solve(rest[:, :count, :count] + RIDGE * np.eye(count), rest[:, :count, count:])[..., 0]
+    without = normal_solution(rest[:, :count, :count], rest[:, :count, count:])[..., 0]
     vectors = np.column_stack([without, -np.ones(len(without))])
     held_out = np.einsum("bi,bij,bj->b", vectors, moments, vectors)
     return Fit(*solved(total), np.maximum(held_out, 0.0))

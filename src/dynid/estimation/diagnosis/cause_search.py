@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.estimation.diagnosis.bench import RIDGE, Bench
+from dynid.estimation.diagnosis.bench import Bench, normal_solution
 from dynid.estimation.diagnosis.causes import Cause, mended
 from dynid.estimation.diagnosis.effect_screen import Screen, Tried, gain_certainty, small_causes
 from dynid.estimation.diagnosis.effects import TERMS, effect_of
@@ -178,5 +178,5 @@ def _with_torques(bench: Bench, positions: Cause | None, causes: Sequence[Cause]
     torques = [mended(cause, bench.samples, robot, stds)[0].torque - known for cause in causes]
     Y = bench.weighed_torque(np.stack(torques, axis=-1))
     A, C = rows.T @ rows, rows.T @ Y
-    x = np.linalg.solve(A + RIDGE * np.eye(len(A)), C)
+    x = normal_solution(A, C)
     yield from zip(causes, ((Y**2).sum(axis=0) - (C * x).sum(axis=0)).tolist(), strict=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.estimation.diagnosis.bench import RIDGE, Bench
+from dynid.estimation.diagnosis.bench import Bench, normal_solution
 from dynid.estimation.diagnosis.causes import Cause
 from dynid.estimation.diagnosis.effects import TERMS, Effect, effects
 
@@ -99,7 +99,7 @@ class Screen:
         count, total = rows.shape[1], moments.sum(axis=0)
         sums = np.concatenate([total[None], total - moments])
         own, cross, rest = sums[:, :count, :count], sums[:, :count, count:], sums[:, count:, count:]
-        part = np.asarray(np.linalg.solve(own + RIDGE * np.eye(count), cross), dtype=float)
+        part = normal_solution(own, cross)
         beyond = rest - np.swapaxes(cross, 1, 2) @ part
         places = tuple(slice(stop - c.shape[1], stop) for stop, c in zip(stops, columns, strict=True))
         return Screen(tuple(tried), places, moments, count, bench.fit.held_out, (part, beyond))
