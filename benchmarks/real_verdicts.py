@@ -139,7 +139,7 @@ CASES: dict[str, Callable[[], RealCase]] = {
 REMARKS: dict[str, str] = {
     "tx40": "Right: the published parameters are found, and friction near rest is the largest of several small errors; "
     "no delay is claimed, and none is known.",
-    "panda": "Right: the last joint's error is at reversals, as its authors report; setting the delay that was claimed "
+    "panda": "Right: the last joint's error is at reversals; setting the delay that was claimed "
     "before (12 % of the squared error) removed 4 %.",
     "tiago": "Right: the last three drives report no signal, as is said; links of the file are impossible; efforts are "
     "currents times constants that nobody measured.",
