@@ -40,7 +40,7 @@ def bench_of(model: DynamicModel, samples: Samples) -> Bench:
     """A bench with the least-squares fit to samples."""
     base = find_base_parameters(model)
     W = base.regressor(samples.q, samples.v, samples.a).reshape(-1, len(base))
-    values = np.linalg.lstsq(W, samples.torque.T.ravel(), rcond=None)[0]
+    values = np.asarray(np.linalg.lstsq(W, samples.torque.T.ravel(), rcond=None)[0], dtype=float)
     return Bench.of(base, base.to_standard(values), samples)
 
 
