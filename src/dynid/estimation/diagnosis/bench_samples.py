@@ -7,13 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.estimation.factors.decimation import MARGIN, kept_around
+from dynid.estimation.factors.decimation import kept_around
 from dynid.logs import PreparedLog, decimated
 from dynid.model import Chunk, DynamicModel
 from dynid.robot import Joint
 
-SAMPLES = 2400
+SAMPLES = 1600
 """Samples that causes are tried on."""
+
+FILTER_MARGIN = 20
+"""Decimated samples on each side of a block that are filtered with it: the filter has forgotten its ends by then, to a
+thousandth."""
 
 BLOCKS = 24
 """Blocks of time that they come in: errors of different blocks are taken as independent."""
@@ -198,7 +202,7 @@ def _pieces(
         middle, size = int(rows[len(rows) // 2]), len(rows)
         begin = min(max(middle - size // 2, 0), count - size)
         own = np.arange(begin, begin + size)
-        yield max(begin - MARGIN, 0), min(begin + size + MARGIN, count), own, np.full(size, block)
+        yield max(begin - FILTER_MARGIN, 0), min(begin + size + FILTER_MARGIN, count), own, np.full(size, block)
 
 
 def _part(
@@ -216,12 +220,15 @@ def _part(
     states = (chunk.q, chunk.v, chunk.a)
     of_links = np.where([parameter.link is None for parameter in model.parameters], 0.0, parameters)
     if step > 1:
-        period = float(np.median(np.diff(time)))
-        predicted, load = (model.inverse_dynamics(*states, p) for p in (parameters, of_links))
-        slopes = [np.gradient(predicted, period, axis=0), np.gradient(load, period, axis=0)]
-        wanted = (*states, chunk.torque, predicted, slopes[0], load, slopes[1], np.gradient(slopes[1], period, axis=0))
-        q, v, a, torque, smooth, rates, *loads = (decimated(x, factors)[own] for x in wanted)
-        filtered = smooth - model.inverse_dynamics(q, v, a, parameters)
+        period = step * float(np.median(np.diff(time)))
+        wanted = (*states, chunk.torque, model.inverse_dynamics(*states, parameters))
+        *states, torque, predicted = (decimated(x, factors) for x in wanted)
+        rates = np.gradient(predicted, period, axis=0)[own]
+        load = model.inverse_dynamics(*states, of_links)
+        slopes = np.gradient(load, period, axis=0)
+        loads = [x[own] for x in (load, slopes, np.gradient(slopes, period, axis=0))]
+        q, v, a, torque = (x[own] for x in (*states, torque))
+        filtered = predicted[own] - model.inverse_dynamics(q, v, a, parameters)
     else:
         q, v, a, torque = (x[own] for x in (*states, chunk.torque))
         filtered = np.zeros_like(torque)
