@@ -222,12 +222,12 @@ def _part(
     if step > 1:
         period = step * float(np.median(np.diff(time)))
         wanted = (*states, chunk.torque, model.inverse_dynamics(*states, parameters))
-        *states, torque, predicted = (decimated(x, factors) for x in wanted)
+        q, v, a, torque, predicted = (decimated(x, factors) for x in wanted)
         rates = np.gradient(predicted, period, axis=0)[own]
-        load = model.inverse_dynamics(*states, of_links)
+        load = model.inverse_dynamics(q, v, a, of_links)
         slopes = np.gradient(load, period, axis=0)
         loads = [x[own] for x in (load, slopes, np.gradient(slopes, period, axis=0))]
-        q, v, a, torque = (x[own] for x in (*states, torque))
+        q, v, a, torque = (x[own] for x in (q, v, a, torque))
         filtered = predicted[own] - model.inverse_dynamics(q, v, a, parameters)
     else:
         q, v, a, torque = (x[own] for x in (*states, chunk.torque))
