@@ -139,9 +139,6 @@ def test_settings_objects_are_frozen_and_every_threshold_says_what_it_means(deci
 
 @pytest.mark.parametrize("decision", decisions(), ids=lambda decision: decision.name)
 def test_every_threshold_says_where_it_was_calibrated(decision: Decision) -> None:
-    path = decision.module.as_posix()
-    if path in OPEN or (path.startswith(OPEN_ROOMS) and not path.startswith("logs/processing")):
-        pytest.skip("not stated yet")
     assert decision.calibration or [one.name for one in decision.thresholds if not one.calibration] == []
 
 

@@ -31,7 +31,10 @@ BEGINNINGS = 200
 
 @dataclass(frozen=True)
 class SignThresholds:
-    """When signs of drives are decided."""
+    """When signs of drives are decided.
+
+    By judgement where a field does not state otherwise.
+    """
 
     as_good: float = 30.0
     """Growth of the unexplained squares, in their variance per effective sample, up to which other signs fit as well as

@@ -12,7 +12,10 @@ from dynid.logs.log import SIGNALS, Log
 
 @dataclass(frozen=True)
 class ClockThresholds:
-    """When repeated stamps are those of a coarse clock, and when samples were even behind it."""
+    """When repeated stamps are those of a coarse clock, and when samples were even behind it.
+
+    By judgement where a field does not state otherwise.
+    """
 
     written_twice: float = 0.95
     """Share of the samples with a repeated stamp that also repeat all signals, from which rows were written twice:

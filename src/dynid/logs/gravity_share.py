@@ -17,7 +17,10 @@ from dynid.robot import Robot
 
 @dataclass(frozen=True)
 class GravityThresholds:
-    """When torques are said to be without gravity."""
+    """When torques are said to be without gravity.
+
+    By judgement where a field does not state otherwise.
+    """
 
     samples: int = 1500
     """Samples that are looked at."""

@@ -21,7 +21,10 @@ HOLDABLE = {"position": "positions", "torque": "torques", "velocity": "velocitie
 
 @dataclass(frozen=True)
 class HoldThresholds:
-    """When repeated values are those of a slower source."""
+    """When repeated values are those of a slower source.
+
+    By judgement where a field does not state otherwise.
+    """
 
     refreshes: int = 50
     """Fewest new values that show a rate."""

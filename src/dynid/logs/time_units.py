@@ -12,7 +12,10 @@ from dynid.logs.log import Log
 
 @dataclass(frozen=True)
 class TimeUnitThresholds:
-    """When time stamps are doubted to be in seconds."""
+    """When time stamps are doubted to be in seconds.
+
+    By judgement where a field does not state otherwise.
+    """
 
     periods: tuple[float, float] = (1e-5, 1.0)
     """Periods [s] that robots are logged with; others suggest another unit whatever the speeds."""

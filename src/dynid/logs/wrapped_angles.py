@@ -19,7 +19,10 @@ TILE = 8192
 
 @dataclass(frozen=True)
 class WrapThresholds:
-    """When a step between two positions is a jump by whole revolutions, and not motion or an outlier."""
+    """When a step between two positions is a jump by whole revolutions, and not motion or an outlier.
+
+    By judgement where a field does not state otherwise.
+    """
 
     around: int = 5
     """Samples on either side whose steps show how a joint moves there: their median is not moved by other jumps."""

@@ -19,8 +19,8 @@ from dynid.model import Sign
 class CauseThresholds:
     """When a cause is named, and how gravely.
 
-    All were calibrated by `benchmarks/verdict_sweep.py`: wrong logs, good logs, and good logs with friction, gears and
-    sensors that no model has.
+    Calibrated on `benchmarks/verdict_sweep.py`: wrong logs, good logs, and good logs with friction, gears and sensors
+    that no model has.
     """
 
     dominant: float = 0.6

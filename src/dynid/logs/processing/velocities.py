@@ -23,7 +23,10 @@ SAMPLES = 60_000
 
 @dataclass(frozen=True)
 class VelocityThresholds:
-    """When logged velocities are used, and when they are named as wrong."""
+    """When logged velocities are used, and when they are named as wrong.
+
+    By judgement where a field does not state otherwise.
+    """
 
     usable: float = 0.02
     """Error of scale, or delay in radians at the motion's bandwidth, up to which they are used: parameters of friction
