@@ -32,6 +32,7 @@ OPEN_ROOMS = ("cli", "estimation/diagnosis", "experiment/first", "identification
 
 NUMERICAL = {
     "estimation/diagnosis/extra_body.py": {"FITTED": "starts of a fit", "STEPS": "steps of a fit"},
+    "estimation/drive_sign_findings.py": {"SAMPLES": "samples that are looked at"},
     "estimation/factors/decimation.py": {"MARGIN": "samples beside a window"},
     "estimation/factors/reduced_logs.py": {"FOLDS": "parts of a log", "FOLD_GAP": "space between them"},
     "estimation/physical/physical_links.py": {"POSTURES": "postures that are sampled"},

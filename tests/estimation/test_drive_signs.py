@@ -10,7 +10,8 @@ import pytest
 
 from dynid import DynamicModel, Finding, find_base_parameters, load_robot
 from dynid.errors import DynidError
-from dynid.estimation.drive_signs import _candidates, _descended, drive_signs, find_drive_signs
+from dynid.estimation.drive_sign_findings import find_drive_signs
+from dynid.estimation.drive_signs import _candidates, _descended, drive_signs
 from dynid.estimation.factors.accumulation import factorise
 from dynid.identification.pipeline import identify
 from dynid.logs import Drive, Processing

@@ -61,7 +61,7 @@ def mended(given: Given, code: str, subject: str, values: Values) -> Iterator[Gi
 def _of_joint(given: Given, code: str, k: int, values: Values) -> Iterator[Given]:
     if code in ("joint-misplaced", "joint-tilted"):
         yield from _placed(given, code, k, values)
-    elif code == "position-zero-wrong":
+    elif code in ("position-zero-wrong", "slide-zero-wrong"):
         size = float(np.radians(float(values["degrees"])))
         for amount in values.get("turn") or (size, -size):
             q = given.log.position.copy()

@@ -21,7 +21,7 @@ POSITION_SCALE = {"positions-scaled", "positions-in-degrees", "positions-beyond-
 DELAY = {"torque-delayed", "processing-delay"}
 TIME_SCALE = {"time-scaled", "time-steps-long", "time-steps-short"}
 GRAVITY = {"gravity-direction-wrong", "base-tilted"}
-ZERO = {"position-zero-wrong"}
+ZERO = {"position-zero-wrong", "slide-zero-wrong"}
 PLACE = {"joint-misplaced"}
 TILT = {"joint-tilted"}
 PAYLOAD = {"payload-undeclared", "body-undeclared"}
@@ -41,7 +41,7 @@ VELOCITY = {
     "velocities-swapped",
     "velocities-flipped",
 }
-NO_GRAVITY = {"torque-without-gravity", "torques-without-gravity"}
+NO_GRAVITY = {"torque-without-gravity", "gravity-missing-by-residual"}
 DEAD = {"torque-constant", "joint-never-moves", "column-frozen", "positions-constant"}
 EXCITATION = {"excitation-poor", "excitation-poor-of-all-joints", "parameters-poorly-determined", "rows-too-few"}
 NOISE = {"residual-is-noise"}

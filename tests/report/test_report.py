@@ -167,7 +167,7 @@ def test_reports_look_for_causes_only_where_identify_did_not(monkeypatch: pytest
     (subject,) = write_report(old, tmp_path / "old.html").subjects
     assert subject.verdict.answer is Answer.NO
     assert subject.verdict.causes[0] == "torque-sign-flipped"
-    monkeypatch.setattr("dynid.report.subject.causes_of", None)
+    monkeypatch.setattr("dynid.report.subject.diagnose", None)
     (subject,) = write_report(result_of("good"), tmp_path / "new.html").subjects
     assert subject.verdict == load_result(result_of("good")).verdict
 

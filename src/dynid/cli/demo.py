@@ -52,7 +52,7 @@ def show_demo(made: Demo) -> None:
     output.print(
         "\nThe simulated robot's links and friction differ from its file. Of the true base parameters, "
         f"{found.within_intervals} of {found.parameters} lie within their {found.confidence:.0%} intervals and "
-        f"{found.within_tenth} within 10 % of the estimates; no single error changes the torques by more than "
+        f"{found.within_tenth} are known to 10 %; no single error changes the torques by more than "
         f"{found.largest_torque_effect:.2%}. The relative error on a held-out trajectory is {unseen:.2%}."
     )
     output.print(f"\nReport: {made.report}")

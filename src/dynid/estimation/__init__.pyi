@@ -1,7 +1,7 @@
 # What the room offers to the others; names are imported when they are first asked for.
-from .diagnosis.cause_findings import CODES, diagnose
-from .diagnosis.extra_body import findings_on_difference, findings_on_payload
-from .drive_signs import find_drive_signs
+from .diagnosis.cause_findings import CAUSES, diagnose
+from .diagnosis.extra_body import findings_on_payload
+from .drive_sign_findings import find_drive_signs
 from .estimate_findings import ESTIMATE_THRESHOLDS
 from .factors.accumulation import factors_of
 from .factors.decimation import processed_rows
@@ -18,7 +18,7 @@ from .term_choice.choosing import TermChoice, choose_terms
 from .term_choice.determined import determined_terms
 
 __all__ = [
-    "CODES",
+    "CAUSES",
     "ESTIMATE_THRESHOLDS",
     "RESIDUAL_THRESHOLDS",
     "EarlierLogs",
@@ -35,7 +35,6 @@ __all__ = [
     "diagnose",
     "factors_of",
     "find_drive_signs",
-    "findings_on_difference",
     "findings_on_payload",
     "friction_columns",
     "is_frictional",

@@ -9,18 +9,16 @@ decide between all signs and all of them flipped, which always fit alike.
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.estimation.factors.accumulation import factorise
 from dynid.estimation.factors.factors import Factor, Factors
 from dynid.estimation.physical.constraints import quadratic_forms
-from dynid.findings import Finding
-from dynid.logs import Drive, Log, PreparedLog, Processing, Transmission, averaged, prepare, processed, transmission_of
-from dynid.model import BaseParameters, Chunk, Role, random_states
+from dynid.model import BaseParameters, Role, random_states
 
 ALL = 14
 """Up to this number of drives, all combinations of signs are tried."""
@@ -112,6 +110,72 @@ class _Trial:
         return self.growth + float(drives @ drives) + (0.0 if self.score >= 0.0 else -self.score)
 
 
+@dataclass(frozen=True, eq=False)
+class _Physics:
+    """What fits of the same columns to torques say of friction and masses.
+
+    Attributes:
+        columns: Columns of the base parameters, shape (rows, base).
+        base: The base parameters.
+    """
+
+    columns: Array
+    base: BaseParameters
+
+    @cached_property
+    def _sizes(self) -> Array:
+        return np.maximum(np.linalg.norm(self.columns, axis=0), 1e-300)
+
+    @cached_property
+    def _parts(self) -> tuple[Array, Array, Array]:
+        """Singular values and vectors of unit columns, without those that are zero."""
+        U, s, Vt = np.linalg.svd(self.columns / self._sizes, full_matrices=False)
+        kept = s > 1e-8 * s[0]
+        return U[:, kept], s[kept], Vt[kept]
+
+    @cached_property
+    def _signed(self) -> dict[tuple[str, int], Array]:
+        """By form and number of a joint, which base parameters cannot be negative together, shape (base,)."""
+        return {
+            (form, i): np.array([float(name in names) for name in self.base.names])
+            for form, elements in quadratic_forms(self.base.model).items()
+            for (i, j), names in elements.items()
+            if i == j
+        }
+
+    @property
+    def span(self) -> Array:
+        """Orthonormal columns that span what the base parameters can do, shape (rows, rank)."""
+        return self._parts[0]
+
+    def effects(self, y: Array) -> Array:
+        """Base parameters of a fit to torques, each as the size of torque that it explains with its sign."""
+        U, s, Vt = self._parts
+        return Vt.T @ ((U.T @ y) / s)
+
+    def braking(self, effects: Array, variance: float) -> Array:
+        """How much friction of each joint brakes, in standard deviations of variance per row; negative if it drives."""
+        _, s, Vt = self._parts
+        found = []
+        for joint in self.base.model.robot.independent_joints:
+            own = [c for (form, i), c in self._signed.items() if i == joint.number and form != Role.ARMATURE]
+            c = np.sum(own, axis=0) if own else np.zeros(len(effects))
+            std = np.sqrt(variance) * float(np.linalg.norm((Vt @ c) / s))
+            found.append(float(c @ effects) / std if std > 0.0 else 0.0)
+        return np.array(found)
+
+    def score(self, effects: Array) -> float:
+        """Mean sign, between -1 and 1, of all that must be positive: friction, motor inertia, the diagonal of M."""
+        votes = np.array([c @ effects for c in self._signed.values()])
+        q, _, _ = random_states(self.base.model, 20, np.random.default_rng(0))
+        M = self.base.model.mass_matrices(q, self.base.to_standard(effects / self._sizes))
+        diagonal = np.einsum("kii->ki", M).mean(axis=0)
+        weights = np.abs(diagonal) / max(np.abs(diagonal).max(), 1e-300)
+        inertia = float(np.sum(np.sign(diagonal) * weights) / np.sum(weights))
+        friction = float(votes.sum() / np.abs(votes).sum()) if votes.any() else 0.0
+        return 0.5 * (inertia + friction)
+
+
 def drive_signs(of_drives: Sequence[Factors], base: BaseParameters, correlation: float = 1.0) -> DriveSigns:
     """Find the signs of drives.
 
@@ -125,14 +189,14 @@ def drive_signs(of_drives: Sequence[Factors], base: BaseParameters, correlation:
     stacked = [factors.weighted(scale) for factors in of_drives]
     blocks = np.concatenate([_columns(stacked[0].joints[joint], base) for joint in joints])
     y = np.stack([np.concatenate([log.joints[joint].z for joint in joints]) for log in stacked], axis=1)
-    U, sizes, _ = np.linalg.svd(blocks / np.maximum(np.linalg.norm(blocks, axis=0), 1e-300), full_matrices=False)
-    Q = U[:, sizes > 1e-8 * sizes[0]]
+    physics = _Physics(blocks, base)
+    Q = physics.span
     C = (Q.T @ y).T @ (Q.T @ y)
     total = y.T @ y + np.diag([sum(log.joints[joint].squares for joint in joints) for log in stacked])
     loss = total - C
     rows = sum(of_drives[0].joints[joint].rows for joint in joints)
     freedom = max(rows / correlation - Q.shape[1], 1.0)
-    tried, least = _tried(loss, freedom, rows, correlation, blocks, y, base)
+    tried, least = _tried(loss, freedom, correlation / max(rows, 1), physics, y)
     best = min(tried, key=lambda trial: (not trial.brakes, trial.cost))
     rivals = [trial.signs for trial in tried if trial.brakes and trial.cost < best.cost + SIGNS.likely]
     mirrored = any((signs == -best.signs).all() for signs in rivals) and abs(best.score) <= SIGNS.mirrored
@@ -145,10 +209,16 @@ def drive_signs(of_drives: Sequence[Factors], base: BaseParameters, correlation:
     return DriveSigns(best.signs, flipped / least - 1.0, clear, not mirrored, best.brakes, freedom / Q.shape[1])
 
 
-def _tried(
-    loss: Array, freedom: float, rows: int, correlation: float, blocks: Array, y: Array, base: BaseParameters
-) -> tuple[list[_Trial], float]:
-    """Signs that fit as well as the best, and all of them flipped, with what physics says; and the smallest loss."""
+def _tried(loss: Array, freedom: float, share: float, physics: _Physics, y: Array) -> tuple[list[_Trial], float]:
+    """Signs that fit as well as the best, and all of them flipped, with what physics says; and the smallest loss.
+
+    Args:
+        loss: What fits leave of squares, a quadratic form in the signs, shape (drives, drives).
+        freedom: Effective samples less parameters.
+        share: Part of a loss that is the variance of one effective sample.
+        physics: What fits say of friction and masses.
+        y: Torques of each drive alone, shape (rows, drives).
+    """
     signs = _candidates(loss)
     losses = np.einsum("ki,ij,kj->k", signs, loss, signs)
     order = np.argsort(losses)[: SIGNS.candidates]
@@ -158,48 +228,11 @@ def _tried(
     found = []
     for k in np.flatnonzero(as_good):
         s = signs[order[k]]
-        of_row = correlation * max(float(losses[order[k]]), least) / max(rows, 1)
-        friction, score = _braking(blocks, y @ s, base, of_row), _physical_score(blocks, y @ s, base)
+        effects = physics.effects(y @ s)
+        friction = physics.braking(effects, share * max(float(losses[order[k]]), least))
+        score = physics.score(effects)
         found += [_Trial(side * s, float(growth[k]), side * friction, side * score) for side in (1.0, -1.0)]
     return found, least
-
-
-def _braking(columns: Array, y: Array, base: BaseParameters, variance: float) -> Array:
-    """How much friction of each joint brakes, in standard deviations of variance per row; negative where it drives."""
-    sizes = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
-    U, s, Vt = np.linalg.svd(columns / sizes, full_matrices=False)
-    kept = s > 1e-8 * s[0]
-    b = Vt[kept].T @ ((U[:, kept].T @ y) / s[kept])
-    found = []
-    numbers = [joint.number for joint in base.model.robot.independent_joints]
-    for number in numbers:
-        names = [
-            name
-            for (form, i), names in _diagonal(base).items()
-            if i == number and form != Role.ARMATURE
-            for name in names
-        ]
-        c = np.array([float(name in names) for name in base.names])
-        std = np.sqrt(variance) * float(np.linalg.norm((Vt[kept] @ c) / s[kept]))
-        found.append(float(c @ b) / std if std > 0.0 else 0.0)
-    return np.array(found)
-
-
-def _diagonal(base: BaseParameters) -> dict[tuple[str, int], list[str]]:
-    """Names of what cannot be negative, by form and number of the joint."""
-    return {
-        (form, i): list(names)
-        for form, elements in quadratic_forms(base.model).items()
-        for (i, j), names in elements.items()
-        if i == j
-    }
-
-
-def _votes(columns: Array, y: Array, base: BaseParameters) -> dict[tuple[str, int], float]:
-    """By form and number of a joint, what cannot be negative, as the size of torque that it explains with its sign."""
-    b = np.linalg.lstsq(columns, y, rcond=1e-8)[0]
-    size = dict(zip(base.names, (np.linalg.norm(columns, axis=0) * b).tolist(), strict=True))
-    return {key: sum(size.get(name, 0.0) for name in names) for key, names in _diagonal(base).items()}
 
 
 def _scale(factors: Sequence[Factor]) -> float:
@@ -246,85 +279,3 @@ def _descended(signs: Array, loss: Array) -> Array:
         if change[k] >= -1e-12 * np.trace(loss):
             return signs
         signs = _flip(signs, k)
-
-
-def _physical_score(columns: Array, y: Array, base: BaseParameters) -> float:
-    """Mean sign, between -1 and 1, of what must be positive: friction, motor inertia, the mass matrix's diagonal."""
-    b = np.asarray(np.linalg.lstsq(columns, y, rcond=1e-8)[0], dtype=float)
-    votes = list(_votes(columns, y, base).values())
-    q, _, _ = random_states(base.model, 20, np.random.default_rng(0))
-    M = base.model.mass_matrices(q, base.to_standard(b))
-    diagonal = np.einsum("kii->ki", M).mean(axis=0)
-    weights = np.abs(diagonal) / max(np.abs(diagonal).max(), 1e-300)
-    inertia = float(np.sum(np.sign(diagonal) * weights) / np.sum(weights))
-    friction = float(np.sum(votes) / np.sum(np.abs(votes))) if votes and np.any(votes) else 0.0
-    return 0.5 * (inertia + friction)
-
-
-SAMPLES = 3000
-"""Samples that suffice to find signs."""
-
-
-def find_drive_signs(
-    log: Log, base: BaseParameters, drive: Drive, processing: Processing
-) -> tuple[Drive, tuple[Finding, ...]]:
-    """A drive with the signs that a log shows, and how clear they are.
-
-    Args:
-        log: The log.
-        base: The base parameters.
-        drive: The drive, whose signs are not stated.
-        processing: What is done to the signals.
-    """
-    ready = prepare(log, base.model, drive, processing)
-    raw = log if processing.period is None else averaged(log, processing.period).log
-    found = signs_in(raw, transmission_of(drive, base.model.robot), ready, base)
-    signs = tuple(int(sign) for sign in found.signs)
-    return drive.model_copy(update={"signs": signs}), findings_on_signs(found, ready, base)
-
-
-def signs_in(log: Log, transmission: Transmission, ready: PreparedLog, base: BaseParameters) -> DriveSigns:
-    """Find the signs of drives in a log.
-
-    Args:
-        log: The log.
-        transmission: The drives, with signs that need not be right.
-        ready: The same log, ready for the model: how its signals are processed.
-        base: The base parameters.
-    """
-    plain = ready.processing.but(decimate=(), torque_lowpass=ready.processing.lowpass)
-    factors, step = [], 1
-    for k in range(log.torque.shape[1]):
-        alone = np.zeros_like(log.torque)
-        alone[:, k] = log.torque[:, k]
-        segments = processed(replace(log, torque=alone), transmission, plain, ready.delay)
-        step = max(1, sum(map(len, segments)) // SAMPLES)
-        factors.append(factorise(base.model, [_counted(segment[::step], ready, base) for segment in segments]))
-    rate = ready.sampling / step
-    return drive_signs(factors, base, max(1.0, rate / (2.0 * plain.lowpass)) if plain.lowpass else 1.0)
-
-
-def _counted(segment: Chunk, ready: PreparedLog, base: BaseParameters) -> Chunk:
-    """A segment without the rows of unmeasured joints."""
-    measured = np.array([name not in ready.processing.unmeasured for name in base.model.row_names])
-    keep = np.broadcast_to(measured, segment.torque.shape)
-    return replace(segment, keep=keep if segment.keep is None else keep & segment.keep)
-
-
-def findings_on_signs(found: DriveSigns, ready: PreparedLog, base: BaseParameters) -> tuple[Finding, ...]:
-    """Which signs were found, and which of them are not clear."""
-    names = base.model.row_names
-    silent = [name in ready.processing.unmeasured for name in names]
-    unclear = [name for k, name in enumerate(names) if not found.clear[k] or silent[k]]
-    smallest = min((found.margins[k] for k, name in enumerate(names) if name not in unclear), default=0.0)
-    signs = [int(sign) for sign in found.signs]
-    notes = [Finding.of("drive-signs-found", "drive.signs", signs=signs, smallest=float(smallest))]
-    if not found.brakes:
-        notes.append(Finding.of("drive-signs-undecided", "drive.signs"))
-    if found.effective < SIGNS.per_parameter:
-        notes.append(Finding.of("drive-signs-short", "drive.signs", effective=found.effective))
-    if unclear:
-        notes.append(Finding.of("drive-signs-unclear", "drive.signs", joints=unclear))
-    if not found.mirror_clear:
-        notes.append(Finding.of("drive-signs-mirrored", "drive.signs"))
-    return tuple(notes)

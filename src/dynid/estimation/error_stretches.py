@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.estimation.factors.decimation import MARGIN, kept_around
+from dynid.estimation.factors.decimation import MARGIN, counted_rows, kept_around
 from dynid.estimation.factors.row_forms import residuals
 from dynid.logs import PreparedLog, decimated
 from dynid.model import Chunk, DynamicModel
@@ -66,8 +66,6 @@ def error_stretches(model: DynamicModel, log: PreparedLog, parameters: Array) ->
     """
     factors = log.processing.decimate
     step = int(np.prod(factors or (1,)))
-    thresholds = np.asarray(log.processing.thresholds or (0.0,) * model.row_count)
-    measured = np.array([name not in log.processing.unmeasured for name in model.row_names])
     of_joints = [joint.q.start for joint in model.robot.independent_joints]
     parts = []
     for chunk, time in zip(log.segments, log.times, strict=True):
@@ -84,8 +82,8 @@ def error_stretches(model: DynamicModel, log: PreparedLog, parameters: Array) ->
             parts.append([x[: len(errors)][own] for x in (errors, v, q, stamps, keep)])
     errors, v, q, time, keep = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     starts = np.cumsum([0, *(len(part[0]) for part in parts[:-1])])
-    keep = keep & measured & (np.abs(v) >= thresholds)
-    return ErrorStretches(errors, v, q, time, keep, tuple(starts.tolist()))
+    counted = counted_rows(model.row_names, log.processing, v, keep)
+    return ErrorStretches(errors, v, q, time, counted, tuple(starts.tolist()))
 
 
 def _stretches(rows: int, share: float) -> Iterator[tuple[int, int]]:

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.logs import Log, PreparedLog, Processing, check_time, decimated, step_of
+from dynid.estimation.factors.decimation import counted_rows
+from dynid.logs import Log, PreparedLog, check_time, decimated, step_of
 from dynid.model import Chunk, DynamicModel, Term, TorqueRows, checked
 from dynid.threads import single_threaded_blas
 
@@ -77,7 +78,9 @@ def replayed(log: Log, prepared: PreparedLog, model: DynamicModel, parameters: A
     segments = []
     for chunk, stamps in zip(prepared.segments, prepared.times, strict=True):
         segment = _predicted(model, chunk, parameters, float(stamps[0] - log.time[0]), rate)
-        segments.append(_counted(_decimated(segment, processing.decimate), processing, model))
+        segment = _decimated(segment, processing.decimate)
+        keep = counted_rows(model.row_names, processing, segment.v[:, model.rows])
+        segments.append(replace(segment, keep=keep))
     return Replay(log, prepared, check_time(log.time).rate, processing.torque_lowpass, tuple(segments))
 
 
@@ -138,11 +141,3 @@ def _decimated(segment: Segment, factors: tuple[int, ...]) -> Segment:
     )
     keep = np.ones(measured.shape, dtype=bool)
     return Segment(segment.time[::step], segment.rate / step, q, v, a, measured, predicted, carried, keep)
-
-
-def _counted(segment: Segment, processing: Processing, model: DynamicModel) -> Segment:
-    """The segment with rows that are too slow, or of joints whose torque was not measured, marked as not counting."""
-    keep = np.broadcast_to([name not in processing.unmeasured for name in model.row_names], segment.keep.shape)
-    if processing.velocity_threshold is not None:
-        keep = keep & (np.abs(segment.v[:, model.rows]) >= np.array(processing.velocity_threshold)[model.rows])
-    return replace(segment, keep=keep)

@@ -1,7 +1,8 @@
 # What the room offers to the others; names are imported when they are first asked for.
 from .answers import Answer, Use, Verdict
+from .drive_units import comparable
 from .held_out_logs import unseen_logs
-from .noticed import causes_of, each_once
+from .noticed import each_once
 from .records import FollowRecord, LinkEstimate, ParameterEstimate, Record, ResidualRecord, SignRecord
 from .requests import simulate_experiment
 from .result import Result
@@ -22,7 +23,7 @@ __all__ = [
     "Use",
     "Validation",
     "Verdict",
-    "causes_of",
+    "comparable",
     "each_once",
     "experiment_text",
     "judge",

@@ -51,12 +51,22 @@ def _converted(data: Any) -> Any:
     return data
 
 
+ON_FILE = ("payload-undeclared", "payload-undeclared-or-elsewhere", "torques-scaled-all")
+"""Findings on how the data and the masses of the robot file differ."""
+
+
+def comparable(drive: Drive, findings: Sequence[Finding]) -> list[Finding]:
+    """Findings without those that compare currents with the masses of the robot file."""
+    return [finding for finding in findings if not (is_in_amperes(drive) and finding.code in ON_FILE)]
+
+
 def findings_in_units_of(drive: Drive, findings: Sequence[Finding]) -> list[Finding]:
     """Findings on a result; where torque constants are not known, that comes first, and no torque is said in N m."""
     if not is_in_amperes(drive):
         return list(findings)
     first = Finding.of("units-of-current", "drive.torque_constants")
-    return [first, *(replace(finding, values=_said(finding.values)) for finding in findings)]
+    said = (replace(finding, values=_said(finding.values)) for finding in comparable(drive, findings))
+    return [first, *said]
 
 
 def _said(value: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from dynid import __version__
 from dynid.errors import InvalidRequestError
+from dynid.estimation.diagnosis.cause_findings import diagnose
 from dynid.estimation.factors.reduced_logs import EarlierLogs, ReducedLogs, reduce_logs
 from dynid.estimation.held_out_blocks import HeldOutBlocks, held_out_blocks
 from dynid.estimation.least_squares import NotIdentifiableError, Prior
@@ -22,7 +23,7 @@ from dynid.findings import Finding, has
 from dynid.identification.chosen_terms import alternatives, chosen_instead, with_chosen_terms, without_undetermined
 from dynid.identification.drive_units import findings_in_units_of, with_units_of
 from dynid.identification.log_reading import PreparedLogs, prepared_logs
-from dynid.identification.noticed import causes_of, each_once
+from dynid.identification.noticed import each_once
 from dynid.identification.records import SCHEMA, Record, TermChoiceRecord
 from dynid.identification.result import Result
 from dynid.identification.result_files import load_result
@@ -215,7 +216,7 @@ def _causes(found: _Estimated, read: PreparedLogs, progress: Progress) -> tuple[
     base = found.nonlinear.base
     p = base.to_standard(found.solution.estimate.values)
     with single_threaded_blas():
-        return causes_of(base, p, read.logs, found.solution.torques, found.findings, found.task.drive)
+        return diagnose(base, p, read.logs, found.solution.torques, found.findings)
 
 
 def _solved(

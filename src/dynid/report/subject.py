@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from dynid.errors import DynidError
-from dynid.estimation import Replay, replayed
+from dynid.estimation import Replay, diagnose, replayed
 from dynid.findings import Finding
-from dynid.identification import Result, Validation, Verdict, causes_of, each_once, judge, unseen_logs, validate
+from dynid.identification import Result, Validation, Verdict, comparable, each_once, judge, unseen_logs, validate
 from dynid.logs import Log
 from dynid.report.drawn_signals import Signals, drawn
 from dynid.robot import JointKind
@@ -122,10 +122,11 @@ def _own_logs(result: Result, progress: Progress) -> tuple[Signals | None, str, 
         return None, str(error), causes
 
 
-def _causes(result: Result, replay: Replay) -> tuple[Finding, ...]:
+def _causes(result: Result, replay: Replay) -> list[Finding]:
     """Causes of the residuals of a log, where the result was saved before they were looked for."""
     p = result.standard_parameters()
-    return causes_of(result.base, p, [replay.prepared], result.torques, result.findings, result.drive)
+    found = diagnose(result.base, p, [replay.prepared], result.torques, result.findings)
+    return comparable(result.drive, found)
 
 
 def _drawn(logs: Iterable[Replay], count: int, result: Result) -> Signals:

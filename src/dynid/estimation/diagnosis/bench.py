@@ -11,12 +11,10 @@ from itertools import pairwise
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.estimation.diagnosis.bench_samples import BLOCKS, Samples
+from dynid.estimation.diagnosis.bench_samples import BLOCKS, Samples, links_alone
+from dynid.estimation.normal_equations import normal_solution
 from dynid.model import BaseParameters, DynamicModel
 from dynid.robot import Robot
-
-RIDGE = 1e-9
-"""Added to the diagonal of normal equations, scaled to ones: a block may be the only one that excites a parameter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +30,6 @@ class Fit:
     solution: Array
     squares: float
     held_out: Array
-
-    @property
-    def held_out_squares(self) -> float:
-        """Squared error in blocks that were held out."""
-        return float(self.held_out.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +78,7 @@ class Bench:
     def torques_of(self, samples: Samples, robot: Robot | None = None, *, of_links: bool = False) -> Array:
         """What the estimate (or its links alone) says with other samples or another robot, shape (samples, rows)."""
         model, p = self.model if robot is None else replace(self.model, robot=robot), self.parameters
-        if of_links:
-            p = np.where([parameter.link is None for parameter in model.parameters], 0.0, p)
-        return model.inverse_dynamics(samples.q, samples.v, samples.a, p)
+        return model.inverse_dynamics(samples.q, samples.v, samples.a, links_alone(model, p) if of_links else p)
 
     def rows(self, samples: Samples, robot: Robot | None = None) -> tuple[Array, Array]:
         """Weighed rows, shape (rows * samples, base), and torques of known parameters, shape (samples, rows)."""
@@ -109,10 +100,8 @@ class Bench:
         """The bench with other samples or another robot, and the estimate fitted to them."""
         base = self.base if robot is None else replace(self.base, model=replace(self.model, robot=robot))
         bench = replace(self, base=base, samples=samples)
-        rows, known = bench.rows(samples)
-        moments = bench.moments(np.column_stack([rows, bench.weighed_torque(samples.torque - known)]))
-        fitted = replace(bench, parameters=base.to_standard(bench.base_values(solved(moments.sum(axis=0))[0])))
-        vars(fitted)["_moments"] = moments
+        fitted = replace(bench, parameters=base.to_standard(bench.base_values(solved(bench._moments.sum(axis=0))[0])))
+        vars(fitted).update(equations=bench.equations, _moments=bench._moments)  # they do not depend on the estimate
         return fitted
 
     def base_values(self, solution: Array) -> Array:
@@ -120,10 +109,15 @@ class Bench:
         return np.asarray(np.linalg.solve(self.triangle, solution), dtype=float)
 
     @cached_property
+    def equations(self) -> tuple[Array, Array]:
+        """Weighed rows of the samples, shape (rows * samples, base), and torques, shape (rows * samples,)."""
+        rows, known = self.rows(self.samples)
+        return rows, self.weighed_torque(self.samples.torque - known)
+
+    @cached_property
     def _moments(self) -> Array:
         """Products of the rows and the torque in each block, shape (blocks, base + 1, base + 1)."""
-        rows, known = self.rows(self.samples)
-        return self.moments(np.column_stack([rows, self.weighed_torque(self.samples.torque - known)]))
+        return self.moments(np.column_stack(self.equations))
 
     @cached_property
     def squares(self) -> float:
@@ -159,19 +153,6 @@ class Bench:
         from scipy.linalg.blas import dtrsm  # type: ignore[attr-defined]
 
         return dtrsm(1.0, self.triangle, W, side=1)
-
-
-def normal_solution(squares: Array, products: Array) -> Array:
-    """Solve normal equations, or a stack of them, whatever the sizes of columns.
-
-    Args:
-        squares: Products of the columns with each other, shape (..., n, n).
-        products: Products with what is fitted, shape (..., n, k).
-    """
-    sizes = np.sqrt(np.diagonal(squares, axis1=-2, axis2=-1))[..., None]
-    sizes = np.where(sizes > 0.0, sizes, 1.0)
-    scaled = squares / sizes / np.swapaxes(sizes, -1, -2) + RIDGE * np.eye(squares.shape[-1])
-    return np.asarray(np.linalg.solve(scaled, products / sizes) / sizes, dtype=float)
 
 
 def solved(moments: Array) -> tuple[Array, float]:

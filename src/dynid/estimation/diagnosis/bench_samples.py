@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.estimation.factors.decimation import kept_around
+from dynid.estimation.factors.decimation import counted_rows, kept_around
 from dynid.logs import PreparedLog, decimated
 from dynid.model import Chunk, DynamicModel
 from dynid.robot import Joint
@@ -139,6 +139,11 @@ class Samples:
         return replace(self, torque=np.concatenate([part.torque_later(delays) for part in self.stretches]))
 
 
+def links_alone(model: DynamicModel, parameters: Array) -> Array:
+    """Standard parameters without friction and motors, shape (parameters,)."""
+    return np.where([parameter.link is None for parameter in model.parameters], 0.0, parameters)
+
+
 def bench_samples(model: DynamicModel, logs: Sequence[PreparedLog], parameters: Array) -> Samples:
     """Samples of logs, decimated as rows are.
 
@@ -218,7 +223,7 @@ def _part(
     factors = tuple(log.processing.decimate or ())
     step = _step(log)
     states = (chunk.q, chunk.v, chunk.a)
-    of_links = np.where([parameter.link is None for parameter in model.parameters], 0.0, parameters)
+    of_links = links_alone(model, parameters)
     if step > 1:
         period = step * float(np.median(np.diff(time)))
         wanted = (*states, chunk.torque, model.inverse_dynamics(*states, parameters))
@@ -235,11 +240,8 @@ def _part(
         _, rates, _ = _derivatives(model, chunk, time, own, parameters)
         loads = _derivatives(model, chunk, time, own, of_links)
         factors = ()
-    keep = np.ones(chunk.torque.shape, dtype=bool) if chunk.keep is None else chunk.keep
-    keep = kept_around(keep, step)[own] if step > 1 else keep[own]
-    keep &= np.array([name not in log.processing.unmeasured for name in model.row_names])
-    if log.processing.thresholds is not None:
-        keep &= np.abs(v[:, model.rows]) >= np.asarray(log.processing.thresholds)
+    keep = chunk.keep if chunk.keep is None or step == 1 else kept_around(chunk.keep, step)
+    keep = counted_rows(model.row_names, log.processing, v[:, model.rows], None if keep is None else keep[own])
     stretch = Stretch(time, chunk.torque, factors, own, filtered)
     return (q, v, a, torque - filtered, rates, np.stack(loads, axis=-1), keep, block), stretch
 

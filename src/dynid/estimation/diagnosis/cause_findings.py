@@ -8,7 +8,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.estimation.diagnosis.bench import Bench
 from dynid.estimation.diagnosis.bench_samples import Samples, bench_samples
-from dynid.estimation.diagnosis.cause_decision import Decision, Named, decide
+from dynid.estimation.diagnosis.cause_decision import Decision, decide
 from dynid.estimation.diagnosis.causes import Cause
 from dynid.estimation.diagnosis.effects import TERMS
 from dynid.estimation.diagnosis.extra_body import findings_on_difference
@@ -19,6 +19,7 @@ from dynid.estimation.physical.physical_estimate import weighed
 from dynid.findings import Finding, has
 from dynid.logs import PreparedLog
 from dynid.model import BaseParameters, DynamicModel, Observed
+from dynid.robot import Robot
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,9 @@ CODES = {
 }
 """Code of the finding on each kind of cause."""
 
+CAUSES = (*CODES.values(), "gravity-missing-by-residual", "slide-zero-wrong", "torque-signs-all-flipped")
+"""Codes of all causes that diagnosis names."""
+
 
 def diagnose(
     base: BaseParameters,
@@ -79,8 +83,6 @@ def diagnose(
     noticed: Sequence[Finding],
 ) -> tuple[Finding, ...]:
     """Look for causes of residuals in logs, on a bounded number of samples.
-
-    Saturation is not looked for here, but where logs are read.
 
     Args:
         base: The base parameters.
@@ -103,7 +105,7 @@ def diagnose(
     if flipped is not None:
         return (flipped,)
     decision = decide(bench, stds)
-    found = tuple(_causes(decision, len(base)))
+    found = tuple(_causes(decision, base))
     if all(named.tried.cause.kind in TERMS for named in decision.named):
         found = (*found, *findings_on_difference(base, factors))
     if has(noticed, *POOR_EXCITATION):
@@ -133,7 +135,8 @@ def _stds(factors: Sequence[Factors], base: BaseParameters) -> Array:
     return np.linalg.norm(np.linalg.pinv(R), axis=1)
 
 
-def _causes(decision: Decision, count: int) -> Iterator[Finding]:
+def _causes(decision: Decision, base: BaseParameters) -> Iterator[Finding]:
+    robot, count = base.model.robot, len(base)
     for named in decision.named:
         cause = named.tried.cause
         values = _evidence(cause) | {
@@ -141,29 +144,27 @@ def _causes(decision: Decision, count: int) -> Iterator[Finding]:
             "moved": round(named.changed * count),
             "parameters": count,
         }
-        yield Finding.of(code_of(cause), _subject(cause), named.severity, **values)
+        yield Finding.of(code_of(cause, robot), _subject(cause), named.severity, **values)
         if named.rivals:
-            yield _rivals(named)
+            others = {f"{_subject(one.cause)}: {code_of(one.cause, robot)}": one.share for one in named.rivals}
+            yield Finding.of("causes-alike", _subject(cause), causes=others)
     if decision.systematic is not None:
         one = decision.systematic
         yield Finding.of(
             "residual-systematic",
             "residuals",
             share=decision.together,
-            best=f"{_subject(one.cause)}: {code_of(one.cause)}",
+            best=f"{_subject(one.cause)}: {code_of(one.cause, robot)}",
             best_share=one.share,
         )
 
 
-def _rivals(named: Named) -> Finding:
-    others = {f"{_subject(one.cause)}: {code_of(one.cause)}": one.share for one in named.rivals}
-    return Finding.of("causes-alike", _subject(named.tried.cause), causes=others)
-
-
-def code_of(cause: Cause) -> str:
+def code_of(cause: Cause, robot: Robot) -> str:
     """Code of the finding on a cause."""
     if cause.kind == "gravity axis" and not any(cause.amounts):
-        return "torques-without-gravity"
+        return "gravity-missing-by-residual"
+    if cause.kind == "zero" and not robot.joint(cause.joint).kind.is_angular:
+        return "slide-zero-wrong"
     return CODES[cause.kind]
 
 
@@ -187,6 +188,7 @@ def _evidence(cause: Cause) -> dict[str, object]:
         values["factor"] = 1.0 / (1.0 + amount)
     elif cause.kind in ("zero", "tilt", "gravity"):
         values |= {"degrees": float(np.degrees(cause.size)), "turn": list(cause.amounts)}
+        values |= {"millimetres": 1000 * cause.size} if cause.kind == "zero" else {}
     elif cause.kind == "place":
         values |= {"millimetres": 1000 * cause.size, "move": [1000 * each for each in cause.amounts]}
     elif cause.kind == "gravity axis":

@@ -12,12 +12,14 @@ from itertools import combinations
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.estimation.diagnosis.bench import Bench, normal_solution
+from dynid.estimation.diagnosis.bench import Bench
 from dynid.estimation.diagnosis.causes import Cause, mended
 from dynid.estimation.diagnosis.effect_screen import Screen, Tried, gain_certainty, small_causes
 from dynid.estimation.diagnosis.effects import TERMS, effect_of
+from dynid.estimation.normal_equations import normal_solution
+from dynid.logs import reach_of
 from dynid.model import DynamicModel
-from dynid.robot import JointKind, Robot
+from dynid.robot import JointKind
 
 REFINED_CAUSES = 5
 """Causes of which the exact amount is sought."""
@@ -109,7 +111,7 @@ PLAUSIBLE = PlausibleAmounts()
 
 def is_plausible(cause: Cause, model: DynamicModel) -> bool:
     """Whether a mistake can be that large."""
-    reach = robot_reach(model.robot)
+    reach = reach_of(model.robot)
     largest = {"delay": PLAUSIBLE.delay, "gravity": PLAUSIBLE.turn, "zero": PLAUSIBLE.turn, "tilt": PLAUSIBLE.tilt}
     largest["place"] = PLAUSIBLE.place * reach
     if cause.kind == "zero" and model.robot.joint(cause.joint).kind is JointKind.PRISMATIC:
@@ -117,11 +119,6 @@ def is_plausible(cause: Cause, model: DynamicModel) -> bool:
     if cause.kind in largest:
         return cause.size <= largest[cause.kind]
     return 1.0 / PLAUSIBLE.factor <= 1.0 + cause.amounts[0] <= PLAUSIBLE.factor
-
-
-def robot_reach(robot: Robot) -> float:
-    """Sum of the distances between joints [m]."""
-    return float(sum(np.linalg.norm(joint.placement[:3, 3]) for joint in robot.joints))
 
 
 def large_causes(bench: Bench) -> list[Tried]:

@@ -7,12 +7,9 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.estimation.diagnosis.bench_samples import Samples
-from dynid.robot import Joint, JointKind, Robot, skew
+from dynid.robot import Joint, Robot, rotation_about
 
 Mended = tuple[Samples, Robot]
-
-ANGULAR = (JointKind.REVOLUTE, JointKind.CONTINUOUS)
-"""Joints whose positions are angles."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +66,7 @@ def _rescaled(cause: Cause, samples: Samples, robot: Robot, _: Array) -> Mended:
     factor = 1.0 + cause.amounts[0]
     if not cause.joint:
         for joint in robot.independent_joints:
-            samples = samples.scaled(joint, factor) if joint.kind in ANGULAR else samples
+            samples = samples.scaled(joint, factor) if joint.kind.is_angular else samples
         return samples, robot
     joint = robot.joint(cause.joint)
     if cause.kind != "torque scale":
@@ -141,10 +138,7 @@ MENDED: dict[str, Callable[[Cause, Samples, Robot, Array], Mended]] = {
 def rotation(turn: Array) -> Array:
     """The rotation about a vector, by its length [rad], shape (3, 3)."""
     angle = float(np.linalg.norm(turn))
-    if angle == 0.0:
-        return np.eye(3)
-    K = skew(turn / angle)
-    return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * K @ K
+    return rotation_about(turn / angle, np.array([angle]))[0] if angle else np.eye(3)
 
 
 def level_axes(robot: Robot) -> Array:

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.estimation.diagnosis.bench import Bench, normal_solution
+from dynid.estimation.diagnosis.bench import Bench
 from dynid.estimation.diagnosis.causes import Cause
 from dynid.estimation.diagnosis.effects import TERMS, Effect, effects
+from dynid.estimation.normal_equations import normal_solution
 
 FLAT = 1e-7
 """A squared effect of which less than this part is beyond the model's own columns is none."""
@@ -95,10 +96,9 @@ class Screen:
     @staticmethod
     def of(bench: Bench, tried: Sequence[Effect]) -> "Screen":
         """Effects on a bench."""
-        rows, known = bench.rows(bench.samples)
+        rows, torque = bench.equations
         columns = [bench.weighed_torque(effect.columns * effect.typical) for effect in tried]
         stops = np.cumsum([part.shape[1] for part in columns])
-        torque = bench.weighed_torque(bench.samples.torque - known)
         moments = bench.moments(np.column_stack([rows, *columns, torque]))
         count, total = rows.shape[1], moments.sum(axis=0)
         sums = np.concatenate([total[None], total - moments])
@@ -156,7 +156,7 @@ def small_causes(bench: Bench) -> tuple[list[Tried], Tried]:
     screen = Screen.of(bench, found)
     tried = [screen.tried([k], bench) for k in range(len(found))]
     together = screen.tried(range(len(found)), bench, prior=1.0)
-    merged = [one for one in tried if not found[tried.index(one)].is_term]
+    merged = [one for one, effect in zip(tried, found, strict=True) if not effect.is_term]
     merged += _merged_terms(screen, tried, bench)
     return sorted(merged, key=lambda one: -one.gain), together
 

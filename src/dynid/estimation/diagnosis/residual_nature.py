@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.estimation.factors.decimation import kept_around
+from dynid.estimation.factors.decimation import counted_rows, kept_around
 from dynid.logs import PreparedLog, decimated, power_density
 from dynid.model import DynamicModel
 
@@ -76,16 +76,13 @@ def residual_nature(model: DynamicModel, log: PreparedLog, parameters: Array) ->
     chunk = chunk[first : first + LONGEST * step]
     q, v, torque = chunk.q, chunk.v, chunk.torque
     error = torque - model.inverse_dynamics(q, v, chunk.a, parameters)
-    keep = np.ones(torque.shape, dtype=bool) if chunk.keep is None else chunk.keep
+    keep = chunk.keep
     if step > 1:
         q, v, torque, error = (decimated(x, factors) for x in (q, v, torque, error))
-        keep = kept_around(keep, step)
-    speed = v[:, model.rows]
-    keep = keep & [name not in used.unmeasured for name in model.row_names]
-    if used.thresholds is not None:
-        keep = keep & (np.abs(speed) >= np.asarray(used.thresholds))
-    rate = log.sampling / step
-    return rests(model.row_names, q, speed, torque, np.where(keep, error, 0.0), rate, used.torque_lowpass)
+        keep = None if keep is None else kept_around(keep, step)
+    v, rate = v[:, model.rows], log.sampling / step
+    keep = counted_rows(model.row_names, used, v, keep)
+    return rests(model.row_names, q, v, torque, np.where(keep, error, 0.0), rate, used.torque_lowpass)
 
 
 def rests(

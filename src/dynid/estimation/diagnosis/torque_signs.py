@@ -6,6 +6,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.estimation.diagnosis.bench import Bench
+from dynid.estimation.diagnosis.bench_samples import links_alone
 from dynid.findings import Finding, Severity
 from dynid.model import Sign
 
@@ -62,8 +63,7 @@ def all_signs_flipped(bench: Bench, stds: Array) -> Finding | None:
 def correlation_with_file(bench: Bench) -> float:
     """Correlation of measured torques, weighed, with those of the file's masses; 0 where it has none."""
     model = bench.model
-    reference = np.nan_to_num(model.reference)
-    reference[[k for k, parameter in enumerate(model.parameters) if parameter.link is None]] = 0.0
+    reference = links_alone(model, np.nan_to_num(model.reference))
     if not reference.any():
         return 0.0
     s = bench.samples

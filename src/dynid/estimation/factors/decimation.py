@@ -76,6 +76,22 @@ def kept_around(keep: NDArray[np.bool_], factor: int) -> NDArray[np.bool_]:
     return dropped[last] == dropped[first]
 
 
+def counted_rows(
+    names: Sequence[str], processing: Processing, v: Array, keep: NDArray[np.bool_] | None = None
+) -> NDArray[np.bool_]:
+    """Which rows of (decimated) samples count: those of measured joints that are fast enough, shape (samples, rows).
+
+    Args:
+        names: Names of the rows.
+        processing: What is not measured, and the thresholds of velocity.
+        v: Velocities of the rows, shape (samples, rows).
+        keep: Rows that count otherwise, of the same shape; all when None.
+    """
+    measured = np.array([name not in processing.unmeasured for name in names])
+    counted = measured & (np.abs(v) >= np.asarray(processing.thresholds or (0.0,)))
+    return counted if keep is None else counted & keep
+
+
 def windows(segment: Chunk, factor: int) -> Iterator[tuple[Chunk, slice]]:
     """Overlapping windows of a segment, each with the part of its decimated samples that belongs to it alone."""
     left = -(-len(segment) // factor)

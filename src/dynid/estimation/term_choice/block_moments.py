@@ -18,6 +18,7 @@ from dynid.arrays import Array
 from dynid.estimation.factors.accumulation import factors_of
 from dynid.estimation.factors.decimation import processed_rows
 from dynid.estimation.factors.factors import Factor
+from dynid.estimation.normal_equations import normal_solution
 from dynid.logs import PreparedLog
 from dynid.model import BaseParameters, Chunk, DynamicModel, TorqueRows, split
 
@@ -32,9 +33,6 @@ BLOCK_GAP = 0.05
 
 MOST_SAMPLES = 60_000
 """Samples of all logs together that are looked at; of longer logs the middle of each block."""
-
-RIDGE = 1e-10
-"""Added to the diagonal of normal equations of unit columns: what the motion does not excite stays small."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,20 +234,12 @@ def _solved(rows: Sequence[Array], places: Places, weights: Array, n: int) -> Ar
     whole = np.zeros((n + 1, n + 1))
     for of_row, (own, at), weight in zip(rows, places, weights, strict=True):
         whole[own[:, None], own] += weight**2 * of_row[at[:, None], at]
-    lengths = np.sqrt(np.diag(whole)[:-1])
-    lengths[lengths == 0.0] = 1.0
-    A = whole[:-1, :-1] / np.outer(lengths, lengths)
-    A[np.diag_indices(len(A))] += RIDGE
-    return np.linalg.solve(A, whole[:-1, -1] / lengths) / lengths
+    return normal_solution(whole[:-1, :-1], whole[:-1, -1:])[:, 0]
 
 
 def best_columns(moments: Array, fixed: Sequence[int], sets: Sequence[Sequence[int]]) -> int:
     """Which set of columns, beside fixed ones, leaves the least squared error."""
     at = np.array([[*fixed, *own, len(moments) - 1] for own in sets])
     whole = moments[at[:, :, None], at[:, None, :]]
-    lengths = np.sqrt(np.einsum("kii->ki", whole))
-    lengths[lengths == 0.0] = 1.0
-    whole = whole / (lengths[:, :, None] * lengths[:, None, :])
-    A, c = whole[:, :-1, :-1] + RIDGE * np.eye(at.shape[1] - 1), whole[:, :-1, -1]
-    x = np.linalg.solve(A, c[:, :, None])[:, :, 0]
-    return int(np.argmin(1.0 - np.einsum("ki,ki->k", x, c)))
+    x = normal_solution(whole[:, :-1, :-1], whole[:, :-1, -1:])[:, :, 0]
+    return int(np.argmax(np.einsum("ki,ki->k", x, whole[:, :-1, -1])))
