@@ -14,7 +14,8 @@ from dynid import Result
 from dynid.errors import InvalidRequestError
 from dynid.findings import has
 from dynid.identification.answers import Answer
-from tests.practice_logs import EXPERIMENT, MODEL, PROCESSING, in_memory, log
+from dynid.identification.result import ResultError
+from tests.practice_logs import EXPERIMENT, LOGS, MODEL, PROCESSING, in_memory, log
 
 
 @pytest.fixture(scope="module")
@@ -71,12 +72,6 @@ def test_filters_that_differ_from_the_results_are_said(write, tmp_path: Path) ->
         path.write_text(EXPERIMENT.replace("log.csv", "other.csv") + more)
         (finding,) = [one for one in result.validate(path).findings if one.code.startswith("filters-")]
         assert finding.code == code
-
-
-def test_a_log_file_needs_the_layout_of_an_experiment(result: Result, tmp_path: Path) -> None:
-    pl.DataFrame(log(seed=7)).write_csv(tmp_path / "other.csv")
-    with pytest.raises(InvalidRequestError, match=r"dynid\.read_log"):
-        result.validate(tmp_path / "other.csv")
 
 
 def test_json_keeps_its_keys(result: Result) -> None:
@@ -163,3 +158,70 @@ def test_an_error_of_the_held_out_log_itself_is_named_beside_its_error(result: R
     assert has(found.findings, "torque-constant")
     assert "'joint_2'" in found.verdict.headline
     assert found.verdict.answer is not Answer.YES
+
+
+@pytest.fixture
+def beside_a_robot_file(write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a robot file, its experiment, a saved result and a held-out log, seen from the folder above."""
+    folder = tmp_path / "arm"
+    folder.mkdir()
+    dynid.convert("builtin:two_link", folder / "arm.urdf")
+    of_file = EXPERIMENT.replace("builtin:two_link", "arm.urdf")
+    (folder / "arm.toml").write_text(of_file)
+    (folder / "other.toml").write_text(of_file.replace("log.csv", "other.csv"))
+    pl.DataFrame(log()).write_csv(folder / "log.csv")
+    pl.DataFrame(log(seed=7)).write_csv(folder / "other.csv")
+    dynid.identify(folder / "arm.toml").save(folder / "result")
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def test_robots_are_compared_by_what_they_are_and_not_by_their_paths(beside_a_robot_file: Path) -> None:
+    whole = dynid.validate(beside_a_robot_file / "result", beside_a_robot_file / "other.toml")
+    assert dynid.validate("arm/result", "arm/other.toml").to_dict() == whole.to_dict()
+    assert dynid.identify("arm/other.toml", add_to="arm/result").record.logs == 2
+    text = (beside_a_robot_file / "arm.urdf").read_text()
+    (beside_a_robot_file / "copy.urdf").write_text(text.replace("robot name=", "robot   name="))
+    (beside_a_robot_file / "copy.toml").write_text(
+        EXPERIMENT.replace("builtin:two_link", "copy.urdf").replace("log.csv", "other.csv")
+    )
+    assert dynid.validate("arm/result", "arm/copy.toml").relative_error == pytest.approx(whole.relative_error, rel=1e-9)
+
+
+def test_a_file_of_logs_alone_or_with_other_terms_validates(beside_a_robot_file: Path) -> None:
+    whole = dynid.validate("arm/result", "arm/other.toml")
+    alone = LOGS.replace("log.csv", "other.csv")
+    other_terms = (EXPERIMENT + "[known]\nfv1 = 0.5\n").replace('"viscous", "coulomb"', '"viscous"')
+    for text in (alone, other_terms.replace("builtin:two_link", "arm.urdf").replace("log.csv", "other.csv")):
+        (beside_a_robot_file / "held_out.toml").write_text(text)
+        found = dynid.validate("arm/result", "arm/held_out.toml")
+        assert found.relative_error == pytest.approx(whole.relative_error, rel=1e-9)
+
+
+def test_a_file_of_logs_alone_is_added_to_a_result_that_can_be_saved(beside_a_robot_file: Path) -> None:
+    (beside_a_robot_file / "more.toml").write_text(LOGS.replace("log.csv", "other.csv"))
+    both, alone = (dynid.identify(f"arm/{name}.toml", add_to="arm/result") for name in ("other", "more"))
+    assert alone.values == pytest.approx(both.values, rel=1e-9)
+    alone.save("elsewhere")
+    again = dynid.load_result("elsewhere")
+    assert again.values == pytest.approx(alone.values, rel=1e-12)
+    assert again.validate("arm/log.csv").relative_error < 0.02
+    with pytest.raises(ResultError, match="count twice"):
+        dynid.identify("arm/more.toml", add_to="elsewhere")
+
+
+def test_a_file_of_another_robot_or_mounting_is_refused(beside_a_robot_file: Path) -> None:
+    for change, key in (
+        ('robot = "builtin:ur5"', "robot"),
+        ('robot = "arm.urdf"\ngravity = [0, 0, 9.81]', "gravity"),
+    ):
+        text = EXPERIMENT.replace('robot = "builtin:two_link"', change).replace("log.csv", "other.csv")
+        (beside_a_robot_file / "wrong.toml").write_text(text)
+        with pytest.raises(ResultError, match=f"another robot than the result: '{key}' differs"):
+            dynid.validate("arm/result", "arm/wrong.toml")
+
+
+def test_a_log_file_of_a_result_from_memory_is_read_by_its_names(result: Result, tmp_path: Path) -> None:
+    pl.DataFrame(log(seed=7)).write_csv(tmp_path / "other.csv")
+    found = result.validate(tmp_path / "other.csv")
+    assert found.relative_error == pytest.approx(result.validate(in_memory(log(seed=7))).relative_error, rel=1e-6)

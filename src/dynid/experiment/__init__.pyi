@@ -1,12 +1,15 @@
 # What the room offers to the others; names are imported when they are first asked for.
 from .experiment import Experiment
-from .reading import checked_table, is_experiment, read_experiment
+from .log_files import read_log
+from .reading import checked_table, is_experiment, parse_experiment, read_experiment
 from .simulated import save_simulation
 
 __all__ = [
     "Experiment",
     "checked_table",
     "is_experiment",
+    "parse_experiment",
     "read_experiment",
+    "read_log",
     "save_simulation",
 ]

@@ -20,7 +20,11 @@ class ExperimentError(FileProblemError):
 
 
 def read_experiment(
-    path: str | os.PathLike[str], relative_to: str | os.PathLike[str] | None = None, *, needs_logs: bool = True
+    path: str | os.PathLike[str],
+    relative_to: str | os.PathLike[str] | None = None,
+    *,
+    needs_logs: bool = True,
+    robot: str = "",
 ) -> Experiment:
     """Read an experiment file.
 
@@ -30,27 +34,31 @@ def read_experiment(
         path: The file.
         relative_to: Folder that paths in it are relative to; its own when None.
         needs_logs: Whether there must be logs, and environment variables in their paths must be set.
+        robot: The robot of a file that states none, such as one of logs alone.
 
     Raises:
         ExperimentError: If the file cannot be read, or a key is unknown, missing or wrong; names the line.
     """
     path, folder = Path(path), None if relative_to is None else Path(relative_to)
     text = read_toml_text(path, ExperimentError)
-    experiment = parse_experiment(text, path, folder, needs_logs=needs_logs)
+    experiment = parse_experiment(text, path, folder, needs_logs=needs_logs, robot=robot)
     if needs_logs:
         _require_filled(experiment, text, path)
     return experiment
 
 
-def parse_experiment(text: str, path: Path, relative_to: Path | None = None, *, needs_logs: bool = True) -> Experiment:
+def parse_experiment(
+    text: str, path: Path, relative_to: Path | None = None, *, needs_logs: bool = True, robot: str = ""
+) -> Experiment:
     """The experiment of a text that is, or will be, in a file; arguments and errors are those of `read_experiment`."""
     values = parse_toml(text, path, ExperimentError)
     if needs_logs and not values.get("log", True):
         raise ExperimentError(path, "the key 'log' holds no log")
     if needs_logs and "log" not in values:
         raise ExperimentError(path, "the key 'log' is missing")
+    whole = _with_paths(values, path, text, relative_to or path.parent, needs_logs)
     try:
-        return Experiment.model_validate(_with_paths(values, path, text, relative_to or path.parent, needs_logs))
+        return Experiment.model_validate(({"robot": robot} if robot else {}) | whole)
     except ValidationError as error:
         problem = error.errors()[0]
         raise ExperimentError(path, problem_in_words(error, Experiment), line_of(text, key_of(problem))) from error

@@ -4,13 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
-from dynid.errors import InvalidRequestError
-from dynid.experiment import read_experiment
-from dynid.identification.log_reading import read
+from dynid.experiment import Experiment, read_experiment, read_log
+from dynid.identification.log_reading import read, share_samples
 from dynid.identification.result import Result, ResultError
-from dynid.identification.task import Task, task_of
+from dynid.identification.task import ROBOT_OF_RESULT, Task, robot_difference, robot_of
 from dynid.logs import Log, LogSource, PreparedLog, prepare
 
 Progress = Callable[[str], None]
@@ -49,24 +46,37 @@ def unseen_logs(
             progress("Reading a log")
             log = read(source, task.model.robot, progress, task.drive, task.processing)
             prepared = prepare(log, result.model, task.drive, task.processing, like=like, progress=progress)
-            found.append(UnseenLog(log, prepared, was_used(result, source)))
+            used = any(share_samples(own, source) for own in result.task.logs)
+            found.append(UnseenLog(log, prepared, used))
     return tuple(found)
 
 
 def _task(result: Result, log: Log | str | Path) -> Task:
-    """The task that a log belongs to: that of its experiment file, or the result's with other logs."""
+    """The task that a log belongs to: the result's with other logs, read as their experiment file says."""
     own = replace(result.task, drive=result.drive)
     if isinstance(log, Log):
         return replace(own, logs=(log,), torque="signed")
     path = Path(log)
     if path.suffix.lower() == ".toml":
-        task = task_of(read_experiment(path)).with_model_of(result.task)
-        result.require_same_model(task, path)
-        return replace(task, drive=result.drive) if task.drive.signs == "auto" else task
+        return own.with_logs_of(held_out_experiment(result, path))
     first = next((source for source in result.task.logs if isinstance(source, LogSource)), None)
     if first is None:
-        raise InvalidRequestError(f"'{path}': the result's logs were in memory; read this one with dynid.read_log")
+        return replace(own, logs=(read_log(path, result.robot),), torque="signed")
     return replace(own, logs=(_with_file(first, path),))
+
+
+def held_out_experiment(result: Result, path: Path) -> Experiment:
+    """The experiment of held-out logs, whose terms do not matter; it may be of logs alone.
+
+    Raises:
+        ResultError: If it is about another robot; says in which respect.
+    """
+    experiment = read_experiment(path, robot=ROBOT_OF_RESULT)
+    key = "" if experiment.robot == ROBOT_OF_RESULT else robot_difference(result.robot, robot_of(experiment))
+    if key:
+        problem = f"is about another robot than the result: '{key}' differs; make both alike, or state only the logs"
+        raise ResultError(path, problem)
+    return experiment
 
 
 def _with_file(source: LogSource, path: Path) -> LogSource:
@@ -77,29 +87,3 @@ def _with_file(source: LogSource, path: Path) -> LogSource:
         if (quantity := getattr(source, role)) is not None
     }
     return source.model_copy(update=moved | {"rows": None, "seconds": None, "name": None})
-
-
-def was_used(result: Result, log: Log | LogSource) -> bool:
-    """Whether a result was identified from a log, or from a part of it that this one shares."""
-    return any(_same(own, log) for own in result.task.logs)
-
-
-def _same(own: Log | LogSource, log: Log | LogSource) -> bool:
-    if isinstance(own, Log) and isinstance(log, Log):
-        return np.array_equal(own.time, log.time) and np.array_equal(own.torque, log.torque)
-    if isinstance(own, Log) or isinstance(log, Log):
-        return False
-    mine, other = own.torque, log.torque
-    if (mine.path.resolve(), mine.topic, mine.columns) != (other.path.resolve(), other.topic, other.columns):
-        return False
-    if (own.rows or own.seconds) is None or (log.rows or log.seconds) is None:
-        return True  # one of them is the whole file
-    return _overlap(own.rows, log.rows) or _overlap(own.seconds, log.seconds)
-
-
-def _overlap(one: Sequence[float | None] | None, other: Sequence[float | None] | None) -> bool:
-    """Whether two parts of a file, each from its first to before its last, share something."""
-    if one is None or other is None:
-        return False
-    (a, b), (c, d) = ([-np.inf if x[0] is None else x[0], np.inf if x[1] is None else x[1]] for x in (one, other))
-    return bool(max(a, c) < min(b, d))

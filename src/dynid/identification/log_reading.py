@@ -1,7 +1,9 @@
 """From a task to logs that are ready for its model, with signs where they had none."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from dynid.errors import InvalidRequestError
 from dynid.estimation import SignedLogs, find_drive_signs, physics_of, recover_logs
@@ -72,6 +74,28 @@ def read(
     """A log that is in memory, or read from its files, mended where that is certain."""
     log = source if isinstance(source, Log) else read_source(source, robot, progress, drive=drive)
     return mended(log, robot, drive, processing)
+
+
+def share_samples(one: Log | LogSource, other: Log | LogSource) -> bool:
+    """Whether two logs are the same, or parts of a file that overlap, however its path is written."""
+    if isinstance(one, Log) and isinstance(other, Log):
+        return np.array_equal(one.time, other.time) and np.array_equal(one.torque, other.torque)
+    if isinstance(one, Log) or isinstance(other, Log):
+        return False
+    mine, theirs = one.torque, other.torque
+    if (mine.path.resolve(), mine.topic, mine.columns) != (theirs.path.resolve(), theirs.topic, theirs.columns):
+        return False
+    if (one.rows or one.seconds) is None or (other.rows or other.seconds) is None:
+        return True  # one of them is the whole file
+    return _overlap(one.rows, other.rows) or _overlap(one.seconds, other.seconds)
+
+
+def _overlap(one: Sequence[float | None] | None, other: Sequence[float | None] | None) -> bool:
+    """Whether two parts of a file, each from its first to before its last, share something."""
+    if one is None or other is None:
+        return False
+    (a, b), (c, d) = ([-np.inf if x[0] is None else x[0], np.inf if x[1] is None else x[1]] for x in (one, other))
+    return bool(max(a, c) < min(b, d))
 
 
 def _with_signs(task: Task, base: BaseParameters, progress: Progress) -> PreparedLogs:

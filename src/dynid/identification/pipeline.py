@@ -87,15 +87,15 @@ def identify(
     """
     stated = {"torque": torque, "discard_sign": discard_sign, "drive": drive, "processing": processing}
     stated |= {"estimation": estimation, "physical": physical}
+    added = load_result(add_to) if isinstance(add_to, str | Path) else add_to
     if logs is not None:
         task, file = Task.of(source, logs, terms, known, **stated), None
+        task = task if added is None else task.with_model_of(added.task)
     else:
-        file = experiment_file(source, terms=terms, known=known, **stated)
+        file = experiment_file(source, terms, known, None if added is None else added.task, **stated)
         task = file.task
     earlier = None
-    if add_to is not None:
-        added = add_to if isinstance(add_to, Result) else load_result(add_to)
-        task = task.with_model_of(added.task)
+    if added is not None:
         earlier = added.earlier_logs(task, "the experiment" if file is None else file.path)
     elif not task.logs:
         raise InvalidRequestError("there is no log to identify from; give one or more")

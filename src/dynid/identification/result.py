@@ -15,7 +15,7 @@ from dynid.estimation import EarlierLogs, Factors, Replay, replayed
 from dynid.findings import Finding
 from dynid.identification.answers import Verdict
 from dynid.identification.drive_units import is_in_amperes
-from dynid.identification.log_reading import read
+from dynid.identification.log_reading import read, share_samples
 from dynid.identification.records import NonlinearEstimate, Parameters, PhysicalModel, Record
 from dynid.identification.task import ExperimentFile, Task
 from dynid.identification.verdict import judge
@@ -253,23 +253,19 @@ class Result:
             }
         )
 
-    def require_same_model(self, task: Task, where: str | Path) -> None:
-        """Refuse a task that is about another model.
-
-        Raises:
-            ResultError: If it is; says in which respect.
-        """
-        key = self.task.difference(task)
-        if key:
-            raise ResultError(where, f"has another model than the result: '{key}' differs; make both alike")
-
     def earlier_logs(self, task: Task, where: str | Path) -> EarlierLogs:
         """The logs of this result, for a task that adds others.
 
         Raises:
             ResultError: If the task is about another model, estimates from other rows, or has a log that this has.
         """
-        self.require_same_model(task, where)
+        key = self.task.difference(task)
+        if key:
+            raise ResultError(
+                where,
+                f"has another model than the result that it adds to: '{key}' differs; make both alike, or state only "
+                "the logs, which then take the result's",
+            )
         theirs, mine = self.task.estimation.estimator, task.estimation.estimator
         if mine != theirs:
             raise ResultError(
@@ -277,7 +273,7 @@ class Result:
                 f"has estimator = '{mine}', and the result that it adds to comes from '{theirs}': rows of different "
                 f"forms cannot be mixed; use '{theirs}', or identify all logs anew",
             )
-        if any(log in self.task.logs for log in task.logs):
+        if any(share_samples(own, log) for own in self.task.logs for log in task.logs):
             raise ResultError(where, "has a log that the result has already, and it would count twice; leave it out")
         return EarlierLogs(self.model, self.torques, self.rows)
 

@@ -107,10 +107,15 @@ def load_result(folder: str | Path) -> Result:
 def _task_of(experiment: Experiment, record: Record) -> Task:
     """The task of a saved result; results of earlier versions kept right angles that the robot's file rounds."""
     task = task_of(experiment)
-    if experiment.exact_frames or _same_kinematics(record, task.model.robot.kinematics()):
+    if experiment.exact_frames or task.model.robot.moves_as(_kinematics(record)):
         return task
     exact = task_of(experiment.model_copy(update={"exact_frames": True}))
-    return exact if _same_kinematics(record, exact.model.robot.kinematics()) else task
+    return exact if exact.model.robot.moves_as(_kinematics(record)) else task
+
+
+def _kinematics(record: Record) -> list[dict[str, Any]]:
+    """The kinematics that a result holds for."""
+    return [dict(joint) for joint in record.kinematics]
 
 
 def _where(error: Exception) -> str:
@@ -130,7 +135,7 @@ def _base_of(folder: Path, record: Record, base: BaseParameters) -> BaseParamete
     if set(values) != set(base.names):
         raise ResultError(folder, "its parameters are not those of its experiment; identify again")
     robot = base.model.robot
-    if not _same_kinematics(record, robot.kinematics()):
+    if not robot.moves_as(_kinematics(record)):
         source = robot.description.source
         raise ResultError(folder, f"the joints of '{source}' are placed or point elsewhere now than when identified")
     nonlinear = {row.name: row.used for row in record.nonlinear}
@@ -141,16 +146,6 @@ def _base_of(folder: Path, record: Record, base: BaseParameters) -> BaseParamete
     p = base.to_standard(np.array([values[name] for name in base.names]))
     links = p[: len(robot.parameters)]
     return replace(base, model=base.model.at_nonlinear(nonlinear).with_links(links))
-
-
-def _same_kinematics(record: Record, now: list[dict[str, Any]]) -> bool:
-    before = record.kinematics
-    return [joint.joint for joint in before] == [joint["joint"] for joint in now] and all(
-        then.parent == joint["parent"]
-        and np.allclose(then.placement, joint["placement"], rtol=0.0, atol=1e-9)
-        and np.allclose(then.axis, joint["axis"], rtol=0.0, atol=1e-9)
-        for then, joint in zip(before, now, strict=True)
-    )
 
 
 def _sign_curves(folder: Path) -> dict[str, np.ndarray] | None:

@@ -16,10 +16,10 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.excitation import Moves, read_trajectory
-from dynid.experiment import Experiment, read_experiment
+from dynid.experiment import Experiment
 from dynid.findings import Finding
+from dynid.identification.held_out_logs import held_out_experiment
 from dynid.identification.result import Result
-from dynid.identification.task import task_of
 from dynid.logs import Log, read_source, transmission_of
 from dynid.model import BaseParameters
 from dynid.simulation import SAME_PLACE, Controller, Repeated, Run, SimulatedRobot, follow, nominal_robot, settling_of
@@ -63,8 +63,7 @@ def simulate_result(
             raise InvalidRequestError(
                 f"'{path}' is no experiment, and only its [simulation] can say what the robot followed; name one"
             )
-        experiment = read_experiment(path)
-        result.require_same_model(task_of(experiment).with_model_of(result.task), path)
+        experiment = held_out_experiment(result, path)
         if experiment.simulation.trajectory is None:
             raise InvalidRequestError(
                 f"there is no trajectory in [simulation] of '{path}' that says what the robot followed; state it there"
@@ -111,7 +110,7 @@ def _compare(
     p = _parameters(result, nominal.parameters) if parameters is None else parameters
     robot = SimulatedRobot.of(model, p, smoothing=settings.smoothing, stribeck=settings.stribeck)
     trajectory = Repeated(read_trajectory(settings.trajectory, model.robot), settings.periods)
-    drive = transmission_of(experiment.drive, model.robot)
+    drive = transmission_of(result.task.with_logs_of(experiment).drive, model.robot)
     return [
         compare_positions(
             robot,

@@ -11,7 +11,7 @@ import numpy as np
 
 from dynid.errors import InvalidRequestError
 from dynid.estimation import EstimationSettings, PhysicalSettings
-from dynid.experiment import Experiment, read_experiment
+from dynid.experiment import Experiment, parse_experiment, read_experiment
 from dynid.files import is_file
 from dynid.identification.drive_units import is_in_amperes
 from dynid.logs import Drive, Log, LogSource, Processing
@@ -20,6 +20,10 @@ from dynid.robot import Robot, as_robot, load_robot
 from dynid.settings import checked
 
 _DRIVE, _PROCESSING, _ESTIMATION, _PHYSICAL = Drive(), Processing(), EstimationSettings(), PhysicalSettings()
+
+
+ROBOT_OF_RESULT = "(that of the result)"
+"""The robot of an experiment of logs alone, which go with a result."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,18 +102,36 @@ class Task:
         """The task with the terms of another, where its own are yet to be chosen."""
         return replace(self, model=other.model, chooses_terms=False) if self.chooses_terms else self
 
+    def with_logs_of(self, experiment: Experiment) -> Task:
+        """The task with the logs of an experiment, read as it says; as this task, where it is of logs alone."""
+        keys: tuple[str, ...] = ("torque", "discard_sign", "drive", "processing")
+        if experiment.robot == ROBOT_OF_RESULT:
+            keys = tuple(key for key in keys if key in experiment.model_fields_set)
+        stated: dict[str, Any] = {key: getattr(experiment, key) for key in keys}
+        if experiment.drive.signs == "auto":
+            stated["drive"] = self.drive
+        return replace(self, logs=experiment.log, **stated)
+
     def difference(self, other: Task) -> str:
         """The first respect in which two tasks are about different models, or nothing."""
         mine, theirs = self.model, other.model
         same = {
-            "robot": mine.robot.kinematics() == theirs.robot.kinematics(),
-            "gravity": mine.robot.gravity.tolist() == theirs.robot.gravity.tolist(),
-            "lock": dict(mine.robot.locked) == dict(theirs.robot.locked),
             "terms": (mine.names, [n.name for n in mine.nonlinear])
             == (theirs.names, [n.name for n in theirs.nonlinear]),
             "known": dict(self.known) == dict(other.known),
         }
-        return next((key for key, is_same in same.items() if not is_same), "")
+        differing = (key for key, is_same in same.items() if not is_same)
+        return robot_difference(mine.robot, theirs.robot) or next(differing, "")
+
+
+def robot_difference(one: Robot, other: Robot) -> str:
+    """The first respect in which two robots differ for their dynamics, or nothing: where their files are is none."""
+    same = {
+        "robot": one.moves_as(other.kinematics()),
+        "gravity": np.allclose(one.gravity, other.gravity, rtol=0.0, atol=1e-9),
+        "lock": dict(one.locked) == dict(other.locked),
+    }
+    return next((key for key, is_same in same.items() if not is_same), "")
 
 
 def provisional_model(robot: Robot, known: Mapping[str, float], *, warm: bool = False) -> DynamicModel:
@@ -149,9 +171,17 @@ def experiment_file(
     path: Robot | str | Path,
     terms: str | Sequence[str | Term] = (),
     known: Mapping[str, float] | None = None,
+    added_to: Task | None = None,
     **stated: Any,
 ) -> ExperimentFile:
     """Read an experiment file; nothing that it can state may be stated beside it.
+
+    Args:
+        path: The file.
+        terms: Terms that were stated beside it.
+        known: Parameters that were stated beside it.
+        added_to: The task that its logs are added to; then it may be of logs alone.
+        stated: Settings that were stated beside it.
 
     Raises:
         InvalidRequestError: If something is stated beside it, or it is a robot instead, which needs logs.
@@ -163,8 +193,15 @@ def experiment_file(
     if beside:
         raise InvalidRequestError(f"'{path}' states its {beside[0]} itself; change it there, or give a robot and logs")
     path = Path(str(path))
-    experiment = read_experiment(path)
-    return ExperimentFile(path, path.read_bytes(), experiment, task_of(experiment))
+    if added_to is None:
+        experiment = read_experiment(path)
+        return ExperimentFile(path, path.read_bytes(), experiment, task_of(experiment))
+    experiment = read_experiment(path, path.parent.resolve(), robot=ROBOT_OF_RESULT)
+    if experiment.robot != ROBOT_OF_RESULT:
+        return ExperimentFile(path, path.read_bytes(), experiment, task_of(experiment).with_model_of(added_to))
+    task = added_to.with_logs_of(experiment)
+    text = experiment_text(task)
+    return ExperimentFile(path, text.encode(), parse_experiment(text, path), task)
 
 
 def robot_of(experiment: Experiment) -> Robot:

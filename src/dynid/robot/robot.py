@@ -4,7 +4,7 @@ A `Robot` is a tree of moving joints. Joint i moves link i, and bodies that the 
 locked joints) are one link. All inertial parameters of a link are about its joint frame.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -149,6 +149,17 @@ class Robot:
             }
             for joint in self.joints
         ]
+
+    def moves_as(self, kinematics: Sequence[Mapping[str, Any]]) -> bool:
+        """Whether the joints are called, placed and pointed as in the kinematics of a robot, wherever its file is."""
+        mine = self.kinematics()
+        return [(one["joint"], one["parent"]) for one in mine] == [
+            (one["joint"], one["parent"]) for one in kinematics
+        ] and all(
+            np.allclose(one[key], other[key], rtol=0.0, atol=1e-9)
+            for one, other in zip(mine, kinematics, strict=True)
+            for key in ("placement", "axis")
+        )
 
     def __repr__(self) -> str:
         base = ", floating base" if self.has_floating_base else ""
