@@ -62,7 +62,7 @@ def _of_joint(given: Given, code: str, k: int, values: Values) -> Iterator[Given
     if code in ("joint-misplaced", "joint-tilted"):
         yield from _placed(given, code, k, values)
     elif code in ("position-zero-wrong", "slide-zero-wrong"):
-        size = float(np.radians(float(values["degrees"])))
+        size = float(np.radians(float(values.get("degrees", 0.0))))
         for amount in values.get("turn") or (size, -size):
             q = given.log.position.copy()
             q[:, k] += amount

@@ -139,7 +139,7 @@ def _causes(decision: Decision, base: BaseParameters) -> Iterator[Finding]:
     robot, count = base.model.robot, len(base)
     for named in decision.named:
         cause = named.tried.cause
-        values = _evidence(cause) | {
+        values = _evidence(cause, code_of(cause, robot)) | {
             "share": named.tried.share,
             "moved": round(named.changed * count),
             "parameters": count,
@@ -174,7 +174,7 @@ def _subject(cause: Cause) -> str:
     return {"friction": "friction", "gravity": "base", "gravity axis": "gravity"}.get(cause.kind, "all joints")
 
 
-def _evidence(cause: Cause) -> dict[str, object]:
+def _evidence(cause: Cause, code: str) -> dict[str, object]:
     """The amounts of a cause, in the units of its finding."""
     amount = cause.amounts[0] if cause.amounts else 0.0
     values: dict[str, object] = {"detail": cause.other}
@@ -186,9 +186,10 @@ def _evidence(cause: Cause) -> dict[str, object]:
         values |= {"factor": 1.0 + amount, "lengths": (1.0 + amount) ** -2}
     elif cause.kind == "position scale":
         values["factor"] = 1.0 / (1.0 + amount)
+    elif code == "slide-zero-wrong":
+        values |= {"millimetres": 1000 * cause.size, "turn": list(cause.amounts)}
     elif cause.kind in ("zero", "tilt", "gravity"):
         values |= {"degrees": float(np.degrees(cause.size)), "turn": list(cause.amounts)}
-        values |= {"millimetres": 1000 * cause.size} if cause.kind == "zero" else {}
     elif cause.kind == "place":
         values |= {"millimetres": 1000 * cause.size, "move": [1000 * each for each in cause.amounts]}
     elif cause.kind == "gravity axis":
