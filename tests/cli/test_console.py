@@ -40,9 +40,25 @@ def test_nothing_is_printed_without_findings(capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().out == ""
 
 
-def test_a_verdict_takes_two_lines_at_most(capsys: pytest.CaptureFixture[str]) -> None:
-    show_verdict(plain_console(), Verdict(Answer.NO, "Wrong.", "joint 'a[/b]': " + "the sign looks flipped " * 20))
+def test_nothing_of_a_verdict_is_cut_and_causes_are_not_said_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    reason = "joint 'a[/b]': " + "the sign looks flipped " * 10 + "(99 %)"
+    show_verdict(plain_console(), Verdict(Answer.NO, "Wrong.", f"{reason}."))
     lines = capsys.readouterr().out.strip().splitlines()
-    assert len(lines) == 2
-    assert lines[0].startswith("Verdict: no: joint 'a[/b]'")
+    assert " ".join(" ".join(lines).split()) == f"Verdict: no: {reason}."
     assert max(map(len, lines)) <= 80
+    improvements = (f"{reason}; flip it.", "second", "third", "fourth")
+    verdict = Verdict(Answer.NO, "Wrong.", f"{reason}.", improvements=improvements)
+    show_verdict(plain_console(), verdict, improvements=True)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.count("(99 %)") == 1
+    assert "third - and 1 more" in shown
+
+
+def test_numbers_are_never_cut_however_narrow_the_terminal_is(capsys: pytest.CaptureFixture[str]) -> None:
+    table = plain_table(("joint",), tuple(f"column {k}" for k in range(9)), ("unit",))
+    numbers = [f"{-1234567.89 / (k + 1):.6f}" for k in range(9)]
+    table.add_row("a_joint_with_a_rather_long_name", *numbers, "N m s/rad")
+    plain_console().print(table)
+    shown = capsys.readouterr().out
+    assert all(number in shown for number in numbers)
+    assert "\u2026" not in shown

@@ -78,7 +78,7 @@ def test_logs_are_added_with_the_terms_of_the_earlier_result(experiment: Path, t
 
 
 def test_the_choice_is_printed_in_80_columns(experiment: Path) -> None:
-    status, output, _ = run("identify", experiment)
+    status, output, _ = run("identify", experiment, "--full")
     assert (status, "terms tried" in output) == (0, True)
     assert max(map(len, output.splitlines())) <= 80
 

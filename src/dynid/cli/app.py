@@ -31,6 +31,7 @@ ExactFramesOption = Annotated[
     bool,
     typer.Option("--exact-frames", help="Keep right angles that the robot file rounds, such as 1.5708, as they are."),
 ]
+FullOption = Annotated[bool, typer.Option("--full", help="Print all tables and notes.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from textwrap import wrap
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich import box
-from rich.console import Console
-from rich.table import Table
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Column, Table
 from rich.text import Text
 
 if TYPE_CHECKING:
@@ -21,9 +20,42 @@ ANSWERS = {"yes": "green", "fits; not validated": "cyan", "with care": "yellow",
 """Colours of the answers of a verdict."""
 
 
+class PlainConsole(Console):
+    """A console that prints text as it is: no markup, and nothing cut where a line is longer than the terminal."""
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print objects; see `rich.console.Console.print`."""
+        super().print(*objects, **{"crop": False, **options})
+
+
+class PlainTable(Table):
+    """A table with a line below its head, whose numbers are never cut: it is rather wider than the terminal."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Render it as wide as its numbers need."""
+        numbers = [column for column in self.columns if column.no_wrap]
+        words = [column for column in self.columns if not column.no_wrap]
+        needed = sum(_width(column) for column in numbers) + sum(min(_width(column), NARROWEST) for column in words)
+        needed += len(self.columns) + 1  # spaces beside columns
+        yield from super().__rich_console__(console, options.update(width=max(options.max_width, needed)))
+
+
+NARROWEST = 12
+"""Characters that a column of words is folded to at least, where numbers need the room."""
+
+
+def _width(column: Column) -> int:
+    """Characters of the longest line of a column."""
+    cells = [str(cell) for cell in (column.header, *column.cells)]
+    return max(len(line) for cell in cells for line in cell.splitlines() or [""])
+
+
 def plain_console() -> Console:
     """A console that prints text as it is, without markup."""
-    return Console(markup=False)
+    return PlainConsole()
 
 
 def plain_table(words: Sequence[str], numbers: Sequence[str] = (), more: Sequence[str] = ()) -> Table:
@@ -34,7 +66,7 @@ def plain_table(words: Sequence[str], numbers: Sequence[str] = (), more: Sequenc
         numbers: Columns of numbers, aligned at the right and never cut off.
         more: Further columns of text.
     """
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table = PlainTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for name in words:
         table.add_column(name, overflow="fold")
     for name in numbers:
@@ -42,6 +74,16 @@ def plain_table(words: Sequence[str], numbers: Sequence[str] = (), more: Sequenc
     for name in more:
         table.add_column(name, overflow="fold")
     return table
+
+
+def show_facts(output: Console, facts: Mapping[str, str]) -> None:
+    """Print facts, each on a line with what it is of, folded below itself."""
+    shown = Table.grid(padding=(0, 2))
+    shown.add_column(no_wrap=True, style="dim")
+    shown.add_column(overflow="fold")
+    for name, text in facts.items():
+        shown.add_row(f" {name}", text)
+    output.print(shown)
 
 
 def show_findings(output: Console, findings: Iterable[Finding]) -> None:
@@ -56,15 +98,29 @@ def show_findings(output: Console, findings: Iterable[Finding]) -> None:
         output.print(shown)
 
 
-def show_verdict(output: Console, verdict: Verdict) -> None:
-    """Print whether a result can be trusted, and why, in two lines at most; the findings say more."""
-    answer, width = verdict.answer.value, max(output.width, 40)
-    lines = wrap(f"Verdict: {answer}: {verdict.reason}", width, max_lines=2, placeholder=" ...")
-    shown = Text("\n" + "\n".join(lines))
+def show_verdict(output: Console, verdict: Verdict, *, improvements: bool = False) -> None:
+    """Print whether a result can be trusted and why, and what to improve where that is asked for."""
+    answer = verdict.answer.value
+    listed = verdict.improvements[:IMPROVEMENTS] if improvements else ()
+    repeated = any(text.startswith(verdict.reason.rstrip(".")) for text in listed)
+    shown = Text(f"\nVerdict: {answer}" + ("." if repeated else f": {verdict.reason}"))
     shown.stylize(ANSWERS[answer], 1, 1 + len(f"Verdict: {answer}"))
     output.print(shown)
+    grid = Table.grid(padding=(0, 1))
+    for text in listed:
+        grid.add_row(" -", text)
+    if listed:
+        output.print(grid)
+    if len(verdict.improvements) > len(listed) and improvements:
+        output.print(f" - and {len(verdict.improvements) - len(listed)} more in the report")
 
 
-def show_next(output: Console, step: str) -> None:
-    """Print the last line: what to do next."""
+IMPROVEMENTS = 3
+"""Improvements that are printed; `--json` and the report have all."""
+
+
+def show_next(output: Console, step: str, more: str = "") -> None:
+    """Print the last lines: what to do next, and where more is to be seen."""
     output.print(f"\nNext: {step}")
+    if more:
+        output.print(more, style="dim")

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dynid.cli.app import JsonOption, echo_json, errors_in_words, steps_shown
+from dynid.cli.app import FullOption, JsonOption, echo_json, errors_in_words, steps_shown
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from dynid.identification.records import FormFitRecord, NonlinearEstimate, PhysicalModel, Record, TermChoiceRecord
+    from dynid.identification.records import Record
     from dynid.identification.result import Result
+
+WORST = 3
+"""Joints with the largest errors that are named."""
 
 
 def identify(
@@ -24,11 +25,12 @@ def identify(
         Path | None, typer.Option("--add-to", help="Saved result whose logs are added; they are not read again.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing result.")] = False,
+    full: FullOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Identify dynamic parameters from logs.
 
-    Ends with a verdict: whether the result can be trusted, and why not.
+    Ends with a verdict: whether the result can be trusted, and why not. --full prints all parameters.
     """
     with errors_in_words(), steps_shown() as step:
         import dynid
@@ -42,165 +44,76 @@ def identify(
     if json_output:
         echo_json(result.to_dict())
     else:
-        show_result(result, out, experiment)
+        show_result(result, out, experiment, full=full)
 
 
-def show_result(result: Result, out: Path | None, experiment: Path) -> None:
-    """Print a result: parameters, fit, physically consistent links, findings."""
-    from dynid.cli.console import plain_console, plain_table, show_findings, show_next, show_verdict
+def show_result(result: Result, out: Path | None, experiment: Path, *, full: bool = False) -> None:
+    """Print a result in ten lines, or with all its tables and findings, and the verdict on it."""
+    from dynid.cli.console import plain_console, show_facts, show_findings, show_next, show_verdict
 
     output, record = plain_console(), result.record
-    output.print(_summary(record))
+    output.print(f"{record.robot}: {_errors(record)}.")
+    show_facts(output, dict(_facts(result)))
+    notes = sum(finding.severity.value == "note" for finding in result.findings)
+    if full:
+        from dynid.cli.result_tables import show_tables
+
+        show_tables(output, result)
+        show_findings(output, result.findings)
+        notes = 0
+    show_verdict(output, result.verdict, improvements=not full)
+    again = f"dynid identify {experiment}"
+    if result.verdict.answer.value == "no":
+        step = f"mend what the verdict names, and identify again; for more, dynid report {out or 'RESULT'}"
+    elif out is None:
+        step = f"save the result: {again} --out result"
+    else:
+        step = f"validate on a held-out log: dynid validate {out} OTHER.csv; or write a report: dynid report {out}"
+    more = "" if full else f"All parameters{f' and {notes} notes' if notes > 1 else ''}: {again} --full"
+    show_next(output, step, more)
+
+
+def _errors(record: Record) -> str:
+    """The errors of the base parameters, of links and of blocks that were held out."""
+    links, blocks = record.physical, record.held_out_blocks
+    robust = record.weighted_relative_error
+    others = [
+        f"{robust:.2%} of rows as the robust estimate weighs them" if robust is not None else "",
+        f"physically consistent links {links.relative_error:.2%}" if links is not None else "",
+        f"held-out blocks {blocks.relative_error:.2%}" if blocks is not None else "",
+    ]
+    listed = "; ".join(other for other in others if other)
+    return f"relative error {record.relative_error:.2%}" + (f" ({listed})" if listed else "")
+
+
+def _facts(result: Result) -> Iterator[tuple[str, str]]:
+    """What a result rests on and what it found, a line each."""
+    record = result.record
+    rows = sum(joint.rows for joint in record.joints)
+    logs = "" if record.logs == 1 else f" of {record.logs} logs"
+    yield "data", f"{record.samples} samples{logs} ({rows} rows), {_filtered(record)}; {record.seconds:.1f} s"
     if record.form is not None:
-        _show_form(output, record.form, record.relative_error)
-    if record.term_choice is not None:
-        _show_choice(output, record.term_choice)
-    _show_parameters(output, result)
-    if record.nonlinear:
-        _show_nonlinear(output, record.nonlinear, record.nonlinear_passes)
-    joints = plain_table(("joint",), ("rows", "RMSE", "relative error"))
-    for joint in record.joints:
-        joints.add_row(joint.name, str(joint.rows), f"{joint.rmse:.4g}", f"{joint.relative_error:.4f}")
-    output.print(joints)
-    if record.sign_recovery is not None:
-        _show_signs(output, record)
-    if record.physical is not None:
-        _show_physical(output, record.physical)
-    output.print(
-        f"{len(record.essential)} essential parameters (*) alone: relative error {record.essential_relative_error:.4f}."
+        yield "rows", f"of {record.form.name}, fitted with a relative error of {record.form.relative_error:.2%}"
+    chosen = "" if record.term_choice is None else " (chosen by the data)"
+    yield "terms", f"{', '.join(result.term_names) or 'none'}{chosen}"
+    sure = sum(100.0 * row.honest_std <= 10.0 * abs(row.value) for row in record.parameters)
+    yield (
+        "parameters",
+        f"{sure} of {len(record.parameters)} base parameters known to 10 %; condition number "
+        f"{record.condition_number:.0f}",
     )
-    show_findings(output, result.findings)
-    show_verdict(output, result.verdict)
-    save = f"save the result: dynid identify {experiment} --out result"
-    use = f"validate on another log: dynid validate {out} OTHER.toml; write a report: dynid report {out}"
-    mend = f"mend what the verdict names, and identify again; for more, dynid report {out or 'RESULT'}"
-    show_next(output, mend if result.verdict.answer.value == "no" else save if out is None else use)
+    worst = sorted(record.joints, key=lambda joint: -joint.relative_error)[:WORST]
+    label = "joints" if len(record.joints) <= WORST else "worst joints"
+    yield label, ", ".join(f"{joint.name} {joint.relative_error:.1%}" for joint in worst)
+    if record.sign_recovery is not None:
+        signs = record.sign_recovery
+        yield "signs", f"{signs.sure:.0%} of segments sure, {signs.likely:.0%} likely, {signs.undecided:.0%} left out"
+    if record.physical is not None:
+        stated = float(result.robot.parameters[::10].sum())
+        yield "total mass", f"{record.physical.total_mass:#.4g} kg (robot file: {stated:#.4g} kg)"
 
 
-def _summary(record: Record) -> str:
+def _filtered(record: Record) -> str:
     cutoffs = dict.fromkeys(processing["lowpass"] for processing in record.processing)
     shown = " and ".join("nothing" if cutoff is None else f"{cutoff:g} Hz" for cutoff in cutoffs)
-    filtered = "unfiltered" if shown in ("nothing", "") else f"low-passed at {shown}"
-    robust = record.weighted_relative_error
-    weighted = "" if robust is None else f" ({robust:.4f} of rows as the robust estimate weighs them)"
-    return (
-        f"{record.robot}: {len(record.parameters)} base parameters from {record.samples} samples "
-        f"({sum(joint.rows for joint in record.joints)} rows), {filtered}; relative error {record.relative_error:.4f}"
-        f"{weighted}, condition number {record.condition_number:.0f}, {record.seconds:.1f} s."
-    )
-
-
-def _show_choice(output: Console, choice: TermChoiceRecord) -> None:
-    """Print which terms were tried, and which were chosen."""
-    from dynid.cli.console import plain_table
-
-    output.print(f"Terms: {', '.join(choice.terms) or 'none'} (chosen in {choice.seconds:.1f} s).")
-    if not choice.tried:
-        return
-    table = plain_table(("", "terms tried"), ("error", "above best", "params", "ms"))
-    for trial in choice.shown:
-        margin = f"{100.0 * trial.margin:.1f} +- {100.0 * trial.standard_error:.1f} %"
-        impossible = f" (impossible: {', '.join(trial.impossible)})" if trial.impossible else ""
-        words = f"{', '.join(trial.terms) or 'none'}{impossible}"
-        numbers = [f"{trial.relative_error:.2%}", margin, str(trial.parameters), f"{1e3 * trial.seconds:.0f}"]
-        table.add_row("*" if trial.chosen else "", words, *numbers)
-    output.print(table)
-    output.print(
-        f"error: of {choice.blocks} blocks of time, each predicted without it; above best: of each block, joints "
-        f"weighted by their errors; {len(choice.tried)} combinations were tried."
-    )
-
-
-def _show_form(output: Console, form: FormFitRecord, torques: float) -> None:
-    """Print which rows were estimated from, and how well they and the torques are fitted."""
-    rows = sum(row.rows for row in form.rows)
-    window = "" if form.window is None else f" over windows of {form.window:.3g} s"
-    output.print(
-        f"Estimated from {rows} rows of {form.name}{window}, with a relative error of {form.relative_error:.4f}; "
-        f"joint torques are reconstructed with {torques:.4f}."
-    )
-
-
-def _show_parameters(output: Console, result: Result) -> None:
-    """Print base parameters; the block bootstrap only where it says something else than white errors."""
-    from dynid.cli.console import plain_table
-    from dynid.findings import has
-
-    record = result.record
-    essential = {row.name for row in record.essential}
-    bootstrap = has(result.findings, "std-larger-by-bootstrap", "std-smaller-by-bootstrap")
-    columns = ("value", "std", *(("bootstrap\nstd",) if bootstrap else ()), "std [%]")
-    table = plain_table(("parameter",), columns, ("unit",))
-    for row in record.parameters:
-        std = row.honest_std if bootstrap else row.std
-        numbers = [f"{row.value:.6g}", f"{row.std:.2g}"]
-        numbers += [f"{row.bootstrap_std or 0.0:.2g}"] if bootstrap else []
-        percent = f"{100.0 * std / abs(row.value):.1f}" if row.value else "-"
-        table.add_row(f"{row.expression}{' *' if row.name in essential else ''}", *numbers, percent, row.unit)
-    output.print(table)
-    if bootstrap and record.bootstrap is not None:
-        output.print(
-            "std: standard deviation for white errors; bootstrap std: by block bootstrap (residuals are "
-            f"autocorrelated, {1e3 * record.bootstrap.correlation_time:.3g} ms); std [%]: the larger of both."
-        )
-
-
-def _show_nonlinear(output: Console, parameters: Sequence[NonlinearEstimate], passes: int) -> None:
-    """Print nonlinear parameters, and what determines them."""
-    from dynid.cli.console import plain_table
-
-    searched = "" if not passes else f" ({passes} passes over the logs)"
-    output.print(f"Nonlinear parameters{searched}:")
-    table = plain_table(("parameter",), ("value", "std", "std [%]"), ("unit", "source"))
-    for row in parameters:
-        value = "-" if row.value is None else f"{row.value:.6g}"
-        std = "-" if row.std is None else f"{row.std:.2g}"
-        percent = "-" if row.relative_std_percent is None else f"{row.relative_std_percent:.1f}"
-        table.add_row(row.name, value, std, percent, row.unit, row.source)
-    output.print(table)
-
-
-def _show_physical(output: Console, physical: PhysicalModel) -> None:
-    """Print physically consistent links, and which of their parameters the data determine."""
-    from dynid.cli.console import plain_table
-
-    weight = "" if physical.prior == "none" else f" of weight {physical.weight:g}"
-    output.print(
-        f"Physically consistent links (prior: {physical.prior}{weight}): relative error "
-        f"{physical.relative_error:.4f}, total mass {physical.total_mass:.4g} kg."
-    )
-    table = plain_table(("link",), ("mass [kg]", "centre of mass [m]", "principal moments [kg m^2]"))
-    for link in physical.links:
-        centre = " ".join(f"{x:.3f}" for x in link.centre_of_mass)
-        moments = " ".join(f"{x:.2g}" for x in link.principal_moments)
-        table.add_row(link.name, f"{link.mass:.4g}", centre, moments)
-    output.print(table)
-    for source, words in (("data", "Determined by the data"), ("held by physics", "Held by physical consistency")):
-        names = [row.name for link in physical.links for row in link.parameters if row.source == source]
-        if names or source == "data":
-            output.print(f"{words}: {', '.join(names) or 'none individually'}.")
-    if physical.prior != "none":
-        output.print("The remainder comes from the prior.")
-
-
-def _show_signs(output: Console, record: Record) -> None:
-    """Print how surely the signs of each joint's torque were recovered."""
-    from dynid.cli.console import plain_table
-
-    recovery, signs = record.sign_recovery, record.signs
-    if recovery is None:
-        return
-    margin = recovery.mirror_margin
-    mirror = "" if margin is None else f"; physical consistency rejects the mirror image by {margin:.0f}"
-    output.print(
-        f"Signs of {len(signs)} segments recovered in {recovery.seconds:.1f} s: {recovery.sure:.0%} sure (margin of "
-        f"{recovery.thresholds['sure']:g} standard deviations), {recovery.likely:.0%} likely "
-        f"({recovery.thresholds['likely']:g}), {recovery.undecided:.0%} undecided and left out{mirror}."
-    )
-    table = plain_table(("joint",), ("segments", "+", "-", "sure", "likely", "undecided", "smallest margin"))
-    for joint in dict.fromkeys(segment.joint for segment in signs):
-        own = [segment for segment in signs if segment.joint == joint]
-        words = [str(sum(s.word == word for s in own)) for word in ("sure", "likely", "undecided")]
-        counts = [str(len(own)), *(str(sum(s.sign == sign for s in own)) for sign in (1, -1))]
-        table.add_row(joint, *counts, *words, f"{min(segment.margin for segment in own):.1f}")
-    output.print(table)
+    return "unfiltered" if shown in ("nothing", "") else f"low-passed at {shown}"

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dynid.cli.app import JsonOption, echo_json, errors_in_words, steps_shown
+from dynid.cli.app import FullOption, JsonOption, echo_json, errors_in_words, steps_shown
 
 if TYPE_CHECKING:
     from dynid.identification.validation import Validation
-
-SHOWN = 3
-"""Improvements that are printed; `--json` has all."""
 
 
 def validate(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="Folder saved by dynid identify.")],
     logs: Annotated[
         list[Path],
-        typer.Argument(metavar="LOG...", help="Held-out logs: experiment files, or logs laid out as the result's."),
+        typer.Argument(
+            metavar="LOG...",
+            help="Held-out logs: files laid out as the result's own, or experiment files (.toml); [[log]] suffices.",
+        ),
     ],
     simulated: Annotated[
         bool,
@@ -30,6 +30,7 @@ def validate(
             "needs experiment files with [simulation].",
         ),
     ] = False,
+    full: FullOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Validate a result on held-out logs.
@@ -44,47 +45,47 @@ def validate(
     if json_output:
         echo_json(validation.to_dict())
     else:
-        show_validation(validation, result)
+        show_validation(validation, result, full=full)
 
 
-def show_validation(validation: Validation, result: Path) -> None:
+def show_validation(validation: Validation, result: Path, *, full: bool = False) -> None:
     """Print how well held-out torques are predicted."""
     from dynid.cli.console import plain_console, plain_table, show_findings, show_next, show_verdict
+    from dynid.findings import Severity
 
     output, every = plain_console(), validation.all_rows
-    output.print(f"Relative error on {validation.samples} samples: {_errors(validation)}.")
+    output.print(f"Relative error on {validation.samples} held-out samples: {_errors(validation)}.")
     drops = validation.rows != every.rows
-    more = ("rows\n(all)", "error\n(all)") if drops else ()
+    more = ("rows\n(all)", "error\n(all)") if drops and full else ()
     table = plain_table(("joint",), ("rows", "RMSE", "NRMSE", "R2", "relative\nerror", *more))
     for joint, of_all in zip(validation.joints, every.joints, strict=True):
         numbers = (f"{joint.rmse:.4g}", f"{joint.nrmse:.4f}", f"{joint.r2:.4f}", f"{joint.relative_error:.4f}")
-        all_numbers = (str(of_all.rows), f"{of_all.relative_error:.4f}") if drops else ()
+        all_numbers = (str(of_all.rows), f"{of_all.relative_error:.4f}") if more else ()
         table.add_row(joint.name, str(joint.rows), *numbers, *all_numbers)
     output.print(table)
-    output.print(f"Errors are of {validation.row_selection}.")
+    if full:
+        output.print(f"Errors are of {validation.row_selection}.")
     if validation.simulation is not None:
         output.print("Closed-loop simulation on the same reference [rad or m]:")
         table = plain_table(("joint",), ("RMS of simulated - measured", "RMS of reference - measured"))
         for joint in validation.simulation["joints"]:
             table.add_row(joint["name"], f"{joint['rms_position']:.3g}", f"{joint['rms_tracking']:.3g}")
         output.print(table)
-    show_findings(output, validation.findings)
-    show_verdict(output, validation.verdict)
-    if validation.verdict.causes:
-        output.print("What to improve:")
-        for text in validation.verdict.improvements[:SHOWN]:
-            output.print(f" - {text}")
+    notes = [finding for finding in validation.findings if finding.severity is Severity.NOTE]
+    show_findings(output, [finding for finding in validation.findings if full or finding not in notes])
+    show_verdict(output, validation.verdict, improvements=True)
     trusted = validation.verdict.answer.value != "no"
     export, report = f"write your robot: dynid export {result} --to urdf", f"look at the causes: dynid report {result}"
-    show_next(output, export if trusted else report)
+    hidden = "Errors of all rows, slow joints included" + (f", and {len(notes)} notes" if len(notes) > 1 else "")
+    show_next(output, export if trusted else report, "" if full or not (drops or notes) else f"{hidden}: --full")
 
 
 def _errors(validation: Validation) -> str:
     """Errors of base parameters and links, of rows that count and of all."""
     physical, slow = validation.physical, validation.physical_all_rows
-    links = "" if physical is None else f" ({physical.relative_error:.4f} with physically consistent links)"
-    shown = f"{validation.relative_error:.4f}{links}"
+    links = "" if physical is None else f" (physically consistent links {physical.relative_error:.2%})"
+    shown = f"{validation.relative_error:.2%}{links}"
     if validation.rows == validation.all_rows.rows:
         return shown
-    links = "" if slow is None else f" ({slow.relative_error:.4f} with links)"
-    return f"{shown}; over all rows {validation.all_rows.relative_error:.4f}{links}"
+    links = "" if slow is None else f" (links {slow.relative_error:.2%})"
+    return f"{shown}; over all rows {validation.all_rows.relative_error:.2%}{links}"

@@ -90,12 +90,12 @@ def identify(
     added = load_result(add_to) if isinstance(add_to, str | Path) else add_to
     if logs is not None:
         task, file = Task.of(source, logs, terms, known, **stated), None
-        task = task if added is None else task.with_model_of(added.task)
     else:
         file = experiment_file(source, terms, known, None if added is None else added.task, **stated)
         task = file.task
     earlier = None
     if added is not None:
+        task = task.with_model_of(added.task)
         earlier = added.earlier_logs(task, "the experiment" if file is None else file.path)
     elif not task.logs:
         raise InvalidRequestError("there is no log to identify from; give one or more")

@@ -198,7 +198,7 @@ def experiment_file(
         return ExperimentFile(path, path.read_bytes(), experiment, task_of(experiment))
     experiment = read_experiment(path, path.parent.resolve(), robot=ROBOT_OF_RESULT)
     if experiment.robot != ROBOT_OF_RESULT:
-        return ExperimentFile(path, path.read_bytes(), experiment, task_of(experiment).with_model_of(added_to))
+        return ExperimentFile(path, path.read_bytes(), experiment, task_of(experiment))
     task = added_to.with_logs_of(experiment)
     text = experiment_text(task)
     return ExperimentFile(path, text.encode(), parse_experiment(text, path), task)
