@@ -70,7 +70,7 @@ def asked(path: Path, request: dict[str, Any], progress: Progress = silent) -> d
     Raises:
         RecordingError: If the file cannot be read, or its reader crashed or went beyond its limits.
     """
-    request = {**request, "path": str(path)}
+    request = {**request, "path": str(path.absolute())}  # the helper began in a folder that may not be this one
     answer = None if _helper is None or _helper.poll() is not None else _tried(request, progress)
     if answer is None:  # there was no helper, or damaged files that it read before spoilt its memory
         answer = _tried(request, progress)
