@@ -9,6 +9,7 @@ import typer
 
 from dynid.cli.app import (
     ExactFramesOption,
+    FullOption,
     JsonOption,
     RobotArgument,
     assignments,
@@ -20,6 +21,8 @@ from dynid.cli.app import (
 )
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from dynid.model.inspection import Inspection
 
 
@@ -69,9 +72,13 @@ def inspect(
     ] = 1e-10,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     exact_frames: ExactFramesOption = False,
+    full: FullOption = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Show identifiable parameters and check the robot file."""
+    """Show identifiable parameters and check the robot file.
+
+    --full prints base parameters with their expressions and the values of the file.
+    """
     with errors_in_words(), steps_shown() as step:
         step("Finding base parameters")
         import dynid
@@ -95,7 +102,7 @@ def inspect(
     if json_output:
         echo_json(inspection.to_dict())
     else:
-        show_inspection(inspection)
+        show_inspection(inspection, full=full)
 
 
 OBSERVED = {
@@ -107,11 +114,11 @@ OBSERVED = {
 """What is measured, in words."""
 
 
-def show_inspection(inspection: Inspection) -> None:
-    """Print which parameters of a robot are identifiable."""
+def show_inspection(inspection: Inspection, *, full: bool = False) -> None:
+    """Print which parameters of a robot are identifiable, joint by joint, or as base parameters with expressions."""
     from rich.text import Text
 
-    from dynid.cli.console import plain_console, plain_table, show_findings, show_next
+    from dynid.cli.console import plain_console, show_findings, show_next
 
     output = plain_console()
     base, model, robot = inspection.base_parameters, inspection.model, inspection.robot
@@ -120,27 +127,46 @@ def show_inspection(inspection: Inspection) -> None:
         + Text(f"{len(base)} base parameters", style="bold")
         + Text(f" ({OBSERVED[model.observed.value]}).")
     )
-    table = plain_table(("#", "base parameter"), ("robot file",), ("unit", "link or joint"))
-    table.columns[0].justify = "right"
-    owners = [model.parameters[column].owner for column in base.columns]
-    rows = zip(base.expressions, inspection.base_values(), base.units, owners, strict=True)
-    for k, (expression, value, unit, owner) in enumerate(rows, start=1):
-        table.add_row(str(k), expression, "-" if value is None else f"{value:.6g}", unit, owner)
-    output.print(table)
-    known = [f"{name} = {value:g}" for name, value in base.known.items()]
-    for title, names in (
-        ("Unidentifiable", base.no_effect),
-        ("Identifiable only in linear combination", base.only_in_groups),
-        ("Known beforehand", known),
-    ):
-        if names:
-            output.print(f"{title} ({len(names)}): {', '.join(names)}")
+    output.print(_base_parameters(inspection) if full else _by_joint(inspection))
+    if full:
+        for line in inspection.remarks():
+            output.print(line)
+    elif base.known:
+        output.print(f"Known beforehand: {', '.join(f'{name} = {value:g}' for name, value in base.known.items())}.")
     if not len(base):
         output.print("No parameter is identifiable from these measurements.")
-    clarity = "doubtful" if base.gap.is_doubtful else "clear"
-    output.print(f"The numerical rank is {clarity} (gap from {base.gap.kept:.1e} to {base.gap.dropped:.1e}).")
     show_findings(output, inspection.findings)
-    show_next(output, _next_step(inspection))
+    more = "" if full else f"Base parameters with expressions: dynid inspect {robot.description.source} --full"
+    show_next(output, _next_step(inspection), more)
+
+
+def _base_parameters(inspection: Inspection) -> Table:
+    """Base parameters with their expressions and the file's values."""
+    from dynid.cli.console import plain_table
+
+    table = plain_table(("#", "base parameter"), ("robot file",), ("unit", "link or joint"))
+    table.columns[0].justify = "right"
+    for row in inspection.rows():
+        table.add_row(*row)
+    return table
+
+
+LONGEST_NAME = 30
+"""Characters of a joint's or link's name that is not folded."""
+
+
+def _by_joint(inspection: Inspection) -> Table:
+    """What is identifiable at each joint, and of the link that it moves."""
+    from dynid.cli.console import plain_table
+
+    table = plain_table(("joint\nlink that it moves", "identifiable alone", "in combination", "unidentifiable"))
+    moved = {parameter.joint: parameter.link for parameter in inspection.model.parameters if parameter.link}
+    for joint, *parts in inspection.by_joint():
+        link = f"\n{moved[joint]}" if moved.get(joint, joint) != joint else ""
+        table.add_row(f"{joint}{link}", *(" ".join(names) or "-" for names in parts))
+    longest = max(len(name) for pair in moved.items() for name in pair if name)
+    table.columns[0].min_width = min(longest, LONGEST_NAME)
+    return table
 
 
 def _next_step(inspection: Inspection) -> str:

@@ -70,6 +70,19 @@ class Inspection:
         numbers = map(str, range(1, len(base) + 1))
         return list(zip(numbers, base.expressions, values, base.units, owners, strict=True))
 
+    def by_joint(self) -> list[tuple[str, list[str], list[str], list[str]]]:
+        """For each joint and its link: parameters identifiable alone, only in combination, not at all; no known ones."""
+        base = self.base_parameters
+        groups, nothing, known = set(base.only_in_groups), set(base.no_effect), set(base.known)
+        found: dict[str, tuple[list[str], list[str], list[str]]] = {}
+        for parameter in self.model.parameters:
+            if parameter.name not in known:
+                of_joint = found.setdefault(parameter.joint or parameter.owner, ([], [], []))
+                of_joint[2 if parameter.name in nothing else 1 if parameter.name in groups else 0].append(
+                    parameter.name
+                )
+        return [(joint, *parts) for joint, parts in found.items()]
+
     def remarks(self) -> list[str]:
         """Parameters without an effect of their own, known ones, and how clear the numerical rank is."""
         base, lines = self.base_parameters, []
