@@ -19,3 +19,7 @@ def version_73(path: Path, arrays: dict[str, np.ndarray]) -> Path:
     with path.open("r+b") as stream:
         stream.write(b"MATLAB 7.3 MAT-file, written by a test".ljust(124) + b"\x00\x02IM")
     return path
+
+
+def with_object(path: Path, arrays: dict[str, np.ndarray]) -> Path:
+    raise NotImplementedError

@@ -165,7 +165,7 @@ def _by_joint(inspection: Inspection) -> Table:
         link = f"\n{moved[joint]}" if moved.get(joint, joint) != joint else ""
         table.add_row(f"{joint}{link}", *(" ".join(names) or "-" for names in parts))
     longest = max(len(name) for pair in moved.items() for name in pair if name)
-    table.columns[0].min_width = min(longest, LONGEST_NAME)
+    table.columns[0].no_wrap = longest <= LONGEST_NAME
     return table
 
 

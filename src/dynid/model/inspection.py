@@ -71,7 +71,7 @@ class Inspection:
         return list(zip(numbers, base.expressions, values, base.units, owners, strict=True))
 
     def by_joint(self) -> list[tuple[str, list[str], list[str], list[str]]]:
-        """For each joint and its link: parameters identifiable alone, only in combination, not at all; no known ones."""
+        """For each joint and its link: parameters identifiable alone, only in combination, and not at all."""
         base = self.base_parameters
         groups, nothing, known = set(base.only_in_groups), set(base.no_effect), set(base.known)
         found: dict[str, tuple[list[str], list[str], list[str]]] = {}
