@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError
@@ -36,6 +37,8 @@ class Log:
         weight: Rows of this log are multiplied with it in the estimation.
         source: The files it was read from.
         findings: What was noticed while it was read.
+        missing: Which torques were not measured, but interpolated so that filters can run, shape (samples, joints);
+            their rows do not count. None where all were measured.
         first_stamp: Time stamp [s] of the first sample before the log was cut; that of the log itself when NaN.
 
     Raises:
@@ -59,6 +62,7 @@ class Log:
     source: tuple[Path, ...] = ()
     findings: tuple[Finding, ...] = ()
     first_stamp: float = math.nan
+    missing: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         time = _read_only(self.time, "time")
@@ -82,6 +86,8 @@ class Log:
         for what, values in (("positions", self.position), ("velocities", self.velocity), ("torques", self.torque)):
             if values is not None and values.shape != (samples, n):
                 raise ShapeError(what, f"({samples}, {n})", values.shape)
+        if self.missing is not None and self.missing.shape != (samples, n):
+            raise ShapeError("missing torques", f"({samples}, {n})", self.missing.shape)
         if self.temperature is not None and self.temperature.shape not in ((samples, 1), (samples, n)):
             raise ShapeError("temperatures", f"({samples}, 1) or ({samples}, {n})", self.temperature.shape)
 
@@ -95,7 +101,8 @@ class Log:
     def at(self, rows: slice | np.ndarray) -> Log:
         """Some of the samples: a slice, indices, or a mask."""
         signals = {name: None if (x := getattr(self, name)) is None else x[rows] for name in SIGNALS}
-        return replace(self, time=self.time[rows], **signals)
+        missing = None if self.missing is None else self.missing[rows]
+        return replace(self, time=self.time[rows], missing=missing, **signals)
 
     @property
     def mean_temperature(self) -> tuple[Array, Array] | None:

@@ -81,20 +81,20 @@ class Table:
                     self.path, f"{problem}{row}; repair these rows, or cut them off with rows or seconds"
                 )
 
-    def require_measured(self, part: slice) -> None:
-        """Refuse columns without a single number in some samples.
+    def require_measured(self, part: slice, group: int | None = None) -> None:
+        """Refuse columns, of one group or of all, without a single number in some samples.
 
         Raises:
             RecordingError: It names the first such column.
         """
-        for name, values in self._columns():
+        for name, values in self._columns(group):
             if len(values[part]) and not np.isfinite(values[part]).any():
                 problem = f"column '{name}' holds nothing but NaN, Inf or missing values: it was not measured"
                 raise RecordingError(self.path, f"{problem}; choose another, or lock or leave out its joint")
 
-    def _columns(self) -> Iterator[tuple[str, Array]]:
-        for names, values in zip(self.names, self.groups, strict=True):
-            yield from ((name, values[:, k]) for k, name in enumerate(names))
+    def _columns(self, group: int | None = None) -> Iterator[tuple[str, Array]]:
+        for own in range(len(self.groups)) if group is None else (group,):
+            yield from ((name, self.groups[own][:, k]) for k, name in enumerate(self.names[own]))
 
 
 def read_columns(path: Path, *, columns: Columns = None, width: int | None = None, count: int | None = None) -> Array:

@@ -84,7 +84,7 @@ def _read(robot: Robot, chosen: Choice, rate: float | None, progress: Progress) 
         as_positions = [f"{each}/s" for each in ([unit] * len(own) if isinstance(unit, str) else unit)]
         units = alike([said or other for said, other in zip(own, as_positions, strict=True)])
         velocity = _group(places["velocity"], units, "", at_motor)
-    rows = usable_rows(np.column_stack([values["position"], values[drive]]), stamps)
+    rows = usable_rows(stamps)
     layout = Layout(chosen.joints, position, torque, velocity, time, stamps, len(values["position"]), rows, rate)
     return with_numbers(layout, values["position"], values[drive])
 
@@ -206,7 +206,7 @@ def layout_of_bag(path: Path, robot: Robot, names: Sequence[str], progress: Prog
         velocity = Group(columns, "rad/s", "", topic.name, path)
     stamps = time[:, 0]
     table.require_measured(slice(0, len(table)))
-    rows = usable_rows(table.joined(), stamps)
+    rows = usable_rows(stamps)
     return with_numbers(Layout(joints, position, torques, velocity, None, stamps, len(time), rows), q, torque)
 
 
