@@ -31,7 +31,7 @@ Columns: TypeAlias = str | int | Sequence[str | int] | None
 
 TEXT = (".csv", ".tsv", ".txt", ".dat")
 
-BINARY = (".parquet", ".npz", ".mat")
+BINARY = (".parquet", ".npz", ".mat", ".json", ".jsonl", ".ndjson")
 
 TOGETHER = 4
 """Columns that are put in their places together."""

@@ -53,8 +53,8 @@ class Numbers:
         return self.values + self.origin if self.origin else self.values
 
 
-def of_texts(texts: "pl.Series") -> Numbers:
-    """Numbers, dates and times of day in a column of texts."""
+def of_texts(texts: "pl.Series", *, stamps: bool = False) -> Numbers:
+    """Numbers, dates and times of day in a column of texts; arguments as `of_array`."""
     import polars as pl
 
     texts = texts.str.strip_chars(' \t\r"')
@@ -68,7 +68,7 @@ def of_texts(texts: "pl.Series") -> Numbers:
         if dates is not None and len(dates.misfits) < np.count_nonzero(given & ~is_plain):
             return dates
     misfits = np.flatnonzero(given & ~is_plain)
-    if is_plain.any() and abs(plain[is_plain][0]) >= EPOCH and not len(misfits):
+    if stamps and is_plain.any() and abs(plain[is_plain][0]) >= EPOCH and not len(misfits):
         exact = _exact(texts, given)
         return Numbers(plain) if exact is None else exact
     return Numbers(plain, misfits=misfits)
@@ -138,8 +138,13 @@ def _offsets(zones: "pl.Series") -> np.ndarray:
     return np.where((parts["1"] == "-").fill_null(value=False).to_numpy(), -1, 1) * (60 * hours + minutes) * 60
 
 
-def of_array(values: np.ndarray) -> Numbers | None:
-    """Numbers of an array of numbers, stamps, spans of time or texts; None where it holds something else."""
+def of_array(values: np.ndarray, *, stamps: bool = False) -> Numbers | None:
+    """Numbers of an array of numbers, stamps, spans of time or texts; None where it holds something else.
+
+    Args:
+        values: The array, shape (samples,).
+        stamps: Whether large numbers are counted from the first; dates always are.
+    """
     if values.dtype.kind in "Mm":
         unit, count = np.datetime_data(values.dtype)
         if unit in ("generic", "Y", "M"):
@@ -149,11 +154,14 @@ def of_array(values: np.ndarray) -> Numbers | None:
         since = _since_first(values.astype(np.int64), there)
         return Numbers(np.where(there, since.values * size, np.nan), since.origin * size)
     if values.dtype.kind in "iu":
-        large = len(values) and abs(int(values[0])) >= EPOCH
+        large = stamps and len(values) and abs(int(values[0])) >= EPOCH
         return _since_first(values, np.ones(len(values), dtype=bool)) if large else Numbers(values.astype(np.float64))
     if values.dtype.kind in "USO":
         return _of_objects(values)
-    return since_first(values.astype(np.float64)) if values.dtype.kind in "bf" else None
+    if values.dtype.kind not in "bf":
+        return None
+    numbers = values.astype(np.float64)
+    return since_first(numbers) if stamps else Numbers(numbers)
 
 
 def since_first(values: Array) -> Numbers:
@@ -182,8 +190,8 @@ def _since_first(values: np.ndarray, there: np.ndarray) -> Numbers:
     return Numbers(np.where(there, apart, np.nan), float(first))
 
 
-def of_series(series: "pl.Series") -> Numbers | None:
-    """Numbers of a Polars column of numbers, stamps, spans of time or texts; None where it holds something else."""
+def of_series(series: "pl.Series", *, stamps: bool = False) -> Numbers | None:
+    """Numbers of a Polars column of numbers, dates, spans of time or texts; arguments as `of_array`."""
     import polars as pl
 
     kind: Any = series.dtype
@@ -202,8 +210,9 @@ def of_series(series: "pl.Series") -> Numbers | None:
     if kind.is_integer() and series.dtype != pl.Int128:
         there = series.is_not_null().to_numpy()
         whole = series.fill_null(0).to_numpy()
-        large = there.any() and abs(int(whole[int(np.flatnonzero(there)[0])])) >= EPOCH
+        large = stamps and there.any() and abs(int(whole[int(np.flatnonzero(there)[0])])) >= EPOCH
         return _since_first(whole, there) if large else Numbers(np.where(there, whole.astype(np.float64), np.nan))
     if kind.is_numeric() or kind == pl.Boolean:
-        return since_first(series.cast(pl.Float64).fill_null(np.nan).to_numpy())
+        numbers = series.cast(pl.Float64).to_numpy()
+        return since_first(numbers) if stamps else Numbers(numbers)
     return None

@@ -56,7 +56,9 @@ def delimited(path: Path, content: bytes) -> Source:
 
     def stamps(position: int) -> Numbers:
         frame = _by_polars(layout, [position], True) if layout.delimiter else None
-        return _by_lines(layout, [position], {})[0] if frame is None else of_texts(frame.to_series(0))
+        if frame is None:
+            return _by_lines(layout, [position], {}, stamps=True)[0]
+        return of_texts(frame.to_series(0), stamps=True)
 
     notes = (_cut_end(path, cut),) if cut else ()
     return Source(layout.names, load, layout.named, layout.first_row, stamps, notes, damaged)
@@ -128,7 +130,9 @@ def _by_numpy(layout: Layout, positions: list[int]) -> Sequence[np.ndarray] | No
         return None
 
 
-def _by_lines(layout: Layout, positions: list[int], damaged: dict[int, str]) -> list[Numbers]:
+def _by_lines(
+    layout: Layout, positions: list[int], damaged: dict[int, str], *, stamps: bool = False
+) -> list[Numbers]:
     """Columns line by line, where these are of all kinds; damaged lines become NaN, and what is wrong with them noted."""
     import polars as pl
 
@@ -147,7 +151,7 @@ def _by_lines(layout: Layout, positions: list[int], damaged: dict[int, str]) -> 
             damaged[sample] = f"{problem}; {_advice(sample)}"
         for column, p in zip(columns, positions, strict=True):
             column.append(None if problem else fields[p])
-    return [of_texts(pl.Series(column, dtype=pl.String)) for column in columns]
+    return [of_texts(pl.Series(column, dtype=pl.String), stamps=stamps) for column in columns]
 
 
 def flat(path: Path, content: bytes, width: int) -> Source:
@@ -198,7 +202,7 @@ class _Large:
 
     def _of_texts(self, positions: list[int]) -> Iterator[np.ndarray]:
         for p in positions:
-            numbers = self.stamps(p)
+            numbers = self.stamps(p)  # counted from the first, but for what is small
             if len(numbers.misfits):
                 row, name = self.layout.first_row + int(numbers.misfits[0]), self.layout.names[p]
                 raise RecordingError(self.path, f"row {row} of column '{name}' holds no number; remove or repair it")
@@ -210,7 +214,8 @@ class _Large:
             values = next(iter(self._by_numpy([position])))
             return Numbers(values - values[0], float(values[0])) if abs(values[0]) >= EPOCH else Numbers(values)
         series = frame.to_series(0)
-        return of_texts(series if self.layout.delimiter == "," else series.str.replace(",", ".", literal=True))
+        series = series if self.layout.delimiter == "," else series.str.replace(",", ".", literal=True)
+        return of_texts(series, stamps=True)
 
     def frame(self, positions: list[int], *, as_text: bool) -> "pl.DataFrame | None":
         import polars as pl
