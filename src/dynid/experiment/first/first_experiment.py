@@ -154,7 +154,7 @@ def look_at(files: Sequence[Path], robot: Robot, rate: float | None, progress: P
     layout = layout_of(files, robot, rate, progress)
     first, last = layout.rows or (0, layout.samples)
     if last - first < SAMPLES:
-        problem = f"its longest part without missing numbers in which time advances has {last - first} samples"
+        problem = f"its longest part in which time advances has {last - first} samples"
         raise RecordingError(
             files[0], f"{problem}, and at least {SAMPLES} are needed; record longer, or repair the log"
         )
@@ -296,6 +296,7 @@ def _sampling(layout: Layout) -> str:
         seconds = layout.samples / (layout.rate or 1.0)
         return f"{layout.samples} samples in {seconds:.4g} s, at the sampling rate of {layout.rate:g} Hz that was given"
     stamps = layout.stamps[slice(*(layout.rows or (0, layout.samples)))]
+    stamps = stamps[np.isfinite(stamps)]
     timing = check_time(stamps)
     length = float(np.ptp(stamps))
     text = f"{len(stamps)} samples in {length:.4g} s, {timing.rate:.4g} Hz; steps vary by {timing.jitter:.1%}"

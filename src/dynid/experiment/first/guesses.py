@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.logs import LENGTH, TURN, UNITS, standing_still
@@ -62,7 +61,7 @@ class Layout:
         time: Where time stamps are; None in bags, which have their own, and where there are none.
         stamps: Time stamps [s], shape (samples,); None where there are none.
         samples: Number of samples.
-        rows: The longest part without missing numbers in which time advances; None for the whole log.
+        rows: The longest part in which time advances; None for the whole log.
         rate: Sampling rate [Hz] as given, where there are no time stamps.
         silent: Joints that move, but whose torques are mostly exact zeros: their drives report nothing.
         postures: Some positions on the way [rad or m, of joints or motors], shape (postures, joints).
@@ -113,6 +112,7 @@ def with_numbers(layout: Layout, q: Array, torque: Array) -> Layout:
     q, torque = q[part], torque[part]
     if not len(q):
         return layout
+    q, torque = (np.where(np.isfinite(x), x, np.nanmedian(x, axis=0)) for x in (q, torque))  # as if nothing was missing
     zeros = np.mean(torque == 0.0, axis=0) > THRESHOLDS.silent_share
     found = tuple(name for k, name in enumerate(layout.joints) if zeros[k] and np.ptp(q[:, k]) > 0.0)
     postures = q[:: max(1, len(q) // POSTURES)] * _sizes("position", layout.position.unit)
@@ -146,26 +146,23 @@ def alike(units: Sequence[str]) -> Unit:
     return units[0] if len(set(units)) == 1 else tuple(units)
 
 
-def usable_rows(numbers: Array, stamps: Array | None) -> tuple[int, int] | None:
-    """The longest part of a log without missing numbers in which time advances; None for the whole log.
+def usable_rows(stamps: Array | None) -> tuple[int, int] | None:
+    """The longest part of a log in which time advances; None for the whole log.
+
+    Cells without a number do not matter: they are interpolated, or do not count, when the log is read.
 
     Args:
-        numbers: Positions and torques, shape (samples, columns).
-        stamps: Time stamps, shape (samples,), if there are any.
+        stamps: Time stamps, shape (samples,), if there are any; NaN where they are missing.
     """
-    good: NDArray[np.bool_] = np.all(np.isfinite(numbers), axis=1)
-    joined = good[1:] & good[:-1]
-    if stamps is not None:
-        good = good & np.isfinite(stamps)
-        joined = joined & (np.diff(stamps) >= 0) & ~standing_still(stamps)[1:]  # a coarse clock is mended
-    if good.all() and joined.all():
+    if stamps is None:
         return None
-    starts = np.flatnonzero(good & np.concatenate([[True], ~joined]))
-    ends = np.flatnonzero(good & np.concatenate([~joined, [True]])) + 1
-    if not len(starts):
-        return 0, 0
-    best = int(np.argmax(ends - starts))
-    return int(starts[best]), int(ends[best])
+    known = np.flatnonzero(np.isfinite(stamps))
+    joined = (np.diff(stamps[known]) >= 0) & ~standing_still(stamps[known])[1:]  # a coarse clock is mended
+    if joined.all():
+        return None
+    edges = np.concatenate([[0], np.flatnonzero(~joined) + 1, [len(known)]])
+    best = int(np.argmax(np.diff(edges)))
+    return int(known[edges[best]]), int(known[edges[best + 1] - 1]) + 1
 
 
 def time_unit(stamps: Array, said: str | None = None) -> tuple[str, str]:

@@ -84,7 +84,7 @@ def _read(robot: Robot, chosen: Choice, rate: float | None, progress: Progress) 
         as_positions = [f"{each}/s" for each in ([unit] * len(own) if isinstance(unit, str) else unit)]
         units = alike([said or other for said, other in zip(own, as_positions, strict=True)])
         velocity = _group(places["velocity"], units, "", at_motor)
-    rows = usable_rows(np.column_stack([values["position"], values[drive]]), stamps)
+    rows = usable_rows(stamps)
     layout = Layout(chosen.joints, position, torque, velocity, time, stamps, len(values["position"]), rows, rate)
     return with_numbers(layout, values["position"], values[drive])
 
@@ -97,7 +97,9 @@ def _values(wanted: dict[str, Place], progress: Progress) -> dict[str, Array]:
     values: dict[str, Array] = {}
     for (path, width), roles in files.items():
         columns = [wanted[role].columns if width is None else None for role in roles]
-        table = read_groups(path, columns, width=None if width is None else 1, progress=progress, finite=False)
+        stamps = [k for k, role in enumerate(roles) if role == "time" or role.startswith("clock")]
+        options = {"progress": progress, "finite": False, "stamps": stamps}
+        table = read_groups(path, columns, width=None if width is None else 1, **options)
         table.require_measured(slice(0, len(table)))
         values |= dict(zip(roles, table.groups, strict=True))
         if width is not None and len(table) % width == 0:
@@ -129,7 +131,7 @@ def _check_lengths(wanted: dict[str, Place], values: dict[str, Array]) -> None:
 def _disagreement(values: dict[str, Array], wanted: dict[str, Place]) -> str:
     """A warning where files have different times for the same sample."""
     stamps = values["time"][:, 0]
-    step = float(np.median(np.diff(stamps))) if len(stamps) > 1 else 0.0
+    step = float(np.nanmedian(np.diff(stamps))) if len(stamps) > 1 else 0.0
     for role in wanted:
         if role.startswith("clock"):
             apart = float(np.nanmax(np.abs(values[role][:, 0] - stamps)))
@@ -206,7 +208,7 @@ def layout_of_bag(path: Path, robot: Robot, names: Sequence[str], progress: Prog
         velocity = Group(columns, "rad/s", "", topic.name, path)
     stamps = time[:, 0]
     table.require_measured(slice(0, len(table)))
-    rows = usable_rows(table.joined(), stamps)
+    rows = usable_rows(stamps)
     return with_numbers(Layout(joints, position, torques, velocity, None, stamps, len(time), rows), q, torque)
 
 

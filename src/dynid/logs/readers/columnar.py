@@ -1,14 +1,15 @@
-"""NPZ files, without pickle."""
+"""NPZ files, without pickle, and Parquet."""
 
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from dynid.logs.readers.source import Progress, RecordingError, Source, silent
+from dynid.logs.readers.stamps import Numbers, of_array, of_series
 
 # What NumPy and zipfile raise on one wrong byte or another (found by flipping bytes).
 _NPZ_DAMAGE = (ValueError, EOFError, RuntimeError, KeyError, tokenize.TokenError, zipfile.BadZipFile, zlib.error)
@@ -27,7 +28,7 @@ def npz(path: Path) -> Source:
         places += [(key, k) for k in range(width)]
         names += [f"{key}[{k}]" for k in range(width)] if len(shape) == 2 else [key]
 
-    def load(positions: list[int]) -> Sequence[np.ndarray]:
+    def columns(positions: list[int], *, stamps: bool = False) -> Iterator[Numbers]:
         keys = list(dict.fromkeys(places[p][0] for p in positions))
         for key in keys:
             _check_array(path, key, *shapes[key], keys[0], shapes[keys[0]][0])
@@ -36,12 +37,16 @@ def npz(path: Path) -> Source:
                 values = {key: arrays[key] for key in keys}
         except (*_NPZ_DAMAGE, OSError) as error:
             raise RecordingError(path, "the NPZ file is damaged; write or copy it again") from error
-        return [
-            (values[key] if values[key].ndim == 2 else values[key][:, None])[:, k]
-            for key, k in (places[p] for p in positions)
-        ]
+        for key, k in (places[p] for p in positions):
+            found = of_array(values[key][:, k] if values[key].ndim == 2 else values[key], stamps=stamps)
+            if found is None:
+                raise RecordingError(path, f"array '{key}' holds texts that are neither numbers nor dates")
+            yield found
 
-    return Source(tuple(names), load)
+    def load(positions: list[int]) -> list[np.ndarray]:
+        return [numbers.whole for numbers in columns(positions)]
+
+    return Source(tuple(names), load, stamps=lambda position: next(columns([position], stamps=True)))
 
 
 def _npz_shapes(path: Path) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
@@ -60,7 +65,7 @@ def _npz_shapes(path: Path) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
 def _check_array(
     path: Path, key: str, shape: tuple[int, ...], kind: np.dtype, other: str, first: tuple[int, ...]
 ) -> None:
-    if kind.kind not in "biuf":
+    if kind.kind not in "biufMmUS":
         what = "Python objects" if kind.hasobject else str(kind)
         raise RecordingError(path, f"array '{key}' holds {what} instead of numbers; save it as floats")
     if len(shape) not in (1, 2):
@@ -80,16 +85,22 @@ def parquet(path: Path, progress: Progress = silent) -> Source:
         raise RecordingError(path, "this is no Parquet file, or it is damaged; write or copy it again") from error
     names = tuple(schema)
 
+    def column(p: int, *, stamps: bool = True) -> Numbers:
+        try:
+            found = of_series(pl.read_parquet(path, columns=[names[p]])[names[p]], stamps=stamps)
+        except (*damage, OSError) as error:
+            raise RecordingError(path, "the Parquet file is damaged; write or copy it again") from error
+        if found is None:
+            raise RecordingError(path, f"column '{names[p]}' holds {schema[names[p]]} instead of numbers")
+        return found
+
     def load(positions: list[int]) -> Iterator[np.ndarray]:
         for p in positions:
-            if not schema[names[p]].is_numeric():
+            if schema[names[p]].is_nested():
                 raise RecordingError(path, f"column '{names[p]}' holds {schema[names[p]]} instead of numbers")
         for k, p in enumerate(positions, 1):  # one column at a time is held
-            try:
-                column = pl.read_parquet(path, columns=[names[p]])[names[p]].cast(pl.Float64).to_numpy()
-            except (*damage, OSError) as error:
-                raise RecordingError(path, "the Parquet file is damaged; write or copy it again") from error
+            values = column(p, stamps=False).whole
             progress(f"{path.name}: {k} of {len(positions)} columns")
-            yield column
+            yield values
 
-    return Source(names, load)
+    return Source(names, load, stamps=column)

@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from dynid.errors import FileProblemError
+from dynid.findings import Finding
+from dynid.logs.readers.stamps import Numbers
 
 Progress = Callable[[str], None]
 """Callback; receives a short description of each step."""
@@ -30,12 +32,18 @@ class Source:
         load: Reads the columns at some positions, in ascending order; one after the other where they are large.
         named: Whether the names are the file's own.
         first_row: Row of the file (from 1, the header included) that holds the first sample.
+        stamps: Reads one column as stamps since the first of them, with all their digits; None where `load` gives all.
+        notes: What was noticed.
+        damaged: What is wrong with samples that cannot be read, by their index; known once columns are loaded.
     """
 
     names: tuple[str, ...]
     load: Callable[[list[int]], Iterable[np.ndarray]]
     named: bool = True
     first_row: int = 1
+    stamps: Callable[[int], Numbers] | None = None
+    notes: tuple[Finding, ...] = ()
+    damaged: dict[int, str] = field(default_factory=dict)
 
 
 def available_bytes() -> int:
