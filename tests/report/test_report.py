@@ -23,7 +23,7 @@ from dynid.identification.records import ParameterEstimate
 from dynid.logs.log import Log
 from dynid.report import write_report
 from dynid.report.comparison import differences
-from dynid.report.drawn_signals import extreme_indices, peaks_by_decade, spread_indices
+from dynid.report.drawn_lines import extreme_indices, peaks_by_decade, spread_indices
 from dynid.report.figure import packed, plain
 from dynid.report.parameter_figures import ParameterRow
 from dynid.report.skeleton import ellipse, ellipsoid
