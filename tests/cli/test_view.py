@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from dynid import DynamicModel, Log, load_robot
 from dynid.cli import app
-from dynid.cli.drawn_bodies import poses, quaternion, shapes
+from dynid.report.drawn_bodies import poses, quaternion, shapes
 from dynid.cli.viewer_page import Gauge, gauge_table, gauges, motion_to_show, serve
 from dynid.errors import FileProblemError, ShapeError
 from dynid.excitation.trajectories import fourier_motion
