@@ -6,7 +6,7 @@ an axis it is the ellipse of the matching block of 5/m Sigma.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -102,7 +102,7 @@ def ellipsoid(mass: float, inertia: Array) -> Array:
 
 
 def robot_pictures(robot: Robot, posture: Array, inertias: Sequence[DrawnInertia]) -> tuple[RobotPicture, ...]:
-    """The robot as a whole, then with its inertias: the same view, from the side, from the front and from above.
+    """The robot with its inertias, from four sides; without any inertia only the first view, larger.
 
     Args:
         robot: The robot.
@@ -112,16 +112,16 @@ def robot_pictures(robot: Robot, posture: Array, inertias: Sequence[DrawnInertia
     bodies = scene(robot, posture)
     views = _views(robot, bodies.points)
     chosen = views.pop("")
-    whole = _drawn("robot", "", bodies, Camera.around(bodies.points, chosen, 640))
     if not inertias:
-        return (whole,)
+        return (_drawn("robot", "", bodies, Camera.around(bodies.points, chosen, 640)),)
     placed = _placed(robot, posture, inertias)
     points = np.concatenate([bodies.points, _within(bodies.points, placed)])
-    found = [whole]
-    for k, (view, axes) in enumerate({"from in front, to one side": chosen, **views}.items()):
-        camera = Camera.around(points, axes, 520)
-        found.append(_drawn(f"view{k}", view, bodies, camera, placed))
-    return tuple(found)
+    cameras = {
+        view: Camera.around(points, axes, 520) for view, axes in {"from one side, above": chosen, **views}.items()
+    }
+    scale = min(camera.scale for camera in cameras.values())
+    same = {view: replace(camera, scale=scale) for view, camera in cameras.items()}
+    return tuple(_drawn(f"view{k}", view, bodies, camera, placed) for k, (view, camera) in enumerate(same.items()))
 
 
 @dataclass(frozen=True, eq=False)
