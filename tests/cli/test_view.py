@@ -16,11 +16,11 @@ from typer.testing import CliRunner
 
 from dynid import DynamicModel, Log, load_robot
 from dynid.cli import app
-from dynid.cli.drawn_bodies import poses, quaternion, shapes
 from dynid.cli.viewer_page import Gauge, gauge_table, gauges, motion_to_show, serve
 from dynid.errors import FileProblemError, ShapeError
 from dynid.excitation.trajectories import fourier_motion
 from dynid.excitation.trajectory_formats import Written, json_text
+from dynid.report.drawn_bodies import poses, quaternion, shapes
 from dynid.robot.joints import rotation_from_quaternion
 from dynid.robot.robot import WORLD
 from tests.verdict_cases import motion as sines

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.cli.drawn_bodies import Shape, capsules, poses, quaternion, reach, shapes
 from dynid.errors import DynidError, InvalidRequestError, ShapeError
 from dynid.excitation import Followable, Trajectory, as_motion, read_trajectory, samples
 from dynid.model import DynamicModel
+from dynid.report.drawn_bodies import Shape, capsules, poses, quaternion, reach, shapes
 from dynid.robot import WORLD, JointKind, Robot, as_robot
 
 COLOURS = ((0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167), (230, 159, 0), (86, 180, 233))

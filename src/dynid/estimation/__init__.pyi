@@ -8,6 +8,7 @@ from .factors.decimation import processed_rows
 from .factors.factors import Factors
 from .factors.reduced_logs import EarlierLogs
 from .least_squares import NotIdentifiableError, merge_logs
+from .physical.parameter_covariances import parameter_covariances
 from .physical.physical_links import physics_of
 from .physical.references import plain_body
 from .replay import Replay, Segment, friction_columns, is_frictional, replayed
@@ -39,6 +40,7 @@ __all__ = [
     "friction_columns",
     "is_frictional",
     "merge_logs",
+    "parameter_covariances",
     "physics_of",
     "plain_body",
     "processed_rows",

@@ -3,7 +3,7 @@ from .answers import Answer, Use, Verdict
 from .drive_units import comparable
 from .held_out_logs import unseen_logs
 from .noticed import each_once
-from .records import FollowRecord, LinkEstimate, ParameterEstimate, Record, ResidualRecord, SignRecord
+from .records import FollowRecord, LinkEstimate, ParameterEstimate, PhysicalModel, Record, ResidualRecord, SignRecord
 from .requests import simulate_experiment
 from .result import Result
 from .result_files import load_result
@@ -16,6 +16,7 @@ __all__ = [
     "FollowRecord",
     "LinkEstimate",
     "ParameterEstimate",
+    "PhysicalModel",
     "Record",
     "ResidualRecord",
     "Result",

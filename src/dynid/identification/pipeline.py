@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -267,6 +268,7 @@ def _record(found: _Estimated, read: PreparedLogs, findings: Sequence[Finding], 
         {
             "schema": SCHEMA,
             "version": __version__,
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
             "robot": robot.name,
             "kinematics": robot.kinematics(),
             "shape_passes": 0 if nonlinear.fit is None else nonlinear.fit.passes,

@@ -351,11 +351,13 @@ class Record(Entry):
     """Everything that an identification found; see the classes above for its parts.
 
     `terms` are those of the model where they are not what the experiment states: chosen, or not all determined.
+    `date` is when it was identified (ISO 8601, UTC); empty in results of earlier versions.
     `relative_error` is that of all rows alike; `weighted_relative_error` that of rows as a robust estimate weighs them.
     """
 
     schema_: str = Field(SCHEMA, alias="schema")
     version: str = ""
+    date: str = ""
     robot: str
     kinematics: tuple[JointPlacement, ...]
     parameters: tuple[ParameterEstimate, ...]

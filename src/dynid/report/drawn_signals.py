@@ -4,14 +4,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.estimation import Replay, Segment
-from dynid.logs import Log
 from dynid.model import DynamicModel
-
-Indices = NDArray[np.intp]
+from dynid.report.drawn_lines import (
+    Flags,
+    Line,
+    broken_line,
+    joined,
+    peaks_by_decade,
+    spread_indices,
+    standing,
+    sticking_outlines,
+)
 
 BUCKETS = 1500
 """Buckets of a drawn line over all logs: two points each."""
@@ -21,24 +27,20 @@ CLOUD = 1200
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
-    """A signal with fewer points; NaN where segments end.
+class JointTrace:
+    """Torques of one row of the dynamics over time [N m or N].
 
     Attributes:
-        time: Time [s], shape (points,).
-        values: Values, shape (points,).
+        measured: As measured.
+        predicted: As predicted while the joint moves; a gap where it sticks.
+        sticking: Outlines of what the model allows where the joint sticks, with NaN between them; empty where it does
+            not, or where the model has no dry friction.
+        residual: Of the rows that count for the estimate.
     """
-
-    time: Array
-    values: Array
-
-
-@dataclass(frozen=True, eq=False)
-class JointTrace:
-    """Torques of one row of the dynamics over time [N m or N]."""
 
     measured: Line
     predicted: Line
+    sticking: Line
     residual: Line
 
 
@@ -68,14 +70,32 @@ class Spectrum:
     amplitude: tuple[Array, ...]
 
 
+@dataclass(frozen=True)
+class DrawnLog:
+    """A log that is drawn.
+
+    Attributes:
+        name: Its name.
+        start: Where it begins on the common time axis [s].
+        seconds: From its first to its last sample [s], as logged.
+        rate: Its sampling rate [Hz], as logged.
+        samples: Its number of samples, as logged.
+    """
+
+    name: str
+    start: float
+    seconds: float
+    rate: float
+    samples: int
+
+
 @dataclass(frozen=True, eq=False)
 class Signals:
     """All that is drawn of some logs.
 
     Attributes:
-        names: Names of the logs.
-        starts: Where each log begins on the common time axis [s].
-        samples: Number of samples of all logs.
+        logs: The logs.
+        samples: Number of processed samples of all logs.
         factor: Largest number of samples per drawn point.
         traces: Torques of each row.
         clouds: Friction of each row.
@@ -85,8 +105,7 @@ class Signals:
         posture: Middle of the motion, shape (nq,).
     """
 
-    names: tuple[str, ...]
-    starts: tuple[float, ...]
+    logs: tuple[DrawnLog, ...]
     samples: int
     factor: int
     traces: tuple[JointTrace, ...]
@@ -96,44 +115,54 @@ class Signals:
     residuals: Spectrum
     posture: Array
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the logs."""
+        return tuple(log.name for log in self.logs)
 
-def drawn(replays: Iterable[Replay], logs: int, model: DynamicModel, rng: np.random.Generator) -> Signals:
+
+def drawn(
+    replays: Iterable[Replay], logs: int, model: DynamicModel, parameters: Array, rng: np.random.Generator
+) -> Signals:
     """Reduce logs to what is drawn, one after the other; nothing else of them is kept in memory.
 
     Args:
         replays: The logs.
         logs: How many there are.
         model: The model.
+        parameters: Standard parameters p of the prediction, shape (parameters,).
         rng: Chooses the points of clouds.
     """
-    names, starts, samples, factor, first = [], [], 0, 1, None
-    pieces: list[list[tuple[Line, Line, Line]]] = [[] for _ in range(model.row_count)]
+    shown: list[DrawnLog] = []
+    samples, factor, first = 0, 1, None
+    pieces: list[list[tuple[Line, ...]]] = [[] for _ in range(model.row_count)]
     clouds: list[list[Cloud]] = [[] for _ in range(model.row_count)]
     middles, start = [], 0.0
     for replay in replays:
         count = sum(len(segment.time) for segment in replay.segments)
-        names.append(_name(replay.log, len(names) + 1))
-        starts.append(start)
+        shown.append(_shown_log(replay, start, len(shown) + 1))
         for segment in replay.segments:
             share = len(segment.time) / count / logs
             buckets = max(int(BUCKETS * share), 2)
             factor = max(factor, -(-len(segment.time) // (2 * buckets)))
+            still = standing(segment, model, replay.prepared.processing.thresholds)
             for row in range(model.row_count):
-                pieces[row].append(_lines(segment, row, start, buckets))
+                outline = sticking_outlines(segment, row, model, parameters, still, buckets)
+                lines = _lines(segment, row, still[:, row] & bool(len(outline.time)), buckets)
+                pieces[row].append(tuple(Line(start + one.time, one.values) for one in (*lines, outline)))
                 clouds[row].append(_cloud(segment, row, model, max(int(CLOUD * share), 50), rng))
             middles.append(0.5 * (segment.q.min(axis=0) + segment.q.max(axis=0)))
         samples += count
-        start += replay.segments[-1].time[-1] + 1.0
+        start += max(segment.time[-1] for segment in replay.segments) + 1.0
         if first is None:
             first = _spectra(replay)
     if first is None:
         raise ValueError("there are no logs to draw")
     return Signals(
-        tuple(names),
-        tuple(starts),
+        tuple(shown),
         samples,
         factor,
-        tuple(JointTrace(*(_joined([piece[k] for piece in of_row]) for k in range(3))) for of_row in pieces),
+        tuple(_trace(of_row) for of_row in pieces),
         tuple(
             Cloud(np.concatenate([c.velocity for c in of_row]), np.concatenate([c.torque for c in of_row]))
             for of_row in clouds
@@ -143,27 +172,25 @@ def drawn(replays: Iterable[Replay], logs: int, model: DynamicModel, rng: np.ran
     )
 
 
-def _name(log: Log, number: int) -> str:
-    return log.name or (log.source[0].name if log.source else f"log {number}")
+def _shown_log(replay: Replay, start: float, number: int) -> DrawnLog:
+    log = replay.log
+    name = log.name or (log.source[0].name if log.source else f"log {number}")
+    return DrawnLog(name, start, float(log.time[-1] - log.time[0]), replay.rate, len(log))
 
 
-def _lines(segment: Segment, row: int, start: float, buckets: int) -> tuple[Line, Line, Line]:
+def _trace(pieces: Sequence[tuple[Line, ...]]) -> JointTrace:
+    measured, predicted, residual, sticking = (joined([piece[k] for piece in pieces]) for k in range(4))
+    return JointTrace(measured, predicted, sticking, residual)
+
+
+def _lines(segment: Segment, row: int, still: Flags, buckets: int) -> tuple[Line, Line, Line]:
+    """Measured torque, predicted torque while the joint moves, and residual where it counts."""
     measured, predicted = segment.measured[:, row], segment.predicted[:, row]
-
-    def line(values: Array, time: Array) -> Line:
-        chosen = extreme_indices(values, buckets)
-        return Line(start + time[chosen], values[chosen])
-
-    counts = segment.keep[:, row]
-    residual = line((measured - predicted)[counts], segment.time[counts])
-    return line(measured, segment.time), line(predicted, segment.time), residual
-
-
-def _joined(lines: Sequence[Line]) -> Line:
-    """Lines one after the other, with a gap between them."""
-    gap = np.array([np.nan])
-    time = np.concatenate([part for line in lines for part in (line.time, line.time[-1:])])
-    return Line(time, np.concatenate([part for line in lines for part in (line.values, gap)]))
+    return (
+        broken_line(segment.time, measured, np.ones(len(measured), dtype=bool), buckets),
+        broken_line(segment.time, predicted, ~still, buckets),
+        broken_line(segment.time, measured - predicted, segment.keep[:, row], buckets),
+    )
 
 
 def _cloud(segment: Segment, row: int, model: DynamicModel, points: int, rng: np.random.Generator) -> Cloud:
@@ -188,54 +215,3 @@ def spectrum(signals: Array, rate: float) -> Spectrum:
     frequency, power = welch(signals, rate, nperseg=min(len(signals), 8192), axis=0, detrend="linear")
     reduced = [peaks_by_decade(frequency[1:], np.sqrt(power[1:, row])) for row in range(signals.shape[1])]
     return Spectrum(tuple(pair[0] for pair in reduced), tuple(pair[1] for pair in reduced))
-
-
-def extreme_indices(y: Array, buckets: int) -> Indices:
-    """Samples to draw: of each of some buckets of neighbours the smallest and the largest.
-
-    A line through them covers what a line through all samples covers, so no peak is lost.
-
-    Args:
-        y: A signal, shape (samples,).
-        buckets: How many buckets.
-
-    Returns:
-        Indices in ascending order, at most two per bucket; all where there are no more samples than that.
-
-    >>> extreme_indices(np.array([0.0, 5.0, 1.0, 2.0, -3.0, 0.0, 1.0, 1.0]), 2).tolist()
-    [0, 1, 4, 6]
-    """
-    if len(y) <= 2 * buckets:
-        return np.arange(len(y))
-    edges = np.linspace(0, len(y), buckets + 1).astype(np.intp)
-    width = int(np.diff(edges).max())
-    rows = np.minimum(edges[:-1, None] + np.arange(width), edges[1:, None] - 1)
-    values = y[rows]
-    first = np.arange(len(rows))
-    pairs = np.stack([rows[first, values.argmin(axis=1)], rows[first, values.argmax(axis=1)]])
-    return np.unique(pairs)
-
-
-def spread_indices(count: int, wanted: int, rng: np.random.Generator) -> Indices:
-    """Samples to draw of a cloud: a random choice of so many, in ascending order; all where there are fewer."""
-    if count <= wanted:
-        return np.arange(count)
-    return np.sort(rng.choice(count, wanted, replace=False))
-
-
-def peaks_by_decade(frequency: Array, amplitude: Array, points: int = 300) -> tuple[Array, Array]:
-    """A spectrum on a logarithmic axis with fewer points: of each of some buckets the largest amplitude.
-
-    Args:
-        frequency: Frequencies [Hz], ascending and positive, shape (n,).
-        amplitude: Amplitudes, shape (n,).
-        points: How many buckets.
-    """
-    if len(frequency) <= points:
-        return frequency, amplitude
-    edges = np.geomspace(frequency[0], frequency[-1] * (1 + 1e-9), points + 1)
-    bucket = np.searchsorted(edges, frequency, side="right")
-    starts = np.flatnonzero(np.diff(bucket, prepend=-1))
-    stops = [*starts[1:], len(frequency)]
-    best = [start + int(np.argmax(amplitude[start:stop])) for start, stop in zip(starts, stops, strict=True)]
-    return frequency[best], amplitude[best]

@@ -28,12 +28,16 @@ class Section:
         title: Its title.
         template: The template that shows it.
         data: What the template needs.
+        brief: Its most important number or words, shown beside the title, also while it is closed.
+        is_open: Whether it is open at first.
     """
 
     key: str
     title: str
     template: str
     data: Mapping[str, Any]
+    brief: str = ""
+    is_open: bool = True
 
 
 @dataclass(frozen=True)

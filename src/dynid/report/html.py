@@ -9,6 +9,8 @@ from dynid.errors import InvalidRequestError, OutputExistsError
 from dynid.files import write_text
 from dynid.identification import Result, load_result
 from dynid.logs import Log
+from dynid.report.heading import heading_of
+from dynid.report.parameter_sections import whole_robot
 from dynid.report.rendering import rendered
 from dynid.report.sections import sections_of
 from dynid.report.subject import Subject, subject_of
@@ -124,6 +126,7 @@ def page(subjects: Sequence[Subject]) -> str:
         "report.html",
         title=f"{robot}: {names}",
         robot=robot,
-        subjects=subjects,
+        headings=[heading_of(subject) for subject in subjects],
+        picture=whole_robot(subjects[0]),
         sections=sections_of(subjects),
     )

@@ -10,9 +10,12 @@ from dynid.estimation import ESTIMATE_THRESHOLDS, merge_logs
 from dynid.identification import Result
 from dynid.model import BaseParameters
 from dynid.report.figure import Section
+from dynid.report.link_changes import Owner, change_figures, link_changes
 from dynid.report.parameter_figures import bars_figure, parameter_figure, parameter_rows
-from dynid.report.skeleton import skeleton_figure, views
+from dynid.report.rendering import number
+from dynid.report.robot_picture import DrawnInertia, RobotPicture, robot_pictures
 from dynid.report.subject import Subject
+from dynid.robot import inertia
 
 MOST = 1000.0
 """Relative standard deviation [%] above which bars end."""
@@ -31,13 +34,17 @@ def parameter_section(subjects: Sequence[Subject]) -> Iterator[Section]:
         "bootstrap": any(estimate and estimate.bootstrap_std for row in rows for estimate in row.estimates),
         "nonlinear": [(subject.name, row) for subject in subjects for row in subject.result.nonlinear],
     }
-    yield Section("parameters", "Parameters", "parameters.html", data)
+    record = subjects[0].result.record
+    brief = f"{len(record.parameters)} base, {len(record.essential)} essential" if len(subjects) == 1 else ""
+    yield Section("parameters", "Parameters", "parameters.html", data, brief)
 
 
 def identifiability_section(subjects: Sequence[Subject]) -> Iterator[Section]:
     """Which standard parameters are identifiable from joint torques."""
     base = subjects[0].result.base
-    yield Section("identifiable", "Identifiability", "identifiable.html", {"base": base, **identifiability(base)})
+    brief = f"{len(base)} base parameters of {len(base.model.names)} standard parameters"
+    data = {"base": base, **identifiability(base)}
+    yield Section("identifiable", "Identifiability", "identifiable.html", data, brief, is_open=False)
 
 
 def identifiability(base: BaseParameters) -> dict[str, Any]:
@@ -96,24 +103,61 @@ def excitation_section(subjects: Sequence[Subject]) -> Iterator[Section]:
         label, names = "Relative standard deviation of each parameter", [row.name for row in rows]
         figure = bars_figure(f"stds{i}", names, stds, "standard deviation [% of value]", label, limit)
         data.append({"subject": subject, "found": found, "singular": singular, "stds": figure})
-    yield Section("excitation", "Excitation", "excitation.html", {"results": data, "limit": limit, "most": MOST})
+    brief = f"condition number {number(data[0]['found'].condition_number, 3)}" if len(data) == 1 else ""
+    data = {"results": data, "limit": limit, "most": MOST}
+    yield Section("excitation", "Excitation", "excitation.html", data, brief, is_open=False)
 
 
 def link_section(subjects: Sequence[Subject]) -> Iterator[Section]:
-    """Physically consistent links, as ellipsoids and as a table."""
-    physical = [subject.result.physical for subject in subjects]
-    robot, signals = subjects[0].result.robot, subjects[0].signals
-    posture = robot.neutral if signals is None else signals.posture
-    names = [subject.name for subject in subjects]
-    shown = views(robot, posture, [model.links if model else () for model in physical]) if any(physical) else ()
+    """Links and joints against the robot file: on the robot, as figures, and as a table."""
+    found = [link_changes(subject.result) for subject in subjects]
+    results = [
+        {
+            "subject": subject,
+            "physical": subject.result.physical,
+            "figures": change_figures(f"change{i}", owners),
+            "owners": owners,
+            "in_amperes": subject.result.is_in_amperes,
+        }
+        for i, (subject, owners) in enumerate(zip(subjects, found, strict=True))
+    ]
+    beyond = sum(change.beyond for owner in found[0] for change in owner.changes)
+    brief = f"{beyond} changes beyond their uncertainty" if beyond != 1 else "1 change beyond its uncertainty"
     data = {
-        "subjects": subjects,
-        "physical": physical,
-        "figures": [skeleton_figure(f"view{k}", view, names) for k, view in enumerate(shown)],
-        "in_motion": signals is not None,
-        "moments": [
-            [np.linalg.eigvalsh(np.array(link.inertia)).tolist() for link in model.links] if model else []
-            for model in physical
-        ],
+        "results": results,
+        "pictures": _pictures(subjects, found),
+        "in_motion": subjects[0].signals is not None,
+        "confidence": subjects[0].result.record.confidence,
     }
-    yield Section("links", "Physically consistent links", "links.html", data)
+    compared = any(change.file is not None for owner in found[0] for change in owner.changes)
+    yield Section(
+        "links", "Robot file against identified", "links.html", data, brief if compared and len(subjects) == 1 else ""
+    )
+
+
+def whole_robot(subject: Subject) -> RobotPicture:
+    """The robot of a result as it stands in the middle of its motion."""
+    robot, signals = subject.result.robot, subject.signals
+    return robot_pictures(robot, robot.neutral if signals is None else signals.posture, ())[0]
+
+
+def _pictures(subjects: Sequence[Subject], found: Sequence[Sequence[Owner]]) -> tuple[RobotPicture, ...]:
+    """The robot with the inertias of its links: of file and result, or of two results; none without any."""
+    robot, signals = subjects[0].result.robot, subjects[0].signals
+    numbers = {robot.joints[i].number: i for i in robot.solid_links}
+    inertias = []
+    for owner in found[0] if len(subjects) == 1 else ():
+        if owner.is_link and owner.changes[0].file is not None:
+            i = numbers[owner.number]
+            of_file = inertia.to_mass_com_inertia(robot.links[i].parameters)
+            inertias.append(DrawnInertia(i, "file", f"{owner.name} in the file: {of_file[0]:.3g} kg", *of_file))
+    indices = {robot.links[i].name: i for i in robot.solid_links}
+    for subject, source in zip(subjects, ("identified",) if len(subjects) == 1 else "ab", strict=True):
+        if subject.result.physical is None or subject.result.is_in_amperes:
+            continue
+        for link in subject.result.physical.links:
+            title = f"{link.name}, {source if len(subjects) == 1 else subject.name}: {link.mass:.3g} kg"
+            own = link.mass, np.array(link.centre_of_mass), np.array(link.inertia)
+            inertias.append(DrawnInertia(indices[link.name], source, title, *own))
+    posture = robot.neutral if signals is None else signals.posture
+    return robot_pictures(robot, posture, inertias) if inertias else ()

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import math
 from importlib import resources
 from typing import Any
 
@@ -22,6 +23,7 @@ def rendered(template: str, **data: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"embedded": embedded, "number": number, "short": short, "percent": percent, "unit": unit}
+    environment.filters |= {"rounded": rounded, "duration": duration}
     scripts = [_plotly(), _own("report.js")]
     return environment.get_template(template).render(
         scripts=[_trusted(script) for script in scripts],
@@ -51,6 +53,31 @@ def short(value: float | None) -> str:
 def percent(value: float | None) -> str:
     """A share in percent with three digits."""
     return "–" if value is None else f"{100 * value:.3g} %"
+
+
+def rounded(value: float | None, spread: float | None, *, signed: bool = False) -> str:
+    """A number with as many digits as its uncertainty has: two of the latter; four where there is none.
+
+    >>> rounded(0.0008395, 0.000151), rounded(-212.49, 28.3), rounded(1e-20, 5.8), rounded(0.154, 0.096, signed=True)
+    ('0.00084', '−212', '0.0', '+0.154')
+    """
+    if value is None or not spread or not math.isfinite(spread):
+        return number(value)
+    decimals = max(0, 1 - math.floor(math.log10(spread)))
+    text = f"{value:{'+' if signed else ''}.{decimals}f}"
+    return (text.lstrip("+-") if not float(text) else text).replace("-", "−")
+
+
+def duration(seconds: float) -> str:
+    """A time in seconds, minutes or hours.
+
+    >>> duration(29.995), duration(754.0), duration(7322.0)
+    ('30.0 s', '12 min 34 s', '2 h 2 min')
+    """
+    if seconds < 120.0:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def _trusted(text: str) -> Any:

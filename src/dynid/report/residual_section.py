@@ -16,7 +16,10 @@ def residual_section(subjects: Sequence[Subject]) -> Iterator[Section]:
     """Autocorrelation of residuals, and what they follow, with the plot behind each finding."""
     results = [_of_subject(i, subject) for i, subject in enumerate(subjects) if subject.result.record.residuals]
     data = {"results": results, "subjects": subjects, "enough": RESIDUAL_THRESHOLDS.followed_share}
-    yield Section("residuals", "Residual analysis", "residuals.html", data)
+    followed = [] if not results else [joint["joint"] for joint in results[0]["followed"]]
+    brief = "" if len(subjects) > 1 or not results else f"residuals of {len(followed)} joints follow the motion"
+    brief = brief.replace(" 0 joints", " no joint").replace(" 1 joints follow", " 1 joint follow")
+    yield Section("residuals", "Residual analysis", "residuals.html", data, brief, is_open=False)
 
 
 def _of_subject(number: int, subject: Subject) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """All sections of a report, in their order; those on logs and on how to reproduce the result are made here."""
 
 import platform
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -14,6 +15,7 @@ from dynid.report.drawn_signals import Signals
 from dynid.report.figure import Section
 from dynid.report.parameter_figures import error_figure
 from dynid.report.parameter_sections import excitation_section, identifiability_section, link_section, parameter_section
+from dynid.report.rendering import percent
 from dynid.report.residual_section import residual_section
 from dynid.report.signal_figures import friction_curve, friction_figure, sign_figure, spectrum_figure, torque_figure
 from dynid.report.subject import Subject
@@ -31,12 +33,12 @@ def sections_of(subjects: Sequence[Subject]) -> list[Section]:
         _signs,
         _torques,
         _validation,
-        _terms,
-        parameter_section,
-        identifiability_section,
-        excitation_section,
         link_section,
         _friction,
+        parameter_section,
+        _terms,
+        identifiability_section,
+        excitation_section,
         residual_section,
         _spectra,
         _reproduction,
@@ -49,7 +51,10 @@ def _verdict(subjects: Sequence[Subject]) -> Iterator[Section]:
 
 
 def _findings(subjects: Sequence[Subject]) -> Iterator[Section]:
-    yield Section("findings", "Findings", "findings.html", {"subjects": subjects})
+    counts = Counter(finding.severity.value for finding in subjects[0].findings)
+    named = [f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in counts.items()]
+    brief = "" if len(subjects) > 1 else ", ".join(named) or "none"
+    yield Section("findings", "Findings", "findings.html", {"subjects": subjects}, brief)
 
 
 def _traces(subject: Subject, signals: Signals, key: str) -> list[dict[str, Any]]:
@@ -70,7 +75,8 @@ def _torques(subjects: Sequence[Subject]) -> Iterator[Section]:
         }
         for i, subject in enumerate(subjects)
     ]
-    yield Section("torques", "Measured and predicted torques", "torques.html", {"results": data})
+    brief = f"relative error {percent(subjects[0].result.relative_error)}" if len(subjects) == 1 else ""
+    yield Section("torques", "Measured and predicted torques", "torques.html", {"results": data}, brief)
 
 
 def _signs(subjects: Sequence[Subject]) -> Iterator[Section]:
@@ -113,14 +119,17 @@ def _validation(subjects: Sequence[Subject]) -> Iterator[Section]:
                 "traces": _traces(subject, subject.held_out, f"held-out{i}"),
             }
         )
-    yield Section("validation", "Validation on held-out logs", "validation.html", {"results": data})
+    found = subjects[0].validation
+    brief = "" if len(subjects) > 1 or found is None else f"relative error {percent(found.relative_error)}"
+    yield Section("validation", "Validation on held-out logs", "validation.html", {"results": data}, brief)
 
 
 def _terms(subjects: Sequence[Subject]) -> Iterator[Section]:
     """Terms that were tried on held-out blocks of time, where they were chosen."""
     chosen = [subject for subject in subjects if subject.result.record.term_choice is not None]
     if chosen:
-        yield Section("terms", "Choice of terms", "terms.html", {"subjects": subjects, "chosen": chosen})
+        data = {"subjects": subjects, "chosen": chosen}
+        yield Section("terms", "Choice of terms", "terms.html", data, is_open=False)
 
 
 def _friction(subjects: Sequence[Subject]) -> Iterator[Section]:
@@ -152,7 +161,9 @@ def _spectra(subjects: Sequence[Subject]) -> Iterator[Section]:
         )
         figures = [spectrum_figure(key, spectrum, joints, title, cutoff) for key, spectrum, title, cutoff in shown]
         data.append({"subject": subject, "processing": used, "figures": figures})
-    yield Section("spectra", "Spectra and filters", "spectra.html", {"results": data})
+    used = data[0]["processing"].lowpass if len(data) == 1 else None
+    brief = "" if used is None else f"positions low-passed at {used:g} Hz"
+    yield Section("spectra", "Spectra and filters", "spectra.html", {"results": data}, brief, is_open=False)
 
 
 def _reproduction(subjects: Sequence[Subject]) -> Iterator[Section]:
@@ -161,7 +172,8 @@ def _reproduction(subjects: Sequence[Subject]) -> Iterator[Section]:
         {"subject": subject, "experiment": _experiment(subject.result), "logs": _logs(subject.result)}
         for subject in subjects
     ]
-    yield Section("reproduction", "Reproduction", "reproduction.html", {"results": data, "versions": versions})
+    data = {"results": data, "versions": versions}
+    yield Section("reproduction", "Reproduction", "reproduction.html", data, is_open=False)
 
 
 def _experiment(result: Result) -> str:

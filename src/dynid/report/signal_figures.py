@@ -10,11 +10,15 @@ from dynid.arrays import Array
 from dynid.estimation import friction_columns, is_frictional
 from dynid.identification import SignRecord
 from dynid.model import DynamicModel
-from dynid.report.drawn_signals import BUCKETS, Cloud, JointTrace, Signals, Spectrum, extreme_indices
+from dynid.report.drawn_lines import extreme_indices
+from dynid.report.drawn_signals import BUCKETS, Cloud, JointTrace, Signals, Spectrum
 from dynid.report.figure import DASHES, INK, MEASURED, PALETTE, PREDICTED, RESIDUAL, Figure, axis, packed, plain
 
 POINTS = 201
 """Points of a friction curve."""
+
+STICKING = "predicted, sticking"
+"""Name of the band of torques that a sticking joint can have."""
 
 _SHADES = {"undecided": "rgba(213, 94, 0, 0.25)", "likely": "rgba(230, 159, 0, 0.20)"}
 """Colours behind segments that are not sure."""
@@ -35,15 +39,17 @@ def torque_figure(key: str, joint: str, trace: JointTrace, of: str, signals: Sig
             "hovertemplate": "%{x:.3f} s: %{y:.4g}",
         }
 
+    band = {"fill": "toself", "fillcolor": f"{PREDICTED}40", "hoverinfo": "skip", "legendrank": 1001}
     data = [
         line("measured", trace.measured, MEASURED, 3.0, ""),
+        *([line(STICKING, trace.sticking, PREDICTED, 0.5, "") | band] if len(trace.sticking.time) else []),
         line("predicted", trace.predicted, PREDICTED, 1.2, ""),
         line("residual", trace.residual, RESIDUAL, 1.0, "2"),
     ]
     borders = [
         {"type": "line", "xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1}
         | {"line": {"color": "#9ca3af", "width": 1, "dash": "dot"}}
-        for x in signals.starts[1:]
+        for x in [log.start for log in signals.logs[1:]]
     ]
     layout = {
         "xaxis": axis("time [s]", anchor="y2"),

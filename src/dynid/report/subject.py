@@ -130,7 +130,7 @@ def _causes(result: Result, replay: Replay) -> list[Finding]:
 
 
 def _drawn(logs: Iterable[Replay], count: int, result: Result) -> Signals:
-    return drawn(logs, count, result.model, np.random.default_rng(0))
+    return drawn(logs, count, result.model, result.standard_parameters(), np.random.default_rng(0))
 
 
 def _on_missing_logs(result: Result) -> Iterator[Finding]:

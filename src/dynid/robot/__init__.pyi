@@ -3,7 +3,7 @@ from .audit import audit
 from .formats import Format
 from .formats.write_back import Written, write_back
 from .frames import pose
-from .geometry import outline
+from .geometry import outline, triangles
 from .inertia import INERTIA_BASIS, SIZE, skew
 from .joints import JointDynamics, JointKind, Limits, neutral, rotation_about
 from .loading import as_robot, load_robot
@@ -31,5 +31,6 @@ __all__ = [
     "pose",
     "rotation_about",
     "skew",
+    "triangles",
     "write_back",
 ]

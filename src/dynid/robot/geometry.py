@@ -16,6 +16,7 @@ LARGEST_MESH = 5e7
 _STL_HEADER = 80
 _NUMBER = rb"[ \t]++([-+]?(?:\d++\.?\d*+|\.\d++)(?:[eE][-+]?\d++)?)"
 _TEXT_VERTEX = re.compile(rb"^[ \t]*v(?:ertex)?" + 3 * _NUMBER, re.MULTILINE)
+_OBJ_FACE = re.compile(rb"^[ \t]*f((?:[ \t]++-?\d++[/\d-]*+){3,})", re.MULTILINE)
 _STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 
 
@@ -109,6 +110,26 @@ def _vertices(path: Path | None) -> Array | None:
         found = _TEXT_VERTEX.findall(content)
         vertices = np.array([[float(number) for number in vertex] for vertex in found]).reshape(-1, 3)
     return vertices if len(vertices) and np.isfinite(vertices).all() else None
+
+
+def triangles(path: Path | None) -> Array | None:
+    """Triangles of an STL or OBJ file in its own units, shape (triangles, 3, 3); None when it cannot be read.
+
+    Polygons of OBJ are cut into triangles from their first corner.
+    """
+    vertices = _vertices(path)
+    if vertices is None or path is None:
+        return None
+    if path.suffix.lower() == ".stl":
+        return vertices[: len(vertices) // 3 * 3].reshape(-1, 3, 3)
+    corners = []
+    for face in _OBJ_FACE.findall(path.read_bytes()):
+        polygon = [int(corner.split(b"/")[0]) for corner in face.split()]
+        at = [k - 1 if k > 0 else len(vertices) + k for k in polygon]
+        corners += [(at[0], at[k], at[k + 1]) for k in range(1, len(at) - 1)]
+    found = np.array(corners, dtype=np.intp).reshape(-1, 3)
+    found = found[((found >= 0) & (found < len(vertices))).all(axis=1)]
+    return vertices[found] if len(found) else None
 
 
 def _binary_stl(content: bytes) -> Array | None:

@@ -49,7 +49,23 @@
     }
   }, { rootMargin: "300px" });
   plots.forEach((plot) => observer.observe(plot));
-  window.addEventListener("beforeprint", () => plots.forEach(draw));
+
+  const folds = [...document.querySelectorAll("section details")];
+  let closed = [];
+  window.addEventListener("beforeprint", () => {
+    closed = folds.filter((fold) => !fold.open); // on paper everything is open
+    closed.forEach((fold) => { fold.open = true; });
+    plots.forEach(draw);
+  });
+  window.addEventListener("afterprint", () => closed.forEach((fold) => { fold.open = false; }));
+  function unfold() {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const fold = target && target.querySelector("details");
+    if (fold) fold.open = true;
+  }
+  window.addEventListener("hashchange", unfold);
+  for (const link of document.querySelectorAll("nav a")) link.addEventListener("click", () => setTimeout(unfold));
+  unfold();
 
   function key(row, column, kind) {
     const cell = row.children[column];

@@ -1,5 +1,6 @@
 """What is drawn of each link: the shapes of its file, or capsules between joints where it has none that can be read."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ THICKNESS = 0.04
 """Radius of capsules, in parts of the robot's reach."""
 
 MESHES = (".stl", ".obj", ".ply", ".glb", ".gltf", ".dae")
+"""Mesh files that viewers read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,15 +36,20 @@ class Shape:
     mesh: Path | None = None
 
 
-def shapes(robot: Robot) -> list[Shape]:
-    """What to draw: the file's shapes for links that have any, capsules for the others."""
+def shapes(robot: Robot, meshes: Collection[str] = MESHES) -> list[Shape]:
+    """What to draw: the file's shapes for links that have any, capsules for the others.
+
+    Args:
+        robot: The robot.
+        meshes: Endings of mesh files that can be read.
+    """
     found = []
     for index, link in [(WORLD, robot.base), *enumerate(robot.links)]:
         own = [
             Shape(index, geometry.shape, geometry.size, body.placement @ geometry.placement, geometry.mesh)
             for body in link.bodies
             for geometry in body.geometry
-            if geometry.shape != "mesh" or (geometry.mesh is not None and geometry.mesh.suffix.lower() in MESHES)
+            if geometry.shape != "mesh" or (geometry.mesh is not None and geometry.mesh.suffix.lower() in meshes)
         ]
         found += own or capsules(robot, index)
     return found
@@ -55,7 +62,7 @@ def capsules(robot: Robot, link: int) -> list[Shape]:
     if not ends and link != WORLD:
         ends = [1.5 * radius * robot.joints[link].axis]
     return [
-        Shape(link, "capsule", (radius, float(np.linalg.norm(end))), _along(end))
+        Shape(link, "capsule", (radius, float(np.linalg.norm(end))), along_z(end))
         for end in ends
         if np.linalg.norm(end) > 1e-6
     ]
@@ -83,8 +90,8 @@ def reach(robot: Robot) -> float:
     return max(lengths) or 1.0
 
 
-def _along(end: Array) -> Array:
-    """Pose half way to a point, with z towards it, shape (4, 4)."""
+def along_z(end: Array) -> Array:
+    """Pose half way to a point [m], with z towards it, shape (4, 4)."""
     length = float(np.linalg.norm(end))
     z, target = np.array([0.0, 0.0, 1.0]), end / length
     axis = np.cross(z, target)
