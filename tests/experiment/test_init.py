@@ -11,7 +11,7 @@ import pytest
 
 from dynid.errors import DynidError
 from dynid.experiment.first.first_experiment import init
-from dynid.experiment.reading import read_experiment
+from dynid.experiment.reading import ExperimentError, read_experiment
 from dynid.identification.pipeline import identify
 from tests.bag_files import joint_states, write_bag
 from tests.commands import run
@@ -85,23 +85,40 @@ def test_joints_that_the_log_does_not_have_are_held(tmp_path: Path) -> None:
 def test_a_table_without_names_is_taken_by_its_width(tmp_path: Path) -> None:
     np.savetxt(tmp_path / "log.txt", np.column_stack(list(log().values())))
     made = init("builtin:two_link", tmp_path / "log.txt", folder=tmp_path)
-    assert "columns = [3, 4]" in made.text
-    assert "GUESS" in made.text
+    assert made.experiment.log[0].torque.columns == (3, 4)
+    assert [question.code for question in made.questions] == ["choose-by-width"]
     (tmp_path / "first.toml").write_text(made.text)
     assert identify(tmp_path / "first.toml").relative_error < 0.01
 
 
 @pytest.mark.parametrize(
-    ("columns", "message"),
+    ("names", "keys"),
     [
-        ({"a": [1.0], "b": [2.0]}, "no column looks like positions"),
-        ({"t": [1.0], "q_1": [1.0], "q_2": [1.0]}, "no column looks like torques or currents"),
-        ({"q_1": [1.0], "tau_1": [1.0]}, "1 columns look like positions"),
+        (("a", "b"), ["position", "torque", "rate"]),
+        (("t", "q_1", "q_2"), ["torque"]),
+        (("t", "tau_1", "tau_2"), ["position"]),
     ],
 )
-def test_columns_that_cannot_be_told_are_one_sentence(columns: dict, message: str, tmp_path: Path) -> None:
-    pl.DataFrame(columns).write_csv(tmp_path / "log.csv")
-    with pytest.raises(DynidError, match=message):
+def test_columns_that_are_not_found_are_questions_and_identify_names_their_lines(
+    names: tuple[str, ...], keys: list[str], tmp_path: Path
+) -> None:
+    pl.DataFrame({name: np.arange(30.0) for name in names}).write_csv(tmp_path / "log.csv")
+    out = tmp_path / "first.toml"
+    status, shown, _ = run("init", "builtin:two_link", tmp_path / "log.csv", "--out", out, "--json")
+    assert status == 0
+    questions = json.loads(shown)["questions"]
+    assert [question["key"] for question in questions] == keys
+    assert all(question["guess"] is None for question in questions)
+    with pytest.raises(ExperimentError) as error:
+        read_experiment(out)
+    lines = out.read_text().splitlines()
+    assert error.value.line == questions[0]["line"]
+    assert lines[error.value.line - 1].startswith(f"# {keys[0]} =")
+
+
+def test_a_log_of_too_few_samples_is_refused(tmp_path: Path) -> None:
+    pl.DataFrame({name: values[:1] for name, values in log().items()}).write_csv(tmp_path / "log.csv")
+    with pytest.raises(DynidError, match="has 1 sample"):
         init("builtin:two_link", tmp_path / "log.csv", folder=tmp_path)
 
 

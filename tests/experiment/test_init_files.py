@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import pytest
 
 from dynid.errors import DynidError
 from dynid.experiment.first.first_experiment import FirstExperiment, init
+from dynid.experiment.reading import ExperimentError, read_experiment
+from dynid.findings import has
 from dynid.identification.pipeline import identify
 from tests.commands import run
 from tests.practice_logs import RATE, log
@@ -65,11 +68,12 @@ def test_the_tiago_log_runs_as_it_is_and_its_efforts_are_doubted(tmp_path: Path)
 def test_the_tx40_log_asks_for_its_rate_and_gear_ratios(tmp_path: Path) -> None:
     logs = sorted((DATASETS / "tx40").glob("motor_*.csv"))
     out = tmp_path / "first.toml"
-    status, _, error = run("init", "builtin:tx40", *logs, "--out", out)
-    assert status == 2
-    assert "--rate HZ" in error
-    assert not out.exists()
-    status, shown, _ = run("init", "builtin:tx40", *logs, "--out", out, "--rate", 5000)
+    status, shown, _ = run("init", "builtin:tx40", *logs, "--out", out, "--json")
+    assert status == 0
+    assert [question["code"] for question in json.loads(shown)["questions"]] == ["choose-rate"]
+    with pytest.raises(ExperimentError, match="'rate' is open"):
+        read_experiment(out)
+    status, shown, _ = run("init", "builtin:tx40", *logs, "--out", out, "--rate", 5000, "--force")
     assert status == 0
     assert "NEEDED: drive.ratios" in shown
     with pytest.raises(DynidError, match=r"drive\.ratios has 0 numbers"):
@@ -111,26 +115,43 @@ def test_a_given_rate_takes_the_place_of_stamps(tmp_path: Path) -> None:
     assert "time =" not in init("builtin:two_link", whole, folder=tmp_path, rate=RATE).text
 
 
-def test_clocks_that_disagree_are_said(tmp_path: Path) -> None:
-    late = {**parts("tau"), "t": log()["t"] + 0.1}
+def test_files_with_clocks_of_their_own_are_joined_on_time(tmp_path: Path) -> None:
+    late = {name: values[500::2] for name, values in {**parts("tau"), "t": log()["t"]}.items()}
     logs = files(tmp_path, position=parts("t", "q"), torque=late)
     made = init("builtin:two_link", logs, folder=tmp_path)
-    assert any("torque.csv differ by up to 0.1" in guess for guess in made.guesses)
+    found = made.experiment.log[0]
+    assert found.time is not None
+    assert Path(found.time.file).name == "torque.csv"  # the slower clock leads
+    assert (found.position.time, found.torque.time) == ("t", None)
+    assert identify(written(tmp_path, made)).relative_error < 0.01
 
 
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        (("a", "torque"), "say what it holds; call files by what they hold, such as position.csv"),
-        (("position", "position_2"), "positions are in position.csv and position_2.csv"),
-        (("position", "velocity"), "no file looks like torques or currents among position.csv, velocity.csv"),
-    ],
-)
-def test_files_that_cannot_be_told_are_one_sentence(names: tuple[str, str], message: str, tmp_path: Path) -> None:
+def test_clocks_without_time_in_common_are_refused(tmp_path: Path) -> None:
+    late = {**parts("tau"), "t": log()["t"] + 100.0}
+    with pytest.raises(DynidError, match="no time in common"):
+        init("builtin:two_link", files(tmp_path, position=parts("t", "q"), torque=late), folder=tmp_path)
+
+
+def test_two_files_of_one_quantity_are_a_question(tmp_path: Path) -> None:
+    other = {name: 2.0 * values for name, values in parts("tau").items()}
+    logs = files(tmp_path, position=parts("t", "q"), torque=parts("tau"), torque_second=other)
+    made = init("builtin:two_link", logs, folder=tmp_path)
+    assert [question.code for question in made.questions] == ["choose-columns"]
+    assert Path(made.experiment.log[0].torque.file).name == "torque.csv"
+    logs[2] = logs[2].rename(tmp_path / "torque_ext.csv")
+    made = init("builtin:two_link", logs, folder=tmp_path)
+    assert not made.questions
+    assert has(made.findings, "columns-passed-over")
+
+
+def test_files_whose_names_say_nothing_leave_the_question_open(tmp_path: Path) -> None:
     numbers = {"one": np.arange(30.0), "two": np.arange(30.0)}
-    logs = files(tmp_path, **dict.fromkeys(names, numbers))
-    with pytest.raises(DynidError, match=message):
-        init("builtin:two_link", logs, folder=tmp_path, rate=100.0)
+    logs = files(tmp_path, a=numbers, torque=numbers)
+    made = init("builtin:two_link", logs, folder=tmp_path, rate=100.0)
+    assert [(question.code, question.key, question.guess) for question in made.questions] == [
+        ("choose-missing", "position", None)
+    ]
+    assert init("builtin:two_link", logs, folder=tmp_path, rate=100.0, position="one,two").questions == ()
 
 
 def test_one_number_a_line_must_fit_the_joints(tmp_path: Path) -> None:

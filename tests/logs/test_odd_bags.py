@@ -113,15 +113,17 @@ def test_interfaces_of_dynamic_joint_states_are_fields(tmp_path: Path) -> None:
         read_columns(path, columns=joint_columns(path, "torque", ["a", "b"]))
 
 
-def test_lists_without_names_are_told_and_can_be_named_by_hand(tmp_path: Path) -> None:
+def test_lists_without_names_are_found_by_their_topics_and_can_be_named_by_hand(tmp_path: Path) -> None:
     kind, layout = "std_msgs/msg/Float64MultiArray", LATEST.types["std_msgs/msg/MultiArrayLayout"]([], 0)
     topics = {
         topic: (kind, [(round(t * 1e9), LATEST.types[kind](layout, row.copy())) for t, row in zip(T, of, strict=True)])
         for topic, of in (("/q", Q), ("/tau", TORQUE))
     }
     path = write_bag(tmp_path / "run", "mcap", topics)
-    with pytest.raises(DynidError, match=r"lists of numbers are on /q \(data\), /tau \(data\): write the experiment"):
-        init("builtin:two_link", path, folder=tmp_path)
+    made = init("builtin:two_link", path, folder=tmp_path)
+    assert made.experiment.log[0].position.topic == "/q"
+    assert made.experiment.log[0].torque.topic == "/tau"
+    assert not any(question.is_open for question in made.questions)
     where = ", ".join(f'{key} = "{{}}"' for key in ("file", "topic")) + ', field = "data", columns = ["0", "1"]'
     (tmp_path / "by_hand.toml").write_text(
         'robot = "builtin:two_link"\nterms = ["viscous", "coulomb"]\n[physical]\nfit = false\n[[log]]\n'

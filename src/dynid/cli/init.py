@@ -3,25 +3,61 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dynid.cli.app import ExactFramesOption, JsonOption, RobotArgument, echo_json, errors_in_words, steps_shown
+from dynid.cli.app import (
+    ExactFramesOption,
+    JsonOption,
+    RobotArgument,
+    assignments,
+    echo_json,
+    errors_in_words,
+    steps_shown,
+    words,
+)
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from dynid.experiment.first.first_experiment import FirstExperiment
+
+
+ColumnsOption = Annotated[str | None, typer.Option(metavar="COLUMNS", help="The same of these.")]
+LogArgument = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="LOG...",
+        help="Logs (CSV, text, Parquet, NPZ, MAT, ROS bags); or several files of one log, one per quantity.",
+    ),
+]
+PositionOption = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMNS", help="Columns of positions: a pattern 'q_*', names, or a range q1..q6 or 1..6."),
+]
+NamesOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAMES", help="Names of columns of files without: t,q1..q6,tau1..tau6; _ skips one."),
+]
+UnitOption = Annotated[list[str] | None, typer.Option(metavar="QUANTITY=UNIT", help="Units: torque=mA,position=deg.")]
+LockOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="JOINT[=AT]", help="Joints to lock [rad or m]: finger_joint=0.02, 'right_*'."),
+]
 
 
 def init(
     robot: RobotArgument,
-    log: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="LOG...", help="Log (CSV, text, Parquet, NPZ, MAT, ROS bag), or several files, one per quantity."
-        ),
-    ],
+    log: LogArgument,
     out: Annotated[Path, typer.Option("--out", help="Experiment file to write.")] = Path("experiment.toml"),
+    position: PositionOption = None,
+    velocity: ColumnsOption = None,
+    torque: ColumnsOption = None,
+    time: ColumnsOption = None,
+    columns: NamesOption = None,
+    unit: UnitOption = None,
+    lock: LockOption = None,
     rate: Annotated[
         float | None, typer.Option("--rate", metavar="HZ", help="Sampling rate, where the log has no time stamps.")
     ] = None,
@@ -29,29 +65,94 @@ def init(
     exact_frames: ExactFramesOption = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Write a first experiment file from a robot and a log."""
+    """Write a first experiment file from a robot and its logs."""
     with errors_in_words(), steps_shown() as step:
         step("Reading the log")
         import dynid
 
-        made = dynid.init(robot, *log, rate=rate, folder=out.parent, exact_frames=exact_frames, progress=step)
+        made = dynid.init(
+            robot,
+            *log,
+            position=position,
+            velocity=velocity,
+            torque=torque,
+            time=time,
+            columns=columns,
+            unit=_units(unit or []),
+            lock=assignments("--lock", *(lock or [])),
+            rate=rate,
+            folder=out.parent,
+            exact_frames=exact_frames,
+            progress=step,
+        )
         made.save(out, overwrite=force)
     if json_output:
-        data = {"experiment": str(out), "joints": made.joints, "locked": made.locked, "guesses": made.guesses}
-        echo_json({**data, "needed": made.needed, "findings": [finding.to_dict() for finding in made.findings]})
+        echo_json(_as_json(out, made))
     else:
         show_first_experiment(out, made)
 
 
+def _as_json(path: Path, made: FirstExperiment) -> dict[str, Any]:
+    asked = [
+        {"code": one.code, "key": one.key, "candidates": one.candidates, "guess": one.guess, "option": one.option}
+        | {"line": made.line_of(one), "text": one.text}
+        for one in made.questions
+    ]
+    data = {"experiment": str(path), "joints": made.joints, "locked": made.locked, "guesses": made.guesses}
+    findings = [finding.to_dict() for finding in made.findings]
+    return {**data, "needed": made.needed, "questions": asked, "findings": findings}
+
+
+def _units(texts: list[str]) -> dict[str, str]:
+    from dynid.errors import InvalidRequestError
+
+    found: dict[str, str] = {}
+    for word in words(*texts):
+        role, equals, stated = word.partition("=")
+        if not equals or not stated.strip():
+            raise InvalidRequestError(f"--unit: '{word}' is no unit of a quantity; write it as torque=mA")
+        found[role.strip()] = stated.strip()
+    return found
+
+
 def show_first_experiment(path: Path, made: FirstExperiment) -> None:
-    """Print what a first experiment assumes, and what it needs."""
+    """Print what a first experiment assumes, what it needs, and what is open."""
     from dynid.cli.console import plain_console, show_next
 
     output = plain_console()
-    output.print(f"Wrote {path} for {len(made.joints)} joints: {', '.join(made.joints)}.")
+    logs = f" and {len(made.layouts)} logs" if len(made.layouts) > 1 else ""
+    output.print(f"Wrote {path} for {len(made.joints)} joints{logs}: {', '.join(made.joints)}.")
     for guess in made.guesses:
         output.print(f"- {guess}")
     for what in made.needed:
         output.print(f"- NEEDED: {what}")
-    first = "fill in what is needed" if made.needed else "check it"
-    show_next(output, f"{first}, then dynid identify {path}")
+    _show_questions(output, made)
+    show_next(output, _next(path, made))
+
+
+def _show_questions(output: Console, made: FirstExperiment) -> None:
+    from dynid.cli.console import plain_table
+
+    if not made.questions:
+        return
+    output.print("\nOpen questions:")
+    table = plain_table(["line", "question", "taken", "or state"])
+    for question in made.questions:
+        taken = "nothing yet" if question.guess is None else question.guess
+        table.add_row(str(made.line_of(question)), question.text, taken, question.option)
+    output.print(table)
+
+
+def _next(path: Path, made: FirstExperiment) -> str:
+    """What to do next: answer the first question that is open, fill in what is needed, or go on."""
+    run = f"dynid identify {path}"
+    unanswered = [question for question in made.questions if question.is_open]
+    if unanswered:
+        first = unanswered[0]
+        return f"edit line {made.line_of(first)} of {path}, or repeat with {first.option} --force; then {run}"
+    if made.needed:
+        return f"fill in what is needed, then {run}"
+    if made.questions:
+        first = made.questions[0]
+        return f"check line {made.line_of(first)} of {path} (or repeat with {first.option} --force), then {run}"
+    return f"{run} --out result"

@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 from dynid.errors import InvalidRequestError
 from dynid.experiment.first.first_experiment import FilePath, findings_on_layout, look_at
 from dynid.experiment.first.guesses import Group
-from dynid.logs import Log, LogSource, Progress, Quantity, read_source, silent
+from dynid.experiment.first.questions import answers_of
+from dynid.logs import Log, LogSource, Progress, Quantity, RecordingError, read_source, silent
 from dynid.robot import Robot, as_robot
 from dynid.settings import checked
 
@@ -71,12 +72,19 @@ def read_log(
         raise InvalidRequestError(
             "columns of position and of torque are needed, or neither and the robot, to guess them by their names"
         )
-    layout = look_at(files, of, rate, progress)
+    layouts = look_at(files, of, answers_of(of, {}, units, None, None, rate), progress)
+    layout = layouts[0]
+    if len(layouts) > 1:
+        raise InvalidRequestError(f"{len(files)} files are {len(layouts)} recordings; read them one by one")
+    unclear = next((question for question in layout.questions if question.is_open), None)
+    if unclear is not None:
+        raise RecordingError(files[0], f"{unclear.finding.text} ({unclear.key}=...)")
     groups = {"position": layout.position, "torque": layout.torque, "time": layout.time}
     found = {role: _of_group(group) for role, group in groups.items() if group is not None}
     common |= {"rows": layout.rows} if rows is None and seconds is None else {}
     log = read_source(checked(LogSource, found | common | {"rate": layout.rate}, "log"), of, progress)
-    return replace(log, findings=(*log.findings, *findings_on_layout(layout, of)))
+    asked = (question.finding for question in layout.questions)
+    return replace(log, findings=(*log.findings, *findings_on_layout(layout, of), *asked))
 
 
 def _quantity(file: Path, columns: Columns, role: str, units: Mapping[str, str | Sequence[str]]) -> Any:
@@ -90,4 +98,12 @@ def _quantity(file: Path, columns: Columns, role: str, units: Mapping[str, str |
 
 
 def _of_group(group: Group) -> Quantity:
-    return Quantity(file=str(group.file), topic=group.topic, columns=group.columns, unit=group.unit, flat=group.flat)
+    return Quantity(
+        file=str(group.file),
+        topic=group.topic,
+        field=group.field,
+        columns=group.columns,
+        unit=group.unit,
+        flat=group.flat,
+        time=group.clock,
+    )

@@ -1,6 +1,7 @@
 """Experiment files: reading them, with what is wrong in words and lines."""
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -61,7 +62,29 @@ def parse_experiment(
         return Experiment.model_validate(({"robot": robot} if robot else {}) | whole)
     except ValidationError as error:
         problem = error.errors()[0]
-        raise ExperimentError(path, problem_in_words(error, Experiment), line_of(text, key_of(problem))) from error
+        at, words = line_of(text, key_of(problem)), problem_in_words(error, Experiment)
+        left_open = _left_open(text, at, key_of(problem))
+        if left_open is not None:
+            at, words = left_open
+        raise ExperimentError(path, words, at) from error
+
+
+CHOICE = re.compile(r"^#\s*CHOOSE:\s*(?P<question>.*)$")
+"""A comment above a key that `init` left commented out."""
+
+
+def _left_open(text: str, table: int | None, key: tuple[str | int, ...]) -> tuple[int, str] | None:
+    """Line and question of a key that is missing because `init` left it open, as a comment in its table."""
+    lines = text.splitlines()
+    question, wanted = "", (key[-1],) if key[:1] == ("log",) and len(key) > 2 else ("rate", "time")
+    for number, line in enumerate(lines[table:] if table is not None else [], start=(table or 0) + 1):
+        if line.startswith("["):
+            return None
+        match, own = CHOICE.match(line), re.match(r"^#\s*(\w+)\s*=", line)
+        question = match["question"] if match is not None else question
+        if own is not None and own[1] in wanted and question:
+            return number, f"'{own[1]}' is open: {question}"
+    return None
 
 
 def _require_filled(experiment: Experiment, text: str, path: Path) -> None:

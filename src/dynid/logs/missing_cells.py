@@ -186,7 +186,7 @@ class _Column:
         found = np.interp(k, self.good, self.x)
         for first, last in runs_of(self.holes):
             size = self._left_out(first, last)
-            if 0 < first and last < len(self.values) and size <= GAPS.longest:
+            if first > 0 and last < len(self.values) and size <= GAPS.longest:
                 found[first:last] = self._interpolated(first, last, size)
         return found
 
@@ -196,7 +196,7 @@ class _Column:
         allowed = self._allowed()
         for first, last in runs_of(self.holes):
             size = self._left_out(first, last)
-            is_inside = 0 < first and last < len(self.values)
+            is_inside = first > 0 and last < len(self.values)
             if is_inside and size <= GAPS.longest and self._best(size)[0] <= allowed:
                 found[first:last] = self._interpolated(first, last, size)
             else:

@@ -90,7 +90,11 @@ class Drive(Table):
 
 
 class Quantity(Table):
-    """Where a quantity of a log is: a file, its columns, and their unit; in bags also a topic and a field."""
+    """Where a quantity of a log is: a file, its columns, and their unit; in bags also a topic and a field.
+
+    `time` is the column of time stamps of the quantity's own file, where that is not sampled with the log's `time`: the
+    quantity is then interpolated to these.
+    """
 
     file: Name
     topic: Name | None = None
@@ -98,6 +102,7 @@ class Quantity(Table):
     columns: str | int | Annotated[tuple[str | int, ...], Field(min_length=1)] | None = None
     unit: str | tuple[str, ...] | None = None
     flat: bool = False
+    time: str | int | None = None
 
     @property
     def path(self) -> Path:
@@ -127,6 +132,17 @@ class LogSource(Table):
             raise ValueError("a log needs either 'time' or 'rate'; only bags have time stamps of their own")
         if self.rows is not None and self.seconds is not None:
             raise ValueError("a log is cut by 'rows' or by 'seconds', not by both")
+        return self
+
+    @model_validator(mode="after")
+    def _joins_on_time(self) -> LogSource:
+        own = [
+            key for key in ("position", "torque", "velocity") if (part := getattr(self, key)) and part.time is not None
+        ]
+        if own and self.time is None:
+            raise ValueError(
+                f"{own[0]}.time is the clock of a file that is joined to the log's 'time', which is missing"
+            )
         return self
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.findings import Finding
+from dynid.logs.clock_joining import joined_on_time
 from dynid.logs.coarse_clock import with_advancing_time
 from dynid.logs.column_order import findings_on_order
 from dynid.logs.log import Log
@@ -79,8 +80,9 @@ def _read(
     if drive is not None and source.torque.unit is not None:
         _check_unit(source.torque, _as_tuple(source.torque.unit), drive)
     tables = _read_each_file_once(where, robot, progress)
-    _check_lengths(where, tables)
     units, notes = _units(where, tables, robot, drive)
+    tables = joined_on_time(where, tables, units)
+    _check_lengths(where, tables)
     if drive is not None:
         _check_unit(source.torque, units["torque"], drive)
     values = {role: in_si(role, table.groups[group], units[role]) for role, (table, group) in tables.items()}

@@ -1,37 +1,22 @@
-"""Which file and which columns hold each quantity of a log, and which joints they belong to, by their names."""
+"""Which columns are the positions, velocities, torques and times of a log, and which joints they belong to."""
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from dynid.logs import Progress, RecordingError, Source, joint_of, joint_order, read_columns, source_of, speaks_of
-
-ADVICE = (
-    "call files by what they hold, such as position.csv, velocity.csv, torque.csv, current.csv and time.csv, or write "
-    "names such as q_1, tau_1 and t into their first lines"
-)
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a quantity is.
-
-    Attributes:
-        file: The file.
-        columns: Positions of its columns, in the order of the joints.
-        names: Names of all columns of the file; None where it has none.
-        width: For flat text of one number a line, how many make a sample.
-        words: Words in the names of the file and of the columns.
-    """
-
-    file: Path
-    columns: tuple[int, ...]
-    names: tuple[str, ...] | None
-    width: int | None = None
-    words: frozenset[str] = frozenset()
+from dynid.arrays import Array
+from dynid.errors import InvalidRequestError
+from dynid.experiment.first.candidates import Candidate, by_width, candidates_in, stated, stated_topic
+from dynid.experiment.first.column_questions import about_joints, for_missing, misfit, passed_over, which
+from dynid.experiment.first.guesses import THRESHOLDS
+from dynid.experiment.first.joint_matching import Match, beyond_limits, matched
+from dynid.experiment.first.naming import LINK_SIDE, MOTOR_SIDE, Quality
+from dynid.experiment.first.questions import Answers, Question
+from dynid.findings import Finding, Severity
+from dynid.logs import Progress, is_bag, source_of
+from dynid.robot import Robot
 
 
 @dataclass(frozen=True)
@@ -40,214 +25,272 @@ class Choice:
 
     Attributes:
         joints: Joints that the log has, in the robot's order.
-        places: Places of "position", "torque" or "current", perhaps "velocity" and perhaps "time".
-        why: How joints were matched.
-        clocks: Other columns of time, which should agree.
+        places: Places of "position", "torque" or "current", perhaps "velocity" and "time", in the joints' order.
+        by: How joints were matched, as in `Match`.
+        clocks: Other columns of time.
+        questions: What is open.
+        findings: Notes on columns that were passed over, and why.
     """
 
     joints: tuple[str, ...]
-    places: dict[str, Place]
-    why: str
-    clocks: tuple[Place, ...] = ()
+    places: Mapping[str, Candidate]
+    by: str
+    clocks: tuple[Candidate, ...] = ()
+    questions: tuple[Question, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def drive(self) -> str:
+        """Whether torques or currents were logged."""
+        return "current" if "current" in self.places else "torque"
 
 
-def quantities(paths: Sequence[Path], joints: Sequence[str], progress: Progress) -> Choice:
-    """Find out what is where by the names of columns and files.
+@dataclass
+class Chooser:
+    """Chooses columns among candidates, and collects what stays open.
 
-    Raises:
-        RecordingError: If positions or torques are not found, are found twice, or do not fit the robot's joints.
+    Attributes:
+        paths: Files of the recording.
+        robot: The robot.
+        joints: Names of its joints that are not locked.
+        answers: What was stated.
+        found: All candidates.
+        questions: What is open.
+        findings: Notes on what was passed over.
+        read: Numbers that were looked at.
     """
-    found: dict[str, list[Place]] = {role: [] for role in WORDS}
-    for path in dict.fromkeys(paths):
-        source = source_of(path, progress=progress)
-        if not source.named and len(paths) == 1:
-            return _by_order(path, len(source.names), joints)
-        for role, place in _in_file(path, source, joints, alone=len(paths) == 1).items():
-            found[role].append(place)
-    drive = "torque" if found["torque"] else "current"
-    _require_one(paths, found, drive)
-    position = found["position"][0]
-    own, why = matched(position.file, position.names, position.columns, joints)
-    places = {role: _in_order(found[role][0], joints, own) for role in ("position", "velocity", drive) if found[role]}
-    first, *others = sorted(found["time"], key=lambda place: _preference(place, position)) or [None]
-    if first is not None:
-        places["time"] = first
-    used = {place.file for place in places.values()}
-    return Choice(own, places, why, tuple(place for place in others if place is not None and place.file in used))
 
+    paths: Sequence[Path]
+    robot: Robot
+    joints: Sequence[str]
+    answers: Answers
+    found: Sequence[Candidate]
+    questions: list[Question] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    read: dict[Candidate, Array] = field(default_factory=dict)
 
-def _preference(time: Place, position: Place) -> int:
-    """A file of its own is best for time, then that of positions."""
-    return 0 if time.names is None or len(time.names) == 1 else 1 if time.file == position.file else 2
+    def choice(self) -> Choice:
+        """The columns of each quantity."""
+        position, match = self._positions()
+        places: dict[str, Candidate] = {}
+        joints = tuple(self.joints) if match is None else match.joints
+        if position is not None and match is not None:
+            places["position"] = position.only(match.columns)
+        torque = self._torques(joints, position)
+        if torque is not None:
+            places[torque.role] = torque
+        velocity = self._velocities(joints, position)
+        if velocity is not None:
+            places["velocity"] = velocity
+        clocks = self._times(position or torque)
+        places |= {"time": clocks[0]} if clocks else {}
+        return Choice(
+            joints, places, "" if match is None else match.by, tuple(clocks[1:]), tuple(self.questions),
+            tuple(self.findings),
+        )  # fmt: skip
 
+    def _positions(self) -> tuple[Candidate | None, Match | None]:
+        given = self._stated("position")
+        if given is not None:
+            return given, self._required_match(given)
+        pool = [one for one in self.found if one.role == "position"]
+        useful = [one for one in pool if one.quality < Quality.PART]
+        options = [(one, match) for one in useful if (match := self._match(one)) is not None]
+        if not options:
+            self.questions.append(for_missing("position", self.paths, pool, self.found))
+            return None, None
+        options = [pair for pair in options if pair[0].quality < Quality.COMMANDED] or options
+        most = max(len(match.joints) for _, match in options)
+        options = [pair for pair in options if len(pair[1].joints) == most]
+        finest = min(one.quality for one, _ in options)
+        best = sorted((pair for pair in options if pair[0].quality is finest), key=lambda pair: _simplicity(pair[0]))
+        taken, why = self._of_equals(best)
+        self._tell_choice("position", taken[0], pool, why)
+        self.questions += about_joints(*taken, self.joints)
+        return taken
 
-def _require_one(paths: Sequence[Path], found: dict[str, list[Place]], drive: str) -> None:
-    for role, said in (("position", "positions"), (drive, "torques or currents"), ("velocity", "velocities")):
-        places = found[role]
-        if len(places) > 1:
-            both = " and ".join(place.file.name for place in places[:3])
-            problem = f"{said} are in {both}, but a log has them in one file"
-            raise RecordingError(
-                places[1].file, f"{problem}; of several logs give one, and add others as further [[log]] tables"
+    def _of_equals(self, pairs: Sequence[tuple[Candidate, Match]]) -> tuple[tuple[Candidate, Match], str]:
+        """Of positions that serve equally well by their names, those behind the gears, or the first; and why."""
+        if len(pairs) == 1:
+            return pairs[0], ""
+        links = [pair for pair in pairs if pair[0].words & LINK_SIDE]
+        links = links or [pair for pair in pairs if not pair[0].words & MOTOR_SIDE]
+        within = [pair for pair in pairs if self._beyond(*pair) == 0]
+        behind = [pair for pair in links if pair in (within or links)]
+        if len(behind) == 1:
+            fits = ", where a gear ratio of 1 fits the limits" if within else ""
+            return behind[0], f" (behind the gears{fits})" if len(links) < len(pairs) else " (it fits the limits)"
+        pairs = behind or pairs
+        first, second = (self._values(pair[0].only(pair[1].columns)) for pair in pairs[:2])
+        if len(pairs) == 2 and first.shape == second.shape and _are_alike(first, second):
+            return pairs[0], " (both agree)"
+        if pairs[0][0].rank == pairs[1][0].rank:
+            self.questions.append(which("position", [one for one, _ in pairs], pairs[0][0], self.paths))
+        return pairs[0], ""
+
+    def _torques(self, joints: Sequence[str], position: Candidate | None) -> Candidate | None:
+        given = self._stated("torque")
+        if given is not None:
+            return self._required_columns(given, joints)
+        pool = [one for one in self.found if one.role in ("torque", "current")]
+        useful = [one for one in pool if one.quality < Quality.PART]
+        options = [own for one in useful if (own := self._aligned(one, joints)) is not None]
+        if position is not None and position.topic is not None:  # another topic is another robot, or another clock
+            options = [own for own in options if own.topic == position.topic] or options
+        if not options:
+            self.questions.append(for_missing("torque", self.paths, pool, self.found))
+            return None
+        best = sorted(options, key=lambda one: (_preference(one), bool(one.words & MOTOR_SIDE), _simplicity(one)))
+        taken = best[0]
+        equals = [one for one in best if _preference(one) == _preference(taken) and one.rank == taken.rank]
+        sides = [one for one in equals if not one.words & MOTOR_SIDE] or equals
+        if len(sides) > 1:
+            self.questions.append(which("torque", equals, taken, self.paths))
+        self._tell_choice("torque", taken, pool, "")
+        return taken
+
+    def _velocities(self, joints: Sequence[str], position: Candidate | None) -> Candidate | None:
+        given = self._stated("velocity")
+        if given is not None:
+            return self._required_columns(given, joints)
+        pool = [one for one in self.found if one.role == "velocity" and one.quality < Quality.ESTIMATED]
+        own = [one for candidate in pool if (one := self._aligned(candidate, joints)) is not None]
+        if not own or position is None:
+            return None
+        either = MOTOR_SIDE | LINK_SIDE
+        own.sort(key=lambda one: (one.words & either != position.words & either, one.quality, _simplicity(one)))
+        return None if own[0].words & MOTOR_SIDE and not position.words & MOTOR_SIDE else own[0]
+
+    def _times(self, of: Candidate | None) -> list[Candidate]:
+        """Columns of time, best first."""
+        if self.answers.rate is not None or (of is not None and is_bag(of.file)):
+            return []
+        given = self._stated("time")
+        if given is not None and len(given.columns) != 1:
+            raise InvalidRequestError(
+                f"time: {given.pattern} are {len(given.columns)} columns, but time is one; name it"
             )
-        if not places and role != "velocity":
-            if len(paths) > 1:
-                problem = f"no file looks like {said} among {', '.join(path.name for path in paths)}"
-                raise RecordingError(paths[0], f"{problem}; {ADVICE}")
-            shown = ", ".join(source_of(paths[0]).names[:20])
-            problem = f"no column looks like {said} among {shown}"
-            raise RecordingError(
-                paths[0], f"{problem}; if they are in another file, give it, too, or write the experiment by hand"
-            )
+        if given is not None:
+            return [given]
+        found = [one for one in self.found if one.role == "time" and one.quality < Quality.PART]
+        if not found:
+            finding = Finding.of("choose-rate", "log", Severity.WARNING)
+            self.questions.append(Question(finding, "rate", (), None, "--rate HZ"))
+        place = of.file if of is not None else self.paths[0]
+        if len(found) > 1:
+            found.sort(key=lambda one: (not self._advances(one), _clock_preference(one, place)))
+        return found
+
+    def _advances(self, clock: Candidate) -> bool:
+        stamps = self._values(clock)[:, 0]
+        steps = np.diff(stamps[np.isfinite(stamps)])
+        return bool(len(steps)) and float(np.mean(steps > 0)) > 0.5
+
+    def _stated(self, role: str) -> Candidate | None:
+        """The columns that were stated for a quantity, in the first file that has them, or in the one that is named."""
+        if role not in self.answers.columns:
+            return None
+        if is_bag(self.paths[0]):
+            return stated_topic(self.paths[0], self.found, self.answers.columns[role], role)
+        items = [str(item) for item in self.answers.columns[role]]
+        named = [path for path in self.paths if any(item.startswith(f"{path.name}:") for item in items)]
+        joints, errors = [joint.name for joint in self.robot.independent_joints], []
+        for path in named or self.paths:
+            try:
+                return stated(path, joints, self.answers, role)
+            except InvalidRequestError as error:
+                errors.append(error)
+        raise errors[0]
+
+    def _required_match(self, given: Candidate) -> Match:
+        """The joints of columns that were stated."""
+        match = self._match(given)
+        if match is None or match.by == "part" or len(given.columns) != len(match.joints):
+            raise InvalidRequestError(misfit("position", given, self.joints))
+        self.questions += about_joints(given, match, self.joints) if match.rivals else []
+        return match
+
+    def _required_columns(self, given: Candidate, joints: Sequence[str]) -> Candidate:
+        own = self._aligned(given, joints)
+        if own is None:
+            raise InvalidRequestError(misfit("torque" if given.role == "current" else given.role, given, joints))
+        return own
+
+    def _match(self, candidate: Candidate) -> Match | None:
+        return matched(candidate, self.robot, self.joints, lambda: self._values(candidate))
+
+    def _aligned(self, candidate: Candidate, joints: Sequence[str]) -> Candidate | None:
+        """The columns of a candidate that belong to the joints of the log."""
+        match = matched(candidate, self.robot, joints)
+        if match is None or match.joints != tuple(joints) or match.by == "part":
+            match = self._match(candidate)  # such as torques of a gripper, too
+        if match is None or not set(joints) <= set(match.joints):
+            return None
+        return candidate.only([match.columns[match.joints.index(name)] for name in joints])
+
+    def _beyond(self, candidate: Candidate, match: Match) -> int:
+        """How many joints go beyond their limits in radians and metres."""
+        return beyond_limits(self.robot, match.joints, self._values(candidate.only(match.columns)))
+
+    def _values(self, candidate: Candidate) -> Array:
+        """Numbers of a candidate's columns, shape (samples, columns)."""
+        if candidate not in self.read:
+            self.read[candidate] = candidate.values()
+        return self.read[candidate]
+
+    def _tell_choice(self, key: str, taken: Candidate, pool: Sequence[Candidate], why: str) -> None:
+        """A note on other columns that could have been meant, or a question where those taken were commanded."""
+        if taken.quality is Quality.COMMANDED:
+            self.questions.append(which(key, [taken], taken, self.paths, "choose-commanded"))
+        asked = any(question.key == key and question.code == "choose-columns" for question in self.questions)
+        if not asked:
+            self.findings += passed_over(key, taken, pool, why, self.paths)
 
 
-def _in_order(place: Place, joints: Sequence[str], own: Sequence[str]) -> Place:
-    columns = aligned(place.file, place.names, place.columns, joints, own)
-    return Place(place.file, columns, place.names, place.width, place.words)
-
-
-def _in_file(path: Path, source: Source, joints: Sequence[str], *, alone: bool) -> dict[str, Place]:
-    """What a file holds, by the names of its columns, and where these say nothing, by its own."""
-    of_file = "" if alone else role_of(path.stem, joints)
-    if not source.named:
-        return _unnamed(path, len(source.names), of_file, joints)
-    roles = [role_of(name, joints) for name in source.names]
-    known = set(roles) - {"", "time"}
-    if of_file and len(known) <= 1:  # columns that are called q in a file of torques are torques
-        roles = [
-            "time" if role == "time" else of_file if name else ""
-            for role, name in zip(roles, source.names, strict=True)
-        ]
-    elif not known and "time" not in roles and not alone:
-        raise RecordingError(path, f"neither its name nor those of its columns say what it holds; {ADVICE}")
-    found: dict[str, Place] = {}
-    for role in WORDS:
-        columns = measured(source.names, [k for k, own in enumerate(roles) if own == role])
-        if columns:
-            columns = columns[:1] if role == "time" else columns
-            named = (path.stem, *(source.names[k] for k in columns))
-            words = {word for name in named for word in words_of(name, joints)}
-            found[role] = Place(path, tuple(columns), source.names, None, frozenset(words))
-    return found
-
-
-def _unnamed(path: Path, width: int, of_file: str, joints: Sequence[str]) -> dict[str, Place]:
-    """A file without names of columns: one column of time, one per joint, or one number per line."""
-    words, n = frozenset(words_of(path.stem, joints)), len(joints)
-    if not of_file:
-        raise RecordingError(path, f"nothing says what it holds; {ADVICE}")
-    if of_file == "time":
-        return {"time": Place(path, (0,), None, None, words)}
-    if width == 1 and n > 1:
-        return {of_file: Place(path, tuple(range(n)), None, n, words)}
-    if width == n + 1 and bool(np.all(np.diff(read_columns(path, columns=0)[:, 0]) > 0)):
-        time = Place(path, (0,), None, None, words)
-        return {"time": time, of_file: Place(path, tuple(range(1, width)), None, None, words)}
-    return {of_file: Place(path, tuple(range(width)), None, None, words)}
-
-
-def _by_order(path: Path, width: int, joints: Sequence[str]) -> Choice:
-    """A table without names: time, positions, velocities and torques by their number."""
-    n = len(joints)
-    parts = {1 + 2 * n: (True, False), 1 + 3 * n: (True, True), 2 * n: (False, False), 3 * n: (False, True)}
-    if width not in parts or not n:
-        raise RecordingError(
-            path,
-            f"{width} columns without names do not show what they are for {n} joints; write a header line, or give one "
-            "file for each quantity, such as position.csv and torque.csv",
-        )
-    first, moving = int(parts[width][0]), parts[width][1]
-    columns = {"position": range(first, first + n), "torque": range(width - n, width)}
-    columns |= {"velocity": range(first + n, first + 2 * n)} if moving else {}
-    columns |= {"time": range(1)} if first else {}
-    why = "the file has no names: time, positions, velocities, torques in this order are a GUESS"
-    return Choice(tuple(joints), {role: Place(path, tuple(own), None) for role, own in columns.items()}, why)
-
-
-WORDS = {
-    "time": ("t", "time", "times", "stamp", "stamps", "timestamp", "timestamps", "secs", "seconds", "nsecs", "clock"),
-    "position": ("q", "pos", "position", "positions", "angle", "angles", "theta", "qpos"),
-    "velocity": ("v", "dq", "qd", "qdot", "vel", "velocity", "velocities", "speed", "speeds", "qvel"),
-    "torque": ("tau", "torque", "torques", "effort", "efforts", "force", "forces", "trq", "load", "tor"),
-    "current": ("i", "cur", "current", "currents", "iq", "amps"),
-}
-"""Words in the names of columns and files, by what they hold."""
-
-ASKED = frozenset(
-    ("des", "desired", "cmd", "command", "commanded", "ref", "reference", "target", "goal", "set", "error", "err")
-)
-"""Words in the names of columns that were not measured."""
-
-
-def role_of(name: str, joints: Sequence[str]) -> str:
-    """What a column or file holds, by the words of its name that are none of a joint's name; nothing if none fits."""
-    words = words_of(name, joints)
-    return next((role for role, known in WORDS.items() if any(word in known for word in words)), "")
-
-
-def words_of(name: str, joints: Sequence[str]) -> list[str]:
-    """The words of a column's or file's name, in small letters, without the names of joints."""
-    text = name.lower()
-    for joint in sorted(joints, key=len, reverse=True):
-        text = text.replace(joint.lower(), " ")
-    return re.findall(r"[a-z]+", re.sub(r"\[\d+\]", " ", text))
-
-
-def measured(names: Sequence[str], columns: list[int]) -> list[int]:
-    """Columns without those that were asked for instead of measured, where there are others."""
-    return [k for k in columns if not set(re.findall(r"[a-z]+", names[k].lower())) & ASKED] or columns
-
-
-def matched(
-    path: Path, names: Sequence[str] | None, columns: Sequence[int], joints: Sequence[str]
-) -> tuple[tuple[str, ...], str]:
-    """Joints that columns of positions belong to, in the robot's order, and how they were matched.
+def quantities(paths: Sequence[Path], robot: Robot, answers: Answers, progress: Progress) -> Choice:
+    """Find out what is where by the names of columns and files, and by numbers where names leave several.
 
     Args:
-        path: The file.
-        names: Names of all its columns; None where it has none.
-        columns: Columns of positions.
-        joints: The robot's joints.
+        paths: Files of one recording.
+        robot: The robot.
+        answers: What was stated.
+        progress: Callback; receives a short description of each step.
 
     Raises:
-        RecordingError: If neither names nor numbers fit.
+        RecordingError: If a file cannot be read.
+        InvalidRequestError: If what was stated does not fit the files or the robot.
     """
-    if names is not None:
-        by_name = tuple(joint for joint in joints if any(speaks_of(names[k], joint, joints) for k in columns))
-        if len(by_name) == len(columns):
-            return by_name, "matched by the joints' names"
-        chosen = [names[k] for k in columns]
-        if joint_order(chosen, joints) is not None:
-            by = "names" if joint_of(chosen[0], joints) is not None else "numbers"
-            return tuple(joints), f"matched by {by}"
-    if len(columns) == len(joints):
-        return tuple(joints), "matched by order: CHECK THIS"
-    shown = f" ({', '.join(names[k] for k in columns[:12])})" if names is not None else ""
-    raise RecordingError(
-        path,
-        f"{len(columns)} columns look like positions{shown}, and the robot has {len(joints)} joints "
-        f"{'with other names ' if names is not None else ''}({', '.join(joints[:12])}); lock joints or name columns in "
-        "an experiment written by hand",
-    )
+    everything = [joint.name for joint in robot.independent_joints]
+    joints = [name for name in everything if name not in answers.lock]
+    alone = len(paths) == 1
+    found = [one for path in paths for one in candidates_in(path, everything, answers, progress, alone=alone)]
+    chooser = Chooser(paths, robot, joints, answers, found)
+    if not found and alone and not is_bag(paths[0]) and not source_of(paths[0]).named:
+        found, question = by_width(paths[0], len(source_of(paths[0]).names), robot, joints)
+        chooser = Chooser(paths, robot, joints, answers, found)
+        stated_all = {"position", "torque"} <= set(answers.columns)
+        chooser.questions += [question] if question is not None and not stated_all else []
+    return chooser.choice()
 
 
-def aligned(
-    path: Path, names: Sequence[str] | None, columns: Sequence[int], joints: Sequence[str], own: Sequence[str]
-) -> tuple[int, ...]:
-    """Columns of one quantity in the order of the log's own joints.
+def _are_alike(one: Array, other: Array) -> bool:
+    spread = np.nanmax(one, axis=0) - np.nanmin(one, axis=0)
+    return bool(np.all(np.nanmax(np.abs(one - other), axis=0) <= THRESHOLDS.alike * np.maximum(spread, 1e-6)))
 
-    Raises:
-        RecordingError: If there are not as many as joints.
-    """
-    if names is not None:
-        by_name = [next((k for k in columns if speaks_of(names[k], joint, joints)), None) for joint in own]
-        if all(k is not None for k in by_name):
-            return tuple(k for k in by_name if k is not None)
-        order = joint_order([names[k] for k in columns], own)
-        if order is not None:
-            return tuple(columns[k] for k in order)
-    if len(columns) not in (0, len(own)):
-        shown = f" ({', '.join(names[k] for k in columns[:12])})" if names is not None else ""
-        found = "1 column" if len(columns) == 1 else f"{len(columns)} columns"
-        raise RecordingError(path, f"{found}{shown} for the {len(own)} joints of the log; log one for each joint")
-    return tuple(columns)
+
+def _simplicity(one: Candidate) -> tuple[int, int, int]:
+    """Plain names before longer ones."""
+    return one.rank, len(one.words), min((int(k) for k in one.columns if isinstance(k, int)), default=0)
+
+
+_LEVELS = {Quality.MEASURED: 0.0, Quality.PLAIN: 1.0, Quality.FILTERED: 2.0, Quality.ESTIMATED: 5.0}
+
+
+def _preference(one: Candidate) -> float:
+    """Measured torques, then measured currents, then torques that were estimated or commanded."""
+    return _LEVELS.get(one.quality, 6.0) + (2.0 if one.role == "current" and one.quality < Quality.ESTIMATED else 0.0)
+
+
+def _clock_preference(time: Candidate, file: Path) -> int:
+    """A file of its own is best for time, then that of positions."""
+    return 0 if time.names is None or len(time.names) == 1 else 1 if time.file == file else 2

@@ -1,10 +1,9 @@
-"""A first experiment for a robot and a log, with comments that say what was guessed and why."""
+"""A first experiment for a robot and its logs: what was guessed, what is open, and the file that says both."""
 
 import json
-import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -12,13 +11,16 @@ import numpy as np
 
 from dynid.errors import InvalidRequestError
 from dynid.experiment.experiment import Experiment
-from dynid.experiment.first.guesses import Group, Layout
+from dynid.experiment.first.experiment_text import header, lock_lines, log_lines, marked, relative, sampling
+from dynid.experiment.first.guesses import STILL, Layout
 from dynid.experiment.first.layout import layout_of
 from dynid.experiment.first.needed_drives import drive_table, findings_on_drives
+from dynid.experiment.first.questions import Answers, Columns, Question, answers_of
+from dynid.experiment.first.recordings import recordings
 from dynid.experiment.reading import ExperimentError, parse_experiment
 from dynid.files import write_text
 from dynid.findings import Finding, Severity
-from dynid.logs import Progress, RecordingError, check_time, silent
+from dynid.logs import Progress, RecordingError, silent
 from dynid.robot import Robot, load_robot
 
 FilePath: TypeAlias = str | os.PathLike[str]
@@ -29,30 +31,32 @@ SAMPLES = 20
 
 @dataclass(frozen=True)
 class FirstExperiment:
-    """A first experiment: what dynid saw in a robot and a log.
+    """A first experiment: what dynid saw in a robot and its logs.
 
     Attributes:
         robot: The robot, as `load_robot` takes it.
         name: The robot's own name.
-        files: The files of the log.
-        layout: What was found in the log.
-        held: Joints of the robot that the log does not have, and where they are held [rad or m].
+        files: The files of the logs.
+        layouts: What was found in each log.
+        held: Joints of the robot that the logs do not have, or that were stated, and where they are held [rad or m].
         folder: Folder that paths in the text are relative to.
         findings: What was guessed (notes), and what must be stated before results mean anything (warnings).
         exact_frames: Whether right angles that the robot's file rounds are kept as they are.
-        resting: Joints that do not move in the log, with where they rest and how far they range [rad or m]; they are
-            locked there, and the layout is without them.
+        resting: Joints that do not move in the logs, with where they rest and how far they range [rad or m]; they are
+            locked there, and the layouts are without them.
+        stated: Joints whose locking was stated.
     """
 
     robot: str
     name: str
     files: tuple[Path, ...]
-    layout: Layout
+    layouts: tuple[Layout, ...]
     held: Mapping[str, float]
     folder: Path
     findings: tuple[Finding, ...]
     exact_frames: bool = False
     resting: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    stated: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -61,18 +65,28 @@ class FirstExperiment:
 
     @property
     def experiment(self) -> Experiment:
-        """The experiment that the file states."""
+        """The experiment that the file states.
+
+        Raises:
+            ExperimentError: If a question without a guess is open; it names the line.
+        """
         return parse_experiment(self.text, self.folder / "experiment.toml")
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """Joints that the log has."""
-        return self.layout.joints
+        """Joints that the logs have."""
+        return self.layouts[0].joints
 
     @property
     def locked(self) -> tuple[str, ...]:
-        """Joints that are locked: those that the log does not have, and those that do not move in it."""
+        """Joints that are locked: those that the logs do not have, and those that do not move in them."""
         return (*self.held, *self.resting)
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """What is open, in the order of the file; each once, though it is open for several logs."""
+        found = {(one.code, one.key, one.candidates): one for layout in self.layouts for one in layout.questions}
+        return tuple(found.values())
 
     @property
     def guesses(self) -> tuple[str, ...]:
@@ -83,6 +97,11 @@ class FirstExperiment:
     def needed(self) -> tuple[str, ...]:
         """What no file says and must be stated before results mean anything, in sentences."""
         return tuple(f"{f.subject}: {f.text}" for f in self.findings if f.severity is not Severity.NOTE)
+
+    def line_of(self, question: Question) -> int:
+        """Line of the text, from 1, that a question is about."""
+        lines = self.text.splitlines()
+        return 2 + lines.index(marked(question)) if marked(question) in lines else 1
 
     def save(self, path: FilePath, *, overwrite: bool = False) -> Path:
         """Write the experiment file, with paths relative to its folder.
@@ -96,30 +115,52 @@ class FirstExperiment:
 
     def __repr__(self) -> str:
         needed = f", {len(self.needed)} things to state" if self.needed else ""
-        return f"FirstExperiment of {self.robot}: {len(self.joints)} joints, {self.layout.samples} samples{needed}"
+        open_ = f", {len(self.questions)} open questions" if self.questions else ""
+        samples = sum(layout.samples for layout in self.layouts)
+        return f"FirstExperiment of {self.robot}: {len(self.joints)} joints, {samples} samples{needed}{open_}"
 
 
 def init(
     robot: FilePath,
     *logs: FilePath | Sequence[FilePath],
+    position: Columns | None = None,
+    velocity: Columns | None = None,
+    torque: Columns | None = None,
+    time: Columns | None = None,
+    columns: Columns | None = None,
+    unit: Mapping[str, str | Sequence[str]] | None = None,
+    lock: Mapping[str, float | None] | Sequence[str] | None = None,
     rate: float | None = None,
     folder: FilePath = ".",
     exact_frames: bool = False,
     progress: Progress = silent,
 ) -> FirstExperiment:
-    """Look at a robot and a log, and write what an experiment of both looks like.
+    """Look at a robot and its logs, and write what an experiment of both looks like.
+
+    What names and numbers do not decide is left open: `questions` of the result, and comments in its text. `position`,
+    `velocity`, `torque` and `time` answer them with names of columns, patterns ("ActualPos*"), positions from 0, ranges
+    ("q1..q6", "1..6"), several of these separated by commas or in a list; of bags, with topics.
 
     Args:
         robot: The robot, as `load_robot` takes it.
-        *logs: The log: a table, a bag, or several tables that each hold some of the quantities.
+        *logs: The logs: tables, bags, or tables that each hold some of the quantities.
+        position: Columns of positions.
+        velocity: Columns of velocities.
+        torque: Columns of torques, forces or currents.
+        time: Column of time stamps.
+        columns: Names for the columns of files that have none, such as "t,q1..q6,tau1..tau6"; "_" for one that is not
+            needed.
+        unit: Units by quantity, such as `{"torque": "mA", "position": "deg"}`.
+        lock: Joints to lock, by name or pattern, and where [rad or m]; None for where they rest.
         rate: Sampling rate [Hz]; needed where there are no time stamps.
         folder: Folder that paths in the text are relative to.
         exact_frames: Keep right angles that the robot's file rounds; see `load_robot`.
         progress: Callback; receives a short description of each step.
 
     Raises:
-        RecordingError: If the log cannot be read, or its columns or rate cannot be found.
-        InvalidRequestError: If there is no log, or no experiment can be written for the robot.
+        RecordingError: If a log cannot be read, or is too short.
+        InvalidRequestError: If there is no log, what was stated does not fit, or no experiment can be written.
+        UnknownNameError: If there is no such unit, quantity or joint.
     """
     source = os.fspath(robot)
     loaded = load_robot(source, exact_frames=exact_frames)
@@ -130,16 +171,25 @@ def init(
     files = tuple(Path(file) for log in logs for file in ([log] if isinstance(log, str | os.PathLike) else log))
     if not files:
         raise InvalidRequestError("a first experiment needs a log; give its file or files")
-    layout = look_at(files, loaded, rate, progress)
+    stated = {"position": position, "velocity": velocity, "torque": torque, "time": time}
+    answers = answers_of(loaded, stated, unit, lock, columns, rate)
+    layouts = look_at(files, loaded, answers, progress)
     held = {
-        joint.name: _rest(loaded, joint.name) for joint in loaded.independent_joints if joint.name not in layout.joints
+        joint.name: _held_at(loaded, joint.name, answers)
+        for joint in loaded.independent_joints
+        if joint.name not in layouts[0].joints
     }
-    resting = {} if layout.position.flat or layout.torque.flat else layout.resting
-    moving = layout.without(resting)
-    lock = held | {name: at for name, (at, _) in resting.items()}
-    rest = load_robot(source, lock=lock, exact_frames=exact_frames)
-    findings = (*findings_on_layout(moving, rest), *_findings_on_held(held), *_findings_on_rest(layout))
-    made = FirstExperiment(source, loaded.name, files, moving, held, Path(folder), findings, exact_frames, resting)
+    resting = _resting_in_all(layouts)
+    moving = tuple(layout.without(resting) for layout in layouts)
+    rest = load_robot(source, lock=held | {name: at for name, (at, _) in resting.items()}, exact_frames=exact_frames)
+    found = [finding for layout in moving for finding in findings_on_layout(layout, rest)]
+    held_without_word = [name for name in held if name not in answers.lock]
+    findings = (*_each_once(found), *_findings_on_held(held_without_word), *_findings_on_rest(resting))
+    made = FirstExperiment(
+        source, loaded.name, files, moving, held, Path(folder), findings, exact_frames, resting, tuple(answers.lock)
+    )
+    if any(layout.is_open for layout in moving):
+        return made
     try:
         made.experiment  # noqa: B018 (reading it is the check)
     except ExperimentError as error:
@@ -147,18 +197,60 @@ def init(
     return made
 
 
-def look_at(files: Sequence[Path], robot: Robot, rate: float | None, progress: Progress) -> Layout:
-    """What a log holds; arguments and errors as `init`."""
-    if rate is not None and not 0 < rate < math.inf:
-        raise InvalidRequestError(f"a rate of {rate:g} Hz is not positive; give the sampling rate")
-    layout = layout_of(files, robot, rate, progress)
-    first, last = layout.rows or (0, layout.samples)
-    if last - first < SAMPLES:
-        problem = f"its longest part in which time advances has {last - first} samples"
-        raise RecordingError(
-            files[0], f"{problem}, and at least {SAMPLES} are needed; record longer, or repair the log"
-        )
-    return layout
+def _each_once(findings: Sequence[Finding]) -> list[Finding]:
+    """Findings without those that say the same of several logs."""
+    return list({str(finding): finding for finding in findings}.values())
+
+
+def look_at(files: Sequence[Path], robot: Robot, answers: Answers, progress: Progress) -> tuple[Layout, ...]:
+    """What each recording holds; errors as `init`."""
+    layouts = []
+    for paths in recordings(files, robot, answers, progress):
+        layout = layout_of(paths, robot, answers, progress)
+        first, last = layout.rows or (0, layout.samples)
+        if last - first < SAMPLES and (layout.position is not None or layout.torque is not None):
+            count = "1 sample" if last - first == 1 else f"{last - first} samples"
+            problem = f"its longest part in which time advances has {count}"
+            raise RecordingError(
+                paths[0], f"{problem}, and at least {SAMPLES} are needed; record longer, or repair the log"
+            )
+        layouts.append(layout)
+    return _alike(layouts)
+
+
+def _alike(layouts: Sequence[Layout]) -> tuple[Layout, ...]:
+    """Layouts of several recordings of one robot: of the same joints, in the same units where names say none.
+
+    Raises:
+        RecordingError: If they have different joints.
+    """
+    first = layouts[0]
+    for other in layouts[1:]:
+        if other.joints != first.joints and other.position is not None:
+            missing = [
+                name for name in (*first.joints, *other.joints) if (name in first.joints) != (name in other.joints)
+            ]
+            problem = f"it has other joints than {_file_of(first)} ({', '.join(missing[:8])} are in one of them only)"
+            raise RecordingError(_file_of(other), f"{problem}; lock them with --lock, or give logs of the same joints")
+    return tuple(layouts)
+
+
+def _file_of(layout: Layout) -> Path:
+    group = layout.position or layout.torque or layout.time
+    return Path() if group is None else group.file
+
+
+def _resting_in_all(layouts: Sequence[Layout]) -> dict[str, tuple[float, float]]:
+    """Joints that rest in every recording, and at the same place."""
+    first = layouts[0]
+    if any(group is not None and group.flat for group in (first.position, first.torque)):
+        return {}
+    found = {}
+    for name, (at, reach) in first.resting.items():
+        others = [layout.resting.get(name, (np.inf, 0.0)) for layout in layouts[1:]]
+        if all(abs(there - at) < STILL for there, _ in others):
+            found[name] = (at, max([reach, *(own for _, own in others)]))
+    return found
 
 
 def findings_on_layout(layout: Layout, robot: Robot) -> Iterator[Finding]:
@@ -168,11 +260,11 @@ def findings_on_layout(layout: Layout, robot: Robot) -> Iterator[Finding]:
         layout: What was found in the log.
         robot: The robot, with joints held that the log does not have.
     """
-    yield Finding.of("log-sampling", "log", description=_sampling(layout))
-    yield Finding.of("columns-guessed", "positions", reason=layout.position.why)
-    yield Finding.of("columns-guessed", "torques", reason=layout.torque.why)
-    if layout.time is not None:
-        yield Finding.of("columns-guessed", "time", reason=layout.time.why)
+    yield Finding.of("log-sampling", "log", description=sampling(layout))
+    for subject, group in (("positions", layout.position), ("torques", layout.torque), ("time", layout.time)):
+        if group is not None:
+            yield Finding.of("columns-guessed", subject, reason=group.why)
+    yield from layout.findings
     if layout.rows is not None:
         used = layout.rows[1] - layout.rows[0]
         yield Finding.of("log-cut", "log", used=used, samples=layout.samples)
@@ -181,125 +273,45 @@ def findings_on_layout(layout: Layout, robot: Robot) -> Iterator[Finding]:
     yield from findings_on_drives(layout, robot)
 
 
-def _findings_on_rest(layout: Layout) -> Iterator[Finding]:
-    if layout.resting:
-        ranges = {name: reach for name, (_, reach) in layout.resting.items()}
-        yield Finding.of("joints-at-rest", "lock", joints=ranges)
+def _findings_on_rest(resting: Mapping[str, tuple[float, float]]) -> Iterator[Finding]:
+    if resting:
+        yield Finding.of("joints-at-rest", "lock", joints={name: reach for name, (_, reach) in resting.items()})
 
 
-def _findings_on_held(held: Mapping[str, float]) -> Iterator[Finding]:
+def _findings_on_held(held: Sequence[str]) -> Iterator[Finding]:
     if held:
         yield Finding.of("joints-held", "lock", joints=list(held))
 
 
-def _text(made: FirstExperiment, folder: Path) -> str:
-    robot, layout = made.robot, made.layout
-    name = robot if robot.startswith("builtin:") else _relative(Path(robot), folder)
-    names = ", ".join(file.name for file in made.files)
-    needed = [f for f in made.findings if f.severity is not Severity.NOTE]
-    return "\n".join(
-        [
-            f"# A first experiment for {made.name}, from what dynid saw in {names}.",
-            "# Check what is marked 'guess'; state what is marked 'NEEDED', which no file says.",
-            f"robot = {_quoted(name)}",
-            *(["exact_frames = true   # as it was given"] if made.exact_frames else []),
-            *_terms(),
-            *_lock(made),
-            "",
-            *drive_table(layout),
-            "[[log]]",
-            f"# {_sampling(layout)}",
-            *(f"# NEEDED: {finding.subject}: {finding.text}" for finding in needed),
-            *_log(layout, folder),
-            "",
-            "# Nothing below is needed: filters, decimation, thresholds and delays are chosen by what the log shows,",
-            "# and each choice is reported with its reason. To decide yourself, remove the '#' and change the numbers:",
-            "# [processing]",
-            "# lowpass = 10                  # Hz, on positions",
-            "# velocity_threshold = 0.05     # rad/s: rows of a joint are dropped below it",
-            "#",
-            "# [estimation]",
-            '# robust = "huber"              # if single torques are far off',
-            "",
-        ]
-    )
-
-
-def _relative(path: Path, folder: Path) -> str:
-    return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text)
-
-
-def _terms() -> list[str]:
-    """Terms are chosen by what the log shows."""
-    return [
-        'terms = "auto"   # friction and actuator terms are chosen on held-out blocks of the log and reported; or',
-        '# state them: terms = ["viscous", "coulomb", "offset", "armature"], see docs/terms.md',
-    ]
-
-
-def _rest(robot: Robot, name: str) -> float:
-    """Where a joint is held [rad or m]: at zero, or at the nearest limit."""
+def _held_at(robot: Robot, name: str, answers: Answers) -> float:
+    """Where a joint is held [rad or m]: as stated, at zero, or at the nearest limit."""
+    stated = answers.lock.get(name)
+    if stated is not None:
+        return float(stated)
     limits = robot.joint(name).limits
     return float(min(max(0.0, limits.lower), limits.upper)) if limits.lower <= limits.upper else 0.0
 
 
-def _lock(made: FirstExperiment) -> list[str]:
-    if not made.locked:
-        return []
-    lines = ["", "[lock]"]
-    if made.held:
-        lines.append("# guess: the log has nothing of these joints, so they are held where they are here")
-        lines += [f"{_quoted(name)} = {value!r}" for name, value in made.held.items()]
-    if made.resting:
-        lines.append("# guess: these joints do not move in the log, so they are locked where they rest; their")
-        lines.append("# columns are left out below; to let one move, remove its line here and add its columns there")
-        for name, (at, reach) in made.resting.items():
-            lines.append(f"{_quoted(name)} = {float(f'{at:.6g}')!r}   # positions range over {reach:.2g} rad or m only")
-    return lines
-
-
-def _log(layout: Layout, folder: Path) -> list[str]:
-    lines = [f"# guess: {layout.position.why}", f"position = {_table(layout.position, folder)}"]
-    lines += [f"# guess: {layout.torque.why}", f"torque = {_table(layout.torque, folder)}"]
-    if layout.velocity is not None:
-        lines.append("# velocities are used where they explain the torques better than derivatives of positions")
-        lines.append(f"velocity = {_table(layout.velocity, folder)}")
-    if layout.time is not None:
-        lines += [f"# guess: {layout.time.why}", f"time = {_table(layout.time, folder)}"]
-    elif layout.rate is not None:
-        lines.append(f"rate = {layout.rate!r}   # Hz, as it was given")
-    if layout.rows is not None:
-        first, last = layout.rows
-        cut = Finding.of("log-cut", "log", used=last - first, samples=layout.samples)
-        lines += [f"# {cut.text}", f"rows = [{first}, {last}]"]
-    return lines
-
-
-def _table(group: Group, folder: Path) -> str:
-    parts = [f"file = {_quoted(_relative(group.file, folder))}"]
-    if group.topic is not None:
-        parts.append(f"topic = {_quoted(group.topic)}")
-    if group.columns is not None:
-        columns = ", ".join(_quoted(c) if isinstance(c, str) else str(c) for c in group.columns)
-        parts.append(f"columns = [{columns}]")
-    parts += ["flat = true"] if group.flat else []
-    unit = _quoted(group.unit) if isinstance(group.unit, str) else f"[{', '.join(map(_quoted, group.unit))}]"
-    return f"{{ {', '.join(parts)}, unit = {unit} }}"
-
-
-def _sampling(layout: Layout) -> str:
-    if layout.stamps is None:
-        seconds = layout.samples / (layout.rate or 1.0)
-        return f"{layout.samples} samples in {seconds:.4g} s, at the sampling rate of {layout.rate:g} Hz that was given"
-    stamps = layout.stamps[slice(*(layout.rows or (0, layout.samples)))]
-    stamps = stamps[np.isfinite(stamps)]
-    timing = check_time(stamps)
-    length = float(np.ptp(stamps))
-    text = f"{len(stamps)} samples in {length:.4g} s, {timing.rate:.4g} Hz; steps vary by {timing.jitter:.1%}"
-    if timing.gaps:
-        text += f", {len(timing.gaps)} gaps, the longest of {1e3 * timing.largest_step:.3g} ms"
-    return text
+def _text(made: FirstExperiment, folder: Path) -> str:
+    robot = made.robot
+    name = robot if robot.startswith("builtin:") else relative(Path(robot), folder)
+    needed = [f for f in made.findings if f.severity is not Severity.NOTE]
+    first, *others = made.layouts
+    asked = {marked(question) for question in first.questions}
+    rest = (
+        replace(other, questions=tuple(q for q in other.questions if q.is_open or marked(q) not in asked), findings=())
+        for other in others
+    )
+    logs = [[*log_lines(first, folder, needed), ""], *([*log_lines(other, folder), ""] for other in rest)]
+    return "\n".join(
+        [
+            *header(made.name, made.files, is_open=bool(made.questions), is_needed=bool(needed)),
+            f"robot = {json.dumps(name)}",
+            *(["exact_frames = true   # as stated"] if made.exact_frames else []),
+            'terms = "auto"   # friction terms chosen by the log; or a list: docs/terms.md',
+            *lock_lines(made.held, made.resting, made.stated),
+            "",
+            *drive_table(first),
+            *(line for lines in logs for line in lines),
+        ]
+    )

@@ -10,6 +10,8 @@ from typing import TypeAlias
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.experiment.first.questions import Question
+from dynid.findings import Finding
 from dynid.logs import LENGTH, TURN, UNITS, standing_still
 from dynid.robot import Joint, JointKind, Robot
 
@@ -18,6 +20,27 @@ Unit: TypeAlias = str | tuple[str, ...]
 
 POSTURES = 200
 """Positions along the motion that are kept to compute gravity torques."""
+
+
+@dataclass(frozen=True)
+class FirstGuessThresholds:
+    """When columns, clocks and units of a log count as the same or as different.
+
+    Shown by `tests/experiment/test_first_columns.py` and the public logs of `tests/experiment/test_init_files.py`.
+    """
+
+    alike: float = 0.02
+    """Largest difference of two encoders of a joint, as a share of its range, with which either will do: gears twist by
+    less."""
+
+    clocks_apart: float = 0.1
+    """Difference of the clocks of two files, in sampling periods, from which they are joined on time."""
+
+    sweep: float = 0.5
+    """Range of a joint that is a motion in radians, and hardly one in degrees."""
+
+
+THRESHOLDS = FirstGuessThresholds()
 
 
 @dataclass(frozen=True)
@@ -32,6 +55,8 @@ class Group:
         file: Its file.
         flat: Whether the file has one number a line.
         at_motor: Whether its name says that it was logged on the motors' side of the gears.
+        field: The field of its topic, where that is not the usual one.
+        clock: Column of the time stamps of its own file, where that is not sampled with the other files of the log.
     """
 
     columns: tuple[str | int, ...] | None
@@ -41,6 +66,8 @@ class Group:
     file: Path = Path()
     flat: bool = False
     at_motor: bool = False
+    field: str | None = None
+    clock: str | int | None = None
 
     def only(self, keep: Sequence[int]) -> Group:
         """The same for some of the joints, by index."""
@@ -55,8 +82,8 @@ class Layout:
 
     Attributes:
         joints: Joints of the robot that the log has, in the robot's order.
-        position: Where positions are.
-        torque: Where torques or currents are.
+        position: Where positions are; None where that is open.
+        torque: Where torques or currents are; None where that is open.
         velocity: Where velocities are, if they were logged.
         time: Where time stamps are; None in bags, which have their own, and where there are none.
         stamps: Time stamps [s], shape (samples,); None where there are none.
@@ -67,11 +94,13 @@ class Layout:
         postures: Some positions on the way [rad or m, of joints or motors], shape (postures, joints).
         largest: Each joint's largest torque or current on the way, shape (joints,).
         resting: Joints that do not move, with where they rest and how far they range [rad or m].
+        questions: What is open.
+        findings: Notes on columns that were passed over.
     """
 
     joints: tuple[str, ...]
-    position: Group
-    torque: Group
+    position: Group | None
+    torque: Group | None
     velocity: Group | None
     time: Group | None
     stamps: Array | None
@@ -82,6 +111,13 @@ class Layout:
     postures: Array = field(default_factory=lambda: np.zeros((0, 0)))
     largest: Array = field(default_factory=lambda: np.zeros(0))
     resting: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    questions: tuple[Question, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a question must be answered before the log can be used."""
+        return any(question.is_open for question in self.questions)
 
     def without(self, names: Collection[str]) -> Layout:
         """The same without the columns of some joints."""
@@ -89,16 +125,16 @@ class Layout:
         return replace(
             self,
             joints=tuple(self.joints[k] for k in keep),
-            position=self.position.only(keep),
-            torque=self.torque.only(keep),
+            position=None if self.position is None else self.position.only(keep),
+            torque=None if self.torque is None else self.torque.only(keep),
             velocity=None if self.velocity is None else self.velocity.only(keep),
             silent=tuple(name for name in self.silent if name not in names),
-            postures=self.postures[:, keep],
-            largest=self.largest[keep],
+            postures=self.postures[:, keep] if self.postures.size else self.postures,
+            largest=self.largest[keep] if self.largest.size else self.largest,
         )
 
 
-def with_numbers(layout: Layout, q: Array, torque: Array) -> Layout:
+def with_numbers(layout: Layout, q: Array | None, torque: Array | None) -> Layout:
     """A layout with what the numbers of its usable part show about drives.
 
     Args:
@@ -106,19 +142,26 @@ def with_numbers(layout: Layout, q: Array, torque: Array) -> Layout:
         q: Positions as logged, shape (samples, joints).
         torque: Torques or currents, shape (samples, joints).
     """
-    from dynid.logs.processing.automatic import THRESHOLDS
+    from dynid.logs.processing.automatic import THRESHOLDS as CHOICES
 
     part = slice(*(layout.rows or (0, layout.samples)))
-    q, torque = q[part], torque[part]
-    if not len(q):
+    if q is None or layout.position is None or not len(q[part]):
         return layout
-    q, torque = (np.where(np.isfinite(x), x, np.nanmedian(x, axis=0)) for x in (q, torque))  # as if nothing was missing
-    zeros = np.mean(torque == 0.0, axis=0) > THRESHOLDS.silent_share
+    q = _filled(q[part])
+    in_si = q * _sizes("position", layout.position.unit)
+    still = {} if layout.position.at_motor else _resting(layout, in_si)
+    layout = replace(layout, postures=in_si[:: max(1, len(q) // POSTURES)], resting=still)
+    if torque is None or layout.torque is None:
+        return layout
+    torque = _filled(torque[part])
+    zeros = np.mean(torque == 0.0, axis=0) > CHOICES.silent_share
     found = tuple(name for k, name in enumerate(layout.joints) if zeros[k] and np.ptp(q[:, k]) > 0.0)
-    postures = q[:: max(1, len(q) // POSTURES)] * _sizes("position", layout.position.unit)
-    largest = np.abs(torque).max(axis=0) * _sizes("torque", layout.torque.unit)
-    still = {} if layout.position.at_motor else _resting(layout, q * _sizes("position", layout.position.unit))
-    return replace(layout, silent=found, postures=postures, largest=largest, resting=still)
+    return replace(layout, silent=found, largest=np.abs(torque).max(axis=0) * _sizes("torque", layout.torque.unit))
+
+
+def _filled(values: Array) -> Array:
+    """Columns with their medians where a number is missing, shape as before."""
+    return np.where(np.isfinite(values), values, np.nanmedian(values, axis=0))
 
 
 STILL = 0.01
@@ -165,8 +208,23 @@ def usable_rows(stamps: Array | None) -> tuple[int, int] | None:
     return int(known[edges[best]]), int(known[edges[best + 1] - 1]) + 1
 
 
-def time_unit(stamps: Array, said: str | None = None) -> tuple[str, str]:
-    """Unit of time stamps: as the name says, or the largest that makes the sampling rate more than 2 Hz; and why."""
+@dataclass(frozen=True)
+class UnitGuess:
+    """A unit, by names and numbers.
+
+    Attributes:
+        unit: The unit.
+        why: How it was found.
+        other: The unit that numbers speak for where names say another; empty where both agree.
+    """
+
+    unit: Unit
+    why: str
+    other: str = ""
+
+
+def time_unit(stamps: Array, said: str | None = None) -> UnitGuess:
+    """Unit of time stamps: as the name says, or the largest that makes the sampling rate more than 2 Hz."""
     steps = np.diff(stamps[np.isfinite(stamps)])
     period = float(np.median(steps[steps > 0])) if np.any(steps > 0) else 1.0
     likely = next((unit for unit, size in UNITS["time"].items() if period * size < 0.5), "s")
@@ -174,13 +232,12 @@ def time_unit(stamps: Array, said: str | None = None) -> tuple[str, str]:
     rate = 1.0 / (period * UNITS["time"][unit])
     why = f"the median step is {period:.4g}, which makes {rate:.4g} Hz in {unit}"
     if said is None:
-        return unit, why
-    doubt = "" if 2.0 < rate < 1e5 else f": CHECK THIS, for {likely} would be more usual"
-    return unit, f"the name says {unit}; {why}{doubt}"
+        return UnitGuess(unit, why)
+    return UnitGuess(unit, f"the name says {unit}; {why}", "" if 2.0 < rate < 1e5 else likely)
 
 
-def position_unit(robot: Robot, joints: Sequence[str], q: Array, says: Sequence[str | None] = ()) -> tuple[Unit, str]:
-    """Units of positions by the names of their columns, or by how far they go and the joints' limits; and why.
+def position_unit(robot: Robot, joints: Sequence[str], q: Array, says: Sequence[str | None] = ()) -> UnitGuess:
+    """Units of positions by the names of their columns, or by how far they go and the joints' limits.
 
     Args:
         robot: The robot.
@@ -190,37 +247,39 @@ def position_unit(robot: Robot, joints: Sequence[str], q: Array, says: Sequence[
     """
     turning = [k for k, name in enumerate(joints) if robot.joint(name).kind is not JointKind.PRISMATIC]
     sliding = [k for k in range(len(joints)) if k not in turning]
-    units, why = ["rad"] * len(joints), []
+    units, why, other = ["rad"] * len(joints), [], ""
     for group, guess, fit in ((turning, _turn_unit, TURN), (sliding, _length_unit, LENGTH)):
         if not group:
             continue
         said = dict.fromkeys(says[k] for k in group if says and says[k] in fit)
-        unit, reason = guess([robot.joint(joints[k]) for k in group], q[:, group])
+        unit, reason, is_evident = guess([robot.joint(joints[k]) for k in group], q[:, group])
         if said:
-            doubt = "" if unit in said else f", although {reason}: CHECK THIS"
-            reason = f"the names say {', '.join(str(one) for one in said)}{doubt}"
+            other = unit if is_evident and unit not in said else other
+            reason = f"the names say {', '.join(str(one) for one in said)}" + (f", but {reason}" if other else "")
         for k in group:
             units[k] = str(says[k]) if says and says[k] in fit else unit
         why.append(reason)
     if turning and sliding and {*units} == {"rad", "m"}:
-        return "rad", f"{why[0]} (metres where joints slide)"
-    return alike(units), "; ".join(why)
+        return UnitGuess("rad", f"{why[0]} (metres where joints slide)", other)
+    return UnitGuess(alike(units), "; ".join(why), other)
 
 
-def _turn_unit(joints: Sequence[Joint], q: Array) -> tuple[str, str]:
+def _turn_unit(joints: Sequence[Joint], q: Array) -> tuple[str, str, bool]:
+    """The unit of angles, why, and whether their size speaks against others."""
     largest = float(np.nanmax(np.abs(q)))
     beyond = sum(_beyond(joint, q[:, k]) for k, joint in enumerate(joints))
     if 7.0 < largest <= 720.0 and (beyond or largest > 20.0):
-        return "deg", f"they reach {largest:.4g}, far beyond the limits in rad, so they are taken as degrees"
-    outside = f"; {beyond} joints go beyond their limits: check" if beyond else ""
-    return "rad", f"they reach {largest:.4g}, which fits radians{outside}"
+        return "deg", f"they reach {largest:.4g}, far beyond the limits in rad, so they are taken as degrees", True
+    outside = f"; {beyond} joints go beyond their limits" if beyond else ""
+    is_small = not beyond and float(np.max(np.nanmax(q, axis=0) - np.nanmin(q, axis=0))) > THRESHOLDS.sweep
+    return "rad", f"they reach {largest:.4g}, which fits radians{outside}", is_small
 
 
-def _length_unit(joints: Sequence[Joint], q: Array) -> tuple[str, str]:
+def _length_unit(joints: Sequence[Joint], q: Array) -> tuple[str, str, bool]:
     largest = float(np.nanmax(np.abs(q)))
     if any(_beyond(joint, q[:, k]) and not _beyond(joint, 1e-3 * q[:, k]) for k, joint in enumerate(joints)):
-        return "mm", f"lengths reach {largest:.4g}, far beyond the limits in m, so they are taken as millimetres"
-    return "m", "lengths are taken as metres"
+        return "mm", f"lengths reach {largest:.4g}, far beyond the limits in m, so they are taken as millimetres", True
+    return "m", "lengths are taken as metres", False
 
 
 def _beyond(joint: Joint, q: Array) -> bool:

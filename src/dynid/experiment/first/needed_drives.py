@@ -21,17 +21,18 @@ def drive_table(layout: Layout) -> list[str]:
     Gear ratios are left empty, with which no experiment runs: any number would make wrong results that look right.
     """
     position, torque = layout.position, layout.torque
+    at_motor = [group is not None and group.at_motor for group in (position, torque)]
     lines = []
-    if position.at_motor or torque.at_motor:
+    if any(at_motor):
         lines += [
             "# NEEDED: gear ratios (motor revolutions per joint revolution) with sign, such as [100, -50, ...]; if a",
             '# motor also turns with another joint, add couplings = [{ motor = "...", joint = "...", ratio = ... }]',
             f"ratios = []   # of {', '.join(layout.joints)}",
-            f'positions = "{"motor" if position.at_motor else "joint"}"   # by the names of files and columns',
-            f'torques = "{"motor" if torque.at_motor else "joint"}"',
+            f'positions = "{"motor" if at_motor[0] else "joint"}"   # by the names of files and columns',
+            f'torques = "{"motor" if at_motor[1] else "joint"}"',
         ]
     if _has_currents(layout):
-        of = "torque constants of motors" if torque.at_motor else "torque constants times gear ratios"
+        of = "torque constants of motors" if at_motor[1] else "torque constants times gear ratios"
         lines += [
             f"# NEEDED for kg and N m: {of} [N m/A], such as [0.1, 0.1, ...]; while they",
             "# are unknown, results are in units of current, without links and robot files. Signs of drives are found.",
@@ -47,7 +48,7 @@ def drive_table(layout: Layout) -> list[str]:
 
 
 def _has_currents(layout: Layout) -> bool:
-    unit = layout.torque.unit
+    unit = () if layout.torque is None else layout.torque.unit
     return any(map(is_current, (unit,) if isinstance(unit, str) else unit))
 
 
@@ -58,11 +59,12 @@ def findings_on_drives(layout: Layout, robot: Robot) -> Iterator[Finding]:
         layout: What was found in the log.
         robot: The robot, with joints held that the log does not have.
     """
-    if layout.position.at_motor or layout.torque.at_motor:
+    at_motor = any(group is not None and group.at_motor for group in (layout.position, layout.torque))
+    if at_motor:
         yield Finding.of("gear-ratios-needed", "drive.ratios")
     if _has_currents(layout):
         yield Finding.of("torque-constants-needed", "drive.torque_constants")
-    elif not layout.position.at_motor and not layout.torque.at_motor:
+    elif not at_motor and layout.position is not None and layout.torque is not None:
         yield from _of_another_size(layout, robot)
 
 

@@ -69,9 +69,13 @@ class _Lines(Exception):
 def _parsed(path: Path, content: bytes) -> tuple[Any, int | None]:
     """The content, and the row of a last record that was not written to its end."""
     try:
-        text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig").rstrip("\0 \r\n\t")
+        text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig").rstrip(
+            "\0 \r\n\t"
+        )
     except UnicodeDecodeError as error:
-        raise RecordingError(path, f"this is not UTF-8 text (byte {error.start + 1}); save it again as UTF-8") from error
+        raise RecordingError(
+            path, f"this is not UTF-8 text (byte {error.start + 1}); save it again as UTF-8"
+        ) from error
     try:
         return json.loads(text), None
     except json.JSONDecodeError as error:
@@ -208,7 +212,7 @@ def json_lines(path: Path, progress: Progress = silent) -> Source:
         if len(names) > MOST:
             break
     if not names:
-        raise RecordingError(path, "it holds no records; write one object on each line, such as {\"t\": 0.0, ...}")
+        raise RecordingError(path, 'it holds no records; write one object on each line, such as {"t": 0.0, ...}')
     own, damaged = tuple(names), dict[int, str]()
     last = _cut_line(path)
 

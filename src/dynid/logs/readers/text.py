@@ -130,9 +130,7 @@ def _by_numpy(layout: Layout, positions: list[int]) -> Sequence[np.ndarray] | No
         return None
 
 
-def _by_lines(
-    layout: Layout, positions: list[int], damaged: dict[int, str], *, stamps: bool = False
-) -> list[Numbers]:
+def _by_lines(layout: Layout, positions: list[int], damaged: dict[int, str], *, stamps: bool = False) -> list[Numbers]:
     """Columns line by line, where these are of all kinds; damaged lines become NaN, and what is wrong with them noted."""
     import polars as pl
 
@@ -192,7 +190,9 @@ class _Large:
     def numbers(self, positions: list[int]) -> Iterable[np.ndarray]:
         """Columns as numbers, one after the other, so that no two copies of all of them are ever held."""
         width = len(self.layout.body) / max(1, self.layout.body.count(b"\n") + 1)
-        require_memory(self.path, int(COPIES * 8 * len(positions) * self.path.stat().st_size / max(width, 1.0)) + READER)
+        require_memory(
+            self.path, int(COPIES * 8 * len(positions) * self.path.stat().st_size / max(width, 1.0)) + READER
+        )
         if not self.layout.delimiter:
             return list(self._by_numpy(positions))
         frame = self.frame(positions, as_text=False)

@@ -1,0 +1,121 @@
+"""The text of a first experiment: short where all agrees, with a mark at every line that leaves a question open."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from dynid.experiment.first.guesses import Group, Layout
+from dynid.experiment.first.questions import Question
+from dynid.findings import Finding
+from dynid.logs import check_time
+
+MARK = "# CHOOSE: "
+"""Begins the comment above a line that leaves a question open."""
+
+
+def header(name: str, files: Sequence[Path], *, is_open: bool, is_needed: bool) -> Iterator[str]:
+    """The first lines."""
+    names = ", ".join(file.name for file in files[:4]) + (", ..." if len(files) > 4 else "")
+    yield comment(f"{name}: a first experiment from {names}, written by dynid init.")
+    if is_open:
+        yield "# Answer what is marked 'CHOOSE', here or with the option that stands beside it."
+    if is_needed:
+        yield "# State what is marked 'NEEDED', which no file says."
+
+
+def comment(text: str) -> str:
+    """A comment on one line, without characters that end it or that terminals obey."""
+    return "# " + " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def marked(question: Question) -> str:
+    """The comment that marks an open question."""
+    return comment(f"{MARK.removeprefix('# ')}{question.text}; or: dynid init ... {question.option}")
+
+
+def relative(path: Path, folder: Path) -> str:
+    """A path as the experiment states it."""
+    return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+
+
+def lock_lines(
+    held: Mapping[str, float], resting: Mapping[str, tuple[float, float]], stated: Sequence[str]
+) -> Iterator[str]:
+    """The table `[lock]`."""
+    if not held and not resting:
+        return
+    yield from ("", "[lock]")
+    own = {name: at for name, at in held.items() if name not in stated}
+    if own:
+        yield "# the log does not have these joints: they are held here"
+        yield from (f"{json.dumps(name)} = {value!r}" for name, value in own.items())
+    yield from (f"{json.dumps(name)} = {held[name]!r}   # as stated" for name in held if name in stated)
+    if resting:
+        yield "# these joints do not move in the log: they are locked where they rest, and their columns are left out"
+        for name, (at, reach) in resting.items():
+            yield f"{json.dumps(name)} = {float(f'{at:.6g}')!r}   # positions range over {reach:.2g} rad or m only"
+
+
+def log_lines(layout: Layout, folder: Path, needed: Sequence[Finding] = ()) -> Iterator[str]:
+    """One table `[[log]]`; keys that a question leaves open are commented out."""
+    yield "[[log]]"
+    yield comment(sampling(layout)) if layout.samples else "# nothing could be read yet"
+    yield from (comment(f"NEEDED: {finding.subject}: {finding.text}") for finding in needed)
+    open_keys = {question.key for question in layout.questions if question.is_open}
+    groups = {"position": layout.position, "torque": layout.torque, "velocity": layout.velocity, "time": layout.time}
+    for key, group in groups.items():
+        own = [question for question in layout.questions if question.key == key]
+        yield from map(marked, own)
+        yield from (comment(note.text) for note in layout.findings if note.values.get("quantity") == key)
+        if group is not None:
+            yield f"{'# ' if key in open_keys else ''}{key} = {table(group, folder)}"
+        elif own:
+            file = layout.position or layout.torque or layout.time
+            name = relative(file.file, folder) if file is not None else "..."
+            yield f'# {key} = {{ file = "{name}", columns = [...] }}'
+    yield from map(marked, (question for question in layout.questions if question.key == "rate"))
+    if "rate" in open_keys:
+        yield "# rate = 100.0"
+    elif layout.rate is not None:
+        yield f"rate = {float(layout.rate)!r}   # Hz, as stated"
+    if layout.rows is not None:
+        first, last = layout.rows
+        yield comment(Finding.of("log-cut", "log", used=last - first, samples=layout.samples).text)
+        yield f"rows = [{first}, {last}]"
+
+
+def table(group: Group, folder: Path) -> str:
+    """Where a quantity is, as an inline table."""
+    parts = [f"file = {json.dumps(relative(group.file, folder))}"]
+    if group.topic is not None:
+        parts.append(f"topic = {json.dumps(group.topic)}")
+    if group.field is not None:
+        parts.append(f"field = {json.dumps(group.field)}")
+    if group.columns is not None:
+        columns = ", ".join(json.dumps(c) if isinstance(c, str) else str(c) for c in group.columns)
+        parts.append(f"columns = [{columns}]")
+    parts += ["flat = true"] if group.flat else []
+    if group.clock is not None:
+        parts.append(f"time = {json.dumps(group.clock)}")
+    unit = json.dumps(group.unit) if isinstance(group.unit, str) else f"[{', '.join(map(json.dumps, group.unit))}]"
+    return f"{{ {', '.join(parts)}, unit = {unit} }}"
+
+
+def sampling(layout: Layout) -> str:
+    """How the samples of a log lie in time."""
+    if layout.stamps is None and layout.rate is None:
+        return f"{layout.samples} samples"
+    if layout.stamps is None:
+        seconds = layout.samples / (layout.rate or 1.0)
+        return f"{layout.samples} samples in {seconds:.4g} s, at the sampling rate of {layout.rate:g} Hz that was given"
+    stamps = layout.stamps[slice(*(layout.rows or (0, layout.samples)))]
+    stamps = stamps[np.isfinite(stamps)]
+    timing = check_time(stamps)
+    length = float(np.ptp(stamps))
+    text = f"{len(stamps)} samples in {length:.4g} s, {timing.rate:.4g} Hz; steps vary by {timing.jitter:.1%}"
+    if timing.gaps:
+        text += f", {len(timing.gaps)} gaps, the longest of {1e3 * timing.largest_step:.3g} ms"
+    return text

@@ -1,0 +1,55 @@
+"""Files of one log that were sampled by themselves: joined on their time stamps."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from dynid.logs.readers.source import RecordingError
+from dynid.logs.settings import Quantity
+from dynid.logs.tables import Table, read_groups
+from dynid.logs.units import in_si
+
+
+def joined_on_time(
+    where: Mapping[str, Quantity], tables: Mapping[str, tuple[Table, int]], units: Mapping[str, tuple[str, ...]]
+) -> dict[str, tuple[Table, int]]:
+    """Tables whose rows are those of the log's time stamps.
+
+    A quantity that states the `time` of its own file is interpolated linearly to the log's time stamps, and is missing
+    (NaN) where its file has no samples. Other tables stay as they are.
+
+    Args:
+        where: Where each quantity is.
+        tables: The table of each quantity, and which of its groups it is.
+        units: Units of each quantity; clocks of all files have that of time.
+
+    Raises:
+        RecordingError: If two files have no time in common, or time goes backwards in one.
+    """
+    found = dict(tables)
+    for role, quantity in where.items():
+        if quantity.time is None:
+            continue
+        lead, place = tables["time"]
+        at = in_si("time", lead.groups[place], units["time"])[:, 0]
+        own = in_si("time", read_groups(quantity.path, [quantity.time]).groups[0], units["time"])[:, 0]
+        table, group = tables[role]
+        if np.any(np.diff(own) <= 0):
+            row = table.first_row + 1 + int(np.argmax(np.diff(own) <= 0))
+            problem = f"column '{quantity.time}' of time does not advance in row {row}"
+            raise RecordingError(quantity.path, f"{problem}; files are joined on time only where it does")
+        if own[-1] < at[0] or own[0] > at[-1]:
+            spans = [f"from {one[0]:.6g} s to {one[-1]:.6g} s" for one in (own, at)]
+            problem = f"its time stamps go {spans[0]}, and those of {lead.path.name} {spans[1]}"
+            raise RecordingError(quantity.path, f"{problem}: they have no time in common; are they of one recording?")
+        columns = [np.interp(at, own, column, left=np.nan, right=np.nan) for column in table.groups[group].T]
+        joined = replace(
+            table,
+            groups=(np.column_stack(columns),),
+            names=(table.names[group],),
+            places=(table.places[group],),
+            first_row=lead.first_row,
+        )
+        found[role] = (joined, 0)
+    return found
