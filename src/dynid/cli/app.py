@@ -106,6 +106,38 @@ def values(option: str, *texts: str) -> dict[str, float]:
     return {name: value for name, value in found.items() if value is not None}
 
 
+def per_joint(option: str, *texts: str) -> float | tuple[float, ...] | dict[str, float] | None:
+    """One number for all joints, one for each, or NAME=VALUE for some; None where nothing is given."""
+    given = words(*texts)
+    if not any("=" in word for word in given):
+        found = tuple(number(option, word) for word in given)
+        return None if not found else found[0] if len(found) == 1 else found
+    return values(option, *texts)
+
+
+def ranges_per_joint(option: str, *texts: str) -> tuple[Any, ...] | dict[str, tuple[float, float]] | None:
+    """LOWER:UPPER for all joints, one for each, or NAME=LOWER:UPPER for some; None where nothing is given."""
+    given = words(*texts)
+    pairs = [
+        (name.strip() if equals else "", _range(option, text if equals else name), bool(equals))
+        for name, equals, text in (word.partition("=") for word in given)
+    ]
+    if not pairs:
+        return None
+    by_name = {name: ends for name, ends, named in pairs if named}
+    if by_name and len(by_name) < len(pairs):
+        raise InvalidRequestError(f"{option}: give LOWER:UPPER or NAME=LOWER:UPPER, not both")
+    ends = tuple(pair for _, pair, _ in pairs)
+    return by_name or (ends[0] if len(ends) == 1 else ends)
+
+
+def _range(option: str, text: str) -> tuple[float, float]:
+    lower, colon, upper = text.partition(":")
+    if not colon:
+        raise InvalidRequestError(f"{option}: '{text.strip()}' is no range; write LOWER:UPPER, such as -1.57:1.57")
+    return number(option, lower), number(option, upper)
+
+
 def numbers(option: str, text: str) -> list[float]:
     """Numbers that are separated by commas."""
     return [number(option, word) for word in words(text)]

@@ -1,6 +1,7 @@
 # What the room offers to the others; names are imported when they are first asked for.
 from .design import Design
 from .exciting_motion import Excitation
+from .limits.assumed import ASSUMED
 from .limits.limit import Check
 from .limits.stated import joint_limits
 from .limits.torques import PriorTorques, torque_unit
@@ -13,6 +14,7 @@ from .trajectory_files import Followable, as_motion, read_trajectory
 from .trajectory_formats import sample_times, samples
 
 __all__ = [
+    "ASSUMED",
     "Check",
     "Design",
     "Excitation",

@@ -4,6 +4,7 @@ from .formats import Format
 from .formats.write_back import Written, write_back
 from .frames import pose
 from .geometry import outline
+from .grippers import without_gripper
 from .inertia import INERTIA_BASIS, SIZE, skew
 from .joints import JointDynamics, JointKind, Limits, neutral, rotation_about
 from .loading import as_robot, load_robot
@@ -31,5 +32,6 @@ __all__ = [
     "pose",
     "rotation_about",
     "skew",
+    "without_gripper",
     "write_back",
 ]
