@@ -7,11 +7,45 @@ from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from dynid.errors import DynidError, InvalidRequestError
 
+_UsageError = typer.BadParameter.__mro__[1]
+"""Typer's own, or that of Click, whichever this version of Typer stands on."""
+
+
+class _Commands(TyperGroup):
+    """The commands; what is wrong with arguments also says what the files among them are."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; on a usage error, name the files that were given and the command that takes them."""
+        given = [*getattr(ctx, "_protected_args", ()), *ctx.args]
+        try:
+            return super().invoke(ctx)
+        except _UsageError as error:
+            hint = _hint_on_files(given[1:])
+            before = vars(error).get("message") or ""  # with a full stop where another sentence follows
+            vars(error)["message"] = f"{before}. {hint}".removeprefix(". ") if hint else before
+            raise
+
+
+def _hint_on_files(arguments: list[str]) -> str:
+    """What files on the command line are, and what to do with them; empty where there are none that are known."""
+    from dynid.files import FileKind, kind_of, use_of
+
+    kinds = {name: kind_of(name) for name in arguments if not name.startswith("-")}
+    robots, logs = ([n for n, kind in kinds.items() if kind is one] for one in (FileKind.ROBOT, FileKind.LOG))
+    if len(robots) == 1 and logs:
+        files = " ".join([*robots, *logs])
+        return f"To identify a robot from logs: 'dynid init {files}', then 'dynid identify experiment.toml'."
+    known = [(name, use_of(name, "something else")) for name, kind in kinds.items() if kind is not FileKind.UNKNOWN]
+    return "" if not known else f"{known[0][0]} {known[0][1].replace(', and something else was expected', '')}."
+
+
 app = typer.Typer(
     name="dynid",
+    cls=_Commands,
     help="Identify the dynamic parameters of robots.",
     no_args_is_help=True,
     add_completion=False,
@@ -105,6 +139,38 @@ def values(option: str, *texts: str) -> dict[str, float]:
     if bare is not None:
         raise InvalidRequestError(f"{option}: '{bare}' has no value; write {bare}=VALUE")
     return {name: value for name, value in found.items() if value is not None}
+
+
+def per_joint(option: str, *texts: str) -> float | tuple[float, ...] | dict[str, float] | None:
+    """One number for all joints, one for each, or NAME=VALUE for some; None where nothing is given."""
+    given = words(*texts)
+    if not any("=" in word for word in given):
+        found = tuple(number(option, word) for word in given)
+        return None if not found else found[0] if len(found) == 1 else found
+    return values(option, *texts)
+
+
+def ranges_per_joint(option: str, *texts: str) -> tuple[Any, ...] | dict[str, tuple[float, float]] | None:
+    """LOWER:UPPER for all joints, one for each, or NAME=LOWER:UPPER for some; None where nothing is given."""
+    given = words(*texts)
+    pairs = [
+        (name.strip() if equals else "", _range(option, text if equals else name), bool(equals))
+        for name, equals, text in (word.partition("=") for word in given)
+    ]
+    if not pairs:
+        return None
+    by_name = {name: ends for name, ends, named in pairs if named}
+    if by_name and len(by_name) < len(pairs):
+        raise InvalidRequestError(f"{option}: give LOWER:UPPER or NAME=LOWER:UPPER, not both")
+    ends = tuple(pair for _, pair, _ in pairs)
+    return by_name or (ends[0] if len(ends) == 1 else ends)
+
+
+def _range(option: str, text: str) -> tuple[float, float]:
+    lower, colon, upper = text.partition(":")
+    if not colon:
+        raise InvalidRequestError(f"{option}: '{text.strip()}' is no range; write LOWER:UPPER, such as -1.57:1.57")
+    return number(option, lower), number(option, upper)
 
 
 def numbers(option: str, text: str) -> list[float]:

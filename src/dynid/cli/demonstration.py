@@ -17,14 +17,14 @@ import dynid
 from dynid.arrays import Array
 from dynid.cli.true_comparison import TrueComparison, compared_with_truth
 from dynid.errors import FileProblemError, InvalidRequestError
-from dynid.excitation import Excitation
+from dynid.excitation import ASSUMED, Excitation
 from dynid.experiment import Experiment, save_simulation
 from dynid.files import OutputError
 from dynid.identification import Result, Validation, simulate_experiment
 from dynid.logs import Log
 from dynid.model import DynamicModel, Inspection
 from dynid.report import PAGE, trajectory_page
-from dynid.robot import Limits, Robot
+from dynid.robot import Limits, Robot, without_gripper
 from dynid.simulation import SimulationSettings, hold_of, nominal_robot, stated_terms
 
 PERIOD = 10.0
@@ -38,9 +38,6 @@ FRICTION = 0.1
 
 SIGNAL_TO_NOISE = 35.0
 """Of the simulated torques [dB]."""
-
-_POSITION, _VELOCITY, _ACCELERATION = np.pi, 1.5, 5.0
-"""Limits where the file states none [rad or m, and s]."""
 
 
 class DemoFolderError(FileProblemError):
@@ -135,7 +132,7 @@ def demo(
     source, folder = str(robot), None if out is None else Path(out)
     if folder is not None:
         _prepare(folder, overwrite)
-    loaded = dynid.load_robot(source)
+    loaded, _ = without_gripper(dynid.load_robot(source))
     terms = _terms(loaded)
     progress("Finding base parameters")
     inspection = dynid.inspect(loaded, terms)
@@ -151,7 +148,8 @@ def demo(
     truth = _truth(inspection.model)
     logs = []
     for seed, (name, motion) in enumerate(motions.items()):
-        experiment = Experiment(robot=source, terms=terms, simulation=_simulation(truth, seed))
+        held = dict(loaded.locked)
+        experiment = Experiment(robot=source, lock=held, terms=terms, simulation=_simulation(truth, seed))
         logs.append(_logged(loaded, motion, experiment, None if folder is None else folder / name))
     done(Step("Simulate", f"two logs of {PERIOD:g} s under a controller, with friction and noise"))
 
@@ -207,29 +205,16 @@ def _terms(robot: Robot) -> tuple[str, ...]:
 
 def _motions(robot: Robot, terms: Sequence[str], seconds: float) -> dict[str, Excitation]:
     """A trajectory to identify from, and another one to validate on."""
-    limits = {"period": PERIOD, **_limits(robot)}
+    limits = {"period": PERIOD, "position": tuple(_range(joint.limits) for joint in robot.independent_joints)}
     return {
         "training": dynid.excite(robot, terms, time_limit=seconds, **limits),
         "validation": dynid.excite(robot, terms, time_limit=max(seconds / 3, 3.0), starts=1, seed=1, **limits),
     }
 
 
-def _limits(robot: Robot) -> dict[str, Any]:
-    """Limits where the robot's file states none."""
-    joints = [joint.limits for joint in robot.independent_joints]
-    return {
-        "position": tuple(_range(limits) for limits in joints),
-        "velocity": tuple(_within(limits.velocity, _VELOCITY) for limits in joints),
-        "acceleration": tuple(_within(limits.acceleration, _ACCELERATION) for limits in joints),
-    }
-
-
 def _range(limits: Limits) -> tuple[float, float]:
-    return max(limits.lower, -_POSITION), min(limits.upper, _POSITION)
-
-
-def _within(limit: float, usual: float) -> float:
-    return limit if 0.0 < limit < np.inf else usual
+    """Positions of a joint: within its limits, and no further than a design assumes where there are none."""
+    return max(limits.lower, -ASSUMED.position), min(limits.upper, ASSUMED.position)
 
 
 def _simulation(truth: Mapping[str, float], seed: int) -> SimulationSettings:

@@ -7,10 +7,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dynid.cli.app import ExactFramesOption, JsonOption, echo_json, errors_in_words, steps_shown, words
+from dynid.cli.app import (
+    ExactFramesOption,
+    JsonOption,
+    assignments,
+    echo_json,
+    errors_in_words,
+    per_joint,
+    ranges_per_joint,
+    steps_shown,
+    words,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
+
+    from dynid.experiment import Experiment
 
 SourceArgument = Annotated[
     str,
@@ -29,7 +43,35 @@ FormatOption = Annotated[
 ]
 TermsOption = Annotated[list[str], typer.Option(help="Friction and actuator terms of a robot, as for inspect.")]
 RateOption = Annotated[float | None, typer.Option(help="Sampling rate of the experiment and of the files [Hz].")]
-NoiseOption = Annotated[float | None, typer.Option(help="Standard deviation of the torques to be measured [N m].")]
+NoiseOption = Annotated[
+    list[str],
+    typer.Option(
+        metavar="VALUE", help="Standard deviation of measured torques [N m or N]. Default: 1 % of each joint's range."
+    ),
+]
+PositionOption = Annotated[
+    list[str],
+    typer.Option(metavar="RANGE", help="Range of positions LOWER:UPPER [rad or m]: -1.5:1.5, or elbow=0:2."),
+]
+VelocityOption = Annotated[
+    list[str],
+    typer.Option(metavar="VALUE", help="Largest speed [rad/s or m/s]: 1.5 for all joints, or elbow=1,wrist=2."),
+]
+AccelerationOption = Annotated[
+    list[str], typer.Option(metavar="VALUE", help="Largest acceleration [rad/s^2 or m/s^2]; as --velocity.")
+]
+EffortOption = Annotated[list[str], typer.Option(metavar="VALUE", help="Largest torque [N m or N]; as --velocity.")]
+StartOption = Annotated[
+    list[str],
+    typer.Option(metavar="POSTURE", help="Posture at start and end [rad or m]: one number per joint, or elbow=1.2."),
+]
+LockOption = Annotated[
+    list[str],
+    typer.Option(metavar="JOINT", help="Joints to hold still, by name or number: elbow,4 or elbow=1.2 [rad or m]."),
+]
+MoveOption = Annotated[
+    list[str], typer.Option(metavar="JOINT", help="Joints of a gripper to move; grippers are held still otherwise.")
+]
 KnownOption = Annotated[
     list[Path],
     typer.Option(help="Result folder or file of factors; design for the parameters that it leaves uncertain."),
@@ -62,7 +104,14 @@ def excite(
     harmonics: Annotated[int | None, typer.Option(min=1, help="Number of harmonics.")] = None,
     period: Annotated[float | None, typer.Option(help="Period of the trajectory [s].")] = None,
     rate: RateOption = None,
-    noise: NoiseOption = None,
+    noise: NoiseOption = [],  # noqa: B006
+    position: PositionOption = [],  # noqa: B006
+    velocity: VelocityOption = [],  # noqa: B006
+    acceleration: AccelerationOption = [],  # noqa: B006
+    effort: EffortOption = [],  # noqa: B006
+    start: StartOption = [],  # noqa: B006
+    lock: LockOption = [],  # noqa: B006
+    move: MoveOption = [],  # noqa: B006
     known: KnownOption = [],  # noqa: B006
     segments: SegmentsOption = 1,
     block_triangular: BlockTriangularOption = False,
@@ -73,39 +122,61 @@ def excite(
     exact_frames: ExactFramesOption = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Design an exciting trajectory within the robot's limits."""
+    """Design an exciting trajectory within the robot's limits.
+
+    Limits that neither the robot's file nor an option states are assumed, and named. Collisions are not checked.
+    """
     with errors_in_words(), steps_shown() as step:
         step("Finding the identifiable parameters")
-        from dynid.excitation.trajectory_formats import DEFAULT, require_formats, require_free
-        from dynid.identification.requests import excite_experiment, experiment_to_excite, robot_of
+        from dynid.excitation.trajectory_formats import DEFAULT
+        from dynid.identification.requests import excite_experiment, experiment_to_excite
         from dynid.report.trajectory_page import PAGE, trajectory_page
 
-        settings: dict[str, Any] = {"harmonics": harmonics, "period": period, "rate": rate, "noise": noise}
-        settings |= {"criterion": criterion or None}
-        experiment = experiment_to_excite(source, words(*terms), exact_frames=exact_frames, **settings)
+        texts = {"noise": noise, "velocity": velocity, "acceleration": acceleration, "effort": effort, "start": start}
+        plain = {"harmonics": harmonics, "period": period, "rate": rate, "criterion": criterion or None}
+        settings = plain | _settings(texts, position)
+        held = {name: value or 0.0 for name, value in assignments("--lock", *lock).items()}
+        experiment = experiment_to_excite(source, words(*terms), lock=held, exact_frames=exact_frames, **settings)
         chosen = words(*formats) or DEFAULT
-        require_formats(chosen, None if out is None else robot_of(experiment))
-        if out is not None:
-            require_free(out, overwrite=overwrite)  # before the design, which takes long
+        _require_output(experiment, words(*move), chosen, out, overwrite)  # before the design, which takes long
         found = excite_experiment(
             experiment,
             known,
+            move=words(*move),
             time_limit=time_limit,
             starts=starts,
             segments=segments,
-            block_triangular=block_triangular,
             seed=seed,
+            block_triangular=block_triangular,
             progress=lambda best: step(best.in_words(experiment.excitation.criterion)),
         )
-        data = found.to_dict()
-        if out is not None:
-            page = {PAGE: trajectory_page(found)}
-            options = {"overwrite": overwrite, "allow_broken_limits": allow_broken_limits}
-            data = found.save(out, chosen, beside=page, **options)
+        options = {"overwrite": overwrite, "allow_broken_limits": allow_broken_limits}
+        page = {} if out is None else {PAGE: trajectory_page(found)}
+        data = found.to_dict() if out is None else found.save(out, chosen, beside=page, **options)
     if json_output:
         echo_json(data)
     else:
         show_excitation(data, source, out)
+
+
+def _require_output(
+    experiment: Experiment, move: list[str], formats: Sequence[str], out: Path | None, overwrite: bool
+) -> None:
+    """Refuse formats that are unknown or do not suit the robot, and a folder that cannot take the trajectory."""
+    from dynid.excitation.trajectory_formats import require_formats, require_free
+    from dynid.identification.requests import robot_to_excite
+
+    require_formats(formats, None if out is None else robot_to_excite(experiment, move))
+    if out is not None:
+        require_free(out, overwrite=overwrite)
+
+
+def _settings(texts: dict[str, list[str]], position: list[str]) -> dict[str, Any]:
+    """Keys of `[excitation]` that the options state; a single position of `--start` is that of the only joint."""
+    stated = {key: per_joint(f"--{key}", *text) for key, text in texts.items()}
+    if isinstance(stated["start"], float):
+        stated["start"] = (stated["start"],)
+    return {**stated, "position": ranges_per_joint("--position", *position)}
 
 
 def show_excitation(data: dict[str, Any], source: str, out: Path | None) -> None:
@@ -158,11 +229,11 @@ def _show_expectations(output: Console, parameters: list[dict[str, Any]]) -> Non
     """Print the standard deviations that the trajectory promises."""
     from dynid.cli.console import plain_table
 
-    table = plain_table(("parameter",), ("robot file", "expected std", "std [%]"), ("unit",))
+    table = plain_table(("parameter", "of"), ("file", "expected std", "std [%]"), ("unit",))
     for row in parameters:
         value = "-" if row["value"] is None else f"{row['value']:.6g}"
         std = "not excited" if row["std"] is None else f"{row['std']:.2g}"
         percent = row["relative_std_percent"]
         shown = "-" if percent is None else "> 100" if percent > 100.0 else f"{percent:.1f}"
-        table.add_row(row["expression"], value, std, shown, row["unit"])
+        table.add_row(row["expression"], row["owner"], value, std, shown, row["unit"])
     output.print(table)

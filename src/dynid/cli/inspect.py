@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from dynid.model.inspection import Inspection
+    from dynid.robot import Robot
 
 
 class Selection(StrEnum):
@@ -131,6 +132,7 @@ def show_inspection(inspection: Inspection, *, full: bool = False) -> None:
     if full:
         for line in inspection.remarks():
             output.print(line)
+        output.print(numbered_joints(robot))
     elif base.known:
         output.print(f"Known beforehand: {', '.join(f'{name} = {value:g}' for name, value in base.known.items())}.")
     if not len(base):
@@ -167,6 +169,21 @@ def _by_joint(inspection: Inspection) -> Table:
     longest = max(len(name) for pair in moved.items() for name in pair if name)
     table.columns[0].no_wrap = longest <= LONGEST_NAME
     return table
+
+
+def numbered_joints(robot: Robot) -> str:
+    """Which joint each number in parameter names is: all moving joints count, also those that follow another.
+
+    >>> from dynid import load_robot
+    >>> numbered_joints(load_robot("builtin:two_link"))
+    'Numbers: 1 joint_1, 2 joint_2.'
+    """
+    joints = [
+        f"{joint.number} {joint.name}"
+        + ("" if joint.leader is None else f" (follows {robot.joints[joint.leader].number})")
+        for joint in robot.joints
+    ]
+    return f"Numbers: {', '.join(joints)}."
 
 
 def _next_step(inspection: Inspection) -> str:

@@ -1,6 +1,7 @@
 # What the room offers to the others; names are imported when they are first asked for.
 from .design import Design
 from .exciting_motion import Excitation
+from .limits.assumed import ASSUMED
 from .limits.limit import Check
 from .limits.stated import joint_limits
 from .limits.torques import PriorTorques, torque_unit
@@ -9,10 +10,11 @@ from .recipe import excite
 from .settings import ExcitationSettings
 from .stated_problem import problem_of
 from .trajectories import Moves, Trajectory
-from .trajectory_files import Followable, as_motion, read_trajectory
+from .trajectory_files import Followable, as_motion, read_trajectory, robot_of_motion
 from .trajectory_formats import sample_times, samples
 
 __all__ = [
+    "ASSUMED",
     "Check",
     "Design",
     "Excitation",
@@ -27,6 +29,7 @@ __all__ = [
     "joint_limits",
     "problem_of",
     "read_trajectory",
+    "robot_of_motion",
     "sample_times",
     "samples",
     "torque_unit",

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,6 +26,9 @@ SHORTEST_TIME_LIMIT = 0.5
 _TIMED_SHARE = 10
 """One of so many samples is looked at to estimate how long all will take."""
 
+_SHOWN_EVERY = 1.0
+"""Time [s] between two calls of the progress callback, at least."""
+
 _RANDOM_FIRST = 4
 """Number of starts that are all random."""
 
@@ -45,22 +48,25 @@ class Progress:
 
     Attributes:
         starts: How many starts are done.
-        value: The criterion's best value so far; for the condition number its logarithm.
+        value: The criterion's best value so far, for the condition number its logarithm; None before the first start
+            is done.
         seconds: Time since the beginning [s].
+        remaining: Time that is left at most [s].
     """
 
     starts: int
-    value: float
+    value: float | None
     seconds: float
+    remaining: float = 0.0
 
     def in_words(self, criterion: str) -> str:
         """One line for people who wait."""
-        best = (
-            f"condition number {math.exp(self.value):.4g}"
-            if criterion == "condition"
-            else f"{criterion} {self.value:.4g}"
-        )
-        return f"{best} after {self.starts} starts and {self.seconds:.0f} s"
+        left = f"at most {math.ceil(self.remaining)} s left"
+        if self.value is None:
+            return f"Designing, first start, {left}"
+        is_condition = criterion == "condition"
+        best = f"condition number {math.exp(self.value):.4g}" if is_condition else f"{criterion} {self.value:.4g}"
+        return f"Designing, {best} after {self.starts} start{'' if self.starts == 1 else 's'}, {left}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +117,7 @@ def design(
         time_limit: When to stop [s], with the best so far.
         starts: How many starts at most; as many as there is time for when None.
         seed: Seed of the random starts.
-        progress: Callback; receives the best value after each start.
+        progress: Callback; receives the best value after each start, and about once a second.
 
     Raises:
         InvalidRequestError: If the time limit is too short for anything.
@@ -122,17 +128,27 @@ def design(
     begin = time.monotonic()
     to_finish = time_to_finish(problem)
 
-    def is_over() -> bool:
-        return time.monotonic() - begin > 0.97 * time_limit - to_finish
-
     best: tuple[float, Array] | None = None
     history: list[Progress] = []
+    shown = begin
+
+    def now() -> Progress:
+        passed = time.monotonic() - begin
+        return Progress(len(history), None if best is None else best[0], passed, max(time_limit - passed, 0.0))
+
+    def is_over() -> bool:
+        nonlocal shown
+        if time.monotonic() - shown > _SHOWN_EVERY:
+            shown = time.monotonic()
+            progress(now())
+        return time.monotonic() - begin > 0.97 * time_limit - to_finish
+
     with single_threaded_blas():
         while best is None or not (is_over() or len(history) == starts):
             value, x = _one_start(problem, np.random.default_rng([seed, len(history)]), best, len(history), is_over)
             if best is None or value < best[0]:
                 best = (value, x)
-            history.append(Progress(len(history) + 1, best[0], time.monotonic() - begin))
+            history.append(replace(now(), starts=len(history) + 1))
             progress(history[-1])
         return finished(problem, best[1], history, begin)
 

@@ -3,7 +3,7 @@
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,14 +15,15 @@ from dynid.estimation import Factors
 from dynid.excitation.design import Design, Progress, design, require_time, time_to_finish, warm_up
 from dynid.excitation.exciting_motion import Excitation
 from dynid.excitation.information import Expectation, condition_number, expected_stds
-from dynid.excitation.limits.stated import per_joint, posture_of
+from dynid.excitation.limits.assumed import noise_of
+from dynid.excitation.limits.stated import joint_limits, posture_of
 from dynid.excitation.motion import Grid, free_coefficients
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.settings import ExcitationSettings
-from dynid.excitation.stated_problem import moving_of, problem_of
+from dynid.excitation.stated_problem import measured_information, moving_of, problem_of
 from dynid.findings import Finding
 from dynid.model import Term, findings_on_default, known_model
-from dynid.robot import Robot, as_robot
+from dynid.robot import Robot, as_robot, without_gripper
 from dynid.settings import checked
 
 
@@ -49,6 +50,8 @@ def excite(
     settings: ExcitationSettings | Mapping[str, Any] | None = None,
     known_values: Mapping[str, float] | None = None,
     known: Sequence[Factors] = (),
+    lock: Mapping[str, float] | Iterable[str] = (),
+    move: Iterable[str] = (),
     time_limit: float = 20.0,
     starts: int | None = None,
     segments: int = 1,
@@ -65,13 +68,16 @@ def excite(
         settings: Keys of `[excitation]`: the trajectory, the criterion and the limits.
         known_values: Values of parameters that are known beforehand, by name or pattern.
         known: Factors of logs that exist already: the trajectories are designed for what these leave uncertain.
+        lock: Joints, by name or number, that are held still, with their positions [rad or m]; zero when only named.
+        move: Joints of a gripper that move all the same. Otherwise grippers are locked, with a finding; where factors
+            are known, all joints move that moved there.
         time_limit: When to stop [s], with the best so far.
         starts: How many starts at most; as many as there is time for when None. The same seed and number of starts
             give the same trajectory.
         segments: How many trajectories at most, each designed for what those before it leave uncertain.
         block_triangular: One trajectory for each joint instead: all joints move, then all but the first, and so on.
         seed: Seed of everything random.
-        progress: Callback; receives the best so far after each start.
+        progress: Callback; receives the best so far and the time that is left, about once a second.
         changes: Keys of `[excitation]` that replace the settings', such as `harmonics`, `period` or `velocity`.
 
     Raises:
@@ -83,7 +89,7 @@ def excite(
     require_time(time_limit)
     stated = checked(ExcitationSettings, settings, **changes)
     begin = time.monotonic()
-    loaded = as_robot(robot)
+    loaded, held = with_grippers_held(as_robot(robot, lock=lock), stated, move, known)
     problem, findings = problem_of(known_model(loaded, terms, known_values or {}), stated, known, known_values)
     prepared = time.monotonic() - begin
     warm_up(problem)
@@ -98,18 +104,47 @@ def excite(
         found = _stack(problem, segments, **options)
     else:
         found = iter([design(problem, **options)])
-    noticed = (*findings, *findings_on_default(terms, loaded))
-    return _with_expectations(stated, problem, tuple(found), noticed, begin)
+    noticed = (*held, *findings, *findings_on_default(terms, loaded))
+    return _with_expectations(stated, known, tuple(found), noticed, begin)
 
 
-def _stack(problem: ExcitationProblem, segments: int, time_limit: float, seed: int, **options: Any) -> Iterator[Design]:
+def with_grippers_held(
+    robot: Robot, settings: ExcitationSettings, move: Iterable[str], known: Sequence[Factors] = ()
+) -> tuple[Robot, list[Finding]]:
+    """The robot with its grippers locked, but for joints that are asked to move or that settings name; and a finding.
+
+    Raises:
+        UnknownNameError: If the robot has no joint of a name in `move`.
+    """
+    by_name = (settings.position, settings.velocity, settings.acceleration, settings.start, settings.effort)
+    named = [name for table in by_name if isinstance(table, dict) for name in table]
+    wanted = {*move, *(settings.moving or ()), *(name for name in named if name in {j.name for j in robot.joints})}
+    if known or any(isinstance(one, tuple) and len(one) == robot.nv for one in (*by_name, settings.home)):
+        return robot, []  # the model is that of a log, or a value stands for each joint
+    held, found = without_gripper(robot, wanted)
+    if not found:
+        return robot, []
+    values = {"joints": {one.name: f"at {one.position:g}, {one.reason}" for one in found}, "first": found[0].name}
+    return held, [Finding.of("gripper-locked", "robot", **values)]
+
+
+def _stack(
+    problem: ExcitationProblem,
+    segments: int,
+    time_limit: float,
+    seed: int,
+    progress: Callable[[Progress], None],
+    **options: Any,
+) -> Iterator[Design]:
     """Design segments one after the other, each against what is known by then (Algorithm 1 of the Figaro thesis).
 
     The time limit [s] is for all of them together; other options are those of `design`.
     """
     before = None
     for k in range(segments):
-        found = design(problem, time_limit=time_limit / segments, seed=seed + k, **options)
+        part = time_limit / segments
+        shown = _with_parts_to_come(progress, part * (segments - 1 - k))
+        found = design(problem, time_limit=part, seed=seed + k, progress=shown, **options)
         yield found
         if before is not None and abs(before - found.value) < THRESHOLDS.small_change:
             return
@@ -123,6 +158,7 @@ def _block_triangular(
     moving: Sequence[bool],
     time_limit: float,
     seed: int,
+    progress: Callable[[Progress], None],
     **options: Any,
 ) -> Iterator[Design]:
     """Design one motion for each joint that moves: all move, then all but the first, ..., at last only the last one.
@@ -136,9 +172,16 @@ def _block_triangular(
         still_moving = [k in joints and k >= first for k in range(len(posture))]
         free = free_coefficients(problem.grid.free.family, posture, still_moving)
         problem = replace(problem, grid=Grid.of(free, len(problem.grid.times)))
-        found = design(problem, time_limit=time_limit / len(joints), seed=seed + resting, **options)
+        part = time_limit / len(joints)
+        shown = _with_parts_to_come(progress, part * (len(joints) - 1 - resting))
+        found = design(problem, time_limit=part, seed=seed + resting, progress=shown, **options)
         yield found
         problem = with_known(problem, found.matrix)
+
+
+def _with_parts_to_come(progress: Callable[[Progress], None], more: float) -> Callable[[Progress], None]:
+    """A progress callback of one trajectory, after which others take more time [s]."""
+    return lambda now: progress(replace(now, remaining=now.remaining + more))
 
 
 def with_known(problem: ExcitationProblem, information: Array) -> ExcitationProblem:
@@ -150,17 +193,20 @@ def with_known(problem: ExcitationProblem, information: Array) -> ExcitationProb
 
 def _with_expectations(
     settings: ExcitationSettings,
-    problem: ExcitationProblem,
+    known: Sequence[Factors],
     designs: tuple[Design, ...],
     findings: Sequence[Finding],
     begin: float,
 ) -> Excitation:
     """The designs with the standard deviations that they promise; they began at a time of the clock [s]."""
-    base = problem.information.base
-    M = _unscaled(designs[-1])
-    condition = condition_number(M)
-    noise = min(per_joint("noise", settings.noise, base.model.robot))
-    expectations = expected_stds(base, M / noise**2)
+    base = designs[-1].problem.information.base
+    robot = base.model.robot
+    measured = measured_information(noise_of(settings, robot, joint_limits(settings, robot)), base, known)
+    nothing = replace(measured, known=measured.known[:0])
+    M = measured.known.T @ measured.known
+    for part in designs:
+        M = M + replace(part.problem, information=nothing).exact_matrix(part.trajectory)
+    condition, expectations = condition_number(_unscaled(designs[-1])), expected_stds(base, M)
     all_findings = (*findings, *_not_excited(condition, expectations))
     return Excitation(settings, designs, condition, expectations, all_findings, time.monotonic() - begin)
 

@@ -45,7 +45,7 @@ class ExcitationSettings(Table):
     criterion: Name = "condition"
     scale: Literal["none", "magnitudes"] = "none"
     prior_std: dict[str, Positive] = Field(default={}, validation_alias=AliasChoices("prior_std", "deviations"))
-    noise: PerJoint = 1.0
+    noise: JointLimit | None = None
     start: tuple[Number, ...] | dict[str, Number] = {}
     home: tuple[Number, ...] | None = None
     moving: tuple[Name, ...] | None = None

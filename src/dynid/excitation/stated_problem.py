@@ -11,10 +11,18 @@ from dynid.errors import InvalidRequestError
 from dynid.estimation import Factors
 from dynid.excitation.criteria import parse_criterion
 from dynid.excitation.information import Information, known_factor, reference_values
+from dynid.excitation.limits.assumed import assumptions, noise_assumption, noise_of
 from dynid.excitation.limits.frame_limits import BoxLimit, FramePoint, SpeedLimit
 from dynid.excitation.limits.joint_bounds import AmplitudeLimit, JointBounds
 from dynid.excitation.limits.limit import Limit
-from dynid.excitation.limits.stated import joint_limits, per_joint, posture_of, require_home, require_posture
+from dynid.excitation.limits.stated import (
+    joint_limits,
+    per_joint,
+    posture_of,
+    require_home,
+    require_posture,
+    stated_limits,
+)
 from dynid.excitation.limits.torques import PriorTorques, RmsTorqueLimit, TorqueLimit
 from dynid.excitation.motion import FreeCoefficients, Grid, free_coefficients
 from dynid.excitation.problem import ExcitationProblem
@@ -85,7 +93,8 @@ def problem_of(
             f"{samples} samples cannot show {settings.harmonics} harmonics; state {4 * settings.harmonics} or more"
         )
     posture = posture_of(settings, robot)
-    limits = joint_limits(settings, robot)
+    stated, limits = stated_limits(settings, robot), joint_limits(settings, robot)
+    noise = noise_of(settings, robot, limits)
     bounds = JointBounds.of(robot, limits).tightened(1.0 - settings.margin)
     require_posture(posture, limits, robot, (1.0 - settings.margin) / family.reach(samples))
     others, findings = _other_limits(settings, robot, bounds, limits)
@@ -93,13 +102,14 @@ def problem_of(
     grid = Grid.of(_free(settings, family, posture, robot), samples)
     problem = ExcitationProblem(
         grid,
-        _information(settings, base, known, limits),
+        _information(noise, settings, base, known, limits),
         parse_criterion(settings.criterion),
         bounds.tightened(1.0 / family.reach(samples)),
         others,
         settings.rate,
     )
-    return problem, [*base.findings(), *findings]
+    assumed = (*assumptions(stated, limits, robot), *noise_assumption(settings, robot, noise))
+    return problem, [*base.findings(), *assumed, *findings]
 
 
 def _require_single_joints(robot: Robot) -> None:
@@ -166,16 +176,33 @@ def _other_limits(
 
 
 def _information(
-    settings: ExcitationSettings, base: BaseParameters, known: Sequence[Factors], limits: Sequence[Limits]
+    noise: Sequence[float],
+    settings: ExcitationSettings,
+    base: BaseParameters,
+    known: Sequence[Factors],
+    limits: Sequence[Limits],
 ) -> Information:
-    robot = base.model.robot
-    noise = np.array(per_joint("noise", settings.noise, robot))
-    weights = noise.min() / noise
-    scales = _scales(settings, base)
-    by_joint = dict(zip(base.model.row_names, weights.tolist(), strict=True))
-    parts = [factors.weighted(by_joint).stacked(base.names, base.known).R * scales for factors in known]
+    """What a design looks at: rows weighed by noise that is stated, and alike where it is only assumed.
+
+    Weighed by a share of their ranges, wrists would count for more than all other joints, and their parameters, whose
+    columns are not scaled, would seem well excited: designs then neglect them (docs/excitation.md).
+    """
+    weights = np.ones(len(noise)) if settings.noise is None else min(noise) / np.array(noise)
     slowest = min(limit.velocity for limit in limits)
-    return Information(base, scales, weights, known_factor(parts, len(base)), smoothing=0.03 * slowest)
+    scales = _scales(settings, base)
+    return Information(base, scales, weights, _known(weights, base, known) * scales, smoothing=0.03 * slowest)
+
+
+def measured_information(noise: Sequence[float], base: BaseParameters, known: Sequence[Factors]) -> Information:
+    """The information of torques with noise [N m or N] of each joint, and of logs that exist, in their own units."""
+    weights = 1.0 / np.array(noise)
+    return Information(base, np.ones(len(base)), weights, _known(weights, base, known))
+
+
+def _known(weights: Array, base: BaseParameters, known: Sequence[Factors]) -> Array:
+    """One factor of all logs that exist, rows weighed, shape (k, base)."""
+    by_joint = dict(zip(base.model.row_names, weights.tolist(), strict=True))
+    return known_factor([one.weighted(by_joint).stacked(base.names, base.known).R for one in known], len(base))
 
 
 def _scales(settings: ExcitationSettings, base: BaseParameters) -> Array:

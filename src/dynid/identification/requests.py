@@ -1,6 +1,6 @@
 """`excite` and `simulate` for a robot or an experiment file, with options that replace its settings."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from os import PathLike
 from pathlib import Path
@@ -8,8 +8,9 @@ from typing import Any
 
 from dynid.errors import InvalidRequestError
 from dynid.estimation import Factors
-from dynid.excitation import Excitation, ExcitationSettings, Followable
+from dynid.excitation import Excitation, ExcitationSettings, Followable, robot_of_motion
 from dynid.excitation.recipe import excite as excite_robot
+from dynid.excitation.recipe import with_grippers_held
 from dynid.experiment import Experiment, checked_table, is_experiment, read_experiment
 from dynid.identification.result import ResultError
 from dynid.identification.result_files import load_result
@@ -26,7 +27,7 @@ def excite(source: Robot | str | PathLike[str], terms: str | Sequence[str | Term
     """`dynid.excitation.recipe.excite`, also for the path of an experiment file, whose `[excitation]` says the rest."""
     if isinstance(source, Robot) or not is_experiment(source):
         return excite_robot(source, terms, **options)
-    keys = {key: options.pop(key) for key in tuple(options) if key in ExcitationSettings.model_fields}
+    keys = {key: options.pop(key) for key in tuple(options) if key in (*ExcitationSettings.model_fields, "lock")}
     return excite_experiment(experiment_to_excite(str(source), terms, **keys), options.pop("known", ()), **options)
 
 
@@ -49,13 +50,19 @@ def simulate(source: Robot | str | PathLike[str], motion: Followable | None = No
 
 
 def experiment_to_excite(
-    source: str, terms: str | Sequence[str | Term] = (), *, exact_frames: bool = False, **changes: Any
+    source: str,
+    terms: str | Sequence[str | Term] = (),
+    *,
+    lock: Mapping[str, float] | Iterable[str] = (),
+    exact_frames: bool = False,
+    **changes: Any,
 ) -> Experiment:
     """The experiment to design for, which needs no logs.
 
     Args:
         source: A robot, or the path of an experiment file.
         terms: Friction and actuator terms of a robot.
+        lock: Joints to hold still, with their positions [rad or m], besides those that the experiment locks.
         exact_frames: Keep right angles that the robot's file rounds; see `load_robot`.
         changes: Keys of `[excitation]` that replace the experiment's, where they are not None.
 
@@ -67,7 +74,14 @@ def experiment_to_excite(
     stated = experiment.excitation.model_dump(exclude_defaults=True)
     if "period" in given:
         stated.pop("frequency", None)
-    return experiment.model_copy(update={"excitation": checked_table(ExcitationSettings, {**stated, **given})})
+    held = dict(lock) if isinstance(lock, Mapping) else dict.fromkeys(lock, 0.0)
+    excitation = checked_table(ExcitationSettings, {**stated, **given})
+    return experiment.model_copy(update={"excitation": excitation, "lock": {**experiment.lock, **held}})
+
+
+def robot_to_excite(experiment: Experiment, move: Iterable[str] = ()) -> Robot:
+    """The robot of an experiment as `excite` moves it: with grippers locked, but for joints that are asked to move."""
+    return with_grippers_held(robot_of(experiment), experiment.excitation, move)[0]
 
 
 def excite_experiment(experiment: Experiment, known: Sequence[Factors | Path] = (), **options: Any) -> Excitation:
@@ -112,7 +126,9 @@ def experiment_to_simulate(
     merged = {**stated, **_given(settings)}
     for key in ("sensors", "parameters"):
         merged[key] = {**stated.get(key, {}), **_given(settings.get(key, {}))}
-    return experiment.model_copy(update={"simulation": checked_table(SimulationSettings, merged)})
+    simulation, robot = checked_table(SimulationSettings, merged), robot_of(experiment)
+    held = robot if simulation.trajectory is None else robot_of_motion(robot, simulation.trajectory)
+    return experiment.model_copy(update={"simulation": simulation, "lock": dict(held.locked)})
 
 
 def simulate_experiment(

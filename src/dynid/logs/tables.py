@@ -16,6 +16,7 @@ from typing import TypeAlias
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.files import FileKind, use_of
 from dynid.findings import Finding
 from dynid.logs.column_order import joint_order
 from dynid.logs.readers.bags import SUFFIXES as BAGS
@@ -231,7 +232,7 @@ def source_of(path: Path, width: int | None = None, progress: Progress = silent)
         if is_bag(path) and width is None:
             return isolated(path, "bag", progress)
         if path.is_dir():
-            raise RecordingError(path, _folder_problem(path))
+            raise RecordingError(path, _other(path) or _folder_problem(path))
         if not path.exists():
             raise RecordingError(path, "there is no such file; check the name and the folder")
         is_text = suffix in TEXT or (suffix in PACKED and Path(path.stem).suffix.lower() in TEXT)
@@ -239,7 +240,7 @@ def source_of(path: Path, width: int | None = None, progress: Progress = silent)
             usable = ", ".join((*TEXT, *BINARY, *BAGS))
             usable += "; of a compressed bag, name its folder" if suffix in (".zstd", ".zst") else ""
             usable += f"; text may be packed ({TEXT[0]}{suffix})" if suffix in PACKED else ""
-            raise RecordingError(path, f"files that end in '{suffix}' cannot be read; use {usable}")
+            raise RecordingError(path, _other(path) or f"files that end in '{suffix}' cannot be read; use {usable}")
         if path.stat().st_size == 0:
             raise RecordingError(path, "the file is empty")
         if width is not None and (not is_text or width < 1):
@@ -247,6 +248,11 @@ def source_of(path: Path, width: int | None = None, progress: Progress = silent)
         return text(path, width) if is_text else isolated(path, suffix.removeprefix("."), progress)
     except OSError as error:
         raise RecordingError(path, f"the file cannot be read ({error.strerror or error})") from error
+
+
+def _other(path: Path) -> str:
+    """What a file is that is no log, and what takes it."""
+    return use_of(path, "a log", FileKind.LOG, FileKind.TRAJECTORY)
 
 
 def _folder_problem(path: Path) -> str:

@@ -4,6 +4,7 @@ from .formats import Format
 from .formats.write_back import Written, write_back
 from .frames import pose
 from .geometry import outline, triangles
+from .grippers import without_gripper
 from .inertia import INERTIA_BASIS, SIZE, skew
 from .joints import JointDynamics, JointKind, Limits, neutral, rotation_about
 from .loading import as_robot, load_robot
@@ -32,5 +33,6 @@ __all__ = [
     "rotation_about",
     "skew",
     "triangles",
+    "without_gripper",
     "write_back",
 ]

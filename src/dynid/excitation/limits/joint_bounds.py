@@ -53,10 +53,9 @@ class JointBounds:
             limits: The limits of each coordinate.
 
         Raises:
-            InvalidRequestError: If limits leave no room, or leave the motion without bound.
+            InvalidRequestError: If limits leave no room, or leave no motion.
         """
         joints = robot.independent_joints
-        _require_limits([joint.name for joint in joints], limits)
         middle, half = np.zeros((4, len(joints))), np.full((4, len(joints)), math.inf)
         for k, (joint, limit) in enumerate(zip(joints, limits, strict=True)):
             _check(joint.name, limit)
@@ -119,28 +118,6 @@ def _check(name: str, limit: Limits) -> None:
                 f"the {what} limit of joint '{name}' is {getattr(limit, what):g} and leaves no motion; "
                 f"state a positive one in [excitation] {what}, or lock the joint"
             )
-
-
-def _require_limits(names: Sequence[str], limits: Sequence[Limits]) -> None:
-    """Refuse joints that may move as fast as they like; names all of them."""
-    pairs = list(zip(names, limits, strict=True))
-    fast = [name for name, limit in pairs if math.isinf(limit.velocity)]
-    if fast:
-        raise InvalidRequestError(
-            f"{_have(fast)} no velocity limit in the robot's file; state one in [excitation] velocity "
-            f"(rad/s or m/s), for all joints or by name: velocity = {{ {fast[0]} = 1.0 }}"
-        )
-    sudden = [name for name, limit in pairs if math.isinf(limit.acceleration) and math.isinf(limit.effort)]
-    if sudden:
-        raise InvalidRequestError(
-            f"{_have(sudden)} neither an acceleration nor an effort limit in the robot's file; state one in "
-            "[excitation] acceleration (rad/s^2 or m/s^2) or effort (N m or N), for all joints or by name"
-        )
-
-
-def _have(names: Sequence[str]) -> str:
-    quoted = ", ".join(f"'{name}'" for name in names)
-    return f"joint {quoted} has" if len(names) == 1 else f"joints {quoted} have"
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,12 +5,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dynid.errors import InvalidRequestError
+from dynid.excitation.limits.assumed import completed
 from dynid.excitation.settings import ExcitationSettings
 from dynid.robot import Joint, Limits, Robot
 
 
 def joint_limits(settings: ExcitationSettings, robot: Robot) -> list[Limits]:
-    """The limits of each coordinate: the settings', or else the robot file's."""
+    """The limits of each coordinate: the settings', or else the robot file's, or else assumed ones."""
+    return completed(stated_limits(settings, robot), robot, settings)
+
+
+def stated_limits(settings: ExcitationSettings, robot: Robot) -> list[Limits]:
+    """The limits of each coordinate: the settings', or else the robot file's; infinite where neither states one."""
     limits = [_with_followers(joint.v.start, robot) for joint in robot.independent_joints]
     if isinstance(settings.position, dict):
         for name, (low, high) in settings.position.items():
