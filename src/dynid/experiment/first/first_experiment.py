@@ -226,7 +226,10 @@ def _text(made: FirstExperiment, folder: Path) -> str:
 
 
 def _relative(path: Path, folder: Path) -> str:
-    return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+    try:
+        return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+    except ValueError:  # another drive of Windows
+        return path.resolve().as_posix()
 
 
 def _quoted(text: str) -> str:
