@@ -87,7 +87,7 @@ def with_excess(found: Iterable[Record]) -> list[Record]:
 
 def loaded(path: Path) -> list[Record]:
     """Records of an earlier run, scored by what counts as right now."""
-    return [Record.from_dict(one) for one in json.loads(path.read_text())]
+    return [Record.from_dict(one) for one in json.loads(path.read_text(encoding="utf-8"))]
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +13,7 @@ from dynid.arrays import Array
 from dynid.robot import inertia
 from dynid.robot.frames import inverse, pose
 from dynid.robot.joints import JointKind, rotation_from_quaternion
+from dynid.robot.newton_euler import inverse_dynamics
 from dynid.robot.robot import WORLD, Joint, Link, Robot
 
 
@@ -112,17 +114,23 @@ def _same_position(joint: Joint, other: Joint, q: Array) -> Array:
     """
     if joint.kind is not JointKind.FREE_FLYER or np.array_equal(joint.placement, other.placement):
         return q
-    import pinocchio as pin
+    from scipy.spatial.transform import Rotation
 
-    T = joint.placement @ pose(rotation_from_quaternion(q[None, 3:])[0], q[:3])
-    return np.array(pin.SE3ToXYZQUAT(pin.SE3(inverse(other.placement) @ T)))
+    T = inverse(other.placement) @ joint.placement @ pose(rotation_from_quaternion(q[None, 3:])[0], q[:3])
+    return np.concatenate([T[:3, 3], Rotation.from_matrix(T[:3, :3]).as_quat()])
+
+
+def is_installed() -> bool:
+    """Whether Pinocchio is there; PyPI has no wheels of it for Windows."""
+    return importlib.util.find_spec("pinocchio") is not None
 
 
 @dataclass(frozen=True, eq=False)
 class _Torques:
     """Torques of a robot, with friction and motor inertia.
 
-    They are Pinocchio's regressor times the links' parameters, so bodies need not be physically consistent.
+    They are Pinocchio's regressor times the links' parameters, so bodies need not be physically consistent; without
+    Pinocchio, those of `newton_euler`.
     """
 
     robot: Robot
@@ -131,11 +139,24 @@ class _Torques:
 
     @classmethod
     def of(cls, robot: Robot) -> _Torques:
+        if not is_installed():
+            return cls(robot, None, None)
         model = to_pinocchio(replace(robot, links=tuple(Link(link.name, ()) for link in robot.links)))
         return cls(robot, model, model.createData())
 
     def __call__(self, q: Array, v: Array, a: Array) -> Array:
         """Torques [N m or N] at positions (nq,), velocities and accelerations (nv,); shape (nv,)."""
+        tau = self._of_links(q, v, a)
+        for joint in self.robot.joints:
+            if joint.kind.nv == 1:
+                damping, friction, armature = (value or 0.0 for value in vars(joint.dynamics).values())
+                own_v, own_a = joint.ratio * v[joint.v], joint.ratio * a[joint.v]
+                tau[joint.v] += joint.ratio * (damping * own_v + friction * np.sign(own_v) + armature * own_a)
+        return tau
+
+    def _of_links(self, q: Array, v: Array, a: Array) -> Array:
+        if self.model is None:
+            return inverse_dynamics(self.robot, q, v, a)
         import pinocchio as pin
 
         tree_q, tree_v = tree_coordinates(self.robot, q, v)
@@ -145,10 +166,6 @@ class _Torques:
         tau = np.zeros(self.robot.nv)
         at = 0
         for joint in self.robot.joints:
-            own = of_tree[at : at + joint.kind.nv].copy()
-            if joint.kind.nv == 1:
-                damping, friction, armature = (value or 0.0 for value in vars(joint.dynamics).values())
-                own += damping * tree_v[at] + friction * np.sign(tree_v[at]) + armature * tree_a[at]
-            tau[joint.v] += joint.ratio * own
+            tau[joint.v] += joint.ratio * of_tree[at : at + joint.kind.nv]
             at += joint.kind.nv
         return tau

@@ -26,7 +26,7 @@ def inner(function: Callable[..., Any]) -> Callable[..., Any]:
 def _compiled(function: Callable[..., Any], *, is_inner: bool) -> Callable[..., Any]:
     if not IS_COMPILED:
         return function
-    from numba import njit
+    from dynid.model.kernels.cached_code import njit
 
     options: dict[str, Any] = {"no_cpython_wrapper": is_inner, "no_cfunc_wrapper": True}
     dispatcher: Any = njit(nogil=True, error_model="numpy", **options)(function)

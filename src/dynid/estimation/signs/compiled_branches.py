@@ -1,7 +1,8 @@
 """The compiled branch and bound over signs. Import it only where it is used: Numba is slow to import."""
 
 import numpy as np
-from numba import njit
+
+from dynid.model.kernels.cached_code import njit
 
 
 @njit(cache=True, nogil=True)

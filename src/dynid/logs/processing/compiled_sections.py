@@ -4,7 +4,7 @@ Signals stand side by side, as they are logged, so that one step in time of all 
 filter that runs along each signal for itself waits for every sample's result before it can begin the next.
 """
 
-from numba import njit
+from dynid.model.kernels.cached_code import njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nsz"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from collections.abc import Callable, Mapping
@@ -117,10 +118,10 @@ def _limit(path: Path) -> None:
     memory = used_bytes() + min(available_bytes(), MEMORY[0] + MEMORY[1] * size)
     spent = resource.getrusage(resource.RUSAGE_SELF)
     seconds = int(spent.ru_utime + spent.ru_stime + SECONDS[0] + SECONDS[1] * size) + 1
-    for what, value in (
-        (resource.RLIMIT_AS, memory),
-        (resource.RLIMIT_CPU, seconds),
-        (resource.RLIMIT_FSIZE, MEMORY[0] + MEMORY[1] * size),
-    ):
+    limits = {resource.RLIMIT_CPU: seconds, resource.RLIMIT_FSIZE: MEMORY[0] + MEMORY[1] * size}
+    if used_bytes():  # macOS does not say what is in use, and refuses limits below it
+        limits[resource.RLIMIT_AS] = memory
+    for what, value in limits.items():
         _, most = resource.getrlimit(what)
-        resource.setrlimit(what, (value if most == resource.RLIM_INFINITY else min(value, most), most))
+        with contextlib.suppress(OSError, ValueError):  # a system that refuses a limit still reads the file
+            resource.setrlimit(what, (value if most == resource.RLIM_INFINITY else min(value, most), most))

@@ -63,14 +63,14 @@ def available_bytes() -> int:
 def used_bytes() -> int:
     """Address space of this process; zero where the system does not say."""
     try:
-        return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):
         return 0
 
 
 def _of_machine() -> int:
     try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):
                 return 1024 * int(line.split()[1])
     except OSError:

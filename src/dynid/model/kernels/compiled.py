@@ -23,7 +23,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from dynid.model.kernels.cached_code import njit
 
 ANGULAR, PRISMATIC, SPHERICAL, FREE_FLYER = 0, 1, 2, 3
 """Kinds of joints in tables."""

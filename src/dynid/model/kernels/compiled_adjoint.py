@@ -21,7 +21,8 @@ link and takes it off again at the row's own joint.
 import math
 
 import numpy as np
-from numba import njit
+
+from dynid.model.kernels.cached_code import njit
 
 PRISMATIC, SPHERICAL, FREE_FLYER = 1, 2, 3
 """Kinds of joints in tables; 0 is angular."""
