@@ -80,7 +80,7 @@ def test_quoted_stamps_with_commas(tmp_path: Path) -> None:
 def test_dates_and_times_of_day_in_two_columns(tmp_path: Path) -> None:
     path = tmp_path / "log.txt"
     path.write_text("".join(f"{s} {x!r}\n" for s, x in zip(iso(" ", ""), Q.tolist(), strict=True)))
-    checked(read_log(path, position=2, torque={"file": path, "columns": 2}, time=[0, 1]))
+    checked(read_log(path, position=2, torque={"file": path, "columns": 2}, time=[0, 1]), 2e-11)
 
 
 def test_seconds_and_nanoseconds_in_two_columns(tmp_path: Path) -> None:

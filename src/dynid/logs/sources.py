@@ -89,9 +89,7 @@ def _read(
     count, time = len(values["position"]), where.get("time")
     stamps, origin = np.arange(count) / (source.rate or 1.0), 0.0
     if time is not None:
-        stamps = values["time"].sum(axis=1) if values["time"].shape[1] > 1 else values["time"][:, 0]
-        table, group = tables["time"]
-        origin = float(in_si("time", np.array([table.origins.get(group, (0.0,))]), units["time"]).sum())
+        stamps, origin = _stamps(values["time"], *tables["time"], units["time"])
     files = tuple(dict.fromkeys(quantity.path for quantity in where.values()))
     part = _part(source, filled_stamps(stamps), files, origin)
     for table in {id(table): table for table, _ in tables.values()}.values():
@@ -127,6 +125,17 @@ def _read(
         at_joints = drive is None or drive.positions == "joint"
         notes += tuple(findings_on_time(check_time(log.time, first_row=row), speed_of(log) if at_joints else math.nan))
     return replace(log, findings=(*notes, *log.findings))
+
+
+def _stamps(values: Array, table: Table, group: int, units: tuple[str, ...]) -> tuple[Array, float]:
+    """Stamps [s] of a column, or the sum of several such as dates and times of day; and the first of those since 1970."""
+    origin = float(in_si("time", np.array([table.origins.get(group, (0.0,))]), units).sum())
+    if values.shape[1] == 1:
+        return values[:, 0], origin
+    stamps = values.sum(axis=1)
+    known = stamps[np.isfinite(stamps)]
+    first = float(known[0]) if origin and len(known) else 0.0
+    return stamps - first, origin + first
 
 
 def _as_tuple(unit: str | tuple[str, ...]) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ def delimited(path: Path, content: bytes) -> Source:
         return of_texts(frame.to_series(0), stamps=True)
 
     notes = (_cut_end(path, cut),) if cut else ()
-    return Source(layout.names, load, layout.named, layout.first_row, stamps, notes, damaged)
+    return Source(layout.names, load, layout.named, layout.first_row, stamps, notes, damaged=damaged)
 
 
 def _cut_end(path: Path, row: int) -> Finding:
