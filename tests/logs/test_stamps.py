@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +22,7 @@ Q = np.sin(np.arange(300) / 20)
 def iso(mark: str = "T", zone: str = "Z", digits: int = 9, point: str = ".") -> list[str]:
     found = []
     for moment in NANOSECONDS.tolist():
-        whole = datetime.datetime.fromtimestamp(moment // 10**9, datetime.UTC).replace(tzinfo=None)
+        whole = dt.datetime.fromtimestamp(moment // 10**9, dt.UTC).replace(tzinfo=None)
         fraction = f"{moment % 10**9:09d}"[:digits]
         found.append(f"{whole.isoformat(mark)}{point}{fraction}{zone}")
     return found

@@ -92,9 +92,7 @@ class Log:
             raise ShapeError("temperatures", f"({samples}, 1) or ({samples}, {n})", self.temperature.shape)
 
     @staticmethod
-    def with_gaps(
-        time: object, position: object, torque: object, velocity: object | None = None, **others: Any
-    ) -> Log:
+    def with_gaps(time: object, position: object, torque: object, velocity: object | None = None, **others: Any) -> Log:
         """A log of arrays in which NaN or infinite numbers stand for what was not measured.
 
         Short gaps are interpolated, torques that were not measured do not count, and rows of positions in long gaps

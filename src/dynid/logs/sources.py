@@ -95,30 +95,14 @@ def _read(
     for table in {id(table): table for table, _ in tables.values()}.values():
         table.require_undamaged(part)
         notes += table.notes
-    for role in ("time", "position", "torque"):
-        if role in tables:
-            tables[role][0].require_measured(part, tables[role][1])
-    names = {role: table.names[group] for role, (table, group) in tables.items()}
-    signals = {role: array[part] for role, array in values.items() if role != "time"}
-    whole = filled(stamps[part], signals, names)
-    if not len(whole.time):
-        raise RecordingError(files[0], "no row holds a stamp and all positions; choose other columns")
-    log = Log(
-        time=_owned(whole.time, stamps),
-        **{role: _owned(array, values[role]) for role, array in whole.signals.items()},
-        name=source.name or "",
-        weight=source.weight,
-        source=files,
-        first_stamp=float(stamps[np.isfinite(stamps)][0]),
-        missing=whole.missing,
-    )
-    notes += whole.findings
+    log, first = _filled(source, values, stamps, part, tables)
+    names = tables["position"][0].names[tables["position"][1]]
     if robot is not None:
         _check_robot(where, log, robot)
     limits = [] if robot is None else [joint.limits for joint in robot.independent_joints]
-    notes += _degrees(where["position"], units["position"], names["position"], log.position, limits)
+    notes += _degrees(where["position"], units["position"], names, log.position, limits)
     if time is not None and len(log) > 1:
-        row = tables["time"][0].first_row + part.start + (0 if whole.rows is None else int(whole.rows[0]))
+        row = tables["time"][0].first_row + first
         if not allow_resets:
             log = with_advancing_time(log)
             require_order(check_time(log.time, first_row=row), time.path)
@@ -127,8 +111,33 @@ def _read(
     return replace(log, findings=(*notes, *log.findings))
 
 
+def _filled(
+    source: LogSource, values: Mapping[str, Array], stamps: Array, part: slice, tables: Mapping[str, tuple[Table, int]]
+) -> tuple[Log, int]:
+    """A part of what was read, without missing cells, and the first sample that it has."""
+    for role in ("time", "position", "torque"):
+        if role in tables:
+            tables[role][0].require_measured(part, tables[role][1])
+    names = {role: table.names[group] for role, (table, group) in tables.items()}
+    whole = filled(stamps[part], {role: array[part] for role, array in values.items() if role != "time"}, names)
+    files = tuple(dict.fromkeys(table.path for table, _ in tables.values()))
+    if not len(whole.time):
+        raise RecordingError(files[0], "no row holds a stamp and all positions; choose other columns")
+    log = Log(
+        time=_owned(whole.time, stamps),
+        **{role: _owned(array, values[role]) for role, array in whole.signals.items()},
+        name=source.name or "",
+        weight=source.weight,
+        source=files,
+        findings=whole.findings,
+        first_stamp=float(stamps[np.isfinite(stamps)][0]),
+        missing=whole.missing,
+    )
+    return log, part.start + (0 if whole.rows is None else int(whole.rows[0]))
+
+
 def _stamps(values: Array, table: Table, group: int, units: tuple[str, ...]) -> tuple[Array, float]:
-    """Stamps [s] of a column, or the sum of several such as dates and times of day; and the first of those since 1970."""
+    """Stamps [s] of a column, or the sum of several such as dates and times of day, and what was taken off them."""
     origin = float(in_si("time", np.array([table.origins.get(group, (0.0,))]), units).sum())
     if values.shape[1] == 1:
         return values[:, 0], origin
@@ -260,7 +269,7 @@ def _check_robot(where: Mapping[str, Quantity], log: Log, robot: Robot) -> None:
 
 
 def _part(source: LogSource, stamps: Array, files: tuple[Path, ...], origin: float) -> slice:
-    """The samples of a cut, as a slice with both ends; seconds count from the first stamp or from 1970, as stamps do."""
+    """The samples of a cut, as a slice with both ends; seconds are since the first stamp, or since 1970."""
     count = len(stamps)
     if source.rows is not None:
         first, last = source.rows[0] or 0, count if source.rows[1] is None else source.rows[1]

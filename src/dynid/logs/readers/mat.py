@@ -51,7 +51,8 @@ def mat(path: Path, progress: Progress = silent) -> Source:
     """
     try:
         with path.open("rb") as stream:
-            is_hdf5 = b"MATLAB 7.3" in stream.read(128)
+            head = stream.read(520)
+        is_hdf5 = b"MATLAB 7.3" in head[:128] or b"\x89HDF\r\n\x1a\n" in (head[:8], head[512:])
         content = _version_73(path, progress) if is_hdf5 else _version_5(path, progress)
     except (RecordingError, MemoryError):
         raise
@@ -114,8 +115,10 @@ def _version_5(path: Path, progress: Progress) -> _Content:
     inner: dict[str, np.ndarray] = {}
     opaque: dict[str, Any] = {}
     for name in structs:
-        for key, values in _members(name, held[name]):
-            (opaque if _is_opaque(values) else inner)[key] = values
+        members = dict(_members(name, held[name]))
+        opaque |= {key: values for key, values in members.items() if _is_opaque(values)}
+        inner |= {key: values for key, values in members.items() if key not in opaque}
+        others |= {} if members else {name: "a struct without numbers"}
     if any(one.is_object for one in kinds):
         opaque |= {_text(value["s0"][0]): value for value in _opaque_variables(path)}
     if opaque:
@@ -146,7 +149,7 @@ def _described(one: Variable) -> str:
 
 def is_flat(shape: Shape) -> bool:
     """Whether an array has one or two dimensions, but for those of length one, as Simulink adds them."""
-    return len(shape) >= 2 and bool(min(shape)) and sum(size > 1 for size in shape) <= 2
+    return len(shape) >= 2 and min(shape) > 0 and sum(size > 1 for size in shape) <= 2
 
 
 def squeezed(shape: Shape) -> Shape:
@@ -305,7 +308,9 @@ def _datasets(name: str, item: Any) -> Iterator[tuple[str, Any]]:
         yield name, item[()].T if item.size == 1 else item
     elif isinstance(item, h5py.Group):
         yield from (
-            (f"{name}.{inner.replace('/', '.')}", one) for inner, one in _entries(item, "", set(), 0) if _is_numeric(one)
+            (f"{name}.{inner.replace('/', '.')}", one)
+            for inner, one in _entries(item, "", set(), 0)
+            if _is_numeric(one)
         )
 
 

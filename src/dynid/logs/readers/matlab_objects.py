@@ -25,11 +25,9 @@ DEPTH = 4
 _HEAD = 4096
 """Bytes of a variable that hold its class, shape and name."""
 
-_CLASSES = dict(
-    enumerate(
-        "cell struct object char sparse double single int8 uint8 int16 uint16 int32 uint32 int64 uint64 function opaque".split(),
-        start=1,
-    )
+_CLASSES = (
+    *("unknown", "cell", "struct", "object", "char", "sparse", "double", "single", "int8", "uint8", "int16", "uint16"),
+    *("int32", "uint32", "int64", "uint64", "function", "opaque"),
 )
 
 
@@ -79,11 +77,11 @@ def _variable(head: bytes, order: str) -> Variable | None:
     """A variable by its head; None for the table of objects, which has no name."""
     parts = _elements(head, order)
     flags = int(np.frombuffer(next(parts)[:4], dtype=f"{order}u4")[0])
-    kind = _CLASSES.get(flags & 0xFF, "unknown")
+    kind = _CLASSES[flags & 0xFF] if flags & 0xFF < len(_CLASSES) else "unknown"
     if kind == "opaque":
         name, _, own = (next(parts).decode("latin1") for _ in range(3))
         return Variable(name, (), own, is_object=True)
-    shape = np.frombuffer(next(parts), dtype=f"{order}i4") if kind != "function" else np.ones(2, dtype=int)
+    shape = np.frombuffer(next(parts), dtype=f"{order}i4")
     name = next(parts).decode("latin1")
     is_logical = bool(flags & 0x200) and kind == "uint8"
     return Variable(name, tuple(shape.tolist()), "logical" if is_logical else kind) if name else None
@@ -135,7 +133,9 @@ class ObjectTable:
         names = metadata[40 : 4 * offsets[0]].split(b"\0")[:count]
         classes = head[offsets[0] : offsets[1]].reshape(-1, 4)
         objects = head[offsets[2] : offsets[3]].reshape(-1, 6)
-        blocks = tuple(tuple(_blocks(head[a:b].tolist())) for a, b in ((offsets[1], offsets[2]), (offsets[3], offsets[4])))
+        blocks = tuple(
+            tuple(_blocks(head[a:b].tolist())) for a, b in ((offsets[1], offsets[2]), (offsets[3], offsets[4]))
+        )
         return ObjectTable(
             tuple(name.decode("utf-8", "replace") for name in names),
             tuple(classes[:, 1].tolist()),

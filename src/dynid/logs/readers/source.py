@@ -48,6 +48,11 @@ class Source:
     damaged: dict[int, str] = field(default_factory=dict)
 
 
+def cut_end(path: Path, row: int) -> Finding:
+    """A finding on a last line that was not written to its end."""
+    return Finding.of("log-end-damaged", path.name, row=row)
+
+
 def available_bytes() -> int:
     """Memory that may still be used: of the machine, or below the limit of this process."""
     free = _of_machine()
