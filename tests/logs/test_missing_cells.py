@@ -1,4 +1,4 @@
-"""Cells without a number: short gaps cost nothing, torques that were not measured do not count, and nothing is cut off."""
+"""Cells without a number: short gaps cost nothing, torques that were not measured do not count, nothing is cut off."""
 
 from __future__ import annotations
 
@@ -41,7 +41,11 @@ def gap(first: float, length: int, *names: str) -> Damage:
 
 
 def both(*damages: Damage) -> Damage:
-    return lambda columns: [damage(columns) for damage in damages][0]
+    def spoil(columns: dict[str, np.ndarray]) -> None:
+        for damage in damages:
+            damage(columns)
+
+    return spoil
 
 
 def three_cells(columns: dict[str, np.ndarray]) -> None:

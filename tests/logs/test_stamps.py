@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +22,7 @@ Q = np.sin(np.arange(300) / 20)
 def iso(mark: str = "T", zone: str = "Z", digits: int = 9, point: str = ".") -> list[str]:
     found = []
     for moment in NANOSECONDS.tolist():
-        whole = datetime.datetime.fromtimestamp(moment // 10**9, datetime.UTC).replace(tzinfo=None)
+        whole = dt.datetime.fromtimestamp(moment // 10**9, dt.UTC).replace(tzinfo=None)
         fraction = f"{moment % 10**9:09d}"[:digits]
         found.append(f"{whole.isoformat(mark)}{point}{fraction}{zone}")
     return found
@@ -80,7 +80,7 @@ def test_quoted_stamps_with_commas(tmp_path: Path) -> None:
 def test_dates_and_times_of_day_in_two_columns(tmp_path: Path) -> None:
     path = tmp_path / "log.txt"
     path.write_text("".join(f"{s} {x!r}\n" for s, x in zip(iso(" ", ""), Q.tolist(), strict=True)))
-    checked(read_log(path, position=2, torque={"file": path, "columns": 2}, time=[0, 1]))
+    checked(read_log(path, position=2, torque={"file": path, "columns": 2}, time=[0, 1]), 2e-11)
 
 
 def test_seconds_and_nanoseconds_in_two_columns(tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
 """Cells of a log that hold no number: what can be interpolated is, what was not measured does not count.
 
-A column is interpolated by polynomials through the samples on both sides of a gap. How many samples, and whether the gap
-is short enough, the column itself shows: samples that are there are left out in the same way and compared. Positions
-and velocities whose gaps are too long for that end a segment of the log. Torques are needed between measured ones only
-because filters run over them, so they are interpolated across every gap, and their rows do not count.
+A column is interpolated by polynomials through the samples on both sides of a gap. How many samples, and whether the
+gap is short enough, the column itself shows: samples that are there are left out in the same way and compared.
+Positions and velocities whose gaps are too long for that end a segment of the log. Torques are needed between measured
+ones only because filters run over them, so they are interpolated across every gap, and their rows do not count.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,8 @@ class GapThresholds:
     """Which gaps are interpolated, and what counts as measured."""
 
     longest: int = 20
-    """Samples of a column in a row that are interpolated at most: as gaps of time (`processing/states.py`)."""
+    """Samples of a column in a row that are interpolated at most, as periods of gaps of time (`LONGEST_GAP`). By
+    judgement; how many are interpolated in fact, the errors below decide."""
 
     noise: float = 3.0
     """Error of interpolated samples, relative to that of single ones, up to which a gap is short: interpolation of a
@@ -191,7 +192,7 @@ class _Column:
         return found
 
     def across_short_gaps(self) -> tuple[Array, Mask]:
-        """The signal with short gaps filled, and which samples are in gaps that are too long for that, or at the ends."""
+        """The signal with short gaps filled, and which samples are in longer gaps or at the ends."""
         found, too_long = np.where(self.holes, 0.0, self.values), np.zeros(len(self.values), dtype=bool)
         allowed = self._allowed()
         for first, last in runs_of(self.holes):

@@ -91,20 +91,38 @@ def _read(
     count, time = len(values["position"]), where.get("time")
     stamps, origin = np.arange(count) / (source.rate or 1.0), 0.0
     if time is not None:
-        stamps = values["time"].sum(axis=1) if values["time"].shape[1] > 1 else values["time"][:, 0]
-        table, group = tables["time"]
-        origin = float(in_si("time", np.array([table.origins.get(group, (0.0,))]), units["time"]).sum())
+        stamps, origin = _stamps(values["time"], *tables["time"], units["time"])
     files = tuple(dict.fromkeys(quantity.path for quantity in where.values()))
     part = _part(source, filled_stamps(stamps), files, origin)
     for table in {id(table): table for table, _ in tables.values()}.values():
         table.require_undamaged(part)
         notes += table.notes
+    log, first = _filled(source, values, stamps, part, tables)
+    names = tables["position"][0].names[tables["position"][1]]
+    if robot is not None:
+        _check_robot(where, log, robot)
+    limits = [] if robot is None else [joint.limits for joint in robot.independent_joints]
+    notes += _degrees(where["position"], units["position"], names, log.position, limits)
+    if time is not None and len(log) > 1:
+        row = tables["time"][0].first_row + first
+        if not allow_resets:
+            log = with_advancing_time(log)
+            require_order(check_time(log.time, first_row=row), time.path)
+        at_joints = drive is None or drive.positions == "joint"
+        notes += tuple(findings_on_time(check_time(log.time, first_row=row), speed_of(log) if at_joints else math.nan))
+    return replace(log, findings=(*notes, *log.findings))
+
+
+def _filled(
+    source: LogSource, values: Mapping[str, Array], stamps: Array, part: slice, tables: Mapping[str, tuple[Table, int]]
+) -> tuple[Log, int]:
+    """A part of what was read, without missing cells, and the first sample that it has."""
     for role in ("time", "position", "torque"):
         if role in tables:
             tables[role][0].require_measured(part, tables[role][1])
     names = {role: table.names[group] for role, (table, group) in tables.items()}
-    signals = {role: array[part] for role, array in values.items() if role != "time"}
-    whole = filled(stamps[part], signals, names)
+    whole = filled(stamps[part], {role: array[part] for role, array in values.items() if role != "time"}, names)
+    files = tuple(dict.fromkeys(table.path for table, _ in tables.values()))
     if not len(whole.time):
         raise RecordingError(files[0], "no row holds a stamp and all positions; choose other columns")
     log = Log(
@@ -113,22 +131,22 @@ def _read(
         name=source.name or "",
         weight=source.weight,
         source=files,
+        findings=whole.findings,
         first_stamp=float(stamps[np.isfinite(stamps)][0]),
         missing=whole.missing,
     )
-    notes += whole.findings
-    if robot is not None:
-        _check_robot(where, log, robot)
-    limits = [] if robot is None else [joint.limits for joint in robot.independent_joints]
-    notes += _degrees(where["position"], units["position"], names["position"], log.position, limits)
-    if time is not None and len(log) > 1:
-        row = tables["time"][0].first_row + part.start + (0 if whole.rows is None else int(whole.rows[0]))
-        if not allow_resets:
-            log = with_advancing_time(log)
-            require_order(check_time(log.time, first_row=row), time.path)
-        at_joints = drive is None or drive.positions == "joint"
-        notes += tuple(findings_on_time(check_time(log.time, first_row=row), speed_of(log) if at_joints else math.nan))
-    return replace(log, findings=(*notes, *log.findings))
+    return log, part.start + (0 if whole.rows is None else int(whole.rows[0]))
+
+
+def _stamps(values: Array, table: Table, group: int, units: tuple[str, ...]) -> tuple[Array, float]:
+    """Stamps [s] of a column, or the sum of several such as dates and times of day, and what was taken off them."""
+    origin = float(in_si("time", np.array([table.origins.get(group, (0.0,))]), units).sum())
+    if values.shape[1] == 1:
+        return values[:, 0], origin
+    stamps = values.sum(axis=1)
+    known = stamps[np.isfinite(stamps)]
+    first = float(known[0]) if origin and len(known) else 0.0
+    return stamps - first, origin + first
 
 
 def _as_tuple(unit: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -253,7 +271,7 @@ def _check_robot(where: Mapping[str, Quantity], log: Log, robot: Robot) -> None:
 
 
 def _part(source: LogSource, stamps: Array, files: tuple[Path, ...], origin: float) -> slice:
-    """The samples of a cut, as a slice with both ends; seconds count from the first stamp or from 1970, as stamps do."""
+    """The samples of a cut, as a slice with both ends; seconds are since the first stamp, or since 1970."""
     count = len(stamps)
     if source.rows is not None:
         first, last = source.rows[0] or 0, count if source.rows[1] is None else source.rows[1]

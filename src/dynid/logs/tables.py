@@ -297,6 +297,10 @@ def _matches(path: Path, source: Source, item: str | int) -> list[int]:
     found = found or [p for p, name in enumerate(names) if _without_unit(name) == item]
     found = found or sorted((p for p in range(last + 1) if fnmatch.fnmatchcase(names[p], item)), key=_natural(names))
     if not found:
+        if item in source.unread:
+            what = source.unread[item]
+            advice = "save its Time and Data as arrays" if "timeseries" in what else "save its numbers as arrays"
+            raise RecordingError(path, f"'{item}' is {what}, which holds no column of its own; {advice}")
         close = difflib.get_close_matches(item, names, n=1)
         advice = f"did you mean '{close[0]}'? " if close else ""
         raise RecordingError(path, f"there is no column '{item}'; {advice}the columns are {_listed(names)}")

@@ -5,11 +5,15 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from dynid.logs.readers.source import Progress, RecordingError, Source, silent
 from dynid.logs.readers.stamps import Numbers, of_array, of_series
+
+DEPTH = 8
+"""How deep lists and structs of Parquet are looked at."""
 
 # What NumPy and zipfile raise on one wrong byte or another (found by flipping bytes).
 _NPZ_DAMAGE = (ValueError, EOFError, RuntimeError, KeyError, tokenize.TokenError, zipfile.BadZipFile, zlib.error)
@@ -83,24 +87,54 @@ def parquet(path: Path, progress: Progress = silent) -> Source:
         schema = pl.read_parquet_schema(path)
     except damage as error:
         raise RecordingError(path, "this is no Parquet file, or it is damaged; write or copy it again") from error
-    names = tuple(schema)
+    try:
+        first = pl.scan_parquet(path).head(1).collect() if any(kind.is_nested() for kind in schema.values()) else None
+    except (*damage, OSError) as error:
+        raise RecordingError(path, "the Parquet file is damaged; write or copy it again") from error
+    places = [
+        place for name, kind in schema.items() for place in _inner(name, kind, None if first is None else first[name])
+    ]
 
     def column(p: int, *, stamps: bool = True) -> Numbers:
+        name, way = places[p]
         try:
-            found = of_series(pl.read_parquet(path, columns=[names[p]])[names[p]], stamps=stamps)
+            series = pl.read_parquet(path, columns=[way[0]])[way[0]]
+            for step in way[1:]:
+                series = series.arr.to_list() if isinstance(series.dtype, pl.Array) else series
+                series = series.struct.field(step) if isinstance(step, str) else series.list.get(step, null_on_oob=True)
+            found = of_series(series, stamps=stamps)
         except (*damage, OSError) as error:
             raise RecordingError(path, "the Parquet file is damaged; write or copy it again") from error
         if found is None:
-            raise RecordingError(path, f"column '{names[p]}' holds {schema[names[p]]} instead of numbers")
+            raise RecordingError(path, f"column '{name}' holds {series.dtype} instead of numbers")
         return found
 
     def load(positions: list[int]) -> Iterator[np.ndarray]:
-        for p in positions:
-            if schema[names[p]].is_nested():
-                raise RecordingError(path, f"column '{names[p]}' holds {schema[names[p]]} instead of numbers")
         for k, p in enumerate(positions, 1):  # one column at a time is held
             values = column(p, stamps=False).whole
             progress(f"{path.name}: {k} of {len(positions)} columns")
             yield values
 
-    return Source(names, load, stamps=column)
+    return Source(tuple(name for name, _ in places), load, stamps=column)
+
+
+Way = tuple[Any, ...]
+"""A column, and which entry of its lists or which field of its structs."""
+
+
+def _inner(name: str, kind: Any, first: Any, way: Way = ()) -> Iterator[tuple[str, Way]]:
+    """Names and ways of the columns in a column, as many as lists have entries in the first row."""
+    import polars as pl
+
+    way = way or (name,)
+    if isinstance(kind, pl.Array):
+        kind, first = pl.List(kind.inner), None if first is None else first.arr.to_list()
+    if isinstance(kind, pl.Struct) and len(way) < DEPTH:
+        for field in kind.fields:
+            below = None if first is None else first.struct.field(field.name)
+            yield from _inner(f"{name}.{field.name}", field.dtype, below, (*way, field.name))
+    elif isinstance(kind, pl.List) and len(way) < DEPTH and first is not None and len(first):
+        for k in range(int(first.list.len()[0] or 0)):
+            yield from _inner(f"{name}[{k}]", kind.inner, first.list.get(k), (*way, k))
+    else:
+        yield name, way

@@ -51,7 +51,8 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
         if "positions" in request:
             count = _save(Path(request["out"]), source, request["positions"])
             return {"samples": count, "damaged": {str(k): text for k, text in source.damaged.items()}}
-        return {"names": source.names, "notes": [note.to_dict() for note in source.notes]}
+        notes = [note.to_dict() for note in source.notes]
+        return {"names": source.names, "notes": notes, "unread": dict(source.unread)}
     except RecordingError as error:
         return {"problem": error.problem}
     except MemoryError:

@@ -52,7 +52,7 @@ def isolated(path: Path, reader: str, progress: Progress = silent) -> Source:
             return Numbers(np.fromfile(file, dtype=np.float64, count=answer["samples"]), answer["origin"])
 
     notes = tuple(Finding.from_dict(note) for note in known["notes"])
-    return Source(tuple(known["names"]), load, stamps=stamps, notes=notes, damaged=damaged)
+    return Source(tuple(known["names"]), load, stamps=stamps, notes=notes, unread=known["unread"], damaged=damaged)
 
 
 LARGE = 10_000_000

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dynid.findings import Finding
-from dynid.logs.readers.source import Progress, RecordingError, Source, silent
+from dynid.logs.readers.source import Progress, RecordingError, Source, cut_end, silent
 from dynid.logs.readers.stamps import Numbers, of_array, of_texts
 
 DEPTH = 8
@@ -36,7 +35,7 @@ def json_whole(path: Path, progress: Progress = silent) -> Source:
     text = path.read_bytes()
     try:
         content, cut = _parsed(path, text)
-    except _Lines:
+    except _SeveralValuesError:
         return json_lines(path, progress)
     columns: dict[str, list[Any]] = {}
     for name, values in _columns(content):
@@ -58,11 +57,11 @@ def json_whole(path: Path, progress: Progress = silent) -> Source:
                 raise RecordingError(path, f"{problem}; columns of one log need the same number")
         return [column(p, stamps=False).whole for p in positions]
 
-    notes = (Finding.of("log-end-damaged", path.name, row=cut),) if cut else ()
+    notes = (cut_end(path, cut),) if cut else ()
     return Source(names, load, stamps=column, notes=notes)
 
 
-class _Lines(Exception):
+class _SeveralValuesError(Exception):
     """The file holds one JSON value after the other."""
 
 
@@ -80,7 +79,7 @@ def _parsed(path: Path, content: bytes) -> tuple[Any, int | None]:
         return json.loads(text), None
     except json.JSONDecodeError as error:
         if error.msg == "Extra data":
-            raise _Lines from error
+            raise _SeveralValuesError from error
         records = _records_before_end(text)
         if records:
             return records, text.count("\n") + 1
@@ -112,6 +111,8 @@ def _records_before_end(text: str) -> list[Any]:
 
 def _columns(content: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, list[Any]]]:
     """Columns of records, of lists, and of objects that hold either; a single member of an object gives no name."""
+    if _is_indexed(content) and prefix:
+        content = list(content.values())
     if isinstance(content, list):
         yield from _of_list(content, prefix)
     elif isinstance(content, Mapping) and depth < DEPTH:
@@ -123,7 +124,8 @@ def _columns(content: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[s
         tables = {key: value for key, value in content.items() if _is_table(value)}
         for key, value in tables.items():
             inner = f"{prefix}{key}"
-            is_alone = len(tables) == 1 and (isinstance(value, Mapping) or isinstance(value[0], Mapping))
+            is_alone = len(tables) == 1 and not _is_indexed(value)
+            is_alone = is_alone and (isinstance(value, Mapping) or isinstance(value[0], Mapping))
             yield from _columns(value, prefix if is_alone else _below(inner, value), depth + 1)
 
 
@@ -175,7 +177,7 @@ def _flattened(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str
     elif isinstance(value, list) and depth < DEPTH:
         for k, inner in enumerate(value[:MOST]):
             yield from _flattened(inner, f"{name}[{k}]", depth + 1)
-    elif value is None or isinstance(value, int | float | str):
+    elif name and (value is None or isinstance(value, int | float | str)):
         yield name, value
 
 
@@ -229,7 +231,7 @@ def json_lines(path: Path, progress: Progress = silent) -> Source:
     def load(positions: list[int]) -> list[np.ndarray]:
         return [numbers.whole for numbers in columns(positions, stamps=False)]
 
-    notes = (Finding.of("log-end-damaged", path.name, row=last),) if last else ()
+    notes = (cut_end(path, last),) if last else ()
     return Source(own, load, stamps=lambda p: columns([p], stamps=True)[0], notes=notes, damaged=damaged)
 
 

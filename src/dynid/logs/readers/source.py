@@ -1,7 +1,7 @@
 """What every reader gives: the names of a file's columns, and a way to read some of them."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,6 +34,7 @@ class Source:
         first_row: Row of the file (from 1, the header included) that holds the first sample.
         stamps: Reads one column as stamps since the first of them, with all their digits; None where `load` gives all.
         notes: What was noticed.
+        unread: What the file holds beside columns: names, each with what it is.
         damaged: What is wrong with samples that cannot be read, by their index; known once columns are loaded.
     """
 
@@ -43,7 +44,13 @@ class Source:
     first_row: int = 1
     stamps: Callable[[int], Numbers] | None = None
     notes: tuple[Finding, ...] = ()
+    unread: Mapping[str, str] = field(default_factory=dict)
     damaged: dict[int, str] = field(default_factory=dict)
+
+
+def cut_end(path: Path, row: int) -> Finding:
+    """A finding on a last line that was not written to its end."""
+    return Finding.of("log-end-damaged", path.name, row=row)
 
 
 def available_bytes() -> int:

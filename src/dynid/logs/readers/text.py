@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dynid.findings import Finding
-from dynid.logs.readers.source import RecordingError, Source, require_memory
+from dynid.logs.readers.source import RecordingError, Source, cut_end, require_memory
 from dynid.logs.readers.stamps import EPOCH, NOTHING, Numbers, of_texts
 from dynid.logs.readers.text_layout import (
     Layout,
@@ -48,7 +47,7 @@ def delimited(path: Path, content: bytes) -> Source:
         by_numpy = None if layout.delimiter else _by_numpy(layout, positions)
         if by_numpy is not None:
             return by_numpy
-        found = _loaded(layout, lambda *wanted: _by_polars(layout, *wanted), positions)
+        found = _loaded(lambda *wanted: _by_polars(layout, *wanted), positions)
         if found is None:
             return [numbers.whole for numbers in _by_lines(layout, positions, damaged)]
         damaged.update(_problems(layout, positions, found))
@@ -60,15 +59,11 @@ def delimited(path: Path, content: bytes) -> Source:
             return _by_lines(layout, [position], {}, stamps=True)[0]
         return of_texts(frame.to_series(0), stamps=True)
 
-    notes = (_cut_end(path, cut),) if cut else ()
-    return Source(layout.names, load, layout.named, layout.first_row, stamps, notes, damaged)
+    notes = (cut_end(path, cut),) if cut else ()
+    return Source(layout.names, load, layout.named, layout.first_row, stamps, notes, damaged=damaged)
 
 
-def _cut_end(path: Path, row: int) -> Finding:
-    return Finding.of("log-end-damaged", path.name, row=row)
-
-
-def _loaded(layout: Layout, read: Frame, positions: list[int]) -> list[Numbers] | None:
+def _loaded(read: Frame, positions: list[int]) -> list[Numbers] | None:
     """Columns as numbers, or where some hold texts, as what these say; None where lines do not fit."""
     frame = read(positions, False)
     if frame is not None:
@@ -131,7 +126,7 @@ def _by_numpy(layout: Layout, positions: list[int]) -> Sequence[np.ndarray] | No
 
 
 def _by_lines(layout: Layout, positions: list[int], damaged: dict[int, str], *, stamps: bool = False) -> list[Numbers]:
-    """Columns line by line, where these are of all kinds; damaged lines become NaN, and what is wrong with them noted."""
+    """Columns line by line, where these are of all kinds; damaged lines become NaN and are noted."""
     import polars as pl
 
     columns: list[list[str | None]] = [[] for _ in positions]
@@ -271,7 +266,7 @@ def large_delimited(path: Path) -> Source:
     layout = layout_of_text(path, as_utf8(path, head))
     cut = _row_of_cut(path, layout, tail)
     large = _Large(path, layout, cut)
-    notes = (_cut_end(path, cut),) if cut else ()
+    notes = (cut_end(path, cut),) if cut else ()
     return Source(layout.names, large.numbers, layout.named, layout.first_row, large.stamps, notes)
 
 
