@@ -92,6 +92,36 @@ def test_names_of_every_kind_are_matched_without_a_question(
     assert made.joints == tuple(SEVEN)
 
 
+ROBOTS = {
+    "numbered": SEVEN,
+    "from zero": numbered("right_j{}", first=0),
+    "called": ["shoulder_pan_joint", "elbow_joint", "wrist_1_joint", "wrist_2_joint"],
+    "short": ["left_s0", "left_s1", "left_e0", "left_e1", "left_w0"],
+}
+NAMES = [
+    ("q{}", "tau{}"),
+    ("joint{}/pos", "joint{}/eff"),
+    ("Axis {} angle", "Axis {} torque"),
+    ("r0_J{}_q", "r0_J{}_tau"),
+]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("names", NAMES, ids=lambda names: names[0])
+@pytest.mark.parametrize("of", ROBOTS)
+def test_numbers_from_zero_or_one_go_with_the_joints_of_any_arm(
+    of: str, names: tuple[str, str], first: int, tmp_path: Path
+) -> None:
+    arm = ROBOTS[of]
+    finger = joint("gripper_finger_joint", f"of {arm[-1]}", (0.0, 0.04), "prismatic")
+    position, torque = (numbered(name, len(arm), first) for name in names)
+    columns = moving(*position) | moving(*torque, scale=20.0)
+    made = init(robot(tmp_path, chain(arm), finger), table(tmp_path, columns), folder=tmp_path)
+    assert (made.joints, made.locked, made.questions) == (tuple(arm), ("gripper_finger_joint",), ())
+    assert made.experiment.log[0].position.columns == tuple(position)
+    assert made.experiment.log[0].torque.columns == tuple(torque)
+
+
 def test_where_all_agrees_the_file_is_short(tmp_path: Path) -> None:
     columns = moving(*numbered("q_{}")) | moving(*numbered("tau_{}"), scale=20.0)
     made = init(robot(tmp_path, chain(SEVEN)), table(tmp_path, columns), folder=tmp_path)
@@ -110,6 +140,13 @@ def test_names_of_joints_with_another_prefix_agree_and_a_gripper_is_locked(tmp_p
     assert made.locked == ("panda_finger_joint1", "panda_finger_joint2")
     assert made.questions == ()
     assert has(made.findings, "joints-held")
+
+
+def test_a_gripper_is_not_taken_for_an_arm_of_as_many_joints(tmp_path: Path) -> None:
+    fingers = [joint(f"grip_{side}", "of elbow", (0.0, 0.04), "prismatic") for side in ("left", "right")]
+    columns = moving("Theta1", "Theta2") | moving("Torque1", "Torque2", scale=20.0)
+    made = init(robot(tmp_path, chain(["shoulder", "elbow"]), *fingers), table(tmp_path, columns), folder=tmp_path)
+    assert (made.joints, made.questions) == (("shoulder", "elbow"), ())
 
 
 @pytest.mark.parametrize("names", [("q_motor_{}", "q_link_{}"), ("position_{}", "position2_{}")])

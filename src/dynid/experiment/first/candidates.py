@@ -13,6 +13,7 @@ from dynid.experiment.first.naming import (
     KNOWN,
     Label,
     Quality,
+    counted_from_zero,
     label_of,
     parts_of,
     quality_of,
@@ -168,7 +169,7 @@ def stated(path: Path, joints: Sequence[str], answers: Answers, role: str) -> Ca
     own_prefix = f"{path.name}:"
     items = [item.removeprefix(own_prefix) if isinstance(item, str) else item for item in answers.columns[role]]
     columns = tuple(found_columns(path, names, named, items, role))
-    labels = tuple(label_of(names[k], joints) for k in columns) if named else ()
+    labels = tuple(counted_from_zero([label_of(names[k], joints) for k in columns])) if named else ()
     numbers = _numbers_of(labels)
     words = frozenset(word for label in labels for word in label.words)
     unit = unit_in(labels[0].name, "torque", joints) if labels and role == "torque" else None
@@ -213,7 +214,7 @@ def _in_table(
     path: Path, names: Sequence[str], joints: Sequence[str], of_file: str, file: str | None = None
 ) -> list[Candidate]:
     """Groups of named columns; the file's name gives a role to columns whose names say nothing."""
-    labels = [label_of(name, joints) for name in names]
+    labels = counted_from_zero([label_of(name, joints) for name in names])
     known = {label.role for label, name in zip(labels, names, strict=True) if name} - {"", "time"}
     if of_file and of_file != "time" and len(known) <= 1:  # columns that are called q in a file of torques are torques
         labels = [
@@ -328,7 +329,7 @@ def _in_bag(path: Path, joints: Sequence[str]) -> Iterator[Candidate]:
             keys = _often(topic, field)
             if role == "time" or not keys:
                 continue
-            labels = tuple(label_of(key, joints) for key in keys)
+            labels = tuple(counted_from_zero([label_of(key, joints) for key in keys]))
             quality = Quality.COMMANDED if field.startswith("output") else label.quality
             rank = 0 if topic.kind.endswith("/JointState") else 1
             yield Candidate(

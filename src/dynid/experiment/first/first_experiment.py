@@ -12,7 +12,7 @@ import numpy as np
 from dynid.errors import InvalidRequestError
 from dynid.experiment.experiment import Experiment
 from dynid.experiment.first.experiment_text import header, lock_lines, log_lines, marked, relative, sampling
-from dynid.experiment.first.guesses import STILL, Layout
+from dynid.experiment.first.guesses import STILL, Layout, Unit
 from dynid.experiment.first.layout import layout_of
 from dynid.experiment.first.needed_drives import drive_table, findings_on_drives, with_sides_settled
 from dynid.experiment.first.questions import Answers, Columns, Question, answers_of
@@ -278,10 +278,13 @@ def findings_on_layout(layout: Layout, robot: Robot) -> Iterator[Finding]:
         layout: What was found in the log.
         robot: The robot, with joints held that the log does not have.
     """
-    yield Finding.of("log-sampling", "log", description=sampling(layout))
+    if layout.samples:
+        yield Finding.of("log-sampling", "log", description=sampling(layout))
     for subject, group in (("positions", layout.position), ("torques", layout.torque), ("time", layout.time)):
         if group is not None:
-            yield Finding.of("columns-guessed", subject, reason=group.why)
+            reason = f": {group.why}" if group.why else ""
+            values = {"columns": group.shown, "unit": _in_words(group.unit), "reason": reason}
+            yield Finding.of("columns-guessed", subject, **values)
     yield from layout.findings
     if layout.rows is not None:
         used = layout.rows[1] - layout.rows[0]
@@ -289,6 +292,10 @@ def findings_on_layout(layout: Layout, robot: Robot) -> Iterator[Finding]:
     if layout.silent:
         yield Finding.of("torques-silent", "drive.unmeasured", joints=list(layout.silent))
     yield from findings_on_drives(layout, robot)
+
+
+def _in_words(unit: Unit) -> str:
+    return unit if isinstance(unit, str) else ", ".join(unit)
 
 
 def _findings_on_rest(resting: Mapping[str, tuple[float, float]]) -> Iterator[Finding]:

@@ -49,8 +49,9 @@ def matched(
     if by_name is not None:
         return by_name
     found = list(_sets(candidate, robot, joints))
-    best = min((rank for rank, _, _ in found), default=0)
-    fits = {names: by for rank, names, by in found if rank == best}
+    arms = [one for one in found if not all(_is_of_gripper(robot, name) for name in one[1])] or found
+    best = min((rank for rank, _, _ in arms), default=0)
+    fits = {names: by for rank, names, by in arms if rank == best}
     if len(fits) > 1 and values is not None:
         within = [names for names in fits if _is_within(robot, names, values())]
         fits = {within[0]: "limits"} if len(within) == 1 else {names: fits[names] for names in within or fits}
@@ -162,7 +163,7 @@ def _chains(robot: Robot, joints: Sequence[str]) -> Iterator[tuple[str, ...]]:
             yield tuple(name for name in names if name in joints)
 
 
-HAND = frozenset(("finger", "fingers", "gripper", "hand", "jaw", "thumb", "knuckle", "grasp", "claw"))
+HAND = frozenset(("finger", "fingers", "grip", "gripper", "hand", "jaw", "thumb", "knuckle", "grasp", "claw"))
 """Words in the names of joints of a gripper."""
 
 

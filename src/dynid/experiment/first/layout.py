@@ -255,7 +255,7 @@ def _about(place: Candidate, drive: str) -> str:
     """How the unit of torques was found."""
     if place.words & {"effort", "efforts", "load"}:
         return "efforts are taken as torques of joints; where drives report currents, they need unit = 'A'"
-    return f"taken as {'currents' if drive == 'current' else 'torques'}"
+    return "by their names, currents" if drive == "current" else ""
 
 
 def _velocity(choice: Choice, answers: Answers, position: Group | None) -> Group | None:
