@@ -113,7 +113,7 @@ def test_columns_that_are_not_found_are_questions_and_identify_names_their_lines
         read_experiment(out)
     lines = out.read_text().splitlines()
     assert error.value.line == questions[0]["line"]
-    assert lines[error.value.line - 1].startswith(f"# {keys[0]} =")
+    assert lines[questions[0]["line"] - 1].startswith(f"# {keys[0]} =")
 
 
 def test_a_log_of_too_few_samples_is_refused(tmp_path: Path) -> None:

@@ -127,6 +127,13 @@ def show_first_experiment(path: Path, made: FirstExperiment) -> None:
     for what in made.needed:
         output.print(f"- NEEDED: {what}")
     _show_questions(output, made)
+    if len(made.layouts) > 1:
+        files, line = made.held_out
+        held_out = " ".join(map(str, files))
+        output.print(
+            f"\nTo validate on a log that was not used: remove the last [[log]] (line {line}), and after identify run "
+            f"dynid validate result {held_out}"
+        )
     show_next(output, _next(path, made))
 
 

@@ -13,6 +13,7 @@ from dynid.experiment.first.naming import (
     KNOWN,
     Label,
     Quality,
+    counted_from_zero,
     label_of,
     parts_of,
     quality_of,
@@ -94,9 +95,17 @@ class Candidate:
     def shown(self) -> str:
         """How the columns are called in sentences."""
         own = self.pattern
-        if "," in own and self.names is not None:
+        if ("," in own or "?" in own) and self.names is not None:
             own = f"{self.names[int(self.columns[0])]} .. {self.names[int(self.columns[-1])]}"
         return f"columns {own}" if self.names is None and self.topic is None else own
+
+    @property
+    def stated(self) -> tuple[str | int, ...]:
+        """The columns as an experiment states them: by name, or by position where there are no names or not unique."""
+        names = self.names
+        chosen = [] if names is None else [names[int(k)] for k in self.columns]
+        unique = names is not None and all(names.count(name) == 1 for name in chosen) and all(chosen)
+        return tuple(chosen) if unique else tuple(self.columns)
 
     @property
     def spelled(self) -> list[str] | list[int]:
@@ -160,7 +169,7 @@ def stated(path: Path, joints: Sequence[str], answers: Answers, role: str) -> Ca
     own_prefix = f"{path.name}:"
     items = [item.removeprefix(own_prefix) if isinstance(item, str) else item for item in answers.columns[role]]
     columns = tuple(found_columns(path, names, named, items, role))
-    labels = tuple(label_of(names[k], joints) for k in columns) if named else ()
+    labels = tuple(counted_from_zero([label_of(names[k], joints) for k in columns])) if named else ()
     numbers = _numbers_of(labels)
     words = frozenset(word for label in labels for word in label.words)
     unit = unit_in(labels[0].name, "torque", joints) if labels and role == "torque" else None
@@ -205,7 +214,7 @@ def _in_table(
     path: Path, names: Sequence[str], joints: Sequence[str], of_file: str, file: str | None = None
 ) -> list[Candidate]:
     """Groups of named columns; the file's name gives a role to columns whose names say nothing."""
-    labels = [label_of(name, joints) for name in names]
+    labels = counted_from_zero([label_of(name, joints) for name in names])
     known = {label.role for label, name in zip(labels, names, strict=True) if name} - {"", "time"}
     if of_file and of_file != "time" and len(known) <= 1:  # columns that are called q in a file of torques are torques
         labels = [
@@ -282,17 +291,18 @@ def by_width(path: Path, width: int, robot: Robot, joints: Sequence[str]) -> tup
         return [], None
     n, first = fits[0]
     blocks = [tuple(range(at, at + n)) for at in range(first, width, n)]
-    made = [Candidate("position", path, blocks[0], is_ordered=True)]
+    made = [Candidate("position", path, blocks[0])]
     made += [Candidate("time", path, (0,))] if first else []
     rest = blocks[1:]
     if len(blocks) == 3 or (len(blocks) > 3 and _is_derivative(path, blocks[0], blocks[1], numbers if first else None)):
-        made.append(Candidate("velocity", path, blocks[1], is_ordered=True))
+        made.append(Candidate("velocity", path, blocks[1]))
         rest = blocks[2:]
     quality = Quality.PLAIN if len(rest) == 1 else Quality.PART
-    made += [Candidate("torque", path, block, quality=quality, is_ordered=True) for block in rest]
+    made += [Candidate("torque", path, block, quality=quality) for block in rest]
     named = [f"{one.role} {one.pattern}" for one in made if one.quality is Quality.PLAIN]
     finding = Finding.of("choose-by-width", "log", width=width, joints=len(joints), taken=named)
-    example = ",".join(["t", *(f"{letters}1..{letters}{n}" for letters in ("q", "tau"))])
+    letters = ("q", "v", "tau") if any(one.role == "velocity" for one in made) else ("q", "tau")
+    example = ",".join([*(["t"] if first else []), *(f"{letter}1..{letter}{n}" for letter in letters)])
     return made, Question(finding, "position", tuple(named), made[0].pattern, f"--columns {example}")
 
 
@@ -319,7 +329,7 @@ def _in_bag(path: Path, joints: Sequence[str]) -> Iterator[Candidate]:
             keys = _often(topic, field)
             if role == "time" or not keys:
                 continue
-            labels = tuple(label_of(key, joints) for key in keys)
+            labels = tuple(counted_from_zero([label_of(key, joints) for key in keys]))
             quality = Quality.COMMANDED if field.startswith("output") else label.quality
             rank = 0 if topic.kind.endswith("/JointState") else 1
             yield Candidate(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dynid.experiment.first.candidates import Candidate
 from dynid.experiment.first.joint_matching import Match
-from dynid.experiment.first.naming import MOTOR_SIDE, Quality, shared_start
+from dynid.experiment.first.naming import MOTOR_SIDE, Quality, quality_of, shared_start
 from dynid.experiment.first.questions import Question
 from dynid.findings import Finding, Severity
 from dynid.logs import RecordingError, is_bag, listed, source_of, topics_of
@@ -56,9 +56,9 @@ def for_missing(key: str, paths: Sequence[Path], pool: Sequence[Candidate], foun
     names = [_shown(one, paths) for one in pool] if pool else _all_names(paths)
     finding = Finding.of("choose-missing", key, Severity.WARNING, quantity=key, columns=names)
     candidates = tuple(_pattern(one, paths) for one in pool)
-    return Question(
-        finding, key, candidates, None, f"--{key} {shlex.quote(candidates[0]) if candidates else 'COLUMNS'}"
-    )
+    option = f"--{key} {shlex.quote(candidates[0]) if candidates else 'COLUMNS'}"
+    drafts = tuple((one.file, one.stated) for one in pool if one.topic is None)
+    return Question(finding, key, candidates, None, option, drafts or tuple((path, ("...",)) for path in paths[:1]))
 
 
 def about_joints(candidate: Candidate, match: Match, joints: Sequence[str]) -> list[Question]:
@@ -71,8 +71,16 @@ def about_joints(candidate: Candidate, match: Match, joints: Sequence[str]) -> l
         return [Question(finding, "position", shown, None, f"--lock {shlex.quote(_lock_of(others, joints))}")]
     if match.by not in ("order", "part"):
         return []
-    finding = Finding.of("choose-order", "position", columns=count, joints=list(match.joints))
-    return [Question(finding, "position", (candidate.pattern,), candidate.pattern, "--position COLUMN,COLUMN,...")]
+    taken = candidate.only(match.columns)
+    names = ",".join(str(k) if taken.names is None else taken.names[int(k)] for k in taken.columns)
+    option = f"--position {shlex.quote(names)}"
+    if match.by == "order":
+        finding = Finding.of("choose-order", "position", columns=count, joints=list(match.joints))
+        return [Question(finding, "position", (names,), names, option)]
+    locked = [name for name in joints if name not in match.joints]
+    option = f"--lock {shlex.quote(','.join(locked))}" if locked else option
+    values = {"columns": count, "robot": len(joints), "joints": list(match.joints)}
+    return [Question(Finding.of("choose-part", "position", **values), "position", (names,), names, option)]
 
 
 def passed_over(
@@ -88,10 +96,15 @@ def passed_over(
     return [Finding.of("columns-passed-over", f"{key}s", **values)] if others else []
 
 
+_SPELLED = {"ext": "external", "g": "gravity", "grav": "gravity", "fric": "friction", "err": "error"}
+"""Words for abbreviations in names."""
+
+
 def _reason(one: Candidate, taken: Candidate) -> str:
     """Why columns were passed over."""
     if one.quality is Quality.PART:
-        return "external" if one.words & {"ext", "external", "contact"} else "a part, an error or a limit"
+        found = sorted(word for word in one.words if quality_of(("", word)) is Quality.PART)
+        return ", ".join(_SPELLED.get(word, word) for word in found)
     if one.role == "current" and taken.role == "torque":
         return "currents"
     if one.words & MOTOR_SIDE and not taken.words & MOTOR_SIDE:
@@ -101,19 +114,19 @@ def _reason(one: Candidate, taken: Candidate) -> str:
     return "the same kind" if one.quality is taken.quality else one.quality.name.lower()
 
 
-def misfit(role: str, given: Candidate, joints: Sequence[str]) -> str:
+def misfit(role: str, given: Candidate, joints: Sequence[str], match: Match | None) -> str:
     """Which joints lack a column among those that were stated, or how many are too many."""
     names = given.names or ()
     shown = [names[int(k)] if names and isinstance(k, int) else str(k) for k in given.columns]
     count = "1 column" if len(shown) == 1 else f"{len(shown)} columns"
     problem = f"{role}: {count} ({', '.join(shown[:12])}) for {len(joints)} joints ({', '.join(joints[:12])})"
-    own = [label.joint for label in given.labels]
-    without = [name for k, name in enumerate(joints) if k not in own]
-    if len(shown) < len(joints) and any(k is not None for k in own):
-        return f"{problem}; {', '.join(without[:12])} have none: add their columns, or lock these joints with --lock"
-    if len(shown) < len(joints):
+    if len(shown) >= len(joints):
+        return f"{problem}; name one column for each joint, in the order of the joints"
+    without = [name for name in joints if match is not None and name not in match.joints]
+    if match is None or not match.joints or len(without) != len(joints) - len(shown):
         return f"{problem}; add the columns that lack, or lock {len(joints) - len(shown)} joints with --lock"
-    return f"{problem}; name one column for each joint, in the order of the joints"
+    lock = shlex.quote(",".join(without))
+    return f"{problem}; {', '.join(without)} have none: add their columns, or lock these joints with --lock {lock}"
 
 
 def _nothing_fits(path: Path, role: str, found: Sequence[Candidate]) -> str:

@@ -1,7 +1,7 @@
 """Which columns are the positions, velocities, torques and times of a log, and which joints they belong to."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -125,7 +125,9 @@ class Chooser:
         if len(pairs) == 2 and first.shape == second.shape and _are_alike(first, second):
             return pairs[0], " (both agree)"
         if pairs[0][0].rank == pairs[1][0].rank:
-            self.questions.append(which("position", [one for one, _ in pairs], pairs[0][0], self.paths))
+            asked = which("position", [one for one, _ in pairs], pairs[0][0], self.paths)
+            is_of_topics = pairs[0][0].topic != pairs[1][0].topic  # two robots in one bag: either is as likely
+            self.questions.append(replace(asked, guess=None) if is_of_topics else asked)
         return pairs[0], ""
 
     def _torques(self, joints: Sequence[str], position: Candidate | None) -> Candidate | None:
@@ -206,14 +208,15 @@ class Chooser:
         """The joints of columns that were stated."""
         match = self._match(given)
         if match is None or match.by == "part" or len(given.columns) != len(match.joints):
-            raise InvalidRequestError(misfit("position", given, self.joints))
+            raise InvalidRequestError(misfit("position", given, self.joints, match))
         self.questions += about_joints(given, match, self.joints) if match.rivals else []
         return match
 
     def _required_columns(self, given: Candidate, joints: Sequence[str]) -> Candidate:
         own = self._aligned(given, joints)
         if own is None:
-            raise InvalidRequestError(misfit("torque" if given.role == "current" else given.role, given, joints))
+            role = "torque" if given.role == "current" else given.role
+            raise InvalidRequestError(misfit(role, given, joints, matched(given, self.robot, joints)))
         return own
 
     def _match(self, candidate: Candidate) -> Match | None:

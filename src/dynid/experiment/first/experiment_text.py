@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,12 @@ from dynid.experiment.first.guesses import Group, Layout
 from dynid.experiment.first.questions import Question
 from dynid.findings import Finding
 from dynid.logs import check_time
+
+DRAFTS = 4
+"""At most so many candidates of a key stand in the file."""
+
+PLAIN = {"position": "rad", "velocity": "rad/s", "torque": "N m", "time": "s"}
+"""Units of candidates."""
 
 MARK = "# CHOOSE: "
 """Begins the comment above a line that leaves a question open."""
@@ -70,15 +77,16 @@ def log_lines(layout: Layout, folder: Path, needed: Sequence[Finding] = ()) -> I
     open_keys = {question.key for question in layout.questions if question.is_open}
     groups = {"position": layout.position, "torque": layout.torque, "velocity": layout.velocity, "time": layout.time}
     for key, group in groups.items():
+        if group is not None and layout.position is not None and group is not layout.position:
+            # What names no topic is on that of positions, so that one edit changes both.
+            group = replace(group, topic=None if group.topic == layout.position.topic else group.topic)
         own = [question for question in layout.questions if question.key == key]
         yield from map(marked, own)
         yield from (comment(note.text) for note in layout.findings if note.values.get("quantity") == key)
         if group is not None:
             yield f"{'# ' if key in open_keys else ''}{key} = {table(group, folder)}"
-        elif own:
-            file = layout.position or layout.torque or layout.time
-            name = relative(file.file, folder) if file is not None else "..."
-            yield f'# {key} = {{ file = "{name}", columns = [...] }}'
+        for file, columns in own[0].drafts[:DRAFTS] if own and group is None else ():
+            yield comment(f"{key} = {table(Group(columns, PLAIN[key], '', file=file), folder)}")
     yield from map(marked, (question for question in layout.questions if question.key == "rate"))
     if "rate" in open_keys:
         yield "# rate = 100.0"

@@ -12,9 +12,9 @@ import numpy as np
 from dynid.errors import InvalidRequestError
 from dynid.experiment.experiment import Experiment
 from dynid.experiment.first.experiment_text import header, lock_lines, log_lines, marked, relative, sampling
-from dynid.experiment.first.guesses import STILL, Layout
+from dynid.experiment.first.guesses import STILL, Layout, Unit
 from dynid.experiment.first.layout import layout_of
-from dynid.experiment.first.needed_drives import drive_table, findings_on_drives
+from dynid.experiment.first.needed_drives import drive_table, findings_on_drives, with_sides_settled
 from dynid.experiment.first.questions import Answers, Columns, Question, answers_of
 from dynid.experiment.first.recordings import recordings
 from dynid.experiment.reading import ExperimentError, parse_experiment
@@ -103,6 +103,14 @@ class FirstExperiment:
         lines = self.text.splitlines()
         return 2 + lines.index(marked(question)) if marked(question) in lines else 1
 
+    @property
+    def held_out(self) -> tuple[tuple[Path, ...], int]:
+        """Files of the log that is suggested to be held out for validation, the last one, and the line of its table."""
+        lines, last = self.text.splitlines(), self.layouts[-1]
+        groups = (last.position, last.torque, last.time)
+        files = tuple(dict.fromkeys(group.file for group in groups if group is not None))
+        return files, len(lines) - lines[::-1].index("[[log]]")
+
     def save(self, path: FilePath, *, overwrite: bool = False) -> Path:
         """Write the experiment file, with paths relative to its folder.
 
@@ -187,9 +195,9 @@ def init(
     resting = _resting_in_all(layouts)
     moving = tuple(layout.without(resting) for layout in layouts)
     rest = load_robot(source, lock=held | {name: at for name, (at, _) in resting.items()}, exact_frames=exact_frames)
-    found = [finding for layout in moving for finding in findings_on_layout(layout, rest)]
-    held_without_word = [name for name in held if name not in answers.lock]
-    findings = (*_each_once(found), *_findings_on_held(held_without_word), *_findings_on_rest(resting))
+    moving = tuple(with_sides_settled(layout, rest) for layout in moving)
+    unsaid = [name for name in held if name not in answers.lock]
+    findings = (*_findings_on_logs(moving, rest), *_findings_on_held(unsaid), *_findings_on_rest(resting))
     made = FirstExperiment(
         source, loaded.name, files, moving, held, Path(folder), findings, exact_frames, resting, tuple(answers.lock)
     )
@@ -202,42 +210,52 @@ def init(
     return made
 
 
-def _each_once(findings: Sequence[Finding]) -> list[Finding]:
-    """Findings without those that say the same of several logs."""
-    return list({str(finding): finding for finding in findings}.values())
+def _findings_on_logs(layouts: Sequence[Layout], robot: Robot) -> list[Finding]:
+    """Findings on all logs, without what is the same for the first: how columns were guessed, and what is needed."""
+    found = list(findings_on_layout(layouts[0], robot))
+    known = {(finding.code, finding.subject) for finding in found} - {("log-sampling", "log"), ("log-cut", "log")}
+    for layout in layouts[1:]:
+        found += [one for one in findings_on_layout(layout, robot) if (one.code, one.subject) not in known]
+    return found
 
 
 def look_at(files: Sequence[Path], robot: Robot, answers: Answers, progress: Progress) -> tuple[Layout, ...]:
-    """What each recording holds; errors as `init`."""
-    layouts = []
-    for paths in recordings(files, robot, answers, progress):
-        layout = layout_of(paths, robot, answers, progress)
-        first, last = layout.rows or (0, layout.samples)
-        if last - first < SAMPLES and (layout.position is not None or layout.torque is not None):
-            count = "1 sample" if last - first == 1 else f"{last - first} samples"
-            problem = f"its longest part in which time advances has {count}"
-            raise RecordingError(
-                paths[0], f"{problem}, and at least {SAMPLES} are needed; record longer, or repair the log"
-            )
-        layouts.append(layout)
-    return _alike(layouts)
+    """What each recording holds; errors as `init`.
 
-
-def _alike(layouts: Sequence[Layout]) -> tuple[Layout, ...]:
-    """Layouts of several recordings of one robot: of the same joints, in the same units where names say none.
-
-    Raises:
-        RecordingError: If they have different joints.
+    Recordings of one robot have the same joints, and, where names of columns say none, the same units: a small motion
+    in degrees looks like one in radians.
     """
+    groups = recordings(files, robot, answers, progress)
+    layouts = [_long_enough(layout_of(paths, robot, answers, progress), paths[0]) for paths in groups]
     first = layouts[0]
     for other in layouts[1:]:
-        if other.joints != first.joints and other.position is not None:
-            missing = [
+        if other.joints != first.joints and first.position is not None and other.position is not None:
+            either = [
                 name for name in (*first.joints, *other.joints) if (name in first.joints) != (name in other.joints)
             ]
-            problem = f"it has other joints than {_file_of(first)} ({', '.join(missing[:8])} are in one of them only)"
+            problem = f"it has other joints than {_file_of(first).name} ({', '.join(either[:8])} in one of them only)"
             raise RecordingError(_file_of(other), f"{problem}; lock them with --lock, or give logs of the same joints")
+    for role, plain in (("position", "rad"), ("time", "s")):
+        units = {group.unit for layout in layouts if (group := getattr(layout, role)) is not None}
+        other_unit = next((unit for unit in units if unit != plain), plain)
+        if len(units) == 2 and role not in answers.units:
+            stated = replace(answers, units={**answers.units, role: other_unit})
+            layouts = [layout_of(paths, robot, stated, progress) for paths in groups]
     return tuple(layouts)
+
+
+def _long_enough(layout: Layout, path: Path) -> Layout:
+    """A layout that has enough samples.
+
+    Raises:
+        RecordingError: If it has not.
+    """
+    first, last = layout.rows or (0, layout.samples)
+    if last - first < SAMPLES and (layout.position is not None or layout.torque is not None):
+        count = "1 sample" if last - first == 1 else f"{last - first} samples"
+        problem = f"its longest part in which time advances has {count}"
+        raise RecordingError(path, f"{problem}, and at least {SAMPLES} are needed; record longer, or repair the log")
+    return layout
 
 
 def _file_of(layout: Layout) -> Path:
@@ -265,10 +283,13 @@ def findings_on_layout(layout: Layout, robot: Robot) -> Iterator[Finding]:
         layout: What was found in the log.
         robot: The robot, with joints held that the log does not have.
     """
-    yield Finding.of("log-sampling", "log", description=sampling(layout))
+    if layout.samples:
+        yield Finding.of("log-sampling", "log", description=sampling(layout))
     for subject, group in (("positions", layout.position), ("torques", layout.torque), ("time", layout.time)):
         if group is not None:
-            yield Finding.of("columns-guessed", subject, reason=group.why)
+            reason = f": {group.why}" if group.why else ""
+            values = {"columns": group.shown, "unit": _in_words(group.unit), "reason": reason}
+            yield Finding.of("columns-guessed", subject, **values)
     yield from layout.findings
     if layout.rows is not None:
         used = layout.rows[1] - layout.rows[0]
@@ -276,6 +297,10 @@ def findings_on_layout(layout: Layout, robot: Robot) -> Iterator[Finding]:
     if layout.silent:
         yield Finding.of("torques-silent", "drive.unmeasured", joints=list(layout.silent))
     yield from findings_on_drives(layout, robot)
+
+
+def _in_words(unit: Unit) -> str:
+    return unit if isinstance(unit, str) else ", ".join(unit)
 
 
 def _findings_on_rest(resting: Mapping[str, tuple[float, float]]) -> Iterator[Finding]:

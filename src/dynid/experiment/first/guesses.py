@@ -69,6 +69,17 @@ class Group:
     field: str | None = None
     clock: str | int | None = None
 
+    @property
+    def shown(self) -> str:
+        """The columns in a few words."""
+        columns = self.columns or ()
+        if self.topic is not None:
+            return f"{self.topic}{f'/{self.field}' if self.field else ''}"
+        if not columns or all(isinstance(column, int) for column in columns):
+            at = f" {columns[0]}" if len(columns) == 1 else f"s {columns[0]} .. {columns[-1]}" if columns else "s"
+            return f"column{at} of {self.file.name}" if columns else self.file.name
+        return str(columns[0]) if len(columns) == 1 else f"{columns[0]} .. {columns[-1]}"
+
     def only(self, keep: Sequence[int]) -> Group:
         """The same for some of the joints, by index."""
         columns = None if self.columns is None else tuple(self.columns[k] for k in keep)

@@ -9,7 +9,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.experiment.first.candidates import Candidate
 from dynid.experiment.first.naming import label_of, parts_of, stems
-from dynid.robot import Robot
+from dynid.robot import JointKind, Robot
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,8 @@ class Match:
     Attributes:
         joints: The joints, in the robot's order.
         columns: For each, which of the candidate's columns is its own.
-        by: "names", "numbers", "limits", "chain", "part" (fewer or more columns than joints) or "order".
+        by: "stated"; "count" where there are as many columns without names as joints; "names", "numbers", "limits";
+            "part" where there are fewer or more columns than joints; or "order".
         rivals: Other joints that fit as well; then nothing decides.
     """
 
@@ -41,13 +42,16 @@ def matched(
         values: Reads the positions, shape (samples, columns), where limits must decide between joints.
     """
     if candidate.is_ordered and len(candidate.columns) == len(joints):
-        return Match(tuple(joints), tuple(range(len(joints))), "names")
+        return Match(tuple(joints), tuple(range(len(joints))), "stated")
+    if not candidate.labels and len(candidate.columns) == len(joints):
+        return Match(tuple(joints), tuple(range(len(joints))), "count")
     by_name = _by_name(candidate, robot, joints) or _by_word_and_number(candidate, joints)
     if by_name is not None:
         return by_name
     found = list(_sets(candidate, robot, joints))
-    best = min((rank for rank, _, _ in found), default=0)
-    fits = {names: by for rank, names, by in found if rank == best}
+    arms = [one for one in found if not all(_is_of_gripper(robot, name) for name in one[1])] or found
+    best = min((rank for rank, _, _ in arms), default=0)
+    fits = {names: by for rank, names, by in arms if rank == best}
     if len(fits) > 1 and values is not None:
         within = [names for names in fits if _is_within(robot, names, values())]
         fits = {within[0]: "limits"} if len(within) == 1 else {names: fits[names] for names in within or fits}
@@ -104,8 +108,11 @@ def _sets(candidate: Candidate, robot: Robot, joints: Sequence[str]) -> Iterator
         if len(names) == n < len(joints):
             yield 1, names, "numbers"
     for chain in _chains(robot, joints):
-        if len(chain) >= n:
-            yield 1 if len(chain) == n else 2, chain[:n], "numbers" if n > 1 else "part"
+        if len(chain) == n:
+            yield 1, chain, "numbers"
+        elif len(chain) > n:
+            is_hand = all(_is_of_gripper(robot, name) for name in chain[n:])
+            yield 2 if is_hand else 3, chain[:n], "numbers" if is_hand else "part"
     if n > len(joints):
         yield 4, tuple(joints), "part"
 
@@ -117,7 +124,7 @@ def _numbered_sets(candidate: Candidate, joints: Sequence[str]) -> Iterator[tupl
         if len(names) == len(candidate.columns):
             yield 1, names, "numbers"
         elif wanted is not None and set(wanted) <= set(numbers) == set(_from_one(numbers)):
-            yield 3, tuple(name for name, k in zip(names, numbers, strict=True) if k in wanted), "part"
+            yield 2, tuple(name for name, k in zip(names, numbers, strict=True) if k in wanted), "part"
 
 
 def _with_words(candidate: Candidate, joints: Sequence[str]) -> list[str] | None:
@@ -154,6 +161,18 @@ def _chains(robot: Robot, joints: Sequence[str]) -> Iterator[tuple[str, ...]]:
         if k not in parents:
             names = [robot.joints[at].name for at in reversed(list(robot.chain(k)))]
             yield tuple(name for name in names if name in joints)
+
+
+HAND = frozenset(("finger", "fingers", "grip", "gripper", "hand", "jaw", "thumb", "knuckle", "grasp", "claw"))
+"""Words in the names of joints of a gripper."""
+
+
+def _is_of_gripper(robot: Robot, name: str) -> bool:
+    """Whether a joint at the end of an arm is one of its gripper: by its name, because it slides, or beside others."""
+    joint = robot.joint(name)
+    siblings = sum(other.parent == joint.parent for other in robot.joints)
+    is_sliding = joint.kind is JointKind.PRISMATIC
+    return bool(HAND & set(map(str, parts_of(name)))) or is_sliding or siblings > 1
 
 
 def _order(candidate: Candidate, joints: Sequence[str]) -> tuple[tuple[int, ...], bool]:

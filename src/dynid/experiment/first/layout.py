@@ -26,6 +26,7 @@ from dynid.experiment.first.naming import MOTOR_SIDE
 from dynid.experiment.first.questions import Answers, Question
 from dynid.findings import Finding
 from dynid.logs import UNITS, Progress, RecordingError, is_bag, is_current, read_groups, silent, unit_in
+from dynid.logs.tables import Table as LoggedTable
 from dynid.robot import Robot
 
 
@@ -55,6 +56,9 @@ def layout_of(paths: Sequence[Path], robot: Robot, answers: Answers, progress: P
         questions += _unit_question("time", guess)
     _check_lengths(choice, values)
     position = _position(choice, robot, answers, values, questions)
+    findings = choice.findings
+    if position is not None and choice.places["position"].words & MOTOR_SIDE and not position.at_motor:
+        findings += (Finding.of("motors-at-joints", "positions", quantity="position", reason="they fit the limits"),)
     torque = _torque(choice, answers, position)
     velocity = _velocity(choice, answers, position)
     groups = {"position": position, choice.drive: torque, "velocity": velocity}
@@ -67,7 +71,7 @@ def layout_of(paths: Sequence[Path], robot: Robot, answers: Answers, progress: P
     rows = usable_rows(stamps) if measured else None
     layout = Layout(
         choice.joints, timed["position"], timed[choice.drive], timed["velocity"], time, stamps, samples, rows,
-        answers.rate, questions=tuple(questions), findings=choice.findings,
+        answers.rate, questions=tuple(questions), findings=findings,
     )  # fmt: skip
     return with_numbers(layout, values.get("position"), values.get(choice.drive))
 
@@ -87,11 +91,19 @@ def _numbers(choice: Choice, progress: Progress) -> dict[str, Array]:
         stamps = [k for k, role in enumerate(roles) if role == "time" or role.startswith("clock")]
         options = {"progress": progress, "finite": False, "stamps": stamps}
         table = read_groups(path, columns, width=None if width is None else 1, **options)
-        table.require_measured(slice(0, len(table)))
+        _require_measured(table, roles)
         values |= dict(zip(roles, table.groups, strict=True))
         if width is not None and len(table) % width == 0:
             values[roles[0]] = table.groups[0].reshape(-1, width)
     return values
+
+
+def _require_measured(table: LoggedTable, roles: Sequence[str]) -> None:
+    """Refuse positions and torques without a single number; time is looked at later."""
+    own = [k for k, role in enumerate(roles) if role in ("position", "torque", "current")]
+    kept = replace(table, groups=tuple(table.groups[k] for k in own), names=tuple(table.names[k] for k in own))
+    if own:
+        kept.require_measured(slice(0, len(table)))
 
 
 def _joined(choice: Choice, values: dict[str, Array], answers: Answers) -> tuple[Choice, dict[str, Candidate]]:
@@ -153,7 +165,7 @@ def _stamps(place: Candidate, values: Array, answers: Answers) -> tuple[Array, U
     finite = stamps[np.isfinite(stamps)]
     if len(stamps) > 1 and (len(finite) < 2 or float(np.ptp(finite)) == 0.0):
         what = f"is {finite[0]:g} in every row" if len(finite) else "holds no finite number"
-        problem = f"column '{_shown(place)}', which is taken for time, {what}"
+        problem = f"column '{_column(place)}', which is taken for time, {what}"
         raise RecordingError(
             place.file, f"{problem}; name another with --time, or give the sampling rate with --rate HZ"
         )
@@ -200,15 +212,17 @@ def _position(
     at_motor = bool(place.words & MOTOR_SIDE) and not _is_at_joint(robot, choice.joints, q)
     says = _said(place, "position", choice.joints)
     if stated is not None:
-        guess = UnitGuess(stated, "the unit is stated")
+        shown = stated if isinstance(stated, str) else ", ".join(stated)
+        guess = UnitGuess(stated, f"in {shown}, which is stated or clear from another log")
     elif at_motor:
         guess = UnitGuess(says[0] or "rad", f"the name suggests motors, in {says[0] or 'rad'}")
     else:
         guess = position_unit(robot, choice.joints, q, says)
         questions += _unit_question("position", guess)
-    matched = {"names": "the joints' names", "numbers": "numbers", "limits": "the joints' limits"}
-    how = matched.get(choice.by, "order")
-    return _group(place, guess.unit, f"matched by {how}; {guess.why}", at_motor)
+    matched = {"names": "the joints' names", "numbers": "numbers", "limits": "numbers and the joints' limits"}
+    taken = {"stated": "as stated", "count": "taken in the order of the joints"}
+    how = taken.get(choice.by) or f"matched by {matched.get(choice.by, 'order')}"
+    return _group(place, guess.unit, f"{how}; {guess.why}", at_motor)
 
 
 def _is_at_joint(robot: Robot, joints: Sequence[str], q: Array) -> bool:
@@ -243,7 +257,7 @@ def _about(place: Candidate, drive: str) -> str:
     """How the unit of torques was found."""
     if place.words & {"effort", "efforts", "load"}:
         return "efforts are taken as torques of joints; where drives report currents, they need unit = 'A'"
-    return f"taken as {'currents' if drive == 'current' else 'torques'}"
+    return "by their names, currents" if drive == "current" else ""
 
 
 def _velocity(choice: Choice, answers: Answers, position: Group | None) -> Group | None:
@@ -276,25 +290,9 @@ def _unit_question(role: str, guess: UnitGuess) -> list[Question]:
 def _group(place: Candidate, unit: Unit, why: str, at_motor: bool = False) -> Group:
     usual = {"position": "position", "velocity": "velocity", "torque": "effort"}
     field = None if place.topic is None or place.field == usual.get(place.role) else place.field
-    return Group(_named(place), unit, why, place.topic, place.file, place.width is not None, at_motor, field)
+    columns = None if place.width is not None else place.stated
+    return Group(columns, unit, why, place.topic, place.file, place.width is not None, at_motor, field)
 
 
 def _column(place: Candidate) -> str | int:
-    columns = _named(place) or (0,)
-    return columns[0]
-
-
-def _shown(place: Candidate) -> str:
-    return str(_column(place))
-
-
-def _named(place: Candidate) -> tuple[str | int, ...] | None:
-    """Columns by name, or by position where there are no names or they are not unique; None for all of flat text."""
-    if place.width is not None:
-        return None
-    if place.topic is not None:
-        return tuple(place.columns)
-    names = place.names
-    chosen = [] if names is None else [names[int(k)] for k in place.columns]
-    unique = names is not None and all(names.count(name) == 1 for name in chosen) and all(chosen)
-    return tuple(chosen) if unique else tuple(place.columns)
+    return place.stated[0]

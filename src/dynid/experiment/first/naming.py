@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from dynid.logs import joint_of
@@ -30,7 +30,7 @@ ROLES = {
     "time": "t time times stamp stamps timestamp timestamps secs seconds nsecs clock zeit",
     "position": "q pos posn position positions angle angles ang theta qpos winkel encoder enc",
     "velocity": "v dq qd qdot vel velocity velocities speed speeds qvel dtheta omega dpos posdot vitesse",
-    "torque": "tau torque torques effort efforts force forces trq tq load tor moment moments drehmoment couple",
+    "torque": "tau torque torques effort efforts eff force forces trq tq load tor moment moments drehmoment couple",
     "current": "i cur curr current currents iq amps amp strom courant",
 }
 """Words in the names of columns and files, by what they hold; the first role that has a word of a name is its own."""
@@ -65,6 +65,9 @@ _QUALITY_OF = {word: quality for quality, words in QUALITIES.items() for word in
 _OTHER = frozenset(OTHER.split())
 _COMPOUNDS = {("q", "dot"): "qdot", ("tau", "dot"): "taudot", ("q", "ddot"): "qddot", ("q", "dd"): "qdd"}
 _COMPOUNDS |= {("i", "q"): "iq", ("pos", "dot"): "posdot", ("time", "stamp"): "timestamp"}
+GENERIC = frozenset(("joint", "joints", "jnt", "j", "axis", "axes", "a", "dof", "motor", "servo"))
+"""Words for any joint, which tell none from others."""
+
 KNOWN = frozenset(_ROLE_OF) | frozenset(_QUALITY_OF) | _OTHER | MOTOR_SIDE | LINK_SIDE
 """Words with a meaning; others may name a joint or an arm."""
 
@@ -180,7 +183,23 @@ def distinguishing_words(joints: Sequence[str]) -> frozenset[str]:
     words = [{part for part in parts_of(joint) if isinstance(part, str)} for joint in joints]
     if not words:
         return frozenset()
-    return frozenset(set.union(*words) - set.intersection(*words) - KNOWN)
+    return frozenset(set.union(*words) - set.intersection(*words) - KNOWN - GENERIC)
+
+
+def counted_from_zero(labels: Sequence[Label]) -> list[Label]:
+    """Labels without joints where names count from 0 what the robot counts from 1.
+
+    Of joint0 .. joint6, six are named after the robot's joint1 .. joint6, but each is of the joint after it.
+    """
+    plain = [replace(label, joint=None, parts=tuple(parts_of(label.name))) for label in labels]
+    found = list(labels)
+    for group in stems(plain).values():
+        named = [labels[k].joint is not None for k, _ in group]
+        first = [labels[k].joint is None for k, number in group if number == 0]
+        if any(named) and first and all(first):
+            for k, _ in group:
+                found[k] = plain[k]
+    return found
 
 
 def shared_start(names: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -68,27 +69,52 @@ def findings_on_drives(layout: Layout, robot: Robot) -> Iterator[Finding]:
         yield from _of_another_size(layout, robot)
 
 
-def _of_another_size(layout: Layout, robot: Robot) -> Iterator[Finding]:
-    """A doubt where torques are far below or above what gravity requires by the robot's file."""
+def with_sides_settled(layout: Layout, robot: Robot) -> Layout:
+    """A layout whose torques are those of joints where names suggest motors, but gravity at the joints fits them.
+
+    Args:
+        layout: What was found in the log.
+        robot: The robot, with joints held that the log does not have.
+    """
+    position, torque = layout.position, layout.torque
+    if position is None or torque is None or position.at_motor or not torque.at_motor:
+        return layout
+    found = _gravity(layout, robot)
+    if found is None or not LIGHT < found[0] < LARGE:
+        return layout
+    note = Finding.of("motors-at-joints", "torques", quantity="torque", reason="they are as large as gravity torques")
+    return replace(layout, torque=replace(torque, at_motor=False), findings=(*layout.findings, note))
+
+
+def _gravity(layout: Layout, robot: Robot) -> tuple[float, int, float] | None:
+    """Torques as multiples of gravity torques by the robot's file (median over joints that hold weight).
+
+    Returns:
+        That multiple, the joint whose torques are the smallest part of its own, and its gravity torque [N m or N]; None
+        where the file has no joint that holds weight.
+    """
     from dynid.model.dynamic_model import DynamicModel
 
-    postures = layout.postures[np.isfinite(layout.postures).all(axis=1)]
+    postures = layout.postures[np.isfinite(layout.postures).all(axis=1)] if layout.postures.size else layout.postures
     if not len(postures) or robot.nv != len(layout.joints):
-        return
+        return None
     weight = np.abs(DynamicModel(robot).inverse_dynamics(postures)).max(axis=0)
     heavy = [k for k, name in enumerate(layout.joints) if weight[k] > 1.0 and name not in layout.silent]
     if not heavy:
+        return None
+    least = max(heavy, key=lambda k: weight[k] / max(layout.largest[k], 1e-9))
+    return float(np.median(layout.largest[heavy] / weight[heavy])), least, float(weight[least])
+
+
+def _of_another_size(layout: Layout, robot: Robot) -> Iterator[Finding]:
+    """A doubt where torques are far below or above what gravity requires by the robot's file."""
+    found = _gravity(layout, robot)
+    if found is None:
         return
-    ratio = float(np.median(layout.largest[heavy] / weight[heavy]))
+    ratio, k, gravity = found
     if ratio > LARGE:
         reasons = [f"{ratio:.0f} times those of gravity by the masses of the robot file"]
         yield Finding.of("torques-large", "torques", reasons=reasons, factor=ratio, likely=IN_MILLIMETRES)
-    if ratio > LIGHT:
-        return
-    k = max(heavy, key=lambda k: weight[k] / max(layout.largest[k], 1e-9))
-    found: dict[str, Any] = {
-        "joint": layout.joints[k],
-        "reached": float(layout.largest[k]),
-        "gravity": float(weight[k]),
-    }
-    yield Finding.of("torques-too-small", "torques", **found)
+    if ratio <= LIGHT:
+        values: dict[str, Any] = {"joint": layout.joints[k], "reached": float(layout.largest[k]), "gravity": gravity}
+        yield Finding.of("torques-too-small", "torques", **values)

@@ -33,6 +33,7 @@ class Question:
         candidates: What could be written there.
         guess: What is written there; None where no guess is honest and the key is commented out.
         option: An option of `init` that answers it.
+        drafts: Files and columns of candidates that stand in the experiment, commented out.
     """
 
     finding: Finding
@@ -40,6 +41,7 @@ class Question:
     candidates: tuple[str, ...]
     guess: str | None
     option: str
+    drafts: tuple[tuple[Path, tuple[str | int, ...]], ...] = ()
 
     @property
     def code(self) -> str:
