@@ -44,7 +44,7 @@ def test_a_line_has_a_gap_wherever_samples_are_left_out() -> None:
     drawn = np.isfinite(line.values)
     assert drawn.sum() <= 200 + 6
     assert np.count_nonzero(~drawn) == 2
-    for lost in (time[~shown]):
+    for lost in time[~shown]:
         after = np.searchsorted(line.time[drawn], lost)
         before = line.time[drawn][after - 1]
         k = np.flatnonzero(line.time == before)[-1]

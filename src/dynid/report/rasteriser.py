@@ -51,7 +51,8 @@ class Camera:
         """The view along these axes that shows all points, with room around them, so many pixels wide or high."""
         flat = points @ axes[:2].T
         low, high = flat.min(axis=0), flat.max(axis=0)
-        room = margin * float((high - low).max()) or 0.1
+        extent = float((high - low).max())
+        room = margin * extent if extent > 0.0 else 0.1
         size = high - low + 2 * room
         return cls(axes, low - room, size, width / float(size.max()))
 

@@ -303,9 +303,9 @@ def _placed(
 
 
 def _within(points: Array, placed: Sequence[tuple[DrawnInertia, int, Array, Array]]) -> Array:
-    """Corners of the boxes around ellipsoids, but none farther from the robot than a third of its size."""
+    """Corners of the boxes around ellipsoids, but none farther from the robot than its own size."""
     low, high = points.min(axis=0), points.max(axis=0)
-    room = float((high - low).max()) / 3.0
+    room = float((high - low).max())
     corners = [
         centre + side * np.sqrt(np.maximum(np.diag(E), 0.0)) for _, _, centre, E in placed for side in (-1.0, 1.0)
     ]

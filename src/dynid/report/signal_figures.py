@@ -47,21 +47,21 @@ def torque_figure(key: str, joint: str, trace: JointTrace, of: str, signals: Sig
         (trace.residual, line("residual", trace.residual, RESIDUAL, 1.0, "2")),
     )
     data = [figure for values, figure in lines if len(values.time)]
-    unused = {"text": "no row is used in the estimate", "xref": "paper", "yref": "paper", "x": 0.5, "y": 0.155}
     borders = [
         {"type": "line", "xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1}
         | {"line": {"color": "#9ca3af", "width": 1, "dash": "dot"}}
         for x in [log.start for log in signals.logs[1:]]
     ]
-    layout = {
-        "xaxis": axis("time [s]", anchor="y2"),
-        "yaxis": axis(f"torque [{of}]" if of == "N m" else f"force [{of}]", domain=[0.4, 1.0]),
-        "yaxis2": axis(f"residual [{of}]", domain=[0.0, 0.31], zeroline=True, zerolinecolor="#9ca3af")
-        | ({} if len(trace.residual.time) else {"range": [-1, 1]}),
-        "annotations": [] if len(trace.residual.time) else [unused | {"showarrow": False}],
-        "shapes": borders,
-    }
-    return Figure(key, data, layout, 360, f"Measured and predicted torque of {joint} over time, and residual", group)
+    side = axis(f"{ {'N': 'force', 'A': 'current'}.get(of, 'torque') } [{of}]")
+    if len(trace.residual.time):
+        below = axis(f"residual [{of}]", domain=[0.0, 0.31], zeroline=True, zerolinecolor="#9ca3af")
+        layout = {"xaxis": axis("time [s]", anchor="y2"), "yaxis": side | {"domain": [0.4, 1.0]}, "yaxis2": below}
+    else:
+        layout = {"xaxis": axis("time [s]; no row of this joint is used in the estimate"), "yaxis": side}
+    layout["shapes"] = borders
+    height = 360 if len(trace.residual.time) else 260
+    label = f"Measured and predicted torque of {joint} over time, and residual"
+    return Figure(key, data, layout, height, label, group)
 
 
 def friction_figure(
