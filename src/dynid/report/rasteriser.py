@@ -20,6 +20,12 @@ HALFWAY = HALFWAY / np.linalg.norm(HALFWAY)
 OVERSAMPLING = 2
 """Pixels that are drawn along each side of one of the picture."""
 
+FARTHEST = -1e9
+"""How near [m] what is not covered is."""
+
+DEEP = 0.03
+"""A step in depth of this part of a picture's size is drawn as a line."""
+
 PIXELS_AT_ONCE = 2_000_000
 """Pixels of triangles' boxes that are looked at together, to bound memory."""
 
@@ -45,7 +51,8 @@ class Camera:
         """The view along these axes that shows all points, with room around them, so many pixels wide or high."""
         flat = points @ axes[:2].T
         low, high = flat.min(axis=0), flat.max(axis=0)
-        room = margin * float((high - low).max()) or 0.1
+        extent = float((high - low).max())
+        room = margin * extent if extent > 0.0 else 0.1
         size = high - low + 2 * room
         return cls(axes, low - room, size, width / float(size.max()))
 
@@ -100,16 +107,15 @@ def picture(triangles: Array, normals: Array, colours: Array, parts: Array, came
 
 def _reduced(image: np.ndarray) -> np.ndarray:
     """A picture with fewer pixels, in bytes; shades are rounded, which makes files small."""
-    height, width, _ = image.shape
-    small = image.reshape(height // OVERSAMPLING, OVERSAMPLING, width // OVERSAMPLING, OVERSAMPLING, 4)
-    small = small.mean(axis=(1, 3))
+    n = OVERSAMPLING
+    small = np.sum([image[i::n, j::n] for i in range(n) for j in range(n)], axis=0) / np.float32(n * n)
     colour = small[..., :3] / np.maximum(small[..., 3:], 1e-6)  # what is not covered is black, and does not count
     return np.round(255 * np.concatenate([np.round(colour * 51) / 51, small[..., 3:]], axis=2)).astype(np.uint8)
 
 
 def _visible(corners: Array, width: int, height: int) -> tuple[np.ndarray, Array]:
     """Which triangle each pixel shows, -1 for none, and how near it is, both flat; corners in pixels, and nearness."""
-    nearest, depth = np.full(width * height, -1), np.full(width * height, -np.inf)
+    nearest, depth = np.full(width * height, -1), np.full(width * height, FARTHEST)
     low = np.clip(np.ceil(corners[..., :2].min(axis=1)), 0, [width, height]).astype(int)
     high = np.clip(np.floor(corners[..., :2].max(axis=1)) + 1, low, [width, height]).astype(int)
     boxes = _rounded_up(high - low)
@@ -160,14 +166,15 @@ def _shares(corners: Array, x: np.ndarray, y: np.ndarray) -> Array:
     return areas / areas.sum(axis=1, keepdims=True)
 
 
-def _edges(parts: np.ndarray, depth: Array, size: float) -> np.ndarray:
+def _edges(parts: np.ndarray, near: Array, size: float) -> np.ndarray:
     """Pixels of the nearer side of a border between parts, or of a step in depth."""
-    near = np.where(np.isfinite(depth), depth, -1e9)
     edges = np.zeros(parts.shape, dtype=bool)
-    for shift in ((0, 1), (1, 0), (0, -1), (-1, 0)):
-        other, behind = np.roll(parts, shift, (0, 1)), np.roll(near, shift, (0, 1))
-        step = near - behind
-        edges |= ((other != parts) & (step >= 0.0)) | (step > 0.03 * size)
+    ahead, behind = slice(1, None), slice(None, -1)
+    for first, second in (((ahead,), (behind,)), ((slice(None), ahead), (slice(None), behind))):
+        step = near[first] - near[second]
+        border = parts[first] != parts[second]
+        edges[first] |= (border & (step >= 0.0)) | (step > DEEP * size)
+        edges[second] |= (border & (step < 0.0)) | (step < -DEEP * size)
     return edges
 
 

@@ -58,13 +58,19 @@ def percent(value: float | None) -> str:
 def rounded(value: float | None, spread: float | None, *, signed: bool = False) -> str:
     """A number with as many digits as its uncertainty has: two of the latter; four where there is none.
 
-    >>> rounded(0.0008395, 0.000151), rounded(-212.49, 28.3), rounded(1e-20, 5.8), rounded(0.154, 0.096, signed=True)
-    ('0.00084', '−212', '0.0', '+0.154')
+    A value has three digits at least, a change (signed) as many as its uncertainty.
+
+    >>> rounded(0.0008395, 0.000151), rounded(-212.49, 28.3), rounded(4.9707, 14.0), rounded(1e-20, 5.8)
+    ('0.000839', '−212', '4.97', '0.0')
+    >>> rounded(0.154, 0.096, signed=True), rounded(-0.0419, 14.0, signed=True)
+    ('+0.154', '0')
     """
     if value is None or not spread or not math.isfinite(spread):
         return number(value)
-    decimals = max(0, 1 - math.floor(math.log10(spread)))
-    text = f"{value:{'+' if signed else ''}.{decimals}f}"
+    decimals = 1 - math.floor(math.log10(spread))
+    if not signed and abs(value) > 0.01 * spread:
+        decimals = max(decimals, 2 - math.floor(math.log10(abs(value))))
+    text = f"{value:{'+' if signed else ''}.{max(decimals, 0)}f}"
     return (text.lstrip("+-") if not float(text) else text).replace("-", "−")
 
 

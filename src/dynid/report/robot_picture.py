@@ -22,6 +22,9 @@ READ_MESHES = (".stl", ".obj")
 MOST_TRIANGLES = 200_000
 """Meshes of more triangles are drawn as their convex hulls."""
 
+WHOLE, VIEW = 560, 440
+"""Longer side [px] of the picture of a robot alone, and of those with inertias."""
+
 FACETS = 28
 """Facets around a cylinder."""
 
@@ -113,11 +116,11 @@ def robot_pictures(robot: Robot, posture: Array, inertias: Sequence[DrawnInertia
     views = _views(robot, bodies.points)
     chosen = views.pop("")
     if not inertias:
-        return (_drawn("robot", "", bodies, Camera.around(bodies.points, chosen, 640)),)
+        return (_drawn("robot", "", bodies, Camera.around(bodies.points, chosen, WHOLE)),)
     placed = _placed(robot, posture, inertias)
     points = np.concatenate([bodies.points, _within(bodies.points, placed)])
     cameras = {
-        view: Camera.around(points, axes, 520) for view, axes in {"from one side, above": chosen, **views}.items()
+        view: Camera.around(points, axes, VIEW) for view, axes in {"from one side, above": chosen, **views}.items()
     }
     scale = min(camera.scale for camera in cameras.values())
     same = {view: replace(camera, scale=scale) for view, camera in cameras.items()}
@@ -178,11 +181,20 @@ def _tint(link: int) -> Array:
 
 
 def _joints(robot: Robot, posture: Array) -> list[Shape]:
-    """Drums about the axes of joints between links without shapes, and rods of prismatic joints that are out."""
+    """Drums about the axes of joints between links without shapes, and rods of prismatic joints that are out.
+
+    A last link ends beyond its centre of mass, which is all that the file says of its length.
+    """
     radius, found = 0.055 * reach(robot), []
+    carrying = {joint.parent for joint in robot.joints}
     for k, joint in enumerate(robot.joints):
         if joint.kind.nv != 1 or any(body.geometry for body in robot.links[k].bodies):
             continue
+        p = robot.links[k].parameters
+        if k not in carrying and p[0] > 0.0:
+            end = 1.5 * p[1:4] / p[0]
+            if radius < np.linalg.norm(end) < reach(robot):
+                found.append(Shape(k, "capsule", (0.7 * radius, float(np.linalg.norm(end))), along_z(end)))
         if joint.kind is JointKind.PRISMATIC:
             out = -float(joint.positions(posture)[0]) * joint.axis
             if np.linalg.norm(out) > 1e-6:
@@ -291,9 +303,9 @@ def _placed(
 
 
 def _within(points: Array, placed: Sequence[tuple[DrawnInertia, int, Array, Array]]) -> Array:
-    """Corners of the boxes around ellipsoids, but none farther from the robot than a third of its size."""
+    """Corners of the boxes around ellipsoids, but none farther from the robot than its own size."""
     low, high = points.min(axis=0), points.max(axis=0)
-    room = float((high - low).max()) / 3.0
+    room = float((high - low).max())
     corners = [
         centre + side * np.sqrt(np.maximum(np.diag(E), 0.0)) for _, _, centre, E in placed for side in (-1.0, 1.0)
     ]

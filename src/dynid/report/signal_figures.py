@@ -40,24 +40,28 @@ def torque_figure(key: str, joint: str, trace: JointTrace, of: str, signals: Sig
         }
 
     band = {"fill": "toself", "fillcolor": f"{PREDICTED}40", "hoverinfo": "skip", "legendrank": 1001}
-    data = [
-        line("measured", trace.measured, MEASURED, 3.0, ""),
-        *([line(STICKING, trace.sticking, PREDICTED, 0.5, "") | band] if len(trace.sticking.time) else []),
-        line("predicted", trace.predicted, PREDICTED, 1.2, ""),
-        line("residual", trace.residual, RESIDUAL, 1.0, "2"),
-    ]
+    lines = (
+        (trace.measured, line("measured", trace.measured, MEASURED, 3.0, "")),
+        (trace.sticking, line(STICKING, trace.sticking, PREDICTED, 0.5, "") | band),
+        (trace.predicted, line("predicted", trace.predicted, PREDICTED, 1.2, "")),
+        (trace.residual, line("residual", trace.residual, RESIDUAL, 1.0, "2")),
+    )
+    data = [figure for values, figure in lines if len(values.time)]
     borders = [
         {"type": "line", "xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1}
         | {"line": {"color": "#9ca3af", "width": 1, "dash": "dot"}}
         for x in [log.start for log in signals.logs[1:]]
     ]
-    layout = {
-        "xaxis": axis("time [s]", anchor="y2"),
-        "yaxis": axis(f"torque [{of}]" if of == "N m" else f"force [{of}]", domain=[0.4, 1.0]),
-        "yaxis2": axis(f"residual [{of}]", domain=[0.0, 0.31], zeroline=True, zerolinecolor="#9ca3af"),
-        "shapes": borders,
-    }
-    return Figure(key, data, layout, 360, f"Measured and predicted torque of {joint} over time, and residual", group)
+    side = axis(f"{ {'N': 'force', 'A': 'current'}.get(of, 'torque') } [{of}]")
+    if len(trace.residual.time):
+        below = axis(f"residual [{of}]", domain=[0.0, 0.31], zeroline=True, zerolinecolor="#9ca3af")
+        layout = {"xaxis": axis("time [s]", anchor="y2"), "yaxis": side | {"domain": [0.4, 1.0]}, "yaxis2": below}
+    else:
+        layout = {"xaxis": axis("time [s]; no row of this joint is used in the estimate"), "yaxis": side}
+    layout["shapes"] = borders
+    height = 360 if len(trace.residual.time) else 260
+    label = f"Measured and predicted torque of {joint} over time, and residual"
+    return Figure(key, data, layout, height, label, group)
 
 
 def friction_figure(
