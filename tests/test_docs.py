@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ from typer.testing import CliRunner
 
 from dynid.cli import app
 from dynid.findings import catalogue
+from tests.browser import needs_chromium, opened
 from tests.coverage_study import FENCE, Tutorial
 
 ROOT = Path(__file__).parents[1]
@@ -44,8 +47,8 @@ PYTHON = [(page, number) for page in PAGES for number in range(len(blocks(page, 
 @pytest.mark.parametrize(("page", "number"), PYTHON, ids=lambda value: getattr(value, "stem", str(value)))
 def test_python_examples_run(page: Path, number: int, tmp_path: Path, monkeypatch) -> None:
     code = blocks(page, "python")[number]
-    if page.stem == "from_zero":
-        pytest.skip("its blocks need the files of those before: the test of the tutorial runs them")
+    if page.stem.startswith(("from_zero", "tutorial_")):
+        pytest.skip("its blocks need the files of those before: the tests of the tutorials run them")
     monkeypatch.chdir(tmp_path)
     exec(compile(code, str(page), "exec"), {})
 
@@ -120,20 +123,58 @@ def test_links_between_pages_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-def test_the_tutorial_runs_from_its_first_block_to_its_last(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    steps = FENCE.findall((ROOT / "docs" / "from_zero.md").read_text())
-    assert [language for language, _, _ in steps].count("sh") == 4
-    for language, title, text in steps:
+def follow(page: Path, folder: Path) -> dict[str, str]:
+    """Do what a tutorial says, block by block, in a folder that is the current one; gives what each command printed."""
+    printed = {}
+    for language, title, text in FENCE.findall(page.read_text(encoding="utf-8")):
         if title:
-            (tmp_path / title).write_text(text)
+            (folder / title).write_text(text, encoding="utf-8")
         if language == "python":
             exec(compile(text, title, "exec"), {})
         for command in text.splitlines() if language == "sh" else ():
-            done = CliRunner().invoke(app, command.removeprefix("dynid ").split())
+            done = CliRunner().invoke(app, shlex.split(command)[1:])
             assert done.exit_code == 0, f"{command}: {done.output}"
-    verdict = (tmp_path / "report.html").read_text()
-    assert "This model can be trusted" in verdict
+            printed[command] = done.output
+    return printed
+
+
+def test_the_tutorial_runs_from_its_first_block_to_its_last(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert len(follow(ROOT / "docs" / "from_zero.md", tmp_path)) >= 4
+    assert "This model can be trusted" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("robot", ["ur", "panda", "ros2"])
+def test_tutorials_of_robots_end_with_a_validated_model(robot: str, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    follow(ROOT / "docs" / f"tutorial_{robot}.md", tmp_path)
+    assert "This model can be trusted" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_tutorial_on_currents_shows_a_right_drive_and_names_what_is_wrong_with_another(
+    tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    follow(ROOT / "docs" / "tutorial_currents.md", tmp_path)
+    right, wrong = (json.loads((tmp_path / name / "result.json").read_text()) for name in ("result", "wrong"))
+    assert right["verdict"]["answer"] == "fits; not validated"
+    assert wrong["verdict"]["answer"] == "no"
+    named = [finding["subject"] for finding in wrong["findings"] if finding["code"] == "torque-sign-flipped"]
+    assert named
+    assert all("wrist_1_joint" in subject for subject in named)
+
+
+def test_commands_of_pages_have_the_options_that_they_show() -> None:
+    """Of all `sh` blocks; those of tutorials are run as well."""
+    import typer.main
+
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    for page in PAGES:
+        for line in "\n".join(blocks(page, "sh")).splitlines():
+            words = shlex.split(line, comments=True)
+            if words[:1] == ["dynid"] and len(words) > 1:
+                known = {option for parameter in commands[words[1]].params for option in parameter.opts} | {"--help"}
+                assert {word for word in words if word.startswith("--")} <= known, f"{page.name}: {line}"
 
 
 def test_the_tutorial_finds_the_friction_that_its_script_states(tmp_path: Path) -> None:
@@ -172,13 +213,39 @@ def test_every_page_is_in_the_site() -> None:
     assert all(f" {page.name}" in listed for page in PAGES[1:])
 
 
-def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The documentation as a folder of pages; its build must not warn."""
     import subprocess
     import sys
 
     pytest.importorskip("mkdocs", reason="mkdocs is not installed: pip install 'dynid[docs]'")
     pytest.importorskip("mkdocstrings", reason="mkdocstrings is not installed: pip install 'dynid[docs]'")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    folder = tmp_path_factory.mktemp("built") / "site"
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "velocity_threshold" in (tmp_path / "site" / "experiment_reference.html").read_text()
+    return folder
+
+
+def test_the_site_builds_without_warnings(site: Path) -> None:
+    assert "velocity_threshold" in (site / "experiment_reference.html").read_text(encoding="utf-8")
+
+
+@needs_chromium
+def test_the_site_is_searched_without_a_server_or_network(site: Path) -> None:
+    pytest.importorskip("playwright.sync_api")
+    with opened(site / "troubleshooting.html") as watched:
+        watched.page.click(".md-search__input")
+        watched.page.keyboard.type("velocity_threshold")
+        watched.page.wait_for_selector(".md-search-result__item", state="attached", timeout=30_000)
+        assert "matching documents" in watched.page.inner_text(".md-search-result__meta")
+        assert watched.errors == []
+        assert watched.requests == []
+
+
+@pytest.mark.parametrize("picture", sorted((ROOT / "docs" / "images").iterdir()), ids=lambda path: path.name)
+def test_pictures_are_small_and_shown(picture: Path) -> None:
+    assert picture.suffix == ".png"
+    assert picture.stat().st_size < 150_000
+    assert any(f"images/{picture.name}" in page.read_text(encoding="utf-8") for page in PAGES)
