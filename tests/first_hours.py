@@ -14,7 +14,7 @@ import polars as pl
 
 from dynid import DynamicModel, Robot, load_robot
 from tests.bag_files import joint_states, write_bag
-from tests.mat_files import with_object
+from tests.mat_files import Instance, with_objects
 from tests.references import example_robot_file
 
 RATE = 100.0
@@ -182,7 +182,9 @@ def json_lines(path: Path, one: Recording) -> Path:
 
 
 def mat_with_an_object(path: Path, one: Recording) -> Path:
-    return with_object(path.with_suffix(".mat"), {"time": one.t[:, None], "q": one.q, "tau": one.tau})
+    """Arrays, and beside them an object that has nothing to do with them."""
+    notes = Instance("containers.Map", {"serial": np.array([[7.0]])})
+    return with_objects(path.with_suffix(".mat"), {"time": one.t[:, None], "q": one.q, "notes": notes, "tau": one.tau})
 
 
 def bag(kind: str) -> Writer:
