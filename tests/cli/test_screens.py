@@ -28,12 +28,12 @@ COMMANDS = {
     "repair": "repair wrong.urdf --out mended.urdf --force",
     "inspect": "inspect arm.urdf --terms viscous,coulomb",
     "inspect_full": "inspect arm.urdf --terms viscous,coulomb --full",
-    "excite": "excite builtin:spatial_3r --terms viscous --period 5 --harmonics 2 --starts 1 --out motion --force",
-    "excite_full": "excite builtin:spatial_3r --terms viscous --period 5 --harmonics 2 --starts 1 --full",
+    "excite": "excite builtin:pendulum --terms viscous --period 5 --harmonics 2 --starts 1 --out motion --force",
+    "excite_full": "excite builtin:pendulum --terms viscous --period 5 --harmonics 2 --starts 1 --full",
     "simulate": "simulate arm.urdf --trajectory motion.csv --out run.csv --log-rate 100 --terms "
-    "viscous,coulomb --set fv*=2,fs*=1 --noise 0.1 --seed 1 --force",
+    "viscous,coulomb --set fv*=2,fs*=1 --noise 0.1 --seed 1 --lead-in 1 --force",
     "simulate_other": "simulate arm.urdf --trajectory motion.csv --out other.csv --log-rate 100 --terms "
-    "viscous,coulomb --set fv*=2,fs*=1 --noise 0.1 --seed 2 --force",
+    "viscous,coulomb --set fv*=2,fs*=1 --noise 0.1 --seed 2 --lead-in 1 --force",
     "init": "init arm.urdf run.csv --out arm.toml --force",
     "identify": "identify run.toml --out result --force",
     "identify_full": "identify run.toml --full",

@@ -46,7 +46,7 @@ def test_saved_samples_are_read_back(found: Excitation, tmp_path: Path) -> None:
     )
     table = read_table(data["trajectory"], found.robot)
     assert np.allclose(table.q, found.q, atol=1e-11)
-    with pytest.raises(DynidError, match="--overwrite"):
+    with pytest.raises(DynidError, match="--force"):
         found.save(tmp_path / "motion")
     found.save(tmp_path / "motion", overwrite=True)
 

@@ -75,7 +75,7 @@ def test_the_folder_holds_the_motion_as_table_and_coefficients(experiment: Path,
     assert data["condition_number"] == pytest.approx(
         condition_number(load_robot("builtin:two_link"), q, v, a), rel=1e-6
     )
-    assert {"name", "limit", "reached", "unit", "kept"} == set(data["limits"][0])
+    assert {"name", "limit", "reached", "unit", "used", "kept"} == set(data["limits"][0])
     assert all(limit["kept"] for limit in data["limits"])
     assert all(row["std"] > 0 for row in data["parameters"])
     trajectory, joints = read_coefficients(out / "trajectory.json")
@@ -98,7 +98,8 @@ def test_people_see_a_table_and_what_to_do_next(experiment: Path) -> None:
     assert status == 0
     assert "condition number" in text
     assert "velocity of" in text
-    assert "expected std" in text
+    assert "expected std" not in text
+    assert "expected std" in run(experiment, "--starts", 1, "--full")[1]
     assert "Next: write it: dynid excite" in text
 
 
@@ -118,11 +119,11 @@ def test_a_written_motion_is_never_replaced_unasked(experiment: Path, tmp_path: 
     status, _, err = run(experiment, "--starts", 1, "--seed", 5, "--out", out)
     assert (status, (out / "trajectory.csv").read_text()) == (2, before)
     assert "holds a trajectory already" in err
-    assert run(experiment, "--starts", 1, "--seed", 5, "--out", out, "--overwrite")[0] == 0
+    assert run(experiment, "--starts", 1, "--seed", 5, "--out", out, "--force")[0] == 0
     assert (out / "trajectory.csv").read_text() != before
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "file").write_text("mine")
-    assert "holds something else" in run(experiment, "--out", tmp_path / "other", "--overwrite")[2]
+    assert "holds something else" in run(experiment, "--out", tmp_path / "other", "--force")[2]
     assert "is a file" in run(experiment, "--out", experiment)[2]
 
 
@@ -143,7 +144,7 @@ def test_a_motion_that_violates_limits_is_written_only_if_allowed_and_replaces_n
     experiment: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "motion"
-    for options in ((), ("--overwrite",)):
+    for options in ((), ("--force",)):
         status, _, err = run(experiment, "--starts", 1, "--out", out, *options)
         assert status == 2
         assert "is allowed" in err
@@ -155,8 +156,8 @@ def test_a_motion_that_violates_limits_is_written_only_if_allowed_and_replaces_n
     before = (out / "trajectory.csv").read_text()
     status, _, err = run(experiment, "--starts", 1, "--seed", 5, "--out", out, "--allow-broken-limits")
     assert (status, (out / "trajectory.csv").read_text()) == (2, before)
-    assert "--overwrite" in err
-    both = ("--allow-broken-limits", "--overwrite")
+    assert "--force" in err
+    both = ("--allow-broken-limits", "--force")
     assert run(experiment, "--starts", 1, "--seed", 5, "--out", out, *both)[0] == 0
     assert (out / "trajectory.csv").read_text() != before
 
@@ -233,7 +234,7 @@ def test_a_folder_is_replaced_from_inside_and_through_links(
     (tmp_path / "link").symlink_to(out)
     before = (out / "trajectory.csv").read_text()
     monkeypatch.chdir(out)
-    status, _, err = run(experiment, "--starts", 1, "--seed", 5, "--out", name, "--overwrite")
+    status, _, err = run(experiment, "--starts", 1, "--seed", 5, "--out", name, "--force")
     monkeypatch.chdir(tmp_path)
     assert (status, err) == (0, "")
     assert (out / "trajectory.csv").read_text() != before
@@ -522,4 +523,4 @@ def test_resting_joints_without_knowledge_are_a_finding(experiment: Path) -> Non
     assert unknown
     warning = next(finding for finding in data["findings"] if finding["code"] == "parameters-not-excited")
     assert warning["values"]["parameters"] == unknown
-    assert "not excited" in run(experiment, "--starts", 1)[1]
+    assert "NOT EXCITED" in " ".join(run(experiment, "--starts", 1)[1].split())

@@ -9,6 +9,7 @@ import typer
 
 from dynid.cli.app import (
     ExactFramesOption,
+    FullOption,
     JsonOption,
     assignments,
     echo_json,
@@ -85,7 +86,7 @@ BlockTriangularOption = Annotated[
 StartsOption = Annotated[
     int | None, typer.Option(min=1, help="Maximum number of starts; makes the result reproducible.")
 ]
-OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace a trajectory that is in the folder.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace a trajectory that is in the folder.")]
 AllowOption = Annotated[
     bool,
     typer.Option(
@@ -117,9 +118,10 @@ def excite(
     block_triangular: BlockTriangularOption = False,
     starts: StartsOption = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
-    overwrite: OverwriteOption = False,
+    force: ForceOption = False,
     allow_broken_limits: AllowOption = False,
     exact_frames: ExactFramesOption = False,
+    full: FullOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Design an exciting trajectory within the robot's limits.
@@ -138,7 +140,7 @@ def excite(
         held = {name: value or 0.0 for name, value in assignments("--lock", *lock).items()}
         experiment = experiment_to_excite(source, words(*terms), lock=held, exact_frames=exact_frames, **settings)
         chosen = words(*formats) or DEFAULT
-        _require_output(experiment, words(*move), chosen, out, overwrite)  # before the design, which takes long
+        _require_output(experiment, words(*move), chosen, out, force)  # before the design, which takes long
         found = excite_experiment(
             experiment,
             known,
@@ -150,13 +152,13 @@ def excite(
             block_triangular=block_triangular,
             progress=lambda best: step(best.in_words(experiment.excitation.criterion)),
         )
-        options = {"overwrite": overwrite, "allow_broken_limits": allow_broken_limits}
+        options = {"overwrite": force, "allow_broken_limits": allow_broken_limits}
         page = {} if out is None else {PAGE: trajectory_page(found)}
         data = found.to_dict() if out is None else found.save(out, chosen, beside=page, **options)
     if json_output:
         echo_json(data)
     else:
-        show_excitation(data, source, out)
+        show_excitation(data, source, out, full=full)
 
 
 def _require_output(
@@ -179,11 +181,11 @@ def _settings(texts: dict[str, list[str]], position: list[str]) -> dict[str, Any
     return {**stated, "position": ranges_per_joint("--position", *position)}
 
 
-def show_excitation(data: dict[str, Any], source: str, out: Path | None) -> None:
+def show_excitation(data: dict[str, Any], source: str, out: Path | None, *, full: bool = False) -> None:
     """Print a designed trajectory; `data` is that of `Excitation.to_dict`."""
     from rich.text import Text
 
-    from dynid.cli.console import plain_console, show_findings, show_next
+    from dynid.cli.console import plain_console, show_facts, show_findings, show_next
     from dynid.findings import Finding
 
     output = plain_console()
@@ -198,15 +200,42 @@ def show_excitation(data: dict[str, Any], source: str, out: Path | None) -> None
             f" for {data['duration']:.4g} s{motions}, designed in {data['seconds']:.1f} s ({data['starts']} starts)."
         )
     )
-    _show_limits(output, data["limits"])
-    _show_expectations(output, data["parameters"])
+    if full:
+        _show_limits(output, data["limits"])
+        _show_expectations(output, data["parameters"])
+    else:
+        show_facts(output, {"limits": _limits(data["limits"]), "parameters": _expectations(data["parameters"])})
     show_findings(output, map(Finding.from_dict, data["findings"]))
+    more = "" if full else "Every limit, and the standard deviation to expect of every parameter: --full"
     if out is None:
-        show_next(output, f"write it: dynid excite {source} --out trajectory")
+        show_next(output, f"write it: dynid excite {source} --out trajectory", more)
         return
     output.print(f"Wrote {', '.join(Path(name).name for name in data['files'])} to {out}.")
     violated = ": it violates limits; do not run it on a real robot"
-    show_next(output, f"look at {out / 'limits.html'}{violated if 'warning' in data else ', then run it slowly first'}")
+    slowly = ", then run it slowly first"
+    show_next(output, f"look at {out / 'limits.html'}{violated if 'warning' in data else slowly}", more)
+
+
+CLOSEST = 3
+"""Limits that are named: those of which most is used."""
+
+
+def _limits(checks: list[dict[str, Any]]) -> str:
+    """Whether limits are kept, and which are closest."""
+    broken = [check["name"] for check in checks if not check["kept"]]
+    by_use = sorted(checks, key=lambda check: -check["used"])
+    closest = [f"{check['name']} {check['used']:.0%}" for check in by_use[:CLOSEST]]
+    kept = f"{len(broken)} of {len(checks)} BROKEN: {', '.join(broken)}" if broken else f"all {len(checks)} kept"
+    return f"{kept}; closest: {', '.join(closest)}"
+
+
+def _expectations(parameters: list[dict[str, Any]]) -> str:
+    """How many parameters the trajectory is expected to determine, and which it does not excite."""
+    percents = [row["relative_std_percent"] for row in parameters]
+    known = sum(percent is not None and percent <= 10.0 for percent in percents)
+    still = [row["name"] for row in parameters if row["std"] is None]
+    text = f"{known} of {len(parameters)} expected to 10 % or better at the noise that is assumed"
+    return f"{text}; NOT EXCITED: {', '.join(still)}" if still else text
 
 
 def _show_limits(output: Console, checks: list[dict[str, Any]]) -> None:

@@ -102,7 +102,7 @@ def require_free(folder: Path, *, overwrite: bool) -> None:
     if not (folder / "excitation.json").exists():
         raise ExcitationFolderError(folder, "holds something else than a trajectory and is left as it is; name another")
     if not overwrite:
-        problem = "holds a trajectory already; name another folder, or add --overwrite (in Python: overwrite=True)"
+        problem = "holds a trajectory already; name another folder, or add --force (in Python: overwrite=True)"
         raise ExcitationFolderError(folder, problem)
 
 

@@ -67,7 +67,8 @@ class Check:
             if self.symmetric
             else ([end if math.isfinite(end) else None for end in self.limit], list(self.reached))
         )
-        return {"name": self.name, "limit": limit, "reached": reached, "unit": self.unit, "kept": self.is_kept}
+        data = {"name": self.name, "limit": limit, "reached": reached, "unit": self.unit}
+        return {**data, "used": self.used, "kept": self.is_kept}
 
 
 @dataclass(frozen=True, eq=False)
