@@ -61,7 +61,8 @@ def show_result(result: Result, out: Path | None, experiment: Path, *, full: boo
         show_tables(output, result)
         show_findings(output, result.findings)
         notes = 0
-    show_verdict(output, result.verdict, improvements=not full)
+    doubted = result.verdict.answer.value in ("with care", "no")
+    show_verdict(output, result.verdict, improvements=doubted and not full)
     again = f"dynid identify {experiment}"
     if result.verdict.answer.value == "no":
         step = f"mend what the verdict names, and identify again; for more, dynid report {out or 'RESULT'}"

@@ -1,9 +1,8 @@
-"""Triangles to a shaded picture, without a graphics card: a depth buffer in NumPy, and PNG by hand."""
+"""Triangles to a shaded picture, without a graphics card: a depth buffer, shading in NumPy, and PNG by hand."""
 
 import base64
 import struct
 import zlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,9 +24,6 @@ FARTHEST = -1e9
 
 DEEP = 0.03
 """A step in depth of this part of a picture's size is drawn as a line."""
-
-PIXELS_AT_ONCE = 2_000_000
-"""Pixels of triangles' boxes that are looked at together, to bound memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +79,11 @@ def picture(triangles: Array, normals: Array, colours: Array, parts: Array, came
     Returns:
         Red, green, blue and opacity, bytes of shape (height, width, 4).
     """
+    from dynid.report.compiled_pixels import visible
+
     width, height = (OVERSAMPLING * n for n in camera.pixels)
     corners = camera.project(triangles) * np.array([OVERSAMPLING, OVERSAMPLING, 1.0])
-    nearest, depth = _visible(corners, width, height)
+    nearest, depth = visible(corners, width, height, FARTHEST)
     shown = np.flatnonzero(nearest >= 0)
     which = nearest[shown]
     shares = _shares(corners[which], shown % width, shown // width)
@@ -111,48 +109,6 @@ def _reduced(image: np.ndarray) -> np.ndarray:
     small = np.sum([image[i::n, j::n] for i in range(n) for j in range(n)], axis=0) / np.float32(n * n)
     colour = small[..., :3] / np.maximum(small[..., 3:], 1e-6)  # what is not covered is black, and does not count
     return np.round(255 * np.concatenate([np.round(colour * 51) / 51, small[..., 3:]], axis=2)).astype(np.uint8)
-
-
-def _visible(corners: Array, width: int, height: int) -> tuple[np.ndarray, Array]:
-    """Which triangle each pixel shows, -1 for none, and how near it is, both flat; corners in pixels, and nearness."""
-    nearest, depth = np.full(width * height, -1), np.full(width * height, FARTHEST)
-    low = np.clip(np.ceil(corners[..., :2].min(axis=1)), 0, [width, height]).astype(int)
-    high = np.clip(np.floor(corners[..., :2].max(axis=1)) + 1, low, [width, height]).astype(int)
-    boxes = _rounded_up(high - low)
-    seen = (high > low).all(axis=1)
-    for box in np.unique(boxes[seen], axis=0).tolist():
-        own = np.flatnonzero(seen & (boxes == box).all(axis=1))
-        step = max(1, PIXELS_AT_ONCE // (box[0] * box[1]))
-        for first in range(0, len(own), step):
-            some = own[first : first + step]
-            pixel, near, which = _covered(corners[some], low[some], box, width, height)
-            np.maximum.at(depth, pixel, near)
-            front = near >= depth[pixel]
-            nearest[pixel[front]] = some[which[front]]
-    return nearest, depth
-
-
-def _rounded_up(sizes: np.ndarray) -> np.ndarray:
-    """Sizes of boxes, so that few are different and none is much larger than it must be."""
-    step = np.maximum(2 ** np.floor(np.log2(np.maximum(sizes, 1)) - 1), 2).astype(int)
-    return -(-sizes // step) * step
-
-
-def _covered(
-    corners: Array, low: np.ndarray, box: Sequence[int], width: int, height: int
-) -> tuple[np.ndarray, Array, np.ndarray]:
-    """Pixels inside of triangles, how near they are, and the triangle of each."""
-    x = low[:, 0, None, None] + np.arange(box[0])[None, None, :]
-    y = low[:, 1, None, None] + np.arange(box[1])[None, :, None]
-    a, b, c = (corners[:, k, :, None, None] for k in range(3))
-    area = _twice_area(a, b, c[:, 0], c[:, 1])
-    turn = np.where(area < 0.0, -1.0, 1.0)
-    of_a, of_b, of_c = (turn * _twice_area(*pair, x, y) for pair in ((b, c), (c, a), (a, b)))
-    inside = (of_a >= 0.0) & (of_b >= 0.0) & (of_c >= 0.0) & (x < width) & (y < height) & (np.abs(area) > 1e-12)
-    which, j, i = np.nonzero(inside)
-    shares = np.stack([of_a[inside], of_b[inside], of_c[inside]], axis=1)
-    near = (shares * corners[which, :, 2]).sum(axis=1) / shares.sum(axis=1)
-    return (low[which, 1] + j) * width + low[which, 0] + i, near, which
 
 
 def _twice_area(p: Array, q: Array, x: Array, y: Array) -> Array:
