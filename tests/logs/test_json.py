@@ -140,7 +140,7 @@ def test_damaged_lines_may_be_cut_off_by_rows(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     rows = lines([{"t": t, "q": t, "tau": t} for t in T.tolist()]).splitlines()
     path.write_text("\n".join([rows[0], "{damaged", *rows[2:]]) + "\n")
-    columns = {"position": "q", "torque": "tau", "time": "t"}
+    columns: dict[str, Any] = {"position": "q", "torque": "tau", "time": "t"}
     assert len(read_log(path, **columns, rows=(2, None))) == len(T) - 2
     with pytest.raises(RecordingError, match="line 2 is no JSON"):
         read_log(path, **columns)

@@ -6,6 +6,7 @@ import datetime as dt
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -140,7 +141,7 @@ def test_stamps_in_other_formats(case: str, tmp_path: Path) -> None:
 
 def test_cuts_by_seconds_count_from_the_first_stamp_or_from_1970(tmp_path: Path) -> None:
     path = _json(tmp_path, iso())
-    columns = {"position": "q", "torque": "tau", "time": "stamp"}
+    columns: dict[str, Any] = {"position": "q", "torque": "tau", "time": "stamp"}
     start = NANOSECONDS[0] / 1e9
     assert len(read_log(path, **columns, seconds=(0.1, 0.2))) == 50
     assert len(read_log(path, **columns, seconds=(start + 0.1, start + 0.2))) == 50

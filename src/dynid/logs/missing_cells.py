@@ -6,6 +6,7 @@ Positions and velocities whose gaps are too long for that end a segment of the l
 ones only because filters run over them, so they are interpolated across every gap, and their rows do not count.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -20,8 +21,15 @@ Mask = NDArray[np.bool_]
 POINTS = (2, 4, 6, 8, 10)
 """Samples that polynomials go through, half of them on each side of a gap."""
 
-TRIALS = 200
+TRIALS = 400
 """Places of a column at which samples are left out to see how well they are interpolated."""
+
+
+UNBROKEN = 1.5
+"""Length of a part of a column, in its usual steps, up to which it has no long gap."""
+
+TILE = 8192
+"""Samples that are looked at together."""
 
 
 @dataclass(frozen=True)
@@ -79,10 +87,10 @@ def filled(time: Array, signals: Mapping[str, Array], names: Mapping[str, Sequen
             missing; each column has a number.
         names: Names of the columns of each signal, and of "time".
     """
+    if all(_is_whole(values) for values in (time, *signals.values())):
+        return Filled(time, dict(signals))
     holes = {name: ~np.isfinite(values) for name, values in signals.items()}
     lost = ~np.isfinite(time)
-    if not lost.any() and not any(hole.any() for hole in holes.values()):
-        return Filled(time, dict(signals))
     counts = {str(names["time"][0]): int(lost.sum())} if lost.any() else {}
     for name, hole in holes.items():
         counts |= {str(names[name][k]): int(n) for k, n in enumerate(hole.sum(axis=0).tolist()) if n}
@@ -113,10 +121,17 @@ def filled(time: Array, signals: Mapping[str, Array], names: Mapping[str, Sequen
     )
 
 
+def _is_whole(values: Array) -> bool:
+    """Whether all numbers are finite; looked at in tiles, because logs may be too long for another copy."""
+    return all(np.isfinite(values[first : first + TILE]).all() for first in range(0, len(values), TILE))
+
+
 def filled_stamps(time: Array) -> Array:
     """Stamps with those that are missing between others interpolated, as even ones are; NaN where gaps are long."""
+    if _is_whole(time):
+        return time
     good = np.isfinite(time)
-    if good.all() or not good.any():
+    if not good.any():
         return time
     k = np.arange(len(time))
     found = np.where(good, time, np.interp(k, k[good], time[good], left=np.nan, right=np.nan))
@@ -173,7 +188,8 @@ class _Column:
         self.good = np.flatnonzero(~holes)
         self.values = values
         self.x = values[self.good]
-        if turns and len(self.x) > 1 and np.median(np.abs(np.diff(self.x))) < 1.0:
+        steps = np.abs(np.diff(self.x)) if turns else np.zeros(0)
+        if (steps > math.pi).any() and np.median(steps) < 1.0:
             self.x = np.unwrap(self.x)
         self.step = float(np.median(np.diff(self.good))) if len(self.good) > 1 else 1.0
         self.clocks = [np.arange(len(values), dtype=float)]  # stamps that are rounded are less even than samples
@@ -183,37 +199,39 @@ class _Column:
 
     def across_all_gaps(self) -> Array:
         """The signal with every gap filled: short ones as well as can be, long ones by a line, ends by the nearest."""
-        k = np.arange(len(self.values))
-        found = np.interp(k, self.good, self.x)
-        for first, last in runs_of(self.holes):
-            size = self._left_out(first, last)
-            if first > 0 and last < len(self.values) and size <= GAPS.longest:
-                found[first:last] = self._interpolated(first, last, size)
+        found = np.interp(np.arange(len(self.values)), self.good, self.x)
+        for length, firsts in self._gaps():
+            if self._left_out(length) <= GAPS.longest:
+                self._interpolate(found, firsts, length)
         return found
 
     def across_short_gaps(self) -> tuple[Array, Mask]:
         """The signal with short gaps filled, and which samples are in longer gaps or at the ends."""
-        found, too_long = np.where(self.holes, 0.0, self.values), np.zeros(len(self.values), dtype=bool)
+        found, too_long = np.where(self.holes, 0.0, self.values), self.holes.copy()
         allowed = self._allowed()
-        for first, last in runs_of(self.holes):
-            size = self._left_out(first, last)
-            is_inside = first > 0 and last < len(self.values)
-            if is_inside and size <= GAPS.longest and self._best(size)[0] <= allowed:
-                found[first:last] = self._interpolated(first, last, size)
-            else:
-                too_long[first:last] = True
+        for length, firsts in self._gaps():
+            size = self._left_out(length)
+            if size <= GAPS.longest and self._best(size)[0] <= allowed:
+                self._interpolate(found, firsts, length)
+                too_long[firsts[:, None] + np.arange(length)] = False
         return found, too_long
 
-    def _left_out(self, first: int, last: int) -> int:
+    def _gaps(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Gaps that are not at the ends: each length, with where gaps of that length begin."""
+        edges = np.array([run for run in runs_of(self.holes) if run[0] > 0 and run[1] < len(self.values)], dtype=int)
+        lengths = edges[:, 1] - edges[:, 0] if len(edges) else np.zeros(0, dtype=int)
+        yield from ((length, edges[lengths == length, 0]) for length in np.unique(lengths).tolist())
+
+    def _left_out(self, length: int) -> int:
         """How many samples of the column, as often as it has them, a gap leaves out."""
-        return max(1, int(np.ceil((last - first + 1) / self.step - 1e-9)) - 1)
+        return max(1, int(np.ceil((length + 1) / self.step - 1e-9)) - 1)
 
     def _allowed(self) -> float:
         """Error of interpolation up to which a gap is short."""
-        if len(self.x) < 3:
-            return 0.0
-        curvature = float(np.sqrt(np.mean(np.diff(self.x, 2) ** 2)))
-        return max(GAPS.noise * self._best(1)[0], GAPS.curvature * curvature)
+        steps = np.diff(self.x, 2)[np.diff(self.good, 2) == 0]
+        curvature = float(np.sqrt(np.mean(steps**2))) if len(steps) else 0.0
+        single = self._best(1)[0]
+        return max(GAPS.noise * single if np.isfinite(single) else 0.0, GAPS.curvature * curvature)
 
     def _best(self, size: int) -> tuple[float, int, int]:
         """Least error (root mean square) of interpolated gaps of a size, with how many samples, and on which clock."""
@@ -225,21 +243,29 @@ class _Column:
     def _error(self, size: int, points: int, clock: Array) -> float:
         """Error (root mean square) of samples that are left out, so many in a row, at places all over the column."""
         half, span = points // 2, size + points
-        if len(self.x) < span:
+        if len(self.good) < span:
             return np.inf
-        starts = np.unique(np.linspace(0, len(self.x) - span, TRIALS).astype(int))[:, None]
+        starts = np.unique(np.linspace(0, len(self.good) - span, TRIALS).astype(int))
+        lengths = self.good[starts + span - 1] - self.good[starts]
+        starts = starts[lengths <= UNBROKEN * (span - 1) * self.step][:, None]
+        if not len(starts):
+            return np.inf
         own = starts + np.arange(half, half + size)
         others = starts + np.concatenate([np.arange(half), np.arange(half + size, span)])
-        t = clock[self.good]
-        return float(np.sqrt(np.mean((_polynomial(t[others], self.x[others], t[own]) - self.x[own]) ** 2)))
+        found = _polynomial(clock[self.good[others]], self.x[others], clock[self.good[own]])
+        return float(np.sqrt(np.mean((found - self.x[own]) ** 2)))
 
-    def _interpolated(self, first: int, last: int, size: int) -> Array:
-        """Values in a gap by the polynomial through the nearest samples on its two sides."""
-        _, points, k = self._best(size)
-        place, clock = int(np.searchsorted(self.good, first)), self.clocks[k]
-        near = slice(max(0, place - points // 2), place + points // 2)
-        rows, wraps = np.arange(first, last), self.x[place - 1] - self.values[first - 1]
-        return _polynomial(clock[self.good[near]][None], self.x[near][None], clock[rows][None])[0] - wraps
+    def _interpolate(self, found: Array, firsts: np.ndarray, length: int) -> None:
+        """Fill gaps of a length, in place, by polynomials through the nearest samples on their two sides."""
+        _, points, k = self._best(self._left_out(length))
+        places, clock = np.searchsorted(self.good, firsts), self.clocks[k]
+        room = np.minimum(places, len(self.good) - places)  # samples on the side that has fewer
+        for half in range(1, points // 2 + 1):
+            mine = room == half if half < points // 2 else room >= half
+            near = places[mine][:, None] + np.arange(-half, half)
+            rows = firsts[mine][:, None] + np.arange(length)
+            wraps = (self.x[places[mine] - 1] - self.values[firsts[mine] - 1])[:, None]
+            found[rows] = _polynomial(clock[self.good[near]], self.x[near], clock[rows]) - wraps
 
 
 def _polynomial(t: Array, x: Array, at: Array) -> Array:

@@ -86,7 +86,7 @@ def _read(
     if drive is not None:
         _check_unit(source.torque, units["torque"], drive)
     values = {role: in_si(role, table.groups[group], units[role]) for role, (table, group) in tables.items()}
-    _check_widths(where, values)
+    _check_widths(where, values, units, tables)
     notes += _on_order(where, tables, robot)
     count, time = len(values["position"]), where.get("time")
     stamps, origin = np.arange(count) / (source.rate or 1.0), 0.0
@@ -247,14 +247,26 @@ def _on_order(
     return notes
 
 
-def _check_widths(where: Mapping[str, Quantity], values: Mapping[str, Array]) -> None:
+def _are_parts(time: Quantity, units: tuple[str, ...], place: tuple[Table, int]) -> bool:
+    """Whether columns of time, named one by one, are parts of stamps: a date and a clock, or in different units."""
+    origins = place[0].origins.get(place[1], ())
+    return states_order(time.columns) and (len(set(units)) > 1 or len({bool(origin) for origin in origins}) > 1)
+
+
+def _check_widths(
+    where: Mapping[str, Quantity],
+    values: Mapping[str, Array],
+    units: Mapping[str, tuple[str, ...]],
+    tables: Mapping[str, tuple[Table, int]],
+) -> None:
     n = values["position"].shape[1]
     for role, array in values.items():
         if role == "temperature" and array.shape[1] not in (1, n):
             problem = f"it has {array.shape[1]} columns of temperatures, but positions have {n}"
             raise RecordingError(where[role].file, f"{problem}; name one column for all joints, or one for each")
-        if array.shape[1] != n and role not in ("temperature", "time"):
-            reason = f"positions have {n} ({where['position'].file})"
+        one = role == "time" and not _are_parts(where[role], units[role], tables[role])
+        if array.shape[1] != (1 if one else n) and role != "temperature" and (one or role != "time"):
+            reason = "there is one" if role == "time" else f"positions have {n} ({where['position'].file})"
             problem = f"{array.shape[1]} columns of {role} are chosen, but {reason}"
             raise RecordingError(where[role].file, f"{problem}; choose columns by name, pattern or position")
 

@@ -1,4 +1,4 @@
-"""Columns of numbers from the files that robots leave behind: text, Parquet, NPZ, MAT files and ROS bags.
+"""Columns of numbers from the files that robots leave behind: text, Parquet, NPZ, JSON, MAT files, ROS bags.
 
 Each format becomes a `Source`: the names of its columns, and a function that reads some of them. Choosing columns and
 checking their values is then the same for all.
@@ -121,8 +121,8 @@ def read_columns(path: Path, *, columns: Columns = None, width: int | None = Non
     """Read columns of one file.
 
     Args:
-        path: A file that ends in .csv, .tsv, .txt, .dat, .parquet, .npz, .mat, .bag, .mcap or .db3, or the folder of a
-            ROS 2 bag.
+        path: A file that ends in .csv, .tsv, .txt, .dat (also packed: .csv.gz), .parquet, .npz, .json, .jsonl, .ndjson,
+            .mat, .bag, .mcap or .db3, or the folder of a ROS 2 bag.
         columns: Which columns, in this order; what a pattern matches is sorted as people count (q_2 before q_10).
         width: For flat text, how many numbers make a sample.
         count: How many columns there must be; any number when None.

@@ -193,7 +193,7 @@ def _on_short_segments(log: Log, pieces: Sequence[Log]) -> Iterator[Finding]:
     begun = {float(piece.time[0]) for piece in pieces}
     short = [int(n) for first, n in zip(edges, lengths, strict=False) if float(log.time[first]) not in begun]
     if short:
-        values = {"count": len(short), "segments": len(lengths), "samples": sum(short), "of": len(log)}
+        values: dict[str, Any] = {"count": len(short), "segments": len(lengths), "samples": sum(short), "of": len(log)}
         yield Finding.of("segments-short", "log", **values)
 
 

@@ -85,7 +85,7 @@ def segment_of(log: Log, transmission: Transmission, processing: Processing, rat
     measured = _measured(log, transmission, rate, delay)
     step = step_of(rate, processing.rate)
     q, v, a, torque = (signals.trimmed(x, processing.trim)[::step] for x in (q, v, a, torque))
-    measured = None if measured is None else signals.trimmed(measured, processing.trim)[::step]
+    measured = None if measured is None else measured[processing.trim : len(measured) - processing.trim : step]
     keep = None
     if processing.decimate:
         keep = _inner(torque.shape, processing)

@@ -279,7 +279,7 @@ def _table_of_version_73(file: Any) -> ObjectTable | None:
 
         def cell(k: int) -> Any:
             item = file[cells[k]]
-            is_plain = isinstance(item, h5py.Dataset) and item.dtype == np.uint32 and item.size < 1000
+            is_plain = isinstance(item, h5py.Dataset) and item.dtype == np.uint32 and (item.size or 0) < 1000
             return item[()].T if is_plain else item
 
         return ObjectTable.of(file[cells[0]][()].tobytes(), cell)
