@@ -123,12 +123,14 @@ def test_links_between_pages_lead_somewhere() -> None:
 def test_the_tutorial_runs_from_its_first_block_to_its_last(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     steps = FENCE.findall((ROOT / "docs" / "from_zero.md").read_text())
-    assert [language for language, _, _ in steps].count("sh") == 4
+    assert [language for language, _, _ in steps].count("sh") == 5
     for language, title, text in steps:
         if title:
             (tmp_path / title).write_text(text)
         if language == "python":
             exec(compile(text, title, "exec"), {})
+        if language == "toml" and not title:  # what the command before it wrote
+            assert (tmp_path / "arm.toml").read_text() == text
         for command in text.splitlines() if language == "sh" else ():
             done = CliRunner().invoke(app, command.removeprefix("dynid ").split())
             assert done.exit_code == 0, f"{command}: {done.output}"
