@@ -149,6 +149,25 @@ def test_a_gripper_is_not_taken_for_an_arm_of_as_many_joints(tmp_path: Path) -> 
     assert (made.joints, made.questions) == (("shoulder", "elbow"), ())
 
 
+def test_joints_without_torques_are_locked(tmp_path: Path) -> None:
+    finger = joint("finger_joint", "of joint7", (-2.0, 2.0))
+    columns = moving(*(f"{name}_pos" for name in (*SEVEN, "finger_joint")))
+    columns |= moving(*(f"{name}_tau" for name in SEVEN), scale=20.0)
+    made = init(robot(tmp_path, chain(SEVEN), finger), table(tmp_path, columns), folder=tmp_path)
+    assert (made.joints, made.locked, made.questions) == (tuple(SEVEN), ("finger_joint",), ())
+    assert has(made.findings, "joints-without-torque")
+    assert not has(made.findings, "joints-held")
+
+
+def test_of_several_columns_of_time_the_one_that_advances_is_taken(tmp_path: Path) -> None:
+    clock = {"stamp.secs": np.floor(T), "stamp.nsecs": 1e9 * (T % 1.0), "t": 0 * T, "time_us": 1e6 * T}
+    columns = clock | moving(*numbered("q_{}")) | moving(*numbered("tau_{}"), scale=20.0)
+    made = init(robot(tmp_path, chain(SEVEN)), table(tmp_path, columns), folder=tmp_path)
+    time = made.experiment.log[0].time
+    assert time is not None
+    assert (time.columns, time.unit) == (("time_us",), "us")
+
+
 @pytest.mark.parametrize("names", [("q_motor_{}", "q_link_{}"), ("position_{}", "position2_{}")])
 def test_of_two_encoders_the_one_behind_the_gears_is_taken(names: tuple[str, str], tmp_path: Path) -> None:
     motor, behind = (numbered(name) for name in names)

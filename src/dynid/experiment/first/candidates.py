@@ -154,7 +154,7 @@ def candidates_in(
     of_file = "" if alone else role_of_file(path.stem)
     if named:
         return _in_table(path, names, joints, of_file, None if alone else path.stem)
-    return _unnamed(path, len(names), of_file, joints) if of_file else []
+    return _unnamed(path, len(names), of_file, len(joints) - len(answers.lock)) if of_file else []
 
 
 def stated(path: Path, joints: Sequence[str], answers: Answers, role: str) -> Candidate:
@@ -262,9 +262,9 @@ def _grouped(
         yield Candidate(role, path, places, tuple(own), tuple(n for _, n in group), quality, words, names)
 
 
-def _unnamed(path: Path, width: int, of_file: str, joints: Sequence[str]) -> list[Candidate]:
+def _unnamed(path: Path, width: int, of_file: str, n: int) -> list[Candidate]:
     """A file without names of columns: one column of time, one per joint, or one number per line."""
-    words, n = frozenset(str(part) for part in parts_of(path.stem)), len(joints)
+    words = frozenset(str(part) for part in parts_of(path.stem))
     whole = Candidate(of_file, path, (), quality=quality_of(("", *sorted(words & KNOWN))), words=words)
     if of_file == "time":
         return [replace(whole, columns=(0,))]

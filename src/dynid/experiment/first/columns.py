@@ -73,9 +73,9 @@ class Chooser:
         """The columns of each quantity."""
         position, match = self._positions()
         places: dict[str, Candidate] = {}
-        joints = tuple(self.joints) if match is None else match.joints
+        joints = tuple(self.joints) if match is None else self._with_torques(match.joints)
         if position is not None and match is not None:
-            places["position"] = position.only(match.columns)
+            places["position"] = position.only([match.columns[match.joints.index(name)] for name in joints])
         torque = self._torques(joints, position)
         if torque is not None:
             places[torque.role] = torque
@@ -151,6 +151,19 @@ class Chooser:
         self._tell_choice("torque", taken, pool, "")
         return taken
 
+    def _with_torques(self, joints: tuple[str, ...]) -> tuple[str, ...]:
+        """Joints of positions that have torques or currents, too: those of a gripper may have none."""
+        pool = [one for one in self.found if one.role in ("torque", "current") and one.quality < Quality.PART]
+        if "torque" in self.answers.columns or any(self._aligned(one, joints) is not None for one in pool):
+            return joints
+        matches = [match for one in pool if (match := self._match(one)) is not None and not match.rivals]
+        common = [tuple(name for name in joints if name in match.joints) for match in matches if match.by != "part"]
+        most = max(common, key=len, default=())
+        if most:
+            missing = [name for name in joints if name not in most]
+            self.findings.append(Finding.of("joints-without-torque", "lock", joints=missing))
+        return most or joints
+
     def _velocities(self, joints: Sequence[str], position: Candidate | None) -> Candidate | None:
         given = self._stated("velocity")
         if given is not None:
@@ -184,9 +197,10 @@ class Chooser:
         return found
 
     def _advances(self, clock: Candidate) -> bool:
+        """Whether a column goes on as time does: neither a part of it, such as nanoseconds, nor of seconds."""
         stamps = self._values(clock)[:, 0]
         steps = np.diff(stamps[np.isfinite(stamps)])
-        return bool(len(steps)) and float(np.mean(steps > 0)) > 0.5
+        return bool(len(steps)) and bool(np.median(steps) > 0 and np.sum(steps) > 0.5 * np.sum(np.abs(steps)))
 
     def _stated(self, role: str) -> Candidate | None:
         """The columns that were stated for a quantity, in the first file that has them, or in the one that is named."""

@@ -191,7 +191,8 @@ def init(
     moving = tuple(layout.without(resting) for layout in layouts)
     rest = load_robot(source, lock=held | {name: at for name, (at, _) in resting.items()}, exact_frames=exact_frames)
     moving = tuple(with_sides_settled(layout, rest) for layout in moving)
-    unsaid = [name for name in held if name not in answers.lock]
+    mute = [name for one in layouts[0].findings if one.code == "joints-without-torque" for name in one.values["joints"]]
+    unsaid = [name for name in held if name not in answers.lock and name not in mute]
     findings = (*_findings_on_logs(moving, rest), *_findings_on_held(unsaid), *_findings_on_rest(resting))
     made = FirstExperiment(
         source, loaded.name, files, moving, held, Path(folder), findings, exact_frames, resting, tuple(answers.lock)
@@ -249,7 +250,8 @@ def _long_enough(layout: Layout, path: Path) -> Layout:
     if last - first < SAMPLES and (layout.position is not None or layout.torque is not None):
         count = "1 sample" if last - first == 1 else f"{last - first} samples"
         problem = f"its longest part without missing numbers in which time advances has {count}"
-        raise RecordingError(path, f"{problem}, and at least {SAMPLES} are needed; record longer, or repair the log")
+        advice = "record longer, or name another column of time with --time, or the sampling rate with --rate HZ"
+        raise RecordingError(path, f"{problem}, and at least {SAMPLES} are needed; {advice}")
     return layout
 
 
