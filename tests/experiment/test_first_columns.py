@@ -332,6 +332,36 @@ def test_files_without_names_are_named_on_the_command_line(tmp_path: Path) -> No
     assert by_number.questions == ()
 
 
+def test_one_array_without_names_is_taken_by_its_width_and_can_be_named(tmp_path: Path) -> None:
+    q, tau = (np.column_stack(list(moving(*SEVEN, scale=scale).values())) for scale in (1.0, 20.0))
+    np.savez(tmp_path / "log.npz", data=np.column_stack([T, q, tau]))
+    arm = robot(tmp_path, chain(SEVEN))
+    made = init(arm, tmp_path / "log.npz", folder=tmp_path)
+    assert codes(made) == ["choose-by-width"]
+    assert made.experiment.log[0].torque.columns == tuple(range(8, 15))
+    made = init(arm, tmp_path / "log.npz", folder=tmp_path, columns="t,q1..7,tau1..7")
+    assert made.questions == ()
+    assert made.experiment.log[0].torque.columns == tuple(range(8, 15))
+
+
+def test_joints_of_a_bag_may_have_other_names(tmp_path: Path) -> None:
+    kind, columns = "sensor_msgs/msg/JointState", moving("a", "b", "c")
+    q = np.column_stack(list(columns.values()))
+    arm = robot(tmp_path, chain(["x", "y", "z"]))
+    made = [
+        write_bag(tmp_path / f"run_{k}", "mcap", {"/js": (kind, joint_states("mcap", names, T, q, 20.0 * q))})
+        for k, names in enumerate([["c", "a", "b"], ["r_3", "r_1", "r_2"]])
+    ]
+    first = init(arm, made[0], folder=tmp_path)
+    assert codes(first) == ["choose-order"]
+    stated = init(arm, made[0], folder=tmp_path, position="a,b,c")
+    assert stated.questions == ()
+    assert stated.experiment.log[0].position.columns == stated.experiment.log[0].torque.columns == ("a", "b", "c")
+    by_number = init(arm, made[1], folder=tmp_path)
+    assert by_number.questions == ()
+    assert by_number.experiment.log[0].torque.columns == ("r_1", "r_2", "r_3")
+
+
 def test_several_recordings_are_several_logs_in_one_unit(tmp_path: Path) -> None:
     paths = []
     for k, scale in enumerate((57.3, 1.5, 40.0)):  # a small motion in degrees looks like one in radians

@@ -8,7 +8,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.experiment.first.candidates import Candidate, by_width, candidates_in, stated, stated_topic
+from dynid.experiment.first.candidates import Candidate, by_width, candidates_in, has_names, stated, stated_topic
 from dynid.experiment.first.column_questions import about_joints, for_missing, misfit, passed_over, which
 from dynid.experiment.first.guesses import THRESHOLDS
 from dynid.experiment.first.joint_matching import Match, beyond_limits, matched
@@ -76,10 +76,10 @@ class Chooser:
         joints = tuple(self.joints) if match is None else self._with_torques(match.joints)
         if position is not None and match is not None:
             places["position"] = position.only([match.columns[match.joints.index(name)] for name in joints])
-        torque = self._torques(joints, position)
+        torque = self._torques(joints, places.get("position"))
         if torque is not None:
             places[torque.role] = torque
-        velocity = self._velocities(joints, position)
+        velocity = self._velocities(joints, places.get("position"))
         if velocity is not None:
             places["velocity"] = velocity
         clocks = self._times(position or torque)
@@ -136,7 +136,7 @@ class Chooser:
             return self._required_columns(given, joints)
         pool = [one for one in self.found if one.role in ("torque", "current")]
         useful = [one for one in pool if one.quality < Quality.PART]
-        options = [own for one in useful if (own := self._aligned(one, joints)) is not None]
+        options = [own for one in useful if (own := self._aligned(one, joints, position)) is not None]
         if position is not None and position.topic is not None:  # another topic is another robot, or another clock
             options = [own for own in options if own.topic == position.topic] or options
         if not options:
@@ -169,7 +169,7 @@ class Chooser:
         if given is not None:
             return self._required_columns(given, joints)
         pool = [one for one in self.found if one.role == "velocity" and one.quality < Quality.ESTIMATED]
-        own = [one for candidate in pool if (one := self._aligned(candidate, joints)) is not None]
+        own = [one for candidate in pool if (one := self._aligned(candidate, joints, position)) is not None]
         if not own or position is None:
             return None
         either = MOTOR_SIDE | LINK_SIDE
@@ -236,8 +236,12 @@ class Chooser:
     def _match(self, candidate: Candidate) -> Match | None:
         return matched(candidate, self.robot, self.joints, lambda: self._values(candidate))
 
-    def _aligned(self, candidate: Candidate, joints: Sequence[str]) -> Candidate | None:
-        """The columns of a candidate that belong to the joints of the log."""
+    def _aligned(
+        self, candidate: Candidate, joints: Sequence[str], position: Candidate | None = None
+    ) -> Candidate | None:
+        """The columns of a candidate that belong to the joints of the log; on a topic, those named as positions are."""
+        if position is not None and position.topic is not None and set(position.columns) <= set(candidate.columns):
+            return candidate.only([list(candidate.columns).index(key) for key in position.columns])
         match = matched(candidate, self.robot, joints)
         if match is None or match.joints != tuple(joints) or match.by == "part":
             match = self._match(candidate)  # such as torques of a gripper, too
@@ -282,7 +286,7 @@ def quantities(paths: Sequence[Path], robot: Robot, answers: Answers, progress: 
     alone = len(paths) == 1
     found = [one for path in paths for one in candidates_in(path, everything, answers, progress, alone=alone)]
     chooser = Chooser(paths, robot, joints, answers, found)
-    if not found and alone and not is_bag(paths[0]) and not source_of(paths[0]).named:
+    if not found and alone and not is_bag(paths[0]) and not has_names(source_of(paths[0])):
         found, question = by_width(paths[0], len(source_of(paths[0]).names), robot, joints)
         chooser = Chooser(paths, robot, joints, answers, found)
         stated_all = {"position", "torque"} <= set(answers.columns)

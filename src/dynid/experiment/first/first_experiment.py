@@ -209,9 +209,9 @@ def init(
 def _findings_on_logs(layouts: Sequence[Layout], robot: Robot) -> list[Finding]:
     """Findings on all logs, without what is the same for the first: how columns were guessed, and what is needed."""
     found = list(findings_on_layout(layouts[0], robot))
-    known = {(finding.code, finding.subject) for finding in found} - {("log-sampling", "log"), ("log-cut", "log")}
+    known = {finding.code for finding in found} - {"log-sampling", "log-cut"}
     for layout in layouts[1:]:
-        found += [one for one in findings_on_layout(layout, robot) if (one.code, one.subject) not in known]
+        found += [finding for finding in findings_on_layout(layout, robot) if finding.code not in known]
     return found
 
 

@@ -66,6 +66,9 @@ def layout_of(paths: Sequence[Path], robot: Robot, answers: Answers, progress: P
         role: None if group is None else replace(group, clock=_column(clocks[role]) if role in clocks else None)
         for role, group in groups.items()
     }
+    if is_bag(paths[0]):  # joints that messages call by the robot's names need not be listed
+        is_called = position is not None and position.columns == choice.joints
+        timed = {r: replace(g, columns=None) if g is not None and is_called else g for r, g in timed.items()}
     measured = [values[role] for role in ("position", choice.drive) if role in values]
     samples = len(measured[0]) if measured else 0 if stamps is None else len(stamps)
     rows = usable_rows(np.column_stack(measured), stamps) if measured else None
