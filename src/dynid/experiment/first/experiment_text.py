@@ -42,7 +42,10 @@ def marked(question: Question) -> str:
 
 def relative(path: Path, folder: Path) -> str:
     """A path as the experiment states it."""
-    return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+    try:
+        return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+    except ValueError:  # another drive of Windows
+        return path.resolve().as_posix()
 
 
 def lock_lines(
