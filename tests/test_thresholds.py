@@ -40,6 +40,12 @@ NUMERICAL = {
     "excitation/exciting_motion.py": {"_CHECKED_SAMPLES": "samples that are checked"},
     "findings.py": {"NAMED": "items of a list that a sentence names"},
     "logs/held_samples.py": {"WINDOW": "samples that are looked at first"},
+    "logs/missing_cells.py": {
+        "POINTS": "degrees of polynomials",
+        "TRIALS": "places that are looked at",
+        "UNBROKEN": "places that are looked at",
+        "TILE": "samples at a time",
+    },
     "logs/processing/periods.py": {"MOST_POINTS": "points of a search", "SAME_MOTION": "rounding"},
     "logs/units.py": {"KELVIN": "zero of a scale"},
     "logs/wrapped_angles.py": {"TILE": "samples at a time"},

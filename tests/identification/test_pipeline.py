@@ -160,8 +160,8 @@ BALL = 'name = "b"\nconvention = "frames"\njoint = [{ name = "a", type = "spheri
 
 ERRORS = {
     "missing column": ({k: v for k, v in log().items() if k != "q_2"}, EXPERIMENT, "2 columns of torque"),
-    "nan": (spoiled(q_1=with_value(100, np.nan)), EXPERIMENT, "q_1"),
-    "infinite": (spoiled(tau_2=with_value(100, np.inf)), EXPERIMENT, "tau_2"),
+    "nan": (spoiled(q_1=lambda q: np.nan * q), EXPERIMENT, "q_1"),
+    "infinite": (spoiled(tau_2=lambda tau: np.inf + tau), EXPERIMENT, "tau_2"),
     "time backwards": (spoiled(t=with_value(100, 0.1)), EXPERIMENT, "time goes backwards"),
     "time stands still": (spoiled(t=lambda t: np.minimum(t, t[200])), EXPERIMENT, "repeats the time"),
     "other robot": (log(), EXPERIMENT.replace("two_link", "ur5"), "2 columns of positions, and 'ur5' has 6 joints"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import h5py
@@ -11,7 +12,7 @@ from scipy.io import savemat
 
 from dynid.logs.readers.mat import mat
 from dynid.logs.tables import RecordingError, read_columns
-from tests.mat_files import Q, T, version_73
+from tests.mat_files import Instance, Q, T, version_73, with_objects
 
 
 @pytest.fixture(params=["5", "7.3"])
@@ -71,3 +72,73 @@ def test_version_73_is_read_in_blocks(turned: bool, tmp_path: Path, monkeypatch:
     monkeypatch.setattr("dynid.logs.readers.mat.BLOCK", 100)
     path = version_73(tmp_path / "log.mat", {"q": Q.T if turned else Q})
     assert np.array_equal(np.column_stack(list(mat(path).load([1, 0]))), Q[:, ::-1])
+
+
+VERSIONS = ["5", "7.3"]
+
+SERIES = Instance(
+    "timeseries", {"Name": "arm", "Data_": Q, "Time_": T[:, None], "IsTimeFirst_": np.array([[1]], dtype=np.uint8)}
+)
+CODE = Instance("containers.Map", {"serialization": "no numbers"})
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_arrays_beside_objects_are_read(version: str, tmp_path: Path) -> None:
+    path = with_objects(tmp_path / "log.mat", {"map": CODE, "q": Q, "t": T[:, None], "again": CODE}, version)
+    assert np.array_equal(read_columns(path, columns=["t", "q"]), np.column_stack([T, Q]))
+    with pytest.raises(RecordingError, match=r"'again' is a MATLAB object of class containers.Map.* as arrays"):
+        read_columns(path, columns="again")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_files_of_nothing_but_objects_without_numbers_name_them(version: str, tmp_path: Path) -> None:
+    path = with_objects(tmp_path / "log.mat", {"map": CODE}, version)
+    with pytest.raises(RecordingError, match=r"no arrays of numbers, but map \(a MATLAB object of class cont"):
+        read_columns(path)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_time_and_data_of_a_timeseries_are_columns(version: str, tmp_path: Path) -> None:
+    path = with_objects(tmp_path / "log.mat", {"arm": SERIES, "tau": 2 * Q}, version)
+    found = read_columns(path, columns=["arm.Time", "arm.Data", "tau"])
+    assert np.array_equal(found, np.column_stack([T, Q, 2 * Q]))
+    with pytest.raises(RecordingError, match="'arm' is a MATLAB object of class timeseries"):
+        read_columns(path, columns=["arm"])
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_timeseries_may_keep_start_and_step_instead_of_stamps(version: str, tmp_path: Path) -> None:
+    numbers = {"Start_": 1.0, "Increment_": 0.01, "Length_": float(len(T))}
+    info = Instance("tsdata.timemetadata", {key: np.array([[value]]) for key, value in numbers.items()})
+    data = np.transpose(Q[:, :, None], (1, 2, 0))  # as Simulink has it: signals x 1 x samples
+    series = Instance("timeseries", {"Data_": data, "Time_": np.zeros((0, 1)), "TimeInfo_": info})
+    path = with_objects(tmp_path / "log.mat", {"arm": series}, version)
+    assert np.allclose(read_columns(path, columns=["arm.Time", "arm.Data"]), np.column_stack([1.0 + T, Q]))
+
+
+def test_objects_within_structs_are_found(tmp_path: Path) -> None:
+    path = with_objects(tmp_path / "log.mat", {"run": {"arm": SERIES, "tau": 2 * Q}})
+    assert np.array_equal(read_columns(path, columns=["run.arm.Data", "run.tau"]), np.column_stack([Q, 2 * Q]))
+
+
+def test_variables_of_a_table_are_columns(tmp_path: Path) -> None:
+    table = Instance("table", {"data": [T[:, None], Q], "varnames": ["t", "q"]})
+    path = with_objects(tmp_path / "log.mat", {"log": table})
+    assert np.array_equal(read_columns(path, columns=["log.t", "log.q"]), np.column_stack([T, Q]))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_dimensions_of_length_one_do_not_count(version: str, tmp_path: Path) -> None:
+    path = with_objects(tmp_path / "log.mat", {"q": np.transpose(Q[:, :, None], (1, 2, 0))}, version)
+    assert np.array_equal(read_columns(path, columns="q"), Q)
+
+
+def test_damaged_tables_of_objects_cost_nothing_else(tmp_path: Path) -> None:
+    path = with_objects(tmp_path / "log.mat", {"q": Q, "arm": SERIES})
+    content, rng = path.read_bytes(), np.random.default_rng(0)
+    for _ in range(60):
+        wrong = bytearray(content)
+        wrong[int(rng.integers(1200, len(content)))] ^= int(rng.integers(1, 256))
+        path.write_bytes(wrong)
+        with contextlib.suppress(RecordingError):
+            assert np.array_equal(np.column_stack(list(mat(path).load([0, 1]))), Q)

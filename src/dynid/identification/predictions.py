@@ -108,7 +108,7 @@ def with_slow_rows(logs: Logs) -> Logs | None:
     for segments, processing in logs:
         if processing.velocity_threshold is not None:
             if not processing.decimate:  # else the threshold is not in `keep`, which drops ends only
-                segments = [replace(segment, keep=None) for segment in segments]
+                segments = [replace(segment, keep=segment.measured) for segment in segments]
             processing = processing.but(velocity_threshold=None)
         found.append((segments, processing))
     return found

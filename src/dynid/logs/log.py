@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError
@@ -36,6 +37,8 @@ class Log:
         weight: Rows of this log are multiplied with it in the estimation.
         source: The files it was read from.
         findings: What was noticed while it was read.
+        missing: Which torques were not measured, but interpolated so that filters can run, shape (samples, joints);
+            their rows do not count. None where all were measured.
         first_stamp: Time stamp [s] of the first sample before the log was cut; that of the log itself when NaN.
 
     Raises:
@@ -59,6 +62,7 @@ class Log:
     source: tuple[Path, ...] = ()
     findings: tuple[Finding, ...] = ()
     first_stamp: float = math.nan
+    missing: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         time = _read_only(self.time, "time")
@@ -82,8 +86,38 @@ class Log:
         for what, values in (("positions", self.position), ("velocities", self.velocity), ("torques", self.torque)):
             if values is not None and values.shape != (samples, n):
                 raise ShapeError(what, f"({samples}, {n})", values.shape)
+        if self.missing is not None and self.missing.shape != (samples, n):
+            raise ShapeError("missing torques", f"({samples}, {n})", self.missing.shape)
         if self.temperature is not None and self.temperature.shape not in ((samples, 1), (samples, n)):
             raise ShapeError("temperatures", f"({samples}, 1) or ({samples}, {n})", self.temperature.shape)
+
+    @staticmethod
+    def with_gaps(time: object, position: object, torque: object, velocity: object | None = None, **others: Any) -> Log:
+        """A log of arrays in which NaN or infinite numbers stand for what was not measured.
+
+        Short gaps are interpolated, torques that were not measured do not count, and rows of positions in long gaps
+        are left out; the findings say how many.
+
+        Args:
+            time: Time stamps [s], shape (samples,).
+            position: Positions [rad or m], shape (samples, joints).
+            torque: Torques, forces or currents [N m, N or A], shape (samples, joints).
+            velocity: Velocities [rad/s or m/s], shape (samples, joints); None where they were not logged.
+            **others: Other attributes of a log.
+
+        >>> log = Log.with_gaps([0.0, 0.1, 0.2, 0.3], [0.0, 0.1, 0.2, 0.3], [1.0, float("nan"), 1.0, 1.0])
+        >>> log.missing.ravel().tolist()
+        [False, True, False, False]
+        """
+        from dynid.logs.missing_cells import filled
+
+        given = {"position": position, "torque": torque, "velocity": velocity}
+        signals = {name: np.asarray(x, dtype=np.float64) for name, x in given.items() if x is not None}
+        signals = {name: x[:, None] if x.ndim == 1 else x for name, x in signals.items()}
+        names = {name: [f"{name} {k + 1}" for k in range(x.shape[1])] for name, x in signals.items()}
+        whole = filled(np.asarray(time, dtype=np.float64), signals, {"time": ["time"], **names})
+        found = (*others.pop("findings", ()), *whole.findings)
+        return Log(time=whole.time, **whole.signals, missing=whole.missing, findings=found, **others)
 
     def __len__(self) -> int:
         return len(self.time)
@@ -95,7 +129,8 @@ class Log:
     def at(self, rows: slice | np.ndarray) -> Log:
         """Some of the samples: a slice, indices, or a mask."""
         signals = {name: None if (x := getattr(self, name)) is None else x[rows] for name in SIGNALS}
-        return replace(self, time=self.time[rows], **signals)
+        missing = None if self.missing is None else self.missing[rows]
+        return replace(self, time=self.time[rows], missing=missing, **signals)
 
     @property
     def mean_temperature(self) -> tuple[Array, Array] | None:
@@ -132,7 +167,7 @@ def _read_only(values: object, what: str) -> Array:
         bad = np.argwhere(~np.isfinite(array))
         raise InvalidRequestError(
             f"{what} of a log holds {len(bad)} values that are NaN or infinite, the first in sample {bad[0][0]}; "
-            "repair or cut them off first"
+            "give it as Log.with_gaps(...) where they stand for what was not measured"
         )
     array.flags.writeable = False
     return array

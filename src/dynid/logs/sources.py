@@ -14,9 +14,11 @@ from dynid.logs.clock_joining import joined_on_time
 from dynid.logs.coarse_clock import with_advancing_time
 from dynid.logs.column_order import findings_on_order
 from dynid.logs.log import Log
+from dynid.logs.missing_cells import filled, filled_stamps
 from dynid.logs.quantities import is_on_topic_of, quantities_of
 from dynid.logs.readers.bags import is_bag
 from dynid.logs.readers.source import Progress, silent
+from dynid.logs.readers.stamps import EPOCH
 from dynid.logs.settings import Drive, LogSource, Quantity
 from dynid.logs.tables import RecordingError, Table, read_groups, states_order
 from dynid.logs.time_units import speed_of
@@ -84,39 +86,67 @@ def _read(
     if drive is not None:
         _check_unit(source.torque, units["torque"], drive)
     values = {role: in_si(role, table.groups[group], units[role]) for role, (table, group) in tables.items()}
-    _check_widths(where, values)
+    _check_widths(where, values, units, tables)
     notes += _on_order(where, tables, robot)
     count, time = len(values["position"]), where.get("time")
-    stamps = values["time"][:, 0] if time is not None else np.arange(count) / (source.rate or 1.0)
+    stamps, origin = np.arange(count) / (source.rate or 1.0), 0.0
+    if time is not None:
+        stamps, origin = _stamps(values["time"], *tables["time"], units["time"])
     files = tuple(dict.fromkeys(quantity.path for quantity in where.values()))
-    part = _part(source, stamps, files)
+    part = _part(source, filled_stamps(stamps), files, origin)
     for table in {id(table): table for table, _ in tables.values()}.values():
-        table.require_finite(part)
-    signals = {role: _owned(array, part) for role, array in values.items() if role != "time"}
-    log = Log(
-        time=_owned(stamps, part),
-        position=signals["position"],
-        torque=signals["torque"],
-        velocity=signals.get("velocity"),
-        temperature=signals.get("temperature"),
-        name=source.name or "",
-        weight=source.weight,
-        source=files,
-        first_stamp=float(stamps[np.isfinite(stamps)][0]),
-    )
+        table.require_undamaged(part)
+        notes += table.notes
+    log, first = _filled(source, values, stamps, part, tables)
+    names = tables["position"][0].names[tables["position"][1]]
     if robot is not None:
         _check_robot(where, log, robot)
-    names = tables["position"][0].names[tables["position"][1]]
     limits = [] if robot is None else [joint.limits for joint in robot.independent_joints]
     notes += _degrees(where["position"], units["position"], names, log.position, limits)
     if time is not None and len(log) > 1:
-        row = tables["time"][0].first_row + part.start
+        row = tables["time"][0].first_row + first
         if not allow_resets:
             log = with_advancing_time(log)
             require_order(check_time(log.time, first_row=row), time.path)
         at_joints = drive is None or drive.positions == "joint"
         notes += tuple(findings_on_time(check_time(log.time, first_row=row), speed_of(log) if at_joints else math.nan))
     return replace(log, findings=(*notes, *log.findings))
+
+
+def _filled(
+    source: LogSource, values: Mapping[str, Array], stamps: Array, part: slice, tables: Mapping[str, tuple[Table, int]]
+) -> tuple[Log, int]:
+    """A part of what was read, without missing cells, and the first sample that it has."""
+    for role in ("time", "position", "torque"):
+        if role in tables:
+            tables[role][0].require_measured(part, tables[role][1])
+    names = {role: table.names[group] for role, (table, group) in tables.items()}
+    whole = filled(stamps[part], {role: array[part] for role, array in values.items() if role != "time"}, names)
+    files = tuple(dict.fromkeys(table.path for table, _ in tables.values()))
+    if not len(whole.time):
+        raise RecordingError(files[0], "no row holds a stamp and all positions; choose other columns")
+    log = Log(
+        time=_owned(whole.time, stamps),
+        **{role: _owned(array, values[role]) for role, array in whole.signals.items()},
+        name=source.name or "",
+        weight=source.weight,
+        source=files,
+        findings=whole.findings,
+        first_stamp=float(stamps[np.isfinite(stamps)][0]),
+        missing=whole.missing,
+    )
+    return log, part.start + (0 if whole.rows is None else int(whole.rows[0]))
+
+
+def _stamps(values: Array, table: Table, group: int, units: tuple[str, ...]) -> tuple[Array, float]:
+    """Stamps [s] of a column, or the sum of several such as dates and times of day, and what was taken off them."""
+    origin = float(in_si("time", np.array([table.origins.get(group, (0.0,))]), units).sum())
+    if values.shape[1] == 1:
+        return values[:, 0], origin
+    stamps = values.sum(axis=1)
+    known = stamps[np.isfinite(stamps)]
+    first = float(known[0]) if origin and len(known) else 0.0
+    return stamps - first, origin + first
 
 
 def _as_tuple(unit: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -147,7 +177,9 @@ def _read_each_file_once(
     for (path, width, _), roles in files.items():
         groups = [where[role].columns for role in roles]
         joints = [] if robot is None else [joint.name for joint in robot.independent_joints]
-        table = read_groups(path, groups, width=width, progress=progress, finite=False, joints=joints)
+        stamps = [k for k, role in enumerate(roles) if role == "time"]
+        options = {"progress": progress, "finite": False, "damaged": True, "joints": joints, "stamps": stamps}
+        table = read_groups(path, groups, width=width, **options)
         tables |= {role: (table, k) for k, role in enumerate(roles)}
     return tables
 
@@ -215,13 +247,25 @@ def _on_order(
     return notes
 
 
-def _check_widths(where: Mapping[str, Quantity], values: Mapping[str, Array]) -> None:
+def _are_parts(time: Quantity, units: tuple[str, ...], place: tuple[Table, int]) -> bool:
+    """Whether columns of time, named one by one, are parts of stamps: a date and a clock, or in different units."""
+    origins = place[0].origins.get(place[1], ())
+    return states_order(time.columns) and (len(set(units)) > 1 or len({bool(origin) for origin in origins}) > 1)
+
+
+def _check_widths(
+    where: Mapping[str, Quantity],
+    values: Mapping[str, Array],
+    units: Mapping[str, tuple[str, ...]],
+    tables: Mapping[str, tuple[Table, int]],
+) -> None:
     n = values["position"].shape[1]
     for role, array in values.items():
         if role == "temperature" and array.shape[1] not in (1, n):
             problem = f"it has {array.shape[1]} columns of temperatures, but positions have {n}"
             raise RecordingError(where[role].file, f"{problem}; name one column for all joints, or one for each")
-        if array.shape[1] != (1 if role == "time" else n) and role != "temperature":
+        one = role == "time" and not _are_parts(where[role], units[role], tables[role])
+        if array.shape[1] != (1 if one else n) and role != "temperature" and (one or role != "time"):
             reason = "there is one" if role == "time" else f"positions have {n} ({where['position'].file})"
             problem = f"{array.shape[1]} columns of {role} are chosen, but {reason}"
             raise RecordingError(where[role].file, f"{problem}; choose columns by name, pattern or position")
@@ -238,8 +282,8 @@ def _check_robot(where: Mapping[str, Quantity], log: Log, robot: Robot) -> None:
         )
 
 
-def _part(source: LogSource, stamps: Array, files: tuple[Path, ...]) -> slice:
-    """The samples of a cut, as a slice with both ends."""
+def _part(source: LogSource, stamps: Array, files: tuple[Path, ...], origin: float) -> slice:
+    """The samples of a cut, as a slice with both ends; seconds are since the first stamp, or since 1970."""
     count = len(stamps)
     if source.rows is not None:
         first, last = source.rows[0] or 0, count if source.rows[1] is None else source.rows[1]
@@ -249,23 +293,24 @@ def _part(source: LogSource, stamps: Array, files: tuple[Path, ...]) -> slice:
         return slice(first, last)
     if source.seconds is None:
         return slice(0, count)
-    if not np.all(np.diff(stamps) >= 0):  # also where a stamp is missing
-        raise RecordingError(
-            files[-1], "time goes backwards or lacks stamps, so cut segments by rows instead of seconds"
-        )
+    known = np.flatnonzero(np.isfinite(stamps))
+    if not np.all(np.diff(stamps[known]) >= 0):
+        raise RecordingError(files[-1], "time goes backwards, so cut segments by rows instead of seconds")
     start, end = (-math.inf if source.seconds[0] is None else source.seconds[0]), source.seconds[1]
     end = math.inf if end is None else end
-    first, last = (int(k) for k in np.searchsorted(stamps, [start, end]))
+    if origin:
+        start, end = (x - origin if abs(x) >= EPOCH and math.isfinite(x) else x for x in (start, end))
+    first, last = (int(k) for k in np.searchsorted(stamps[known], [start, end]))
     if first >= last:
         problem = f"no samples lie between {start:g} s and {end:g} s"
-        raise RecordingError(files[-1], f"{problem}; time goes from {stamps[0]:.6g} s to {stamps[-1]:.6g} s")
-    return slice(first, last)
+        ends = f"time goes from {stamps[known[0]]:.6g} s to {stamps[known[-1]]:.6g} s" if len(known) else "no stamps"
+        raise RecordingError(files[-1], f"{problem}; {ends}")
+    return slice(int(known[first]), int(known[last - 1]) + 1)
 
 
-def _owned(values: Array, part: slice) -> Array:
-    """Some samples, without holding on to others."""
-    is_whole = values.base is None and (part.start, part.stop) == (0, len(values))
-    return values if is_whole else values[part].copy()
+def _owned(values: Array, whole: Array) -> Array:
+    """Some samples, without holding on to others that were read with them."""
+    return values.copy() if values.base is not None and len(values) < len(whole) else values
 
 
 def _degrees(

@@ -1,4 +1,4 @@
-"""Columns of numbers from the files that robots leave behind: text, Parquet, NPZ, MAT files and ROS bags.
+"""Columns of numbers from the files that robots leave behind: text, Parquet, NPZ, JSON, MAT files, ROS bags.
 
 Each format becomes a `Source`: the names of its columns, and a function that reads some of them. Choosing columns and
 checking their values is then the same for all.
@@ -7,8 +7,8 @@ checking their values is then the same for all.
 import difflib
 import fnmatch
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
@@ -16,20 +16,22 @@ from typing import TypeAlias
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.findings import Finding
 from dynid.logs.column_order import joint_order
-from dynid.logs.readers import text as text_reader
 from dynid.logs.readers.bags import SUFFIXES as BAGS
 from dynid.logs.readers.bags import is_bag
 from dynid.logs.readers.isolated import isolated
 from dynid.logs.readers.source import Progress, RecordingError, Source, silent
-from dynid.logs.readers.text import check_text, delimited, flat, large_delimited
+from dynid.logs.readers.stamps import EPOCH, since_first
+from dynid.logs.readers.text import text
+from dynid.logs.readers.text_layout import PACKED
 
 Columns: TypeAlias = str | int | Sequence[str | int] | None
 """Which columns: a name, a pattern such as "q_*", a position (from 0), several of these, or None for all."""
 
 TEXT = (".csv", ".tsv", ".txt", ".dat")
 
-BINARY = (".parquet", ".npz", ".mat")
+BINARY = (".parquet", ".npz", ".mat", ".json", ".jsonl", ".ndjson")
 
 TOGETHER = 4
 """Columns that are put in their places together."""
@@ -48,6 +50,9 @@ class Table:
         names: The names of each group's columns; positions in words where the file has no names.
         places: Places of each group's columns in the file, from 0.
         first_row: Row of the file (from 1, the header included) that holds the first sample.
+        origins: What was taken off the columns of groups of stamps, by group.
+        damaged: What is wrong with samples that could not be read, by their index.
+        notes: What was noticed while the file was read.
     """
 
     path: Path
@@ -55,6 +60,9 @@ class Table:
     names: tuple[tuple[str, ...], ...]
     places: tuple[tuple[int, ...], ...]
     first_row: int
+    origins: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
+    damaged: Mapping[int, str] = field(default_factory=dict)
+    notes: tuple[Finding, ...] = ()
 
     def __len__(self) -> int:
         return len(self.groups[0])
@@ -81,28 +89,39 @@ class Table:
                     self.path, f"{problem}{row}; repair these rows, or cut them off with rows or seconds"
                 )
 
-    def require_measured(self, part: slice) -> None:
-        """Refuse columns without a single number in some samples.
+    def require_undamaged(self, part: slice) -> None:
+        """Refuse damaged samples.
+
+        Raises:
+            RecordingError: It names the row of the first.
+        """
+        first = min((sample for sample in self.damaged if part.start <= sample < part.stop), default=None)
+        if first is not None:
+            more = sum(part.start <= sample < part.stop for sample in self.damaged) - 1
+            raise RecordingError(self.path, self.damaged[first] + (f" (and {more} more)" if more else ""))
+
+    def require_measured(self, part: slice, group: int | None = None) -> None:
+        """Refuse columns, of one group or of all, without a single number in some samples.
 
         Raises:
             RecordingError: It names the first such column.
         """
-        for name, values in self._columns():
+        for name, values in self._columns(group):
             if len(values[part]) and not np.isfinite(values[part]).any():
                 problem = f"column '{name}' holds nothing but NaN, Inf or missing values: it was not measured"
                 raise RecordingError(self.path, f"{problem}; choose another, or lock or leave out its joint")
 
-    def _columns(self) -> Iterator[tuple[str, Array]]:
-        for names, values in zip(self.names, self.groups, strict=True):
-            yield from ((name, values[:, k]) for k, name in enumerate(names))
+    def _columns(self, group: int | None = None) -> Iterator[tuple[str, Array]]:
+        for own in range(len(self.groups)) if group is None else (group,):
+            yield from ((name, self.groups[own][:, k]) for k, name in enumerate(self.names[own]))
 
 
 def read_columns(path: Path, *, columns: Columns = None, width: int | None = None, count: int | None = None) -> Array:
     """Read columns of one file.
 
     Args:
-        path: A file that ends in .csv, .tsv, .txt, .dat, .parquet, .npz, .mat, .bag, .mcap or .db3, or the folder of a
-            ROS 2 bag.
+        path: A file that ends in .csv, .tsv, .txt, .dat (also packed: .csv.gz), .parquet, .npz, .json, .jsonl, .ndjson,
+            .mat, .bag, .mcap or .db3, or the folder of a ROS 2 bag.
         columns: Which columns, in this order; what a pattern matches is sorted as people count (q_2 before q_10).
         width: For flat text, how many numbers make a sample.
         count: How many columns there must be; any number when None.
@@ -127,7 +146,9 @@ def read_groups(
     width: int | None = None,
     progress: Progress = silent,
     finite: bool = True,
+    damaged: bool = False,
     joints: Sequence[str] = (),
+    stamps: Collection[int] = (),
 ) -> Table:
     """Read several groups of columns of one file at once; other arguments and errors are those of `read_columns`.
 
@@ -137,7 +158,9 @@ def read_groups(
         width: For flat text, how many numbers make a sample.
         progress: Callback; receives a short description of each step.
         finite: Whether every number must be finite; otherwise the caller says in which samples.
+        damaged: Whether samples may be damaged, which are NaN then; the caller says which may be.
         joints: Names of joints, in whose order what a pattern matches is put where names of columns say that.
+        stamps: Groups of time stamps: those that count from 1970 are counted from the first, with all their digits.
     """
     source = source_of(path, width, progress)
     chosen = [_positions(path, source, columns, joints) for columns in groups]
@@ -156,10 +179,26 @@ def read_groups(
         tuple(tuple(source.names[p] for p in positions) for positions in chosen),
         tuple(map(tuple, chosen)),
         source.first_row,
+        {group: _since_first(source, values[group], chosen[group]) for group in stamps},
+        source.damaged,
+        source.notes,
     )
+    if not damaged:
+        table.require_undamaged(slice(0, count))
     if finite:
         table.require_finite(slice(0, count))
     return table
+
+
+def _since_first(source: Source, values: Array, positions: Sequence[int]) -> tuple[float, ...]:
+    """Count large stamps from the first, in place, and give what was taken off."""
+    origins = [0.0] * len(positions)
+    for k, p in enumerate(positions):
+        there = np.flatnonzero(np.isfinite(values[:, k]))
+        if len(there) and abs(values[there[0], k]) >= EPOCH:
+            numbers = since_first(values[:, k].copy()) if source.stamps is None else source.stamps(p)
+            values[:, k], origins[k] = numbers.values, numbers.origin
+    return tuple(origins)
 
 
 def _is_finite(values: Array) -> bool:
@@ -195,21 +234,17 @@ def source_of(path: Path, width: int | None = None, progress: Progress = silent)
             raise RecordingError(path, _folder_problem(path))
         if not path.exists():
             raise RecordingError(path, "there is no such file; check the name and the folder")
-        if suffix not in (*TEXT, *BINARY, *BAGS):
+        is_text = suffix in TEXT or (suffix in PACKED and Path(path.stem).suffix.lower() in TEXT)
+        if not is_text and suffix not in (*BINARY, *BAGS):
             usable = ", ".join((*TEXT, *BINARY, *BAGS))
             usable += "; of a compressed bag, name its folder" if suffix in (".zstd", ".zst") else ""
+            usable += f"; text may be packed ({TEXT[0]}{suffix})" if suffix in PACKED else ""
             raise RecordingError(path, f"files that end in '{suffix}' cannot be read; use {usable}")
         if path.stat().st_size == 0:
             raise RecordingError(path, "the file is empty")
-        if width is not None and (suffix not in TEXT or width < 1):
+        if width is not None and (not is_text or width < 1):
             raise RecordingError(path, f"width = {width} does not fit; it is for flat text, and at least 1")
-        if suffix in TEXT and width is None and path.stat().st_size >= text_reader.LARGE:
-            return large_delimited(path)
-        if suffix in TEXT:
-            content = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
-            check_text(path, content)
-            return delimited(path, content) if width is None else flat(path, content, width)
-        return isolated(path, suffix.removeprefix("."), progress)
+        return text(path, width) if is_text else isolated(path, suffix.removeprefix("."), progress)
     except OSError as error:
         raise RecordingError(path, f"the file cannot be read ({error.strerror or error})") from error
 
@@ -253,12 +288,22 @@ def _matches(path: Path, source: Source, item: str | int) -> list[int]:
     if len(exact) > 1:
         raise RecordingError(path, f"{len(exact)} columns are called '{item}'; give positions instead")
     found = exact or [p for p, name in enumerate(names) if re.fullmatch(re.escape(item) + r"\[\d+\]", name)]
+    found = found or [p for p, name in enumerate(names) if _without_unit(name) == item]
     found = found or sorted((p for p in range(last + 1) if fnmatch.fnmatchcase(names[p], item)), key=_natural(names))
     if not found:
+        if item in source.unread:
+            what = source.unread[item]
+            advice = "save its Time and Data as arrays" if "timeseries" in what else "save its numbers as arrays"
+            raise RecordingError(path, f"'{item}' is {what}, which holds no column of its own; {advice}")
         close = difflib.get_close_matches(item, names, n=1)
         advice = f"did you mean '{close[0]}'? " if close else ""
         raise RecordingError(path, f"there is no column '{item}'; {advice}the columns are {_listed(names)}")
     return found
+
+
+def _without_unit(name: str) -> str:
+    """The name of a column that states its unit in brackets, such as `q1 [deg]`."""
+    return re.sub(r"\s*(\[[^\]]*\]|\([^)]*\))$", "", name)
 
 
 def _natural(names: Sequence[str]) -> Callable[[int], list[tuple[int, str]]]:

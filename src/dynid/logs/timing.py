@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 GAP = 1.5
 """Steps longer than this many periods are gaps."""
 
+LONGEST_GAP = 20.0
+"""Gaps of more periods than this are not interpolated across: they end a segment."""
+
 JITTER = 0.05
 """Relative standard deviation of steps from which jitter is worth a warning."""
 
@@ -65,7 +68,13 @@ class Timing:
     @property
     def is_even(self) -> bool:
         """Whether filters and differences may take the samples as evenly spaced."""
-        return self.is_ordered and not self.gaps and self.jitter < JITTER
+        return self.is_even_between_gaps and not self.gaps
+
+    @property
+    def is_even_between_gaps(self) -> bool:
+        """The same for each part between gaps that are too long to be interpolated across, if there are no others."""
+        is_long = all(step > LONGEST_GAP * self.period for _, step in self.gaps)
+        return self.is_ordered and self.jitter < JITTER and is_long
 
 
 def check_time(time: Array, *, first_row: int = 1) -> Timing:
@@ -177,6 +186,11 @@ def split_at_resets(log: Log) -> tuple[Log, ...]:
     return tuple(pieces)
 
 
+def between_gaps(log: Log, longest_gap: float) -> tuple[Log, ...]:
+    """Segments of a log between steps of time that are longer than a gap [s]."""
+    return tuple(log[part] for part in _parts(len(log), np.flatnonzero(np.diff(log.time) > longest_gap) + 1))
+
+
 def resampled(
     log: Log, rate: float, *, longest_gap: float, positions: Literal["linear", "cubic"] = "cubic"
 ) -> tuple[Log, ...]:
@@ -228,6 +242,7 @@ def _even(piece: Log, rate: float, positions: str) -> Log:
         torque=linear(piece.torque),
         velocity=None if piece.velocity is None else linear(piece.velocity),
         temperature=None if piece.temperature is None else linear(piece.temperature),
+        missing=None if piece.missing is None else linear(piece.missing.astype(float)) > 0.0,
     )
 
 

@@ -27,6 +27,8 @@ class Chunk:
         temperature: Temperatures of the joints [degrees Celsius], shape (samples, nv); None where nobody needs them.
         weight: Factors that rows of samples are multiplied with, shape (samples, rows); one when None. In least
             squares their squares weigh the squared errors.
+        measured: Which torques were measured, shape (samples, rows): rows of others never count, and `keep` leaves them
+            out. All when None.
     """
 
     q: Array
@@ -36,6 +38,7 @@ class Chunk:
     keep: NDArray[np.bool_] | None = None
     weight: Array | None = None
     temperature: Array | None = None
+    measured: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.torque)
@@ -104,15 +107,17 @@ def joined(chunks: list[Chunk]) -> Chunk:
     """Chunks one after the other as one."""
     if len(chunks) == 1:
         return chunks[0]
-    keep = weight = None
+    keep = weight = measured = None
     if any(chunk.keep is not None for chunk in chunks):
         keep = np.concatenate([_or_ones(chunk.keep, chunk, bool) for chunk in chunks])
+    if any(chunk.measured is not None for chunk in chunks):
+        measured = np.concatenate([_or_ones(chunk.measured, chunk, bool) for chunk in chunks])
     if any(chunk.weight is not None for chunk in chunks):
         weight = np.concatenate([_or_ones(chunk.weight, chunk, float) for chunk in chunks])
     q, v, a, torque = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("q", "v", "a", "torque"))
     temperatures = [chunk.temperature for chunk in chunks if chunk.temperature is not None]
     temperature = np.concatenate(temperatures) if len(temperatures) == len(chunks) else None
-    return Chunk(q, v, a, torque, keep, weight, temperature)
+    return Chunk(q, v, a, torque, keep, weight, temperature, measured)
 
 
 def _or_ones(values: np.ndarray | None, chunk: Chunk, kind: type) -> np.ndarray:

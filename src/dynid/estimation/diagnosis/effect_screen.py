@@ -57,6 +57,7 @@ def gain_certainty(before: Array, after: Array) -> float:
 
     Ratios, because a mistake may show most in the few blocks in which the robot moves most.
     """
+    before, after = np.maximum(before, 0.0), np.maximum(after, 0.0)  # squares of exact logs may round to less
     smallest = 1e-12 * float(before.mean()) + 1e-300
     ratio = np.log((before + smallest) / (after + smallest))
     spread = float(ratio.std(ddof=1)) / np.sqrt(len(ratio))

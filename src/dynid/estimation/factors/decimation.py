@@ -19,6 +19,9 @@ from dynid.threads import parallel
 LONGEST_WINDOW = 2000
 """Longest window of samples that is filtered at once, in samples that are left."""
 
+FEWEST_MEASURED = 0.25
+"""Share of measured torques below which a decimated sample does not count."""
+
 MARGIN = 100
 """Samples that are left on each side of a window, so that its filter has forgotten where the window began."""
 
@@ -59,13 +62,28 @@ def _thinned(
     speed = np.abs(decimated(window.v[:, rows.model.rows], factors)[part])
     kept = speed >= thresholds
     if window.keep is not None:
-        kept &= kept_around(window.keep, int(np.prod(factors)))[part]
+        keep = window.keep if window.measured is None else window.keep | ~window.measured
+        kept &= kept_around(keep, int(np.prod(factors)))[part]
     matrices = rows.matrices(window)
 
     def thin(row: int) -> tuple[Array, NDArray[np.bool_]]:
-        return decimated(matrices[row], factors)[part], kept[:, row]
+        measured = None if window.measured is None else window.measured[:, row]
+        if measured is None or measured.all():
+            return decimated(matrices[row], factors)[part], kept[:, row]
+        matrix, share = _of_measured(matrices[row], measured, factors)
+        return matrix[part], kept[:, row] & (share[part] >= FEWEST_MEASURED)
 
     return parallel(thin, range(len(matrices)))
+
+
+def _of_measured(matrix: Array, measured: NDArray[np.bool_], factors: Sequence[int]) -> tuple[Array, Array]:
+    """Rows decimated over measured samples alone, and the weight that these have in each row.
+
+    What is not measured weighs nothing on both sides of the equations, so that they hold whatever stands there.
+    """
+    weight = measured.astype(float)[:, None]
+    share = decimated(weight, factors)
+    return decimated(matrix * weight, factors) / np.maximum(share, FEWEST_MEASURED), share[:, 0]
 
 
 def kept_around(keep: NDArray[np.bool_], factor: int) -> NDArray[np.bool_]:

@@ -140,6 +140,8 @@ def _pieces(log: Log, k: int, drive: Transmission, processing: Processing, delay
         magnitudes = np.abs(signals.delayed(piece.torque, rate, -delay))
         usable = np.ones(magnitudes.shape, dtype=bool)
         usable[: processing.trim] = usable[len(usable) - processing.trim :] = False
+        if piece.missing is not None:
+            usable &= ~piece.missing
         if processing.velocity_threshold is not None:
             fast = np.abs(states.v) >= np.array(processing.velocity_threshold)
             usable &= _for_channels(fast, drive)

@@ -120,6 +120,7 @@ def sampling(layout: Layout) -> str:
         seconds = layout.samples / (layout.rate or 1.0)
         return f"{layout.samples} samples in {seconds:.4g} s, at the sampling rate of {layout.rate:g} Hz that was given"
     stamps = layout.stamps[slice(*(layout.rows or (0, layout.samples)))]
+    stamps = stamps[np.isfinite(stamps)]
     timing = check_time(stamps)
     length = float(np.ptp(stamps))
     text = f"{len(stamps)} samples in {length:.4g} s, {timing.rate:.4g} Hz; steps vary by {timing.jitter:.1%}"

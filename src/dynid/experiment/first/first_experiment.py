@@ -249,7 +249,7 @@ def _long_enough(layout: Layout, path: Path) -> Layout:
     first, last = layout.rows or (0, layout.samples)
     if last - first < SAMPLES and (layout.position is not None or layout.torque is not None):
         count = "1 sample" if last - first == 1 else f"{last - first} samples"
-        problem = f"its longest part without missing numbers in which time advances has {count}"
+        problem = f"its longest part in which time advances has {count}"
         advice = "record longer, or name another column of time with --time, or the sampling rate with --rate HZ"
         raise RecordingError(path, f"{problem}, and at least {SAMPLES} are needed; {advice}")
     return layout

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.experiment.first.questions import Question
@@ -100,7 +99,7 @@ class Layout:
         time: Where time stamps are; None in bags, which have their own, and where there are none.
         stamps: Time stamps [s], shape (samples,); None where there are none.
         samples: Number of samples.
-        rows: The longest part without missing numbers in which time advances; None for the whole log.
+        rows: The longest part in which time advances; None for the whole log.
         rate: Sampling rate [Hz] as given, where there are no time stamps.
         silent: Joints that move, but whose torques are mostly exact zeros: their drives report nothing.
         postures: Some positions on the way [rad or m, of joints or motors], shape (postures, joints).
@@ -159,16 +158,21 @@ def with_numbers(layout: Layout, q: Array | None, torque: Array | None) -> Layou
     part = slice(*(layout.rows or (0, layout.samples)))
     if q is None or layout.position is None or not len(q[part]):
         return layout
-    q = q[part]
+    q = _without_gaps(q[part])
     in_si = q * _sizes("position", layout.position.unit)
     still = {} if layout.position.at_motor else _resting(layout, in_si)
     layout = replace(layout, postures=in_si[:: max(1, len(q) // POSTURES)], resting=still)
     if torque is None or layout.torque is None:
         return layout
-    torque = torque[part]
+    torque = _without_gaps(torque[part])
     zeros = np.mean(torque == 0.0, axis=0) > CHOICES.silent_share
     found = tuple(name for k, name in enumerate(layout.joints) if zeros[k] and np.ptp(q[:, k]) > 0.0)
     return replace(layout, silent=found, largest=np.abs(torque).max(axis=0) * _sizes("torque", layout.torque.unit))
+
+
+def _without_gaps(values: Array) -> Array:
+    """Values as if nothing was missing."""
+    return np.where(np.isfinite(values), values, np.nanmedian(values, axis=0))
 
 
 STILL = 0.01
@@ -196,26 +200,23 @@ def alike(units: Sequence[str]) -> Unit:
     return units[0] if len(set(units)) == 1 else tuple(units)
 
 
-def usable_rows(numbers: Array, stamps: Array | None) -> tuple[int, int] | None:
-    """The longest part of a log without missing numbers in which time advances; None for the whole log.
+def usable_rows(stamps: Array | None) -> tuple[int, int] | None:
+    """The longest part of a log in which time advances; None for the whole log.
+
+    Cells without a number do not matter: they are interpolated, or do not count, when the log is read.
 
     Args:
-        numbers: Positions and torques, shape (samples, columns).
-        stamps: Time stamps, shape (samples,), if there are any.
+        stamps: Time stamps, shape (samples,), if there are any; NaN where they are missing.
     """
-    good: NDArray[np.bool_] = np.all(np.isfinite(numbers), axis=1)
-    joined = good[1:] & good[:-1]
-    if stamps is not None:
-        good = good & np.isfinite(stamps)
-        joined = joined & (np.diff(stamps) >= 0) & ~standing_still(stamps)[1:]  # a coarse clock is mended
-    if good.all() and joined.all():
+    if stamps is None:
         return None
-    starts = np.flatnonzero(good & np.concatenate([[True], ~joined]))
-    ends = np.flatnonzero(good & np.concatenate([~joined, [True]])) + 1
-    if not len(starts):
-        return 0, 0
-    best = int(np.argmax(ends - starts))
-    return int(starts[best]), int(ends[best])
+    known = np.flatnonzero(np.isfinite(stamps))
+    joined = (np.diff(stamps[known]) >= 0) & ~standing_still(stamps[known])[1:]  # a coarse clock is mended
+    if joined.all():
+        return None
+    edges = np.concatenate([[0], np.flatnonzero(~joined) + 1, [len(known)]])
+    best = int(np.argmax(np.diff(edges)))
+    return int(known[edges[best]]), int(known[edges[best + 1] - 1]) + 1
 
 
 @dataclass(frozen=True)

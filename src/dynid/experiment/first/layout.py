@@ -71,7 +71,7 @@ def layout_of(paths: Sequence[Path], robot: Robot, answers: Answers, progress: P
         timed = {r: replace(g, columns=None) if g is not None and is_called else g for r, g in timed.items()}
     measured = [values[role] for role in ("position", choice.drive) if role in values]
     samples = len(measured[0]) if measured else 0 if stamps is None else len(stamps)
-    rows = usable_rows(np.column_stack(measured), stamps) if measured else None
+    rows = usable_rows(stamps) if measured else None
     layout = Layout(
         choice.joints, timed["position"], timed[choice.drive], timed["velocity"], time, stamps, samples, rows,
         answers.rate, questions=tuple(questions), findings=findings,
@@ -87,15 +87,21 @@ def _numbers(choice: Choice, progress: Progress) -> dict[str, Array]:
     for role, place in wanted.items():
         files.setdefault((place.file, place.width), []).append(role)
     values: dict[str, Array] = {}
+    origins: dict[str, float] = {}
     for (path, width), roles in files.items():
         columns: list[Sequence[str | int] | None] = [None if width else wanted[role].spelled for role in roles]
         if is_bag(path):
             roles, columns = [*roles, "time"], [*columns, [f"{wanted[roles[0]].topic}/time"]]
-        table = read_groups(path, columns, width=None if width is None else 1, progress=progress, finite=False)
+        clocks = [k for k, role in enumerate(roles) if role not in ("position", choice.drive)]
+        options = {"progress": progress, "finite": False, "stamps": [] if is_bag(path) else clocks}
+        table = read_groups(path, columns, width=None if width is None else 1, **options)
         _require_measured(table, roles)
         values |= dict(zip(roles, table.groups, strict=True))
+        origins |= {roles[k]: table.origins.get(k, (0.0,))[0] for k in clocks}
         if width is not None and len(table) % width == 0:
             values[roles[0]] = table.groups[0].reshape(-1, width)
+    for clock in set(origins) - {"time"}:  # all clocks count from the same instant
+        values[clock] = values[clock] + (origins[clock] - origins.get("time", 0.0))
     return values
 
 
@@ -123,7 +129,7 @@ def _joined(choice: Choice, values: dict[str, Array], answers: Answers) -> tuple
     if not used or (len(used) == 1 and first.file in used):
         return choice, {}
     stamps = {file: _stamps(*every[file], answers)[0] for file in used}
-    lead = max(used, key=lambda file: float(np.median(np.diff(stamps[file]))))
+    lead = max(used, key=lambda file: float(np.nanmedian(np.diff(stamps[file]))))
     if all(_agree(stamps[lead], stamps[file]) for file in used):
         return choice, {}
     found: dict[str, Candidate] = {}
@@ -140,7 +146,7 @@ def _joined(choice: Choice, values: dict[str, Array], answers: Answers) -> tuple
 
 
 def _agree(one: Array, other: Array) -> bool:
-    step = float(np.median(np.diff(one)))
+    step = float(np.nanmedian(np.diff(one)))
     return len(one) == len(other) and bool(np.nanmax(np.abs(one - other)) <= THRESHOLDS.clocks_apart * abs(step))
 
 

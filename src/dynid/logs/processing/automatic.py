@@ -6,7 +6,7 @@ the motion and the steps of dry friction need; rows of a joint are dropped where
 than a hundredth of its top speed, because friction near standstill is not what the model says.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,10 +22,10 @@ from dynid.logs.processing.delay import Delay, estimated_delay
 from dynid.logs.processing.filter_findings import findings_on_filters
 from dynid.logs.processing.outliers import outliers_in, pulses_in, repaired
 from dynid.logs.processing.spectra import spectra_of
-from dynid.logs.processing.states import LONGEST_GAP, processed, step_of
+from dynid.logs.processing.states import even_segments, processed, step_of
 from dynid.logs.processing.velocities import by_positions, compared, findings_on_velocities, without_wrong_velocities
 from dynid.logs.settings import KEYS, Processing
-from dynid.logs.timing import check_time, resampled
+from dynid.logs.timing import LONGEST_GAP, check_time
 from dynid.model import Chunk, DynamicModel
 from dynid.robot import JointKind
 
@@ -120,14 +120,14 @@ def prepared(
     if "outliers" in free:
         log = _without_outliers(log, notes)
     timing = check_time(log.time)
-    if "resample" in free and not timing.is_even:
+    if "resample" in free and not timing.is_even_between_gaps:
         rounded = float(f"{timing.rate:.2g}")
         rate = rounded if abs(rounded / timing.rate - 1) < THRESHOLDS.rounded_rate else timing.rate
         processing = processing.but(resample=rate)
         found: dict[str, Any] = {"rate": rate, "jitter": timing.jitter, "gaps": len(timing.gaps)}
         notes.append(Finding.of("processing-resample", "processing.resample", **found))
     rate = processing.resample or timing.rate
-    pieces = _pieces(log, processing)
+    pieces, _ = even_segments(log, processing)
     slides = [joint.kind is JointKind.PRISMATIC for joint in model.robot.independent_joints]
     spectra = spectra_of([transmission.joint_positions(piece.position) for piece in pieces], rate, slides)
     if spectra is not None:
@@ -146,7 +146,9 @@ def prepared(
     if spectra is not None and "lowpass" not in free:
         v = segments[0].v if len(segments) == 1 else np.concatenate([segment.v for segment in segments])
         notes += findings_on_filters(spectra, processing, v, model, rate)
-    stamps = [signals.trimmed(piece.time, processing.trim) for piece in _pieces(log, processing)]
+    pieces, _ = even_segments(log, processing)
+    notes += _on_short_segments(log, pieces)
+    stamps = [signals.trimmed(piece.time, processing.trim) for piece in pieces]
     step = step_of(rate, processing.rate)
     times = [stamp[::step] for stamp in stamps]
     band = signals.PASSED_BAND if processing.decimate and "decimate" in free else 1.0
@@ -183,11 +185,16 @@ def _without_outliers(log: Log, notes: list[Finding]) -> Log:
     return replace(log, position=q, torque=repaired(log.torque, wrong_torque))
 
 
-def _pieces(log: Log, processing: Processing) -> Sequence[Log]:
-    if processing.resample is None:
-        return (log,)
-    period = check_time(log.time).period
-    return resampled(log, processing.resample, longest_gap=LONGEST_GAP * period)
+def _on_short_segments(log: Log, pieces: Sequence[Log]) -> Iterator[Finding]:
+    """Segments between long gaps that are too short for the filters."""
+    gap = LONGEST_GAP * check_time(log.time).period
+    edges = np.flatnonzero(np.diff(log.time, prepend=-np.inf, append=np.inf) > gap)
+    lengths = np.diff(edges)
+    begun = {float(piece.time[0]) for piece in pieces}
+    short = [int(n) for first, n in zip(edges, lengths, strict=False) if float(log.time[first]) not in begun]
+    if short:
+        values = {"count": len(short), "segments": len(lengths), "samples": sum(short), "of": len(log)}
+        yield Finding.of("segments-short", "log", **values)
 
 
 def _delay(

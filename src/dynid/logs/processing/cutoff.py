@@ -146,7 +146,7 @@ def tried(
                 settings = plain.but(lowpass=lowpass, velocity=source)
                 chunks = [segment_of(piece, transmission, settings, rate, 0.0)[::step] for piece in stretches]
                 if keep is None:
-                    keep = _fast(chunks, model) & measured & moves
+                    keep = _fast(chunks, model) & measured & moves & _measured(chunks)
                 a = np.concatenate([chunk.a[:, model.rows] for chunk in chunks])
                 found.append((cutoff, source, equations.left(chunks, keep) ** 2, np.mean(a[:, moves] ** 2, axis=0)))
     return _compared(found, keep) if keep is not None and keep.any() else []
@@ -164,6 +164,12 @@ def _stretches(pieces: Sequence[Log]) -> Iterator[Log]:
         for first in np.linspace(0, max(0, len(piece) - size), count).astype(int).tolist():
             if len(piece) >= 64:
                 yield piece[first : first + size]
+
+
+def _measured(chunks: Sequence[Chunk]) -> NDArray[np.bool_]:
+    """Which torques were measured, shape (samples, rows)."""
+    every = [np.ones(c.torque.shape, dtype=bool) if c.measured is None else c.measured for c in chunks]
+    return np.concatenate(every)
 
 
 def _fast(chunks: Sequence[Chunk], model: DynamicModel) -> NDArray[np.bool_]:

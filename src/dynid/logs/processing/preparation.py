@@ -96,6 +96,8 @@ def findings_on_log(log: Log, drive: Drive, processing: Processing) -> Iterator[
             continue  # periods are averaged at even times
         if uneven and processing.resample is not None:
             yield Finding.of(f"{finding.code}-resampled", "time", **finding.values, resample=processing.resample)
+        elif finding.code == "time-gaps" and check_time(log.time).is_even_between_gaps:
+            yield Finding.of("time-gaps-split", "time", **finding.values)
         else:
             yield finding
 

@@ -1,5 +1,6 @@
 """From a log to samples that a model can take: joints' side, filtered, with derivatives."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,11 +12,14 @@ from dynid.logs.drive import Transmission
 from dynid.logs.log import Log
 from dynid.logs.processing import signals
 from dynid.logs.settings import Processing
-from dynid.logs.timing import check_time, resampled
+from dynid.logs.timing import LONGEST_GAP, between_gaps, check_time, resampled
 from dynid.model import Chunk
 
-LONGEST_GAP = 20.0
-"""Gaps of more periods than this are not interpolated across when a log is resampled."""
+FEWEST_SAMPLES = 64
+"""Samples of a segment between gaps that are worth filtering."""
+
+SLOWER_SOURCE = 0.5
+"""Share of decimated samples that mix measured and missing torques above which torques come from a slower source."""
 
 
 def processed(log: Log, transmission: Transmission, processing: Processing, delay: float = 0.0) -> list[Chunk]:
@@ -36,18 +40,33 @@ def processed(log: Log, transmission: Transmission, processing: Processing, dela
 
 
 def even_segments(log: Log, processing: Processing) -> tuple[Sequence[Log], float]:
-    """Pieces of a log with even samples, and their rate [Hz]; errors as `processed`."""
+    """Pieces of a log with even samples that are long enough for its filters, and their rate [Hz].
+
+    Errors as `processed`. Of pieces that are all too short, the longest is given.
+    """
     timing = check_time(log.time)
-    segments: Sequence[Log] = (log,)
+    longest_gap = LONGEST_GAP * timing.period
     if processing.resample is not None:
-        segments = resampled(log, processing.resample, longest_gap=LONGEST_GAP * timing.period)
-    elif not timing.is_even:
+        segments = resampled(log, processing.resample, longest_gap=longest_gap)
+    elif timing.is_even_between_gaps:
+        segments = between_gaps(log, longest_gap)
+    else:
         raise InvalidRequestError(
             f"samples are not evenly spaced (steps vary by {timing.jitter:.0%}, {len(timing.gaps)} gaps, the longest "
             f"step is {1000 * timing.largest_step:.3g} ms), and filters need that; set processing.resample = "
             f"{timing.rate:.0f}"
         )
+    if len(segments) > 1:
+        fewest = _fewest_samples(processing)
+        segments = [piece for piece in segments if len(piece) >= fewest] or [max(segments, key=len)]
     return segments, processing.resample or timing.rate
+
+
+def _fewest_samples(processing: Processing) -> int:
+    """Samples that a segment needs for its filters, and to have rows left after them."""
+    factors = processing.decimate
+    rows = max(28 * int(np.prod(factors[:-1])), (2 * processing.row_trim + 1) * int(np.prod(factors))) if factors else 1
+    return max(FEWEST_SAMPLES, 2 * processing.trim + rows)
 
 
 def segment_of(log: Log, transmission: Transmission, processing: Processing, rate: float, delay: float) -> Chunk:
@@ -63,13 +82,40 @@ def segment_of(log: Log, transmission: Transmission, processing: Processing, rat
     velocity = None if processing.velocity == "derived" else log.velocity
     logged = None if velocity is None else transmission.joint_velocities(velocity)
     q, v, a = _with_derivatives(q, logged, rate, processing)
+    measured = _measured(log, transmission, rate, delay)
     step = step_of(rate, processing.rate)
     q, v, a, torque = (signals.trimmed(x, processing.trim)[::step] for x in (q, v, a, torque))
+    measured = None if measured is None else signals.trimmed(measured, processing.trim)[::step]
+    keep = None
     if processing.decimate:
-        return Chunk(q, v, a, torque, _inner(torque.shape, processing))
-    if processing.velocity_threshold is None:
-        return Chunk(q, v, a, torque)
-    return Chunk(q, v, a, torque, np.abs(v) >= np.array(processing.velocity_threshold))
+        keep = _inner(torque.shape, processing)
+    elif processing.velocity_threshold is not None:
+        keep = np.abs(v) >= np.array(processing.velocity_threshold)
+    if measured is not None:
+        counted = measured | _slower_sources(measured, processing)
+        keep = counted if keep is None else keep & counted
+    return Chunk(q, v, a, torque, keep, measured=measured)
+
+
+def _measured(log: Log, transmission: Transmission, rate: float, delay: float) -> NDArray[np.bool_] | None:
+    """Which torques of joints were measured, shape (samples, joints); None for all."""
+    if log.missing is None:
+        return None
+    missing = np.abs(log.missing.astype(float) @ transmission.joint_torques(np.eye(log.missing.shape[1]))) > 0.0
+    early, late = math.floor(delay * rate), math.ceil(delay * rate)
+    rows = np.arange(len(missing))
+    return ~np.logical_or(*(missing[np.clip(rows + k, 0, len(rows) - 1)] for k in (early, late)))
+
+
+def _slower_sources(measured: NDArray[np.bool_], processing: Processing) -> NDArray[np.bool_]:
+    """Which joints' torques are missing so regularly that most decimated samples mix measured ones with others.
+
+    They come from a source that is slower than the log, and none of its samples can be left out for that.
+    """
+    factor = int(np.prod(processing.decimate or (1,)))
+    whole = len(measured) // factor * factor
+    shares = measured[:whole].reshape(-1, factor, measured.shape[1]).mean(axis=1)
+    return np.mean((shares > 0.0) & (shares < 1.0), axis=0) > SLOWER_SOURCE
 
 
 def _inner(shape: tuple[int, ...], processing: Processing) -> NDArray[np.bool_] | None:

@@ -1,14 +1,19 @@
-"""NPZ files, without pickle."""
+"""NPZ files, without pickle, and Parquet."""
 
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from dynid.logs.readers.source import Progress, RecordingError, Source, silent
+from dynid.logs.readers.stamps import Numbers, of_array, of_series
+
+DEPTH = 8
+"""How deep lists and structs of Parquet are looked at."""
 
 # What NumPy and zipfile raise on one wrong byte or another (found by flipping bytes).
 _NPZ_DAMAGE = (ValueError, EOFError, RuntimeError, KeyError, tokenize.TokenError, zipfile.BadZipFile, zlib.error)
@@ -27,7 +32,7 @@ def npz(path: Path) -> Source:
         places += [(key, k) for k in range(width)]
         names += [f"{key}[{k}]" for k in range(width)] if len(shape) == 2 else [key]
 
-    def load(positions: list[int]) -> Sequence[np.ndarray]:
+    def columns(positions: list[int], *, stamps: bool = False) -> Iterator[Numbers]:
         keys = list(dict.fromkeys(places[p][0] for p in positions))
         for key in keys:
             _check_array(path, key, *shapes[key], keys[0], shapes[keys[0]][0])
@@ -36,12 +41,16 @@ def npz(path: Path) -> Source:
                 values = {key: arrays[key] for key in keys}
         except (*_NPZ_DAMAGE, OSError) as error:
             raise RecordingError(path, "the NPZ file is damaged; write or copy it again") from error
-        return [
-            (values[key] if values[key].ndim == 2 else values[key][:, None])[:, k]
-            for key, k in (places[p] for p in positions)
-        ]
+        for key, k in (places[p] for p in positions):
+            found = of_array(values[key][:, k] if values[key].ndim == 2 else values[key], stamps=stamps)
+            if found is None:
+                raise RecordingError(path, f"array '{key}' holds texts that are neither numbers nor dates")
+            yield found
 
-    return Source(tuple(names), load)
+    def load(positions: list[int]) -> list[np.ndarray]:
+        return [numbers.whole for numbers in columns(positions)]
+
+    return Source(tuple(names), load, stamps=lambda position: next(columns([position], stamps=True)))
 
 
 def _npz_shapes(path: Path) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
@@ -60,7 +69,7 @@ def _npz_shapes(path: Path) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
 def _check_array(
     path: Path, key: str, shape: tuple[int, ...], kind: np.dtype, other: str, first: tuple[int, ...]
 ) -> None:
-    if kind.kind not in "biuf":
+    if kind.kind not in "biufMmUS":
         what = "Python objects" if kind.hasobject else str(kind)
         raise RecordingError(path, f"array '{key}' holds {what} instead of numbers; save it as floats")
     if len(shape) not in (1, 2):
@@ -78,18 +87,54 @@ def parquet(path: Path, progress: Progress = silent) -> Source:
         schema = pl.read_parquet_schema(path)
     except damage as error:
         raise RecordingError(path, "this is no Parquet file, or it is damaged; write or copy it again") from error
-    names = tuple(schema)
+    try:
+        first = pl.scan_parquet(path).head(1).collect() if any(kind.is_nested() for kind in schema.values()) else None
+    except (*damage, OSError) as error:
+        raise RecordingError(path, "the Parquet file is damaged; write or copy it again") from error
+    places = [
+        place for name, kind in schema.items() for place in _inner(name, kind, None if first is None else first[name])
+    ]
+
+    def column(p: int, *, stamps: bool = True) -> Numbers:
+        name, way = places[p]
+        try:
+            series = pl.read_parquet(path, columns=[way[0]])[way[0]]
+            for step in way[1:]:
+                series = series.arr.to_list() if isinstance(series.dtype, pl.Array) else series
+                series = series.struct.field(step) if isinstance(step, str) else series.list.get(step, null_on_oob=True)
+            found = of_series(series, stamps=stamps)
+        except (*damage, OSError) as error:
+            raise RecordingError(path, "the Parquet file is damaged; write or copy it again") from error
+        if found is None:
+            raise RecordingError(path, f"column '{name}' holds {series.dtype} instead of numbers")
+        return found
 
     def load(positions: list[int]) -> Iterator[np.ndarray]:
-        for p in positions:
-            if not schema[names[p]].is_numeric():
-                raise RecordingError(path, f"column '{names[p]}' holds {schema[names[p]]} instead of numbers")
         for k, p in enumerate(positions, 1):  # one column at a time is held
-            try:
-                column = pl.read_parquet(path, columns=[names[p]])[names[p]].cast(pl.Float64).to_numpy()
-            except (*damage, OSError) as error:
-                raise RecordingError(path, "the Parquet file is damaged; write or copy it again") from error
+            values = column(p, stamps=False).whole
             progress(f"{path.name}: {k} of {len(positions)} columns")
-            yield column
+            yield values
 
-    return Source(names, load)
+    return Source(tuple(name for name, _ in places), load, stamps=column)
+
+
+Way = tuple[Any, ...]
+"""A column, and which entry of its lists or which field of its structs."""
+
+
+def _inner(name: str, kind: Any, first: Any, way: Way = ()) -> Iterator[tuple[str, Way]]:
+    """Names and ways of the columns in a column, as many as lists have entries in the first row."""
+    import polars as pl
+
+    way = way or (name,)
+    if isinstance(kind, pl.Array):
+        kind, first = pl.List(kind.inner), None if first is None else first.arr.to_list()
+    if isinstance(kind, pl.Struct) and len(way) < DEPTH:
+        for field in kind.fields:
+            below = None if first is None else first.struct.field(field.name)
+            yield from _inner(f"{name}.{field.name}", field.dtype, below, (*way, field.name))
+    elif isinstance(kind, pl.List) and len(way) < DEPTH and first is not None and len(first):
+        for k in range(int(first.list.len()[0] or 0)):
+            yield from _inner(f"{name}[{k}]", kind.inner, first.list.get(k), (*way, k))
+    else:
+        yield name, way

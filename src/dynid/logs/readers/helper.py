@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dynid.logs.readers.source import Progress, RecordingError, Source, available_bytes, used_bytes
+from dynid.logs.readers.stamps import since_first
 
 if TYPE_CHECKING:
     from dynid.logs.readers.messages import Topic
@@ -44,9 +45,13 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
         if reader == "topics":
             return {"topics": [topic.to_dict() for topic in _topics(path, changed)]}
         source = _source(path, reader, changed)
+        if "stamps" in request:
+            return _save_stamps(Path(request["out"]), source, request["stamps"])
         if "positions" in request:
-            return {"samples": _save(Path(request["out"]), source, request["positions"])}
-        return {"names": source.names}
+            count = _save(Path(request["out"]), source, request["positions"])
+            return {"samples": count, "damaged": {str(k): text for k, text in source.damaged.items()}}
+        notes = [note.to_dict() for note in source.notes]
+        return {"names": source.names, "notes": notes, "unread": dict(source.unread)}
     except RecordingError as error:
         return {"problem": error.problem}
     except MemoryError:
@@ -65,14 +70,25 @@ def _save(out: Path, source: Source, positions: list[int]) -> int:
     return count
 
 
+def _save_stamps(out: Path, source: Source, position: int) -> dict[str, Any]:
+    """Write a column as stamps since the first of them; gives their length, and the first."""
+    numbers = since_first(next(iter(source.load([position])))) if source.stamps is None else source.stamps(position)
+    np.ascontiguousarray(numbers.values, dtype=np.float64).tofile(out)
+    return {"samples": len(numbers.values), "origin": numbers.origin}
+
+
 def _readers() -> Mapping[str, Reader]:
     from dynid.logs.readers.bags import bag
     from dynid.logs.readers.columnar import npz, parquet
+    from dynid.logs.readers.json_records import json_lines, json_whole
     from dynid.logs.readers.mat import mat
 
     return {
         "bag": lambda path, progress: bag(path, progress, _topics(path, path.stat().st_mtime_ns)),
+        "json": json_whole,
+        "jsonl": json_lines,
         "mat": mat,
+        "ndjson": json_lines,
         "npz": lambda path, _: npz(path),
         "parquet": parquet,
     }

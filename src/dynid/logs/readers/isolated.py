@@ -20,7 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from dynid.findings import Finding
 from dynid.logs.readers.source import Progress, RecordingError, Source, silent
+from dynid.logs.readers.stamps import Numbers
 
 _helper: subprocess.Popen[str] | None = None
 
@@ -31,17 +33,26 @@ _folders: dict[int, str] = {}
 def isolated(path: Path, reader: str, progress: Progress = silent) -> Source:
     """The columns of a file, read by one of the readers of `helper` in a process of its own."""
     with _kernel_ahead(path):
-        names = tuple(asked(path, {"reader": reader}, progress)["names"])
+        known = asked(path, {"reader": reader}, progress)
+    damaged: dict[int, str] = {}
 
     def load(positions: list[int]) -> Iterator[np.ndarray]:
         with tempfile.TemporaryDirectory(prefix="dynid-") as folder:
             file = Path(folder) / "columns"
             answer = asked(path, {"reader": reader, "positions": positions, "out": str(file)}, progress)
+            damaged.update({int(k): text for k, text in answer["damaged"].items()})
             with file.open("rb") as stream:
                 for _ in positions:
                     yield np.fromfile(stream, dtype=np.float64, count=answer["samples"])
 
-    return Source(names, load)
+    def stamps(position: int) -> Numbers:
+        with tempfile.TemporaryDirectory(prefix="dynid-") as folder:
+            file = Path(folder) / "stamps"
+            answer = asked(path, {"reader": reader, "stamps": position, "out": str(file)}, progress)
+            return Numbers(np.fromfile(file, dtype=np.float64, count=answer["samples"]), answer["origin"])
+
+    notes = tuple(Finding.from_dict(note) for note in known["notes"])
+    return Source(tuple(known["names"]), load, stamps=stamps, notes=notes, unread=known["unread"], damaged=damaged)
 
 
 LARGE = 10_000_000

@@ -1,0 +1,291 @@
+"""Cells of a log that hold no number: what can be interpolated is, what was not measured does not count.
+
+A column is interpolated by polynomials through the samples on both sides of a gap. How many samples, and whether the
+gap is short enough, the column itself shows: samples that are there are left out in the same way and compared.
+Positions and velocities whose gaps are too long for that end a segment of the log. Torques are needed between measured
+ones only because filters run over them, so they are interpolated across every gap, and their rows do not count.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynid.arrays import Array
+from dynid.findings import Finding, Severity
+
+Mask = NDArray[np.bool_]
+
+POINTS = (2, 4, 6, 8, 10)
+"""Samples that polynomials go through, half of them on each side of a gap."""
+
+TRIALS = 400
+"""Places of a column at which samples are left out to see how well they are interpolated."""
+
+
+UNBROKEN = 1.5
+"""Length of a part of a column, in its usual steps, up to which it has no long gap."""
+
+TILE = 8192
+"""Samples that are looked at together."""
+
+
+@dataclass(frozen=True)
+class GapThresholds:
+    """Which gaps are interpolated, and what counts as measured."""
+
+    longest: int = 20
+    """Samples of a column in a row that are interpolated at most, as periods of gaps of time (`LONGEST_GAP`). By
+    judgement; how many are interpolated in fact, the errors below decide."""
+
+    noise: float = 3.0
+    """Error of interpolated samples, relative to that of single ones, up to which a gap is short: interpolation of a
+    single sample is wrong by little more than the noise of its neighbours. By judgement; tested on exact and noisy
+    logs in `tests/logs/test_missing_cells.py`."""
+
+    curvature: float = 1e-3
+    """The same relative to the second differences of the column, from which accelerations come: an error below it
+    changes them by less than 1 % next to the gap, and nothing elsewhere. By judgement; tested likewise."""
+
+    left_out: float = 0.5
+    """Share of missing velocities above which they are not used: positions are differentiated. By judgement."""
+
+    counting: float = 0.9
+    """Share of rows that count below which missing cells are a warning. By judgement."""
+
+
+GAPS = GapThresholds()
+
+
+@dataclass(frozen=True, eq=False)
+class Filled:
+    """Signals of a log without missing cells.
+
+    Attributes:
+        time: Time stamps [s], shape (samples,).
+        signals: Signals by name, shape (samples, columns); without those that are hardly measured.
+        missing: Torques that were not measured, shape (samples, joints); None where all were.
+        rows: Which rows of the log these are, shape (samples,); None for all.
+        findings: What was missing.
+    """
+
+    time: Array
+    signals: dict[str, Array]
+    missing: Mask | None = None
+    rows: np.ndarray | None = None
+    findings: tuple[Finding, ...] = ()
+
+
+def filled(time: Array, signals: Mapping[str, Array], names: Mapping[str, Sequence[str]]) -> Filled:
+    """Interpolate what is missing in short gaps, and leave out the rows of long ones.
+
+    Args:
+        time: Time stamps [s], shape (samples,); NaN where they are missing, and in no order where time is reset.
+        signals: "position", "torque" and others, shape (samples, columns), with NaN or infinite numbers where a cell is
+            missing; each column has a number.
+        names: Names of the columns of each signal, and of "time".
+    """
+    if all(_is_whole(values) for values in (time, *signals.values())):
+        return Filled(time, dict(signals))
+    holes = {name: ~np.isfinite(values) for name, values in signals.items()}
+    lost = ~np.isfinite(time)
+    counts = {str(names["time"][0]): int(lost.sum())} if lost.any() else {}
+    for name, hole in holes.items():
+        counts |= {str(names[name][k]): int(n) for k, n in enumerate(hole.sum(axis=0).tolist()) if n}
+    found = _Filling(filled_stamps(time), {}, np.zeros(signals["torque"].shape, dtype=bool))
+    for name, values in signals.items():
+        found.add(name, values, holes[name])
+    rows = np.flatnonzero(~found.out)
+    share = float(np.count_nonzero(~found.missing[rows]) / max(found.missing.size, 1))
+    note = Finding.of(
+        "cells-missing",
+        "log",
+        Severity.WARNING if share < GAPS.counting else None,
+        cells=sum(counts.values()),
+        columns=counts,
+        rows=len(time) - len(rows),
+        samples=len(time),
+        share=share,
+    )
+    notes = [note, *found.notes]
+    missing = found.missing[rows]
+    whole = len(rows) == len(time)
+    return Filled(
+        found.time[rows],
+        {name: values if whole else values[rows] for name, values in found.signals.items()},
+        missing if missing.any() else None,
+        None if whole else rows,
+        tuple(notes),
+    )
+
+
+def _is_whole(values: Array) -> bool:
+    """Whether all numbers are finite; looked at in tiles, because logs may be too long for another copy."""
+    return all(np.isfinite(values[first : first + TILE]).all() for first in range(0, len(values), TILE))
+
+
+def filled_stamps(time: Array) -> Array:
+    """Stamps with those that are missing between others interpolated, as even ones are; NaN where gaps are long."""
+    if _is_whole(time):
+        return time
+    good = np.isfinite(time)
+    if not good.any():
+        return time
+    k = np.arange(len(time))
+    found = np.where(good, time, np.interp(k, k[good], time[good], left=np.nan, right=np.nan))
+    for first, last in runs_of(~good):
+        if last - first > GAPS.longest:
+            found[first:last] = np.nan
+    return found
+
+
+def runs_of(mask: Mask) -> Iterator[tuple[int, int]]:
+    """First index and the one after the last of each run of true values."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
+    yield from zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+
+
+@dataclass(eq=False)
+class _Filling:
+    """What was filled so far; rows without a stamp are out from the beginning."""
+
+    time: Array
+    signals: dict[str, Array]
+    missing: Mask
+    out: Mask = field(init=False)
+    notes: list[Finding] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.out = ~np.isfinite(self.time)
+
+    def add(self, name: str, values: Array, holes: Mask) -> None:
+        if not holes.any():
+            self.signals[name] = values
+            return
+        if name == "velocity" and holes.mean() > GAPS.left_out:
+            self.notes.append(Finding.of("velocities-missing", "velocities", share=float(holes.mean())))
+            return
+        values = np.array(values)
+        self.signals[name] = values
+        for k in np.flatnonzero(holes.any(axis=0)).tolist():
+            column = _Column(self.time, values[:, k], holes[:, k] | self.out, turns=name == "position")
+            if name in ("torque", "temperature"):
+                values[:, k] = column.across_all_gaps()
+            else:
+                values[:, k], too_long = column.across_short_gaps()
+                self.out |= too_long
+            if name == "torque":
+                self.missing[:, k] = holes[:, k]
+
+
+class _Column:
+    """One signal with missing samples; an angle may be wrapped."""
+
+    def __init__(self, time: Array, values: Array, holes: Mask, *, turns: bool) -> None:
+        self.holes = holes
+        self.good = np.flatnonzero(~holes)
+        self.values = values
+        self.x = values[self.good]
+        steps = np.abs(np.diff(self.x)) if turns else np.zeros(0)
+        if (steps > math.pi).any() and np.median(steps) < 1.0:
+            self.x = np.unwrap(self.x)
+        self.step = float(np.median(np.diff(self.good))) if len(self.good) > 1 else 1.0
+        self.clocks = [np.arange(len(values), dtype=float)]  # stamps that are rounded are less even than samples
+        if bool((np.diff(time[self.good]) > 0.0).all()):
+            self.clocks.append(np.where(np.isfinite(time), time, 0.0))
+        self._known: dict[int, tuple[float, int, int]] = {}
+
+    def across_all_gaps(self) -> Array:
+        """The signal with every gap filled: short ones as well as can be, long ones by a line, ends by the nearest."""
+        found = np.interp(np.arange(len(self.values)), self.good, self.x)
+        for length, firsts in self._gaps():
+            if self._left_out(length) <= GAPS.longest:
+                self._interpolate(found, firsts, length)
+        return found
+
+    def across_short_gaps(self) -> tuple[Array, Mask]:
+        """The signal with short gaps filled, and which samples are in longer gaps or at the ends."""
+        found, too_long = np.where(self.holes, 0.0, self.values), self.holes.copy()
+        allowed = self._allowed()
+        for length, firsts in self._gaps():
+            size = self._left_out(length)
+            if size <= GAPS.longest and self._best(size)[0] <= allowed:
+                self._interpolate(found, firsts, length)
+                too_long[firsts[:, None] + np.arange(length)] = False
+        return found, too_long
+
+    def _gaps(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Gaps that are not at the ends: each length, with where gaps of that length begin."""
+        edges = np.array([run for run in runs_of(self.holes) if run[0] > 0 and run[1] < len(self.values)], dtype=int)
+        lengths = edges[:, 1] - edges[:, 0] if len(edges) else np.zeros(0, dtype=int)
+        yield from ((length, edges[lengths == length, 0]) for length in np.unique(lengths).tolist())
+
+    def _left_out(self, length: int) -> int:
+        """How many samples of the column, as often as it has them, a gap leaves out."""
+        return max(1, int(np.ceil((length + 1) / self.step - 1e-9)) - 1)
+
+    def _allowed(self) -> float:
+        """Error of interpolation up to which a gap is short."""
+        steps = np.diff(self.x, 2)[np.diff(self.good, 2) == 0]
+        curvature = float(np.sqrt(np.mean(steps**2))) if len(steps) else 0.0
+        single = self._best(1)[0]
+        return max(GAPS.noise * single if np.isfinite(single) else 0.0, GAPS.curvature * curvature)
+
+    def _best(self, size: int) -> tuple[float, int, int]:
+        """Least error (root mean square) of interpolated gaps of a size, with how many samples, and on which clock."""
+        if size not in self._known:
+            tried = [(self._error(size, n, clock), n, k) for n in POINTS for k, clock in enumerate(self.clocks)]
+            self._known[size] = min(tried)
+        return self._known[size]
+
+    def _error(self, size: int, points: int, clock: Array) -> float:
+        """Error (root mean square) of samples that are left out, so many in a row, at places all over the column."""
+        half, span = points // 2, size + points
+        if len(self.good) < span:
+            return np.inf
+        starts = np.unique(np.linspace(0, len(self.good) - span, TRIALS).astype(int))
+        lengths = self.good[starts + span - 1] - self.good[starts]
+        starts = starts[lengths <= UNBROKEN * (span - 1) * self.step][:, None]
+        if not len(starts):
+            return np.inf
+        own = starts + np.arange(half, half + size)
+        others = starts + np.concatenate([np.arange(half), np.arange(half + size, span)])
+        found = _polynomial(clock[self.good[others]], self.x[others], clock[self.good[own]])
+        return float(np.sqrt(np.mean((found - self.x[own]) ** 2)))
+
+    def _interpolate(self, found: Array, firsts: np.ndarray, length: int) -> None:
+        """Fill gaps of a length, in place, by polynomials through the nearest samples on their two sides."""
+        _, points, k = self._best(self._left_out(length))
+        places, clock = np.searchsorted(self.good, firsts), self.clocks[k]
+        room = np.minimum(places, len(self.good) - places)  # samples on the side that has fewer
+        for half in range(1, points // 2 + 1):
+            mine = room == half if half < points // 2 else room >= half
+            near = places[mine][:, None] + np.arange(-half, half)
+            rows = firsts[mine][:, None] + np.arange(length)
+            wraps = (self.x[places[mine] - 1] - self.values[firsts[mine] - 1])[:, None]
+            found[rows] = _polynomial(clock[self.good[near]], self.x[near], clock[rows]) - wraps
+
+
+def _polynomial(t: Array, x: Array, at: Array) -> Array:
+    """Values of polynomials through points (Lagrange).
+
+    Args:
+        t: Stamps of the points, shape (polynomials, points).
+        x: Their values, of the same shape.
+        at: Stamps to evaluate at, shape (polynomials, places).
+
+    Returns:
+        Array of shape (polynomials, places).
+    """
+    middle = t.mean(axis=1, keepdims=True)
+    scale = np.maximum(np.ptp(t, axis=1), 1e-300)[:, None]
+    t, at = (t - middle) / scale, (at - middle) / scale
+    found = np.zeros(at.shape)
+    for i in range(t.shape[1]):
+        others = np.delete(t, i, axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            weight = np.prod((at[:, :, None] - others[:, None]) / (t[:, i, None, None] - others[:, None]), axis=2)
+        found += weight * x[:, i, None]
+    return found
