@@ -15,6 +15,7 @@ from dynid.errors import DynidError
 from dynid.experiment.first.first_experiment import FirstExperiment, init
 from dynid.experiment.reading import ExperimentError, read_experiment
 from dynid.findings import has
+from dynid.logs import read_source
 from tests.bag_files import joint_states, write_bag
 from tests.commands import run
 
@@ -166,6 +167,13 @@ def test_of_several_columns_of_time_the_one_that_advances_is_taken(tmp_path: Pat
     time = made.experiment.log[0].time
     assert time is not None
     assert (time.columns, time.unit) == (("time_us",), "us")
+    del columns["time_us"]
+    made = init(robot(tmp_path, chain(SEVEN)), table(tmp_path, columns), folder=tmp_path)
+    time = made.experiment.log[0].time
+    assert time is not None
+    assert (time.columns, time.unit) == (("stamp.secs", "stamp.nsecs"), ("s", "ns"))
+    assert made.layouts[0].rows is None
+    assert np.allclose(read_source(made.experiment.log[0]).time, T)
 
 
 @pytest.mark.parametrize("names", [("q_motor_{}", "q_link_{}"), ("position_{}", "position2_{}")])

@@ -15,7 +15,7 @@ from dynid.experiment.first.joint_matching import Match, beyond_limits, matched
 from dynid.experiment.first.naming import LINK_SIDE, MOTOR_SIDE, Quality
 from dynid.experiment.first.questions import Answers, Question
 from dynid.findings import Finding, Severity
-from dynid.logs import Progress, is_bag, source_of
+from dynid.logs import Progress, is_bag, source_of, unit_in
 from dynid.robot import Robot
 
 
@@ -194,7 +194,17 @@ class Chooser:
         place = of.file if of is not None else self.paths[0]
         if len(found) > 1:
             found.sort(key=lambda one: (not self._advances(one), _clock_preference(one, place)))
+            found = found if self._advances(found[0]) else self._added_up(found)
         return found
+
+    def _added_up(self, clocks: Sequence[Candidate]) -> list[Candidate]:
+        """Columns of seconds and of nanoseconds in the same file, which are parts of one stamp."""
+        units = {unit_in(one.labels[0].name, "time"): one for one in reversed(clocks) if one.labels}
+        whole, part = units.get("s"), units.get("ns") or units.get("us")
+        if whole is None or part is None or whole.file != part.file:
+            return list(clocks)
+        labels = (*whole.labels, *part.labels)
+        return [replace(whole, columns=(int(whole.columns[0]), int(part.columns[0])), labels=labels)]
 
     def _advances(self, clock: Candidate) -> bool:
         """Whether a column goes on as time does: neither a part of it, such as nanoseconds, nor of seconds."""

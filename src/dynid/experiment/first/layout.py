@@ -168,6 +168,9 @@ def _stamps(place: Candidate, values: Array, answers: Answers) -> tuple[Array, U
     Raises:
         RecordingError: If time does not advance.
     """
+    if len(place.columns) == 2:
+        units = tuple(str(unit) for unit in _said(place, "time", ()))
+        return values @ np.array([UNITS["time"][unit] for unit in units]), UnitGuess(units, "parts that are added up")
     stamps = values[:, 0]
     finite = stamps[np.isfinite(stamps)]
     if len(stamps) > 1 and (len(finite) < 2 or float(np.ptp(finite)) == 0.0):
