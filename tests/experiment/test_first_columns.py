@@ -15,6 +15,7 @@ from dynid.errors import DynidError
 from dynid.experiment.first.first_experiment import FirstExperiment, init
 from dynid.experiment.reading import ExperimentError, read_experiment
 from dynid.findings import has
+from dynid.logs import read_source
 from tests.bag_files import joint_states, write_bag
 from tests.commands import run
 
@@ -147,6 +148,32 @@ def test_a_gripper_is_not_taken_for_an_arm_of_as_many_joints(tmp_path: Path) -> 
     columns = moving("Theta1", "Theta2") | moving("Torque1", "Torque2", scale=20.0)
     made = init(robot(tmp_path, chain(["shoulder", "elbow"]), *fingers), table(tmp_path, columns), folder=tmp_path)
     assert (made.joints, made.questions) == (("shoulder", "elbow"), ())
+
+
+def test_joints_without_torques_are_locked(tmp_path: Path) -> None:
+    finger = joint("finger_joint", "of joint7", (-2.0, 2.0))
+    columns = moving(*(f"{name}_pos" for name in (*SEVEN, "finger_joint")))
+    columns |= moving(*(f"{name}_tau" for name in SEVEN), scale=20.0)
+    made = init(robot(tmp_path, chain(SEVEN), finger), table(tmp_path, columns), folder=tmp_path)
+    assert (made.joints, made.locked, made.questions) == (tuple(SEVEN), ("finger_joint",), ())
+    assert has(made.findings, "joints-without-torque")
+    assert not has(made.findings, "joints-held")
+
+
+def test_of_several_columns_of_time_the_one_that_advances_is_taken(tmp_path: Path) -> None:
+    clock = {"stamp.secs": np.floor(T), "stamp.nsecs": 1e9 * (T % 1.0), "t": 0 * T, "time_us": 1e6 * T}
+    columns = clock | moving(*numbered("q_{}")) | moving(*numbered("tau_{}"), scale=20.0)
+    made = init(robot(tmp_path, chain(SEVEN)), table(tmp_path, columns), folder=tmp_path)
+    time = made.experiment.log[0].time
+    assert time is not None
+    assert (time.columns, time.unit) == (("time_us",), "us")
+    del columns["time_us"]
+    made = init(robot(tmp_path, chain(SEVEN)), table(tmp_path, columns), folder=tmp_path)
+    time = made.experiment.log[0].time
+    assert time is not None
+    assert (time.columns, time.unit) == (("stamp.secs", "stamp.nsecs"), ("s", "ns"))
+    assert made.layouts[0].rows is None
+    assert np.allclose(read_source(made.experiment.log[0]).time, T)
 
 
 @pytest.mark.parametrize("names", [("q_motor_{}", "q_link_{}"), ("position_{}", "position2_{}")])
@@ -311,6 +338,36 @@ def test_files_without_names_are_named_on_the_command_line(tmp_path: Path) -> No
     by_number = init(arm, tmp_path / "log.csv", folder=tmp_path, position="1..7", torque=range(15, 22), time=0)
     assert by_number.experiment.log[0].torque.columns == tuple(range(15, 22))
     assert by_number.questions == ()
+
+
+def test_one_array_without_names_is_taken_by_its_width_and_can_be_named(tmp_path: Path) -> None:
+    q, tau = (np.column_stack(list(moving(*SEVEN, scale=scale).values())) for scale in (1.0, 20.0))
+    np.savez(tmp_path / "log.npz", data=np.column_stack([T, q, tau]))
+    arm = robot(tmp_path, chain(SEVEN))
+    made = init(arm, tmp_path / "log.npz", folder=tmp_path)
+    assert codes(made) == ["choose-by-width"]
+    assert made.experiment.log[0].torque.columns == tuple(range(8, 15))
+    made = init(arm, tmp_path / "log.npz", folder=tmp_path, columns="t,q1..7,tau1..7")
+    assert made.questions == ()
+    assert made.experiment.log[0].torque.columns == tuple(range(8, 15))
+
+
+def test_joints_of_a_bag_may_have_other_names(tmp_path: Path) -> None:
+    kind, columns = "sensor_msgs/msg/JointState", moving("a", "b", "c")
+    q = np.column_stack(list(columns.values()))
+    arm = robot(tmp_path, chain(["x", "y", "z"]))
+    made = [
+        write_bag(tmp_path / f"run_{k}", "mcap", {"/js": (kind, joint_states("mcap", names, T, q, 20.0 * q))})
+        for k, names in enumerate([["c", "a", "b"], ["r_3", "r_1", "r_2"]])
+    ]
+    first = init(arm, made[0], folder=tmp_path)
+    assert codes(first) == ["choose-order"]
+    stated = init(arm, made[0], folder=tmp_path, position="a,b,c")
+    assert stated.questions == ()
+    assert stated.experiment.log[0].position.columns == stated.experiment.log[0].torque.columns == ("a", "b", "c")
+    by_number = init(arm, made[1], folder=tmp_path)
+    assert by_number.questions == ()
+    assert by_number.experiment.log[0].torque.columns == ("r_1", "r_2", "r_3")
 
 
 def test_several_recordings_are_several_logs_in_one_unit(tmp_path: Path) -> None:

@@ -33,7 +33,9 @@ def joined_on_time(
             continue
         lead, place = tables["time"]
         at = in_si("time", lead.groups[place], units["time"])[:, 0]
-        own = in_si("time", read_groups(quantity.path, [quantity.time]).groups[0], units["time"])[:, 0]
+        clock = read_groups(quantity.path, [quantity.time], stamps=[0])
+        apart = clock.origins.get(0, (0.0,))[0] - lead.origins.get(place, (0.0,))[0]  # both are counted from the first
+        own = in_si("time", clock.groups[0] + apart, units["time"])[:, 0]
         table, group = tables[role]
         if np.any(np.diff(own) <= 0):
             row = table.first_row + 1 + int(np.argmax(np.diff(own) <= 0))

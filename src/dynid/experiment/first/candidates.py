@@ -1,6 +1,7 @@
 """Groups of columns of files, and fields of topics, that may hold a quantity, each one column per joint."""
 
 import fnmatch
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from dynid.experiment.first.naming import (
 )
 from dynid.experiment.first.questions import SKIPPED, Answers, Question, found_columns, stated_role
 from dynid.findings import Finding
-from dynid.logs import FIELDS, Progress, Topic, is_bag, read_columns, read_groups, source_of, topics_of, unit_in
+from dynid.logs import FIELDS, Progress, Source, Topic, is_bag, read_columns, read_groups, source_of, topics_of, unit_in
 from dynid.robot import Robot
 
 
@@ -120,6 +121,13 @@ class Candidate:
         return read_groups(self.file, [columns], width=self.width, finite=False).groups[0]
 
 
+def has_names(source: Source) -> bool:
+    """Whether columns have names that say something; those of one array, such as data[0], only count them."""
+    arrays = {match[1] if (match := re.fullmatch(r"(.*)\[\d+\]", name)) else None for name in source.names}
+    is_array = len(source.names) > 1 and len(arrays) == 1 and None not in arrays
+    return source.named and not (is_array and not label_of(str(arrays.pop())).role)
+
+
 def candidates_in(
     path: Path, joints: Sequence[str], answers: Answers, progress: Progress, *, alone: bool
 ) -> list[Candidate]:
@@ -139,7 +147,7 @@ def candidates_in(
     if is_bag(path):
         return list(_in_bag(path, joints))
     source = source_of(path, progress=progress)
-    names, named = source.names, source.named
+    names, named = source.names, has_names(source)
     if answers.names and named:
         raise InvalidRequestError(f"{path.name} names its columns itself; use --position, --torque and --time instead")
     if answers.names and len(answers.names) > len(names):
@@ -154,7 +162,7 @@ def candidates_in(
     of_file = "" if alone else role_of_file(path.stem)
     if named:
         return _in_table(path, names, joints, of_file, None if alone else path.stem)
-    return _unnamed(path, len(names), of_file, joints) if of_file else []
+    return _unnamed(path, len(names), of_file, len(joints) - len(answers.lock)) if of_file else []
 
 
 def stated(path: Path, joints: Sequence[str], answers: Answers, role: str) -> Candidate:
@@ -164,8 +172,9 @@ def stated(path: Path, joints: Sequence[str], answers: Answers, role: str) -> Ca
         InvalidRequestError: If there is no such column.
     """
     source, called = source_of(path), tuple("" if name in SKIPPED else name for name in answers.names)
-    names = (*called, *[""] * (len(source.names) - len(called))) if called and not source.named else source.names
-    named = source.named or bool(called)
+    is_named = has_names(source)
+    names = (*called, *[""] * (len(source.names) - len(called))) if called and not is_named else source.names
+    named = is_named or bool(called)
     own_prefix = f"{path.name}:"
     items = [item.removeprefix(own_prefix) if isinstance(item, str) else item for item in answers.columns[role]]
     columns = tuple(found_columns(path, names, named, items, role))
@@ -178,7 +187,7 @@ def stated(path: Path, joints: Sequence[str], answers: Answers, role: str) -> Ca
     own = stated_role(answers, unit) if own == "torque" else own
     is_ordered = len(answers.columns[role]) > 1 or not named
     return Candidate(
-        own, path, columns, labels, numbers, words=words, names=source.names if source.named else None,
+        own, path, columns, labels, numbers, words=words, names=source.names if is_named else None,
         is_ordered=is_ordered,
     )  # fmt: skip
 
@@ -193,6 +202,10 @@ def stated_topic(path: Path, found: Sequence[Candidate], items: Sequence[str | i
     kinds = ("torque", "current") if role == "torque" else (role,)
     exact = [one for one in found if one.pattern in wanted]
     own = exact or [one for one in found if one.topic in wanted and one.role in kinds]
+    listed = next((one for one in found if one.role in kinds and set(wanted) <= set(map(str, one.columns))), None)
+    if not own and listed is not None:  # joints of messages, in the order of the robot's
+        keys = list(map(str, listed.columns))
+        return replace(listed.only([keys.index(key) for key in wanted]), is_ordered=True)
     if not own:
         known = list(dict.fromkeys(one.pattern for one in found))
         raise InvalidRequestError(
@@ -262,9 +275,9 @@ def _grouped(
         yield Candidate(role, path, places, tuple(own), tuple(n for _, n in group), quality, words, names)
 
 
-def _unnamed(path: Path, width: int, of_file: str, joints: Sequence[str]) -> list[Candidate]:
+def _unnamed(path: Path, width: int, of_file: str, n: int) -> list[Candidate]:
     """A file without names of columns: one column of time, one per joint, or one number per line."""
-    words, n = frozenset(str(part) for part in parts_of(path.stem)), len(joints)
+    words = frozenset(str(part) for part in parts_of(path.stem))
     whole = Candidate(of_file, path, (), quality=quality_of(("", *sorted(words & KNOWN))), words=words)
     if of_file == "time":
         return [replace(whole, columns=(0,))]

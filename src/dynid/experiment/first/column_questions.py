@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from dynid.experiment.first.candidates import Candidate
+from dynid.experiment.first.candidates import Candidate, has_names
 from dynid.experiment.first.joint_matching import Match
 from dynid.experiment.first.naming import MOTOR_SIDE, Quality, quality_of, shared_start
 from dynid.experiment.first.questions import Question
@@ -72,7 +72,7 @@ def about_joints(candidate: Candidate, match: Match, joints: Sequence[str]) -> l
     if match.by not in ("order", "part"):
         return []
     taken = candidate.only(match.columns)
-    names = ",".join(str(k) if taken.names is None else taken.names[int(k)] for k in taken.columns)
+    names = ",".join(map(str, taken.stated))
     option = f"--position {shlex.quote(names)}"
     if match.by == "order":
         finding = Finding.of("choose-order", "position", columns=count, joints=list(match.joints))
@@ -145,7 +145,7 @@ def _all_names(paths: Sequence[Path]) -> list[str]:
     for path in paths:
         source = source_of(path)
         last = len(source.names) - 1
-        found += source.names if source.named else [f"{path.name}: columns 0 to {last} without names"]
+        found += source.names if has_names(source) else [f"{path.name}: columns 0 to {last} without names"]
     return found
 
 

@@ -8,14 +8,14 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.experiment.first.candidates import Candidate, by_width, candidates_in, stated, stated_topic
+from dynid.experiment.first.candidates import Candidate, by_width, candidates_in, has_names, stated, stated_topic
 from dynid.experiment.first.column_questions import about_joints, for_missing, misfit, passed_over, which
 from dynid.experiment.first.guesses import THRESHOLDS
 from dynid.experiment.first.joint_matching import Match, beyond_limits, matched
 from dynid.experiment.first.naming import LINK_SIDE, MOTOR_SIDE, Quality
 from dynid.experiment.first.questions import Answers, Question
 from dynid.findings import Finding, Severity
-from dynid.logs import Progress, is_bag, source_of
+from dynid.logs import Progress, is_bag, source_of, unit_in
 from dynid.robot import Robot
 
 
@@ -73,13 +73,13 @@ class Chooser:
         """The columns of each quantity."""
         position, match = self._positions()
         places: dict[str, Candidate] = {}
-        joints = tuple(self.joints) if match is None else match.joints
+        joints = tuple(self.joints) if match is None else self._with_torques(match.joints)
         if position is not None and match is not None:
-            places["position"] = position.only(match.columns)
-        torque = self._torques(joints, position)
+            places["position"] = position.only([match.columns[match.joints.index(name)] for name in joints])
+        torque = self._torques(joints, places.get("position"))
         if torque is not None:
             places[torque.role] = torque
-        velocity = self._velocities(joints, position)
+        velocity = self._velocities(joints, places.get("position"))
         if velocity is not None:
             places["velocity"] = velocity
         clocks = self._times(position or torque)
@@ -136,7 +136,7 @@ class Chooser:
             return self._required_columns(given, joints)
         pool = [one for one in self.found if one.role in ("torque", "current")]
         useful = [one for one in pool if one.quality < Quality.PART]
-        options = [own for one in useful if (own := self._aligned(one, joints)) is not None]
+        options = [own for one in useful if (own := self._aligned(one, joints, position)) is not None]
         if position is not None and position.topic is not None:  # another topic is another robot, or another clock
             options = [own for own in options if own.topic == position.topic] or options
         if not options:
@@ -151,12 +151,25 @@ class Chooser:
         self._tell_choice("torque", taken, pool, "")
         return taken
 
+    def _with_torques(self, joints: tuple[str, ...]) -> tuple[str, ...]:
+        """Joints of positions that have torques or currents, too: those of a gripper may have none."""
+        pool = [one for one in self.found if one.role in ("torque", "current") and one.quality < Quality.PART]
+        if "torque" in self.answers.columns or any(self._aligned(one, joints) is not None for one in pool):
+            return joints
+        matches = [match for one in pool if (match := self._match(one)) is not None and not match.rivals]
+        common = [tuple(name for name in joints if name in match.joints) for match in matches if match.by != "part"]
+        most = max(common, key=len, default=())
+        if most:
+            missing = [name for name in joints if name not in most]
+            self.findings.append(Finding.of("joints-without-torque", "lock", joints=missing))
+        return most or joints
+
     def _velocities(self, joints: Sequence[str], position: Candidate | None) -> Candidate | None:
         given = self._stated("velocity")
         if given is not None:
             return self._required_columns(given, joints)
         pool = [one for one in self.found if one.role == "velocity" and one.quality < Quality.ESTIMATED]
-        own = [one for candidate in pool if (one := self._aligned(candidate, joints)) is not None]
+        own = [one for candidate in pool if (one := self._aligned(candidate, joints, position)) is not None]
         if not own or position is None:
             return None
         either = MOTOR_SIDE | LINK_SIDE
@@ -181,12 +194,23 @@ class Chooser:
         place = of.file if of is not None else self.paths[0]
         if len(found) > 1:
             found.sort(key=lambda one: (not self._advances(one), _clock_preference(one, place)))
+            found = found if self._advances(found[0]) else self._added_up(found)
         return found
 
+    def _added_up(self, clocks: Sequence[Candidate]) -> list[Candidate]:
+        """Columns of seconds and of nanoseconds in the same file, which are parts of one stamp."""
+        units = {unit_in(one.labels[0].name, "time"): one for one in reversed(clocks) if one.labels}
+        whole, part = units.get("s"), units.get("ns") or units.get("us")
+        if whole is None or part is None or whole.file != part.file:
+            return list(clocks)
+        labels = (*whole.labels, *part.labels)
+        return [replace(whole, columns=(int(whole.columns[0]), int(part.columns[0])), labels=labels)]
+
     def _advances(self, clock: Candidate) -> bool:
+        """Whether a column goes on as time does: neither a part of it, such as nanoseconds, nor of seconds."""
         stamps = self._values(clock)[:, 0]
         steps = np.diff(stamps[np.isfinite(stamps)])
-        return bool(len(steps)) and float(np.mean(steps > 0)) > 0.5
+        return bool(len(steps)) and bool(np.median(steps) > 0 and np.sum(steps) > 0.5 * np.sum(np.abs(steps)))
 
     def _stated(self, role: str) -> Candidate | None:
         """The columns that were stated for a quantity, in the first file that has them, or in the one that is named."""
@@ -222,8 +246,12 @@ class Chooser:
     def _match(self, candidate: Candidate) -> Match | None:
         return matched(candidate, self.robot, self.joints, lambda: self._values(candidate))
 
-    def _aligned(self, candidate: Candidate, joints: Sequence[str]) -> Candidate | None:
-        """The columns of a candidate that belong to the joints of the log."""
+    def _aligned(
+        self, candidate: Candidate, joints: Sequence[str], position: Candidate | None = None
+    ) -> Candidate | None:
+        """The columns of a candidate that belong to the joints of the log; on a topic, those named as positions are."""
+        if position is not None and position.topic is not None and set(position.columns) <= set(candidate.columns):
+            return candidate.only([list(candidate.columns).index(key) for key in position.columns])
         match = matched(candidate, self.robot, joints)
         if match is None or match.joints != tuple(joints) or match.by == "part":
             match = self._match(candidate)  # such as torques of a gripper, too
@@ -268,7 +296,7 @@ def quantities(paths: Sequence[Path], robot: Robot, answers: Answers, progress: 
     alone = len(paths) == 1
     found = [one for path in paths for one in candidates_in(path, everything, answers, progress, alone=alone)]
     chooser = Chooser(paths, robot, joints, answers, found)
-    if not found and alone and not is_bag(paths[0]) and not source_of(paths[0]).named:
+    if not found and alone and not is_bag(paths[0]) and not has_names(source_of(paths[0])):
         found, question = by_width(paths[0], len(source_of(paths[0]).names), robot, joints)
         chooser = Chooser(paths, robot, joints, answers, found)
         stated_all = {"position", "torque"} <= set(answers.columns)

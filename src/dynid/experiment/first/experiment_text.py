@@ -13,9 +13,6 @@ from dynid.experiment.first.questions import Question
 from dynid.findings import Finding
 from dynid.logs import check_time
 
-DRAFTS = 4
-"""At most so many candidates of a key stand in the file."""
-
 PLAIN = {"position": "rad", "velocity": "rad/s", "torque": "N m", "time": "s"}
 """Units of candidates."""
 
@@ -85,7 +82,7 @@ def log_lines(layout: Layout, folder: Path, needed: Sequence[Finding] = ()) -> I
         yield from (comment(note.text) for note in layout.findings if note.values.get("quantity") == key)
         if group is not None:
             yield f"{'# ' if key in open_keys else ''}{key} = {table(group, folder)}"
-        for file, columns in own[0].drafts[:DRAFTS] if own and group is None else ():
+        for file, columns in own[0].drafts if own and group is None else ():
             yield comment(f"{key} = {table(Group(columns, PLAIN[key], '', file=file), folder)}")
     yield from map(marked, (question for question in layout.questions if question.key == "rate"))
     if "rate" in open_keys:

@@ -18,7 +18,7 @@ from dynid.experiment.first.needed_drives import drive_table, findings_on_drives
 from dynid.experiment.first.questions import Answers, Columns, Question, answers_of
 from dynid.experiment.first.recordings import recordings
 from dynid.experiment.reading import ExperimentError, parse_experiment
-from dynid.files import FileKind, kind_of, write_text
+from dynid.files import write_text
 from dynid.findings import Finding, Severity
 from dynid.logs import Progress, RecordingError, silent
 from dynid.robot import Robot, load_robot
@@ -171,11 +171,6 @@ def init(
         UnknownNameError: If there is no such unit, quantity or joint.
     """
     source = os.fspath(robot)
-    robots = [log for log in logs if isinstance(log, str | os.PathLike) and kind_of(log) is FileKind.ROBOT]
-    if kind_of(source) is FileKind.LOG and robots:
-        raise InvalidRequestError(
-            f"{source} is a log and {robots[0]} is a robot, which comes first: 'dynid init {robots[0]} {source}'"
-        )
     loaded = load_robot(source, exact_frames=exact_frames)
     if any(joint.kind.nq > 1 for joint in loaded.joints):
         raise InvalidRequestError(
@@ -196,7 +191,8 @@ def init(
     moving = tuple(layout.without(resting) for layout in layouts)
     rest = load_robot(source, lock=held | {name: at for name, (at, _) in resting.items()}, exact_frames=exact_frames)
     moving = tuple(with_sides_settled(layout, rest) for layout in moving)
-    unsaid = [name for name in held if name not in answers.lock]
+    mute = [name for one in layouts[0].findings if one.code == "joints-without-torque" for name in one.values["joints"]]
+    unsaid = [name for name in held if name not in answers.lock and name not in mute]
     findings = (*_findings_on_logs(moving, rest), *_findings_on_held(unsaid), *_findings_on_rest(resting))
     made = FirstExperiment(
         source, loaded.name, files, moving, held, Path(folder), findings, exact_frames, resting, tuple(answers.lock)
@@ -213,9 +209,9 @@ def init(
 def _findings_on_logs(layouts: Sequence[Layout], robot: Robot) -> list[Finding]:
     """Findings on all logs, without what is the same for the first: how columns were guessed, and what is needed."""
     found = list(findings_on_layout(layouts[0], robot))
-    known = {(finding.code, finding.subject) for finding in found} - {("log-sampling", "log"), ("log-cut", "log")}
+    known = {finding.code for finding in found} - {"log-sampling", "log-cut"}
     for layout in layouts[1:]:
-        found += [one for one in findings_on_layout(layout, robot) if (one.code, one.subject) not in known]
+        found += [finding for finding in findings_on_layout(layout, robot) if finding.code not in known]
     return found
 
 
@@ -254,7 +250,8 @@ def _long_enough(layout: Layout, path: Path) -> Layout:
     if last - first < SAMPLES and (layout.position is not None or layout.torque is not None):
         count = "1 sample" if last - first == 1 else f"{last - first} samples"
         problem = f"its longest part in which time advances has {count}"
-        raise RecordingError(path, f"{problem}, and at least {SAMPLES} are needed; record longer, or repair the log")
+        advice = "record longer, or name another column of time with --time, or the sampling rate with --rate HZ"
+        raise RecordingError(path, f"{problem}, and at least {SAMPLES} are needed; {advice}")
     return layout
 
 

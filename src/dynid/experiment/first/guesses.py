@@ -158,20 +158,20 @@ def with_numbers(layout: Layout, q: Array | None, torque: Array | None) -> Layou
     part = slice(*(layout.rows or (0, layout.samples)))
     if q is None or layout.position is None or not len(q[part]):
         return layout
-    q = _filled(q[part])
+    q = _without_gaps(q[part])
     in_si = q * _sizes("position", layout.position.unit)
     still = {} if layout.position.at_motor else _resting(layout, in_si)
     layout = replace(layout, postures=in_si[:: max(1, len(q) // POSTURES)], resting=still)
     if torque is None or layout.torque is None:
         return layout
-    torque = _filled(torque[part])
+    torque = _without_gaps(torque[part])
     zeros = np.mean(torque == 0.0, axis=0) > CHOICES.silent_share
     found = tuple(name for k, name in enumerate(layout.joints) if zeros[k] and np.ptp(q[:, k]) > 0.0)
     return replace(layout, silent=found, largest=np.abs(torque).max(axis=0) * _sizes("torque", layout.torque.unit))
 
 
-def _filled(values: Array) -> Array:
-    """Columns with their medians where a number is missing, shape as before."""
+def _without_gaps(values: Array) -> Array:
+    """Values as if nothing was missing."""
     return np.where(np.isfinite(values), values, np.nanmedian(values, axis=0))
 
 

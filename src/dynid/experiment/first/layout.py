@@ -66,6 +66,9 @@ def layout_of(paths: Sequence[Path], robot: Robot, answers: Answers, progress: P
         role: None if group is None else replace(group, clock=_column(clocks[role]) if role in clocks else None)
         for role, group in groups.items()
     }
+    if is_bag(paths[0]):  # joints that messages call by the robot's names need not be listed
+        is_called = position is not None and position.columns == choice.joints
+        timed = {r: replace(g, columns=None) if g is not None and is_called else g for r, g in timed.items()}
     measured = [values[role] for role in ("position", choice.drive) if role in values]
     samples = len(measured[0]) if measured else 0 if stamps is None else len(stamps)
     rows = usable_rows(stamps) if measured else None
@@ -84,17 +87,21 @@ def _numbers(choice: Choice, progress: Progress) -> dict[str, Array]:
     for role, place in wanted.items():
         files.setdefault((place.file, place.width), []).append(role)
     values: dict[str, Array] = {}
+    origins: dict[str, float] = {}
     for (path, width), roles in files.items():
         columns: list[Sequence[str | int] | None] = [None if width else wanted[role].spelled for role in roles]
         if is_bag(path):
             roles, columns = [*roles, "time"], [*columns, [f"{wanted[roles[0]].topic}/time"]]
-        stamps = [k for k, role in enumerate(roles) if role == "time" or role.startswith("clock")]
-        options = {"progress": progress, "finite": False, "stamps": stamps}
+        clocks = [k for k, role in enumerate(roles) if role not in ("position", choice.drive)]
+        options = {"progress": progress, "finite": False, "stamps": [] if is_bag(path) else clocks}
         table = read_groups(path, columns, width=None if width is None else 1, **options)
         _require_measured(table, roles)
         values |= dict(zip(roles, table.groups, strict=True))
+        origins |= {roles[k]: table.origins.get(k, (0.0,))[0] for k in clocks}
         if width is not None and len(table) % width == 0:
             values[roles[0]] = table.groups[0].reshape(-1, width)
+    for clock in set(origins) - {"time"}:  # all clocks count from the same instant
+        values[clock] = values[clock] + (origins[clock] - origins.get("time", 0.0))
     return values
 
 
@@ -161,6 +168,9 @@ def _stamps(place: Candidate, values: Array, answers: Answers) -> tuple[Array, U
     Raises:
         RecordingError: If time does not advance.
     """
+    if len(place.columns) == 2:
+        units = tuple(str(unit) for unit in _said(place, "time", ()))
+        return values @ np.array([UNITS["time"][unit] for unit in units]), UnitGuess(units, "parts that are added up")
     stamps = values[:, 0]
     finite = stamps[np.isfinite(stamps)]
     if len(stamps) > 1 and (len(finite) < 2 or float(np.ptp(finite)) == 0.0):

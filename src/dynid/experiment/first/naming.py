@@ -114,7 +114,9 @@ def label_of(name: str, joints: Sequence[str] = ()) -> Label:
     words = _compounded([part for part in parts if isinstance(part, str) and part != JOINT])
     differing = distinguishing_words(joints)
     own = frozenset(part for part in parts if isinstance(part, str) and part in differing)
-    return Label(name, tuple(parts), joint, own, _role([word for word in words if word not in own]), quality_of(words))
+    role = _role([word for word in words if word not in own])
+    is_counted = role == "time" and "t" in words and any(isinstance(part, int) for part in parts)  # T1 is no time
+    return Label(name, tuple(parts), joint, own, "" if is_counted else role, quality_of(words))
 
 
 def _with_joint(name: str, joints: Sequence[str]) -> tuple[int | None, list[str | int]]:
@@ -161,9 +163,9 @@ def _compounded(words: Sequence[str]) -> list[str]:
 def _role(words: Sequence[str]) -> str:
     if any(word in _OTHER for word in words):
         return ""
-    roles = {_ROLE_OF[word] for word in words if word in _ROLE_OF}
-    if roles == {"time"} and "t" in words and not set(words) <= {"t", "time", "stamp", "timestamp", "header"}:
-        return ""  # a matrix T, a temperature T1
+    roles = {_ROLE_OF[word] for word in words if word in _ROLE_OF and word != "t"}
+    if not roles and words[-1:] == ["t"] and len(words) < 3:  # not of a matrix T, as in O_T_EE
+        return "time"
     return next((role for role in ROLES if role in roles), "")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dynid.errors import InvalidRequestError
-from dynid.experiment.first.candidates import candidates_in
+from dynid.experiment.first.candidates import candidates_in, has_names
 from dynid.experiment.first.naming import KNOWN, parts_of
 from dynid.experiment.first.questions import Answers
 from dynid.logs import Progress, is_bag, source_of
@@ -57,9 +57,10 @@ def _roles(path: Path, robot: Robot, answers: Answers, progress: Progress) -> se
     """What a file holds; a table without names that is wide enough for all is a whole recording."""
     joints = [joint.name for joint in robot.independent_joints]
     found = candidates_in(path, joints, answers, progress, alone=False)
-    source = source_of(path)
-    if not found and not source.named and len(source.names) >= 2 * (len(joints) - len(answers.lock)):
-        return {"position", "torque"}
+    if not found:
+        source = source_of(path)
+        is_wide = not has_names(source) and len(source.names) >= 2 * (len(joints) - len(answers.lock))
+        return {"position", "torque"} if is_wide else set()
     return {"torque" if one.role == "current" else one.role for one in found}
 
 
