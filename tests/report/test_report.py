@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -25,10 +26,11 @@ from dynid.report import write_report
 from dynid.report.comparison import differences
 from dynid.report.drawn_lines import extreme_indices, peaks_by_decade, spread_indices
 from dynid.report.figure import packed, plain
+from dynid.report.heading import heading_of
 from dynid.report.parameter_figures import ParameterRow
 from dynid.report.robot_picture import ellipsoid
 from tests.browser import draw_all, needs_chromium, opened
-from tests.reports import report_of, result_of, saved
+from tests.reports import report_of, resting_log, resting_result, result_of, saved
 from tests.verdict_cases import EXPERIMENT, ROBOT, Case, columns, written
 
 
@@ -83,6 +85,67 @@ def test_a_report_is_one_file_without_links_to_others() -> None:
         assert f'<section id="{key}">' in own
     for text in ("velocity_threshold = 0.05", "numpy"):
         assert text in own
+
+
+def parts(text: str) -> dict[str, str]:
+    """Sections of a report by their keys."""
+    return dict(re.findall(r'<section id="([a-z]+)">(.*?)</section>', text, flags=re.DOTALL))
+
+
+def test_sections_fold_and_are_listed_without_any_script() -> None:
+    text = report_of("good").path.read_text()
+    found = parts(text)
+    listed = re.findall(r'<li><a href="#([a-z]+)">', text)
+    assert listed == list(found)
+    opened_at_first = []
+    for key, part in found.items():
+        fold = re.match(r"\s*<details( open)?>\s*<summary><h2>([^<]+)</h2>", part)
+        assert fold, key
+        assert part.count("<details") == part.count("</details>") == 1
+        opened_at_first += [key] if fold[1] else []
+    assert {"verdict", "findings", "torques", "validation", "links", "friction", "parameters"} == set(opened_at_first)
+    style = text[text.index("<style>") : text.index("</style>")]
+    assert "details::details-content" in style[style.index("@media print") :]  # open on paper, without a script
+
+
+def test_the_heading_says_which_robot_when_from_which_logs_and_by_which_command(tmp_path: Path) -> None:
+    result = resting_result()
+    report = write_report(result, tmp_path / "report.html", validate=resting_log("another <swing>", seed=1))
+    text = report.path.read_text()
+    head = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", text[text.index("<header>") : text.index("</header>")]))
+    assert "builtin:two_link" in head
+    assert re.search(r"Identified \d+ [A-Z][a-z]+ 20\d\d, \d\d:\d\d UTC", head)
+    assert re.search(r"swing and rest 10.0 s 100 Hz 1,000 identified from", head)
+    assert re.search(r"another &lt;swing&gt; 10.0 s 100 Hz 1,000 held out", head)
+    assert "<image " in text[text.index("<header>") : text.index("</header>")]
+    result.save(tmp_path / "a result")
+    (subject,) = write_report(tmp_path / "a result", tmp_path / "again.html").subjects
+    assert heading_of(subject).command == "dynid identify experiment.toml --out 'a result'"
+    assert heading_of(subject).date == heading_of(report.subjects[0]).date
+    assert [log.seconds for log in heading_of(subject).logs] == []  # logs in memory are not saved
+    old = load_result(tmp_path / "a result")
+    old = replace(old, record=old.record.model_copy(update={"date": ""}))
+    assert heading_of(replace(subject, result=old)).date.endswith("UTC")  # by the file, where the record has none
+
+
+def test_the_same_result_gives_the_same_report(tmp_path: Path) -> None:
+    one, two = (resting_result().report(tmp_path / name).path.read_bytes() for name in ("1.html", "2.html"))
+    assert one == two
+
+
+def test_a_joint_at_rest_is_a_band_and_not_a_line(tmp_path: Path) -> None:
+    (subject,) = resting_result().report(tmp_path / "report.html").subjects
+    assert subject.signals is not None
+    for trace in subject.signals.traces:
+        resting = (trace.sticking.time > 4.0) & (trace.sticking.time < 6.0)
+        assert resting.any()
+        assert np.nanmax(trace.sticking.values[resting]) - np.nanmin(trace.sticking.values[resting]) > 3.0
+        for line in (trace.predicted, trace.residual):
+            drawn = np.isfinite(line.values)
+            assert not ((line.time[drawn] > 4.1) & (line.time[drawn] < 5.9)).any()
+            before = np.flatnonzero(drawn & (line.time <= 4.5))[-1]
+            assert not drawn[before + 1]  # a gap, and no line across
+        assert ((trace.measured.time > 4.1) & (trace.measured.time < 5.9)).any()
 
 
 def test_the_command_writes_a_report_and_never_over_another(tmp_path: Path) -> None:
@@ -195,8 +258,6 @@ HOSTILE = '<script>window.hacked=1</script>"\'&amp;<img src=x onerror="window.ha
 
 def hostile_result(where: Path) -> Path:
     """A result whose robot, joints, links, columns and file have names that would run in a careless page."""
-    from dataclasses import replace
-
     names = {joint.name: f"{joint.name}{HOSTILE}" for joint in ROBOT.joints}
     joints = tuple(replace(joint, name=names[joint.name]) for joint in ROBOT.joints)
     links = tuple(replace(link, name=f"{link.name}{HOSTILE}") for link in ROBOT.links)
@@ -233,14 +294,29 @@ def test_text_for_plotly_is_escaped() -> None:
     assert plain("<b>&$x") == "&lt;b&gt;&amp;&#36;x"
 
 
+TOO_WIDE = """() => {
+    const right = (node) => node.getBoundingClientRect().right;
+    return [...document.querySelectorAll('table, .plot .main-svg, svg.robot')]
+        .filter((node) => right(node) > right(node.closest('.scroll, section, header')) + 1)
+        .map((node) => `${node.className.baseVal ?? node.className} in ${node.closest('section')?.id ?? 'header'}`);
+}"""
+"""Tables and figures that do not fit their boxes."""
+
+
 @needs_chromium
 @pytest.mark.parametrize("width", ["desktop", "phone"])
 def test_reports_open_sort_and_zoom_without_errors_or_network(width: str) -> None:
     with opened(report_of("good").path, width) as watched:
         page = watched.page
         assert page.locator(".verdict.fits").count() == 1
+        assert page.locator("section details:not([open])").count() == 5
+        page.evaluate("location.hash = 'spectra'")
+        page.wait_for_function("document.querySelector('#spectra details').open")
         draw_all(page)
+        assert page.locator("section details:not([open])").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        if width == "desktop":
+            assert page.evaluate(TOO_WIDE) == []
         heading = page.locator("#parameters table.sortable th", has_text="Value").first
         for order in ("ascending", "descending"):
             heading.locator("button").focus()
@@ -265,6 +341,11 @@ def test_reports_open_sort_and_zoom_without_errors_or_network(width: str) -> Non
         page.wait_for_function(wait, arg="plot-torque0-5")  # the others follow
         if width == "desktop":
             assert page.pdf().startswith(b"%PDF")
+            page.emulate_media(media="print")
+            draw_all(page)
+            page.set_viewport_size({"width": 703, "height": 1000})  # A4 with its margins, at 96 dpi
+            assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+            assert page.evaluate(TOO_WIDE) == []
         assert watched.errors == []
         assert watched.requests == []
 

@@ -87,8 +87,8 @@ _AXIS = {
 }
 _LAYOUT: dict[str, Any] = {
     "font": {"family": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif", "size": 12.5, "color": INK},
-    "paper_bgcolor": "#ffffff",
-    "plot_bgcolor": "#ffffff",
+    "paper_bgcolor": "rgba(0,0,0,0)",
+    "plot_bgcolor": "rgba(0,0,0,0)",
     "margin": {"l": 64, "r": 12, "t": 30, "b": 44},
     "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "itemsizing": "constant"},
     "hoverlabel": {"font": {"size": 12}},

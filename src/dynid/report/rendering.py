@@ -55,10 +55,14 @@ def percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.3g} %"
 
 
-def rounded(value: float | None, spread: float | None, *, signed: bool = False) -> str:
+def rounded(value: float | None, spread: float | None, *, signed: bool = False, least: int = 3) -> str:
     """A number with as many digits as its uncertainty has: two of the latter; four where there is none.
 
-    A value has three digits at least, a change (signed) as many as its uncertainty.
+    Args:
+        value: The number.
+        spread: Its uncertainty.
+        signed: Whether it is a change: with its sign, and no more digits than its uncertainty.
+        least: Digits that a value has at least.
 
     >>> rounded(0.0008395, 0.000151), rounded(-212.49, 28.3), rounded(4.9707, 14.0), rounded(1e-20, 5.8)
     ('0.000839', '−212', '4.97', '0.0')
@@ -69,7 +73,7 @@ def rounded(value: float | None, spread: float | None, *, signed: bool = False) 
         return number(value)
     decimals = 1 - math.floor(math.log10(spread))
     if not signed and abs(value) > 0.01 * spread:
-        decimals = max(decimals, 2 - math.floor(math.log10(abs(value))))
+        decimals = max(decimals, least - 1 - math.floor(math.log10(abs(value))))
     text = f"{value:{'+' if signed else ''}.{max(decimals, 0)}f}"
     return (text.lstrip("+-") if not float(text) else text).replace("-", "−")
 

@@ -56,8 +56,16 @@
     closed = folds.filter((fold) => !fold.open); // on paper everything is open
     closed.forEach((fold) => { fold.open = true; });
     plots.forEach(draw);
+    for (const svg of document.querySelectorAll(".plot .main-svg")) { // figures as wide as the paper
+      const [width, height] = [svg.getAttribute("width"), svg.getAttribute("height")];
+      svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+      svg.parentElement.style.setProperty("--aspect", `${width} / ${height}`);
+    }
   });
-  window.addEventListener("afterprint", () => closed.forEach((fold) => { fold.open = false; }));
+  window.addEventListener("afterprint", () => {
+    closed.forEach((fold) => { fold.open = false; });
+    for (const svg of document.querySelectorAll(".plot .main-svg")) svg.removeAttribute("viewBox");
+  });
   function unfold() {
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     const fold = target && target.querySelector("details");
