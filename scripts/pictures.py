@@ -1,8 +1,8 @@
 """The pictures of the documentation: `dynid demo --out demo; python scripts/pictures.py demo` rewrites docs/images.
 
-Screenshots in headless Chromium of what `dynid demo` wrote: the parts of the report that a reader recognises at a glance
-(verdict, one joint's torques, friction, link inertias), the limits of the exciting trajectory, and the viewer. Colours
-are reduced to a palette, so that pictures stay small. Needs Playwright, Pillow, viser and Chromium.
+Screenshots in headless Chromium of what `dynid demo` wrote: the parts of the report that a reader recognises at a
+glance (verdict, one joint's torques, friction, link inertias), the limits of the exciting trajectory, and the viewer.
+Colours are reduced to a palette, so that pictures stay small. Needs Playwright, Pillow, viser and Chromium.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def excitation(page: Any, demo: Path) -> None:
     page.wait_for_function(DRAWN)
 
 
-def viewer(page: Any, demo: Path) -> None:
+def viewer(page: Any, _: Path) -> None:
     """The robot in 3D."""
     page.set_viewport_size({"width": WIDTH, "height": 620})
     page.goto(f"http://localhost:{PORT}")
