@@ -18,10 +18,10 @@ import dynid
 PAGE = Path(__file__).parents[1] / "docs" / "recording.md"
 MARKS = re.compile(r"(<!-- written by scripts/recording_study.py -->).*?(<!-- end -->)", re.DOTALL)
 TERMS = ["viscous", "coulomb"]
-TRUE = {"fv*": 4.0, "fs*": 3.0}
+TRUE = {"fv*": 0.6, "fs*": 0.6}
 PERIOD = 8.0
 REPETITIONS = (1, 2, 4, 8, 16)
-NOISE = 1.0
+NOISE = 0.5
 """Standard deviation of the noise of torques [N m]."""
 STRIBECK = (1.5, 0.1)
 """Ratio of breakaway to Coulomb friction, and velocity [rad/s]."""

@@ -1,0 +1,116 @@
+"""The pictures of the documentation: `dynid demo --out demo; python scripts/pictures.py demo` rewrites docs/images.
+
+Screenshots in headless Chromium of what `dynid demo` wrote: the parts of the report that a reader recognises at a
+glance (verdict, one joint's torques, friction, link inertias), the limits of the exciting trajectory, and the viewer.
+Colours are reduced to a palette, so that pictures stay small. Needs Playwright, Pillow, viser and Chromium.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+ARGUMENTS = ["--no-sandbox", "--enable-unsafe-swiftshader", "--use-angle=swiftshader", "--ignore-gpu-blocklist"]
+WIDTH = 1040
+"""Width of pages [px]."""
+COLOURS = 160
+"""Colours of a picture."""
+PORT = 8097
+REPORT = """
+nav, footer, .sub, .modebar, table, .hint, .missing { display: none !important }
+section, section > p, section .scroll, .verdict ~ h3 { display: none !important }
+#verdict, #torques, #friction, #links { display: block !important; border: 0; padding-top: 0 !important }
+#torques .block:not(:nth-of-type(3)), #friction .block:nth-of-type(n + 3) { display: none }
+.columns { display: block } header { padding-bottom: 0; border: 0 }
+main { max-width: none } section h2 { margin-top: 12px }
+"""
+EXCITATION = """
+nav, footer, .modebar, .hint, section h2 { display: none !important }
+.columns, main { display: block; max-width: none } header { padding-bottom: 0; border: 0 }
+"""
+DRAWN = "[...document.querySelectorAll('.plot')].every((p) => p.querySelector('.main-svg'))"
+
+
+def report(page: Any, demo: Path) -> None:
+    """The report."""
+    page.goto((demo / "report.html").resolve().as_uri())
+    page.add_style_tag(content=REPORT)
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.wait_for_function(DRAWN)
+
+
+def excitation(page: Any, demo: Path) -> None:
+    """The exciting trajectory against its limits."""
+    page.set_viewport_size({"width": WIDTH, "height": 690})  # title and the first joint
+    page.goto((demo / "training" / "limits.html").resolve().as_uri())
+    page.add_style_tag(content=EXCITATION)
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.evaluate("window.dispatchEvent(new Event('resize'))")
+    page.wait_for_function(DRAWN)
+
+
+def viewer(page: Any, _: Path) -> None:
+    """The robot in 3D."""
+    page.set_viewport_size({"width": WIDTH, "height": 620})
+    page.goto(f"http://localhost:{PORT}")
+    page.wait_for_selector("canvas")
+    page.wait_for_timeout(6000)  # the scene arrives over a socket, and is drawn by the processor
+    page.add_style_tag(content=".mantine-Notification-root { display: none !important }")
+    page.mouse.move(WIDTH // 2, 380)
+    for _ in range(6):
+        page.mouse.wheel(0, -240)
+        page.wait_for_timeout(300)
+    page.wait_for_timeout(3000)
+
+
+PICTURES: dict[str, tuple[Callable[[Any, Path], None], bool]] = {
+    "report": (report, True),
+    "excitation": (excitation, False),
+    "viewer": (viewer, False),
+}
+"""Pictures by name: what opens the page, and whether all of it is shown."""
+
+
+def shrink(path: Path) -> None:
+    """Reduce the colours of a picture."""
+    from PIL import Image
+
+    with Image.open(path) as picture:
+        reduced = picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    reduced.save(path, optimize=True)
+
+
+def main() -> None:
+    """Take all pictures, or those that are named after the folder."""
+    from playwright.sync_api import sync_playwright
+
+    demo, names = Path(sys.argv[1]), sys.argv[2:] or list(PICTURES)
+    browser_path = next(found for name in BROWSERS if (found := shutil.which(name)))
+    command = [sys.executable, "-m", "dynid.cli", "view", str(demo / "training" / "trajectory.csv"), "--robot"]
+    served = subprocess.Popen([*command, "builtin:ur5", "--port", str(PORT)])
+    try:
+        time.sleep(10.0)
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=browser_path, args=ARGUMENTS)
+            for name in names:
+                page = browser.new_page(viewport={"width": WIDTH, "height": 800})
+                show, whole = PICTURES[name]
+                show(page, demo)
+                page.wait_for_timeout(1000)
+                page.screenshot(path=IMAGES / f"{name}.png", full_page=whole)
+                shrink(IMAGES / f"{name}.png")
+            browser.close()
+    finally:
+        served.terminate()
+        served.wait()
+
+
+if __name__ == "__main__":
+    main()
