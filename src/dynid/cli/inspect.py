@@ -34,6 +34,14 @@ class Selection(StrEnum):
     PIVOTED = "pivoted"
 
 
+TermsOption = Annotated[
+    list[str],
+    typer.Option(
+        help="Friction and actuator terms, comma-separated: viscous, coulomb, asymmetric_coulomb, stribeck, "
+        "sigmoid, load_coulomb, viscous_temperature, offset, armature, spring, coupling. For some joints only: "
+        "viscous:1:2. Coupling of two joints: coupling:5:6. auto: the usual ones."
+    ),
+]
 KnownOption = Annotated[
     list[str], typer.Option(help="Parameters known beforehand: m1=3.7,Ixy2=0; I??1 for the values of the file.")
 ]
@@ -41,14 +49,7 @@ KnownOption = Annotated[
 
 def inspect(
     robot: RobotArgument,
-    terms: Annotated[
-        list[str],
-        typer.Option(
-            help="Friction and actuator terms, comma-separated: viscous, coulomb, asymmetric_coulomb, stribeck, "
-            "sigmoid, load_coulomb, viscous_temperature, offset, armature, spring, coupling. For some joints only: "
-            "viscous:1:2. Coupling of two joints: coupling:5:6. auto: the usual ones."
-        ),
-    ] = [],  # noqa: B006 (Typer copies it)
+    terms: TermsOption = [],  # noqa: B006 (Typer copies it)
     gravity_only: Annotated[
         bool, typer.Option("--gravity-only", help="Static measurements: only gravity acts.")
     ] = False,
