@@ -48,7 +48,7 @@ class Chunk:
         return replace(self, **{name: None if values is None else values[part] for name, values in vars(self).items()})
 
     def torque_beside(self, predicted: Array) -> Array:
-        """What was measured, and where nothing was, what is predicted, so that its residual is zero; shape as torque."""
+        """What was measured, and where nothing was, what is predicted: its residual is zero; shape as torque."""
         return self.torque if self.measured is None else np.where(self.measured, self.torque, predicted)
 
 
