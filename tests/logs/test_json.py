@@ -162,5 +162,6 @@ def test_init_and_identify_read_json(write: Callable[[dict[str, np.ndarray]], st
     path = tmp_path / "log.json"
     path.write_text(write(log(seconds=4.0)))
     first = init("builtin:two_link", path, folder=tmp_path)
-    (tmp_path / "first.toml").write_text(first.text + "\n[physical]\nfit = false\n")
+    text = first.text.replace('terms = "auto"', 'terms = ["viscous", "coulomb"]')
+    (tmp_path / "first.toml").write_text(text + "\n[physical]\nfit = false\n")
     assert identify(tmp_path / "first.toml").relative_error < 0.05

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from dynid import Log, identify, read_log
+from dynid.findings import Severity
 from dynid.logs.missing_cells import filled
 from tests.truth_logs import exact_practice, exactness
 
@@ -87,6 +88,7 @@ def test_exact_logs_with_gaps_give_exact_parameters(name: str, tmp_path: Path) -
     assert note.values["cells"] == sum(int(np.isnan(column).sum()) for column in columns.values())
     assert note.values["share"] >= share
     result = identify(truth.robot, read, truth.terms, estimation={"bootstrap": False}, physical={"fit": False})
+    assert {f.code for f in result.findings if f.severity is not Severity.NOTE} <= {"cells-missing"}
     errors = exactness(result, truth.parameters)
     assert max(errors.values()) <= 1.0, {key: error for key, error in errors.items() if error > 1.0}
 

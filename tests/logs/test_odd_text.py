@@ -120,3 +120,11 @@ def test_thousands_of_columns_are_read_quickly(tmp_path: Path) -> None:
     values = np.arange(5 * 4000.0).reshape(5, 4000)
     np.savetxt(path, values, delimiter=",", header=",".join(f"c_{k}" for k in range(4000)), comments="")
     assert np.array_equal(read_columns(path, columns=["c_3999", "c_0"]), values[:, [3999, 0]])
+
+
+def test_packed_text_that_would_fill_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "log.csv.gz"
+    path.write_bytes(gzip.compress(b"t,q\n" + b"0,0\n" * 10_000))
+    monkeypatch.setattr("dynid.logs.readers.text_layout.MOST_UNPACKED", 1000)
+    with pytest.raises(RecordingError, match=r"unpacks to more than .* GB; unpack it to a file first"):
+        read_columns(path)

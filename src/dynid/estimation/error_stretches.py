@@ -99,7 +99,8 @@ def _stretches(rows: int, share: float) -> Iterator[tuple[int, int]]:
 
 
 def _errors(model: DynamicModel, chunk: Chunk, parameters: Array) -> Array:
-    """Measured less predicted torques of a chunk, shape (samples, rows)."""
+    """Measured less predicted torques of a chunk, zero where none was measured, shape (samples, rows)."""
     starts = range(0, len(chunk), PREDICTED_SAMPLES)
     pieces: Sequence[Chunk] = [chunk[first : first + PREDICTED_SAMPLES] for first in starts]
-    return np.concatenate([errors for _, errors in residuals(model, pieces, parameters)])
+    errors = np.concatenate([errors for _, errors in residuals(model, pieces, parameters)])
+    return errors if chunk.measured is None else np.where(chunk.measured, errors, 0.0)

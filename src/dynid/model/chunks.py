@@ -47,6 +47,10 @@ class Chunk:
         """Some of the samples."""
         return replace(self, **{name: None if values is None else values[part] for name, values in vars(self).items()})
 
+    def torque_beside(self, predicted: Array) -> Array:
+        """What was measured, and where nothing was, what is predicted: its residual is zero; shape as torque."""
+        return self.torque if self.measured is None else np.where(self.measured, self.torque, predicted)
+
 
 class Samples(Protocol):
     """Samples that can be passed over again and again: every `iter` starts a new pass, and nothing is held."""

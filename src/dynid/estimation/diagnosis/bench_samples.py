@@ -226,7 +226,9 @@ def _part(
     of_links = links_alone(model, parameters)
     if step > 1:
         period = step * float(np.median(np.diff(time)))
-        wanted = (*states, chunk.torque, model.inverse_dynamics(*states, parameters))
+        whole = model.inverse_dynamics(*states, parameters)
+        chunk = replace(chunk, torque=chunk.torque_beside(whole))
+        wanted = (*states, chunk.torque, whole)
         q, v, a, torque, predicted = (decimated(x, factors) for x in wanted)
         rates = np.gradient(predicted, period, axis=0)[own]
         load = model.inverse_dynamics(q, v, a, of_links)

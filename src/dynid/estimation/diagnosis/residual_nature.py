@@ -74,8 +74,10 @@ def residual_nature(model: DynamicModel, log: PreparedLog, parameters: Array) ->
     chunk = max(log.segments, key=len)
     first = max(len(chunk) - LONGEST * step, 0) // 2
     chunk = chunk[first : first + LONGEST * step]
-    q, v, torque = chunk.q, chunk.v, chunk.torque
-    error = torque - model.inverse_dynamics(q, v, chunk.a, parameters)
+    q, v = chunk.q, chunk.v
+    predicted = model.inverse_dynamics(q, v, chunk.a, parameters)
+    torque = chunk.torque_beside(predicted)
+    error = torque - predicted
     keep = chunk.keep
     if step > 1:
         q, v, torque, error = (decimated(x, factors) for x in (q, v, torque, error))

@@ -175,8 +175,8 @@ def _opaque_variables(path: Path) -> Iterator[np.ndarray]:
 
     with path.open("rb") as stream:
         parts = varmats_from_mat(stream)
-    for _, part in parts:
-        value = loadmat(part).get("None")
+    for name, part in parts:
+        value = loadmat(part).get("None") if name == "None" else None
         if isinstance(value, np.ndarray) and _is_opaque(value):
             yield value
 

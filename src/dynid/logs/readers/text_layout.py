@@ -19,6 +19,9 @@ PACKED = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 HEAD = 100_000
 """Bytes at the beginning that the first lines of numbers are in."""
 
+MOST_UNPACKED = 2 * 10**9
+"""Bytes that a packed file may unpack to: a few kilobytes could fill any memory."""
+
 PREAMBLE = 100
 """Lines at the beginning among which the header is looked for."""
 
@@ -34,7 +37,7 @@ def unpacked(path: Path) -> bytes:
     opener = PACKED.get(path.suffix.lower())
     if opener is None:
         return path.read_bytes()
-    limit = available_bytes() // 4
+    limit = min(available_bytes() // 4, MOST_UNPACKED)
     try:
         with opener(path, "rb") as stream:
             content = stream.read(limit + 1)
@@ -43,7 +46,7 @@ def unpacked(path: Path) -> bytes:
             raise
         raise RecordingError(path, "the packed file is damaged or cut off; unpack it, or copy it again") from error
     if len(content) > limit:
-        raise RecordingError(path, "there is not enough memory to unpack it; unpack it to a file first")
+        raise RecordingError(path, f"it unpacks to more than {limit / 1e9:.2g} GB; unpack it to a file first")
     return content
 
 
