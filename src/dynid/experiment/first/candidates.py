@@ -11,7 +11,9 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.experiment.first.naming import (
+    JOINT,
     KNOWN,
+    NUMBER,
     Label,
     Quality,
     counted_from_zero,
@@ -249,7 +251,8 @@ def _in_table(
 
 def _is_index(label: Label) -> bool:
     """Whether a column only counts the rows."""
-    return label.words <= {"index", "idx", "row", "sample", "frame", "seq", "unnamed"} and label.joint is None
+    counting = {"index", "idx", "row", "sample", "frame", "seq", "unnamed"}
+    return bool(label.words) and label.words <= counting and label.joint is None
 
 
 def _grouped(
@@ -262,7 +265,7 @@ def _grouped(
 ) -> Iterator[Candidate]:
     """Columns of one role by the stems of their names; by words with a meaning where no stem has several columns."""
     labels = [label for _, label in columns]
-    groups = list(stems(labels).values())
+    groups = _with_strangers(stems(labels))
     if joints > 1 and len(columns) > 1 and all(len(group) == 1 for group in groups):
         groups = list(stems(labels, known_only=True).values())
     for group in groups:
@@ -273,6 +276,23 @@ def _grouped(
             quality = Quality.MEASURED
         places = tuple(columns[k][0] for k, _ in group)
         yield Candidate(role, path, places, tuple(own), tuple(n for _, n in group), quality, words, names)
+
+
+def _with_strangers(groups: dict[tuple[str, ...], list[tuple[int, int | None]]]) -> list[list[tuple[int, int | None]]]:
+    """Groups, with single columns of unknown names put to those named after joints: a misspelt one, or none."""
+
+    def known(stem: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(part for part in stem if part in KNOWN)
+
+    named = {known(stem): members for stem, members in groups.items() if JOINT in stem}
+    found = []
+    for stem, members in groups.items():
+        is_strange = len(members) == 1 and JOINT not in stem and NUMBER not in stem and known(stem) != stem
+        if is_strange and known(stem) in named:
+            named[known(stem)].extend(members)
+        else:
+            found.append(members)
+    return found
 
 
 def _unnamed(path: Path, width: int, of_file: str, n: int) -> list[Candidate]:

@@ -76,7 +76,9 @@ def _by_name(candidate: Candidate, robot: Robot, joints: Sequence[str]) -> Match
     own = tuple(name for name in joints if place[name] in named)
     if not own:
         return None
-    return Match(own, tuple(owners.index(place[name]) for name in own), "names")
+    missing = [name for name in joints if name not in own and not _is_of_gripper(robot, name)]
+    is_misspelt = 0 < len(missing) == owners.count(None)  # as many columns without a joint as joints without a column
+    return Match(own, tuple(owners.index(place[name]) for name in own), "part" if is_misspelt else "names")
 
 
 def _by_word_and_number(candidate: Candidate, joints: Sequence[str]) -> Match | None:
