@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.experiment.first.candidates import Candidate
+from dynid.experiment.first.candidate import Candidate
 from dynid.experiment.first.naming import label_of, parts_of, stems
 from dynid.robot import JointKind, Robot
 
