@@ -301,6 +301,17 @@ def test_fewer_or_more_columns_than_joints_are_a_question_with_a_guess(
     assert made.locked == locked
 
 
+def test_a_column_whose_joint_is_misspelt_is_a_question(tmp_path: Path) -> None:
+    names = ["pos_shoulder", "pos_elbov", "pos_wrist"]
+    columns = moving(*names) | moving(*(name.replace("pos", "tau") for name in names), scale=20.0)
+    arm = robot(tmp_path, chain(["shoulder", "elbow", "wrist"]))
+    made = init(arm, table(tmp_path, columns), folder=tmp_path)
+    assert (codes(made), made.locked) == (["choose-part"], ("elbow",))
+    torques = [name.replace("pos", "tau") for name in names]
+    made = init(arm, table(tmp_path, columns), folder=tmp_path, position=names, torque=torques)
+    assert (made.questions, made.locked) == ((), ())
+
+
 def test_a_unit_that_names_and_numbers_disagree_about_is_a_question(tmp_path: Path) -> None:
     columns = moving(*numbered("q_{}_deg")) | moving(*numbered("tau_{}"), scale=20.0)
     arm, path = robot(tmp_path, chain(SEVEN)), table(tmp_path, columns)

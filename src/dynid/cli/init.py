@@ -24,12 +24,16 @@ if TYPE_CHECKING:
     from dynid.experiment.first.first_experiment import FirstExperiment
 
 
-ColumnsOption = Annotated[str | None, typer.Option(metavar="COLUMNS", help="The same of these.")]
+VelocityOption = Annotated[str | None, typer.Option(metavar="COLUMNS", help="Columns of velocities, likewise.")]
+TorqueOption = Annotated[
+    str | None, typer.Option(metavar="COLUMNS", help="Columns of torques, forces or currents, likewise.")
+]
+TimeOption = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of time stamps.")]
 LogArgument = Annotated[
     list[Path],
     typer.Argument(
         metavar="LOG...",
-        help="Logs (CSV, text, Parquet, NPZ, MAT, ROS bags); or several files of one log, one per quantity.",
+        help="Logs (CSV, text, Parquet, NPZ, JSON, MAT, ROS bags); or several files of one log, one per quantity.",
     ),
 ]
 PositionOption = Annotated[
@@ -52,9 +56,9 @@ def init(
     log: LogArgument,
     out: Annotated[Path, typer.Option("--out", help="Experiment file to write.")] = Path("experiment.toml"),
     position: PositionOption = None,
-    velocity: ColumnsOption = None,
-    torque: ColumnsOption = None,
-    time: ColumnsOption = None,
+    velocity: VelocityOption = None,
+    torque: TorqueOption = None,
+    time: TimeOption = None,
     columns: NamesOption = None,
     unit: UnitOption = None,
     lock: LockOption = None,

@@ -4,10 +4,11 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from dynid.experiment.first.candidates import Candidate, has_names
+from dynid.experiment.first.candidate import Candidate
 from dynid.experiment.first.joint_matching import Match
 from dynid.experiment.first.naming import MOTOR_SIDE, Quality, quality_of, shared_start
 from dynid.experiment.first.questions import Question
+from dynid.experiment.first.unnamed_tables import has_names
 from dynid.findings import Finding, Severity
 from dynid.logs import RecordingError, is_bag, listed, source_of, topics_of
 

@@ -8,12 +8,14 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.experiment.first.candidates import Candidate, by_width, candidates_in, has_names, stated, stated_topic
+from dynid.experiment.first.candidate import Candidate
+from dynid.experiment.first.candidates import candidates_in, stated, stated_topic
 from dynid.experiment.first.column_questions import about_joints, for_missing, misfit, passed_over, which
 from dynid.experiment.first.guesses import THRESHOLDS
 from dynid.experiment.first.joint_matching import Match, beyond_limits, matched
 from dynid.experiment.first.naming import LINK_SIDE, MOTOR_SIDE, Quality
 from dynid.experiment.first.questions import Answers, Question
+from dynid.experiment.first.unnamed_tables import by_width, has_names
 from dynid.findings import Finding, Severity
 from dynid.logs import Progress, is_bag, source_of, unit_in
 from dynid.robot import Robot

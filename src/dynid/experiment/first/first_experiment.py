@@ -290,8 +290,8 @@ def findings_on_layout(layout: Layout, robot: Robot) -> Iterator[Finding]:
     for subject, group in (("positions", layout.position), ("torques", layout.torque), ("time", layout.time)):
         if group is not None:
             reason = f": {group.why}" if group.why else ""
-            values = {"columns": group.shown, "unit": _in_words(group.unit), "reason": reason}
-            yield Finding.of("columns-guessed", subject, **values)
+            unit = _in_words(group.unit)
+            yield Finding.of("columns-guessed", subject, columns=group.shown, unit=unit, reason=reason)
     yield from layout.findings
     if layout.rows is not None:
         used = layout.rows[1] - layout.rows[0]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.experiment.first.candidates import Candidate
+from dynid.experiment.first.candidate import Candidate
 from dynid.experiment.first.naming import label_of, parts_of, stems
 from dynid.robot import JointKind, Robot
 
@@ -76,7 +76,9 @@ def _by_name(candidate: Candidate, robot: Robot, joints: Sequence[str]) -> Match
     own = tuple(name for name in joints if place[name] in named)
     if not own:
         return None
-    return Match(own, tuple(owners.index(place[name]) for name in own), "names")
+    missing = [name for name in joints if name not in own and not _is_of_gripper(robot, name)]
+    is_misspelt = 0 < len(missing) == owners.count(None)  # as many columns without a joint as joints without a column
+    return Match(own, tuple(owners.index(place[name]) for name in own), "part" if is_misspelt else "names")
 
 
 def _by_word_and_number(candidate: Candidate, joints: Sequence[str]) -> Match | None:

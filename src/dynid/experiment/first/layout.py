@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.experiment.first.candidates import Candidate
+from dynid.experiment.first.candidate import Candidate
 from dynid.experiment.first.columns import Choice, quantities
 from dynid.experiment.first.guesses import (
     THRESHOLDS,

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dynid.errors import InvalidRequestError
-from dynid.experiment.first.candidates import candidates_in, has_names
+from dynid.experiment.first.candidates import candidates_in
 from dynid.experiment.first.naming import KNOWN, parts_of
 from dynid.experiment.first.questions import Answers
+from dynid.experiment.first.unnamed_tables import has_names
 from dynid.logs import Progress, is_bag, source_of
 from dynid.robot import Robot
 
