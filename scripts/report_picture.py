@@ -1,7 +1,8 @@
 """The picture of a report in the README: `python scripts/report_picture.py REPORT.html docs/images/report.png`.
 
-Takes the report that `dynid demo` writes, keeps the parts that a reader recognises at a glance (verdict, one joint's
-torques, friction, link inertias) and takes a screenshot in headless Chromium. Needs Playwright and Chromium.
+Takes the report that `dynid demo` writes, keeps the parts that a reader recognises at a glance (heading, verdict, one
+joint's torques, some links against the robot file) and takes a screenshot in headless Chromium, in 256 colours. Needs
+Playwright, Pillow and Chromium.
 """
 
 from __future__ import annotations
@@ -10,17 +11,18 @@ import shutil
 import sys
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
 WIDTH = 1040  # of the picture [px]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 STYLE = """
-nav, footer, .sub, .modebar, table, .hint, .missing { display: none !important }
-section, section > p, section .scroll, .verdict ~ h3 { display: none !important }
-#verdict, #torques, #friction, #links { display: block !important; border: 0; padding-top: 0 !important }
-#torques .block:not(:nth-of-type(3)), #friction .block:nth-of-type(n + 3) { display: none }
-.columns { display: block } header { padding-bottom: 0; border: 0 }
-main { max-width: none } section h2 { margin-top: 12px }
+nav, footer, .sub, .modebar, .hint, .missing { display: none !important }
+section, #verdict h3, #verdict table, #torques .scroll, #links .content > p { display: none !important }
+#verdict, #torques, #links { display: block !important; border: 0; padding-top: 0 !important }
+#torques .block:not(:nth-of-type(5)), #links figure:nth-of-type(n + 3) { display: none }
+#links tbody:not(:nth-of-type(3)) { display: none }
+.columns { display: block } header { padding-bottom: 0; border: 0 } main { max-width: none }
 """
 
 
@@ -35,9 +37,11 @@ def main() -> None:
         page.add_style_tag(content=STYLE)
         page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
         page.wait_for_function("[...document.querySelectorAll('.plot')].every((p) => p.querySelector('.main-svg'))")
-        page.wait_for_timeout(1000)
+        page.evaluate("window.dispatchEvent(new Event('resize'))")
+        page.wait_for_timeout(2000)
         page.screenshot(path=picture, full_page=True)
         browser.close()
+    Image.open(picture).convert("RGB").quantize(256).save(picture, optimize=True)
 
 
 if __name__ == "__main__":
