@@ -1,7 +1,7 @@
 """The pictures of the documentation: `dynid demo --out demo; python scripts/pictures.py demo` rewrites docs/images.
 
 Screenshots in headless Chromium of what `dynid demo` wrote: the parts of the report that a reader recognises at a
-glance (verdict, one joint's torques, friction, link inertias), the limits of the exciting trajectory, and the viewer.
+glance (heading, verdict, one joint's torques, a link against the robot file), the limits of the exciting trajectory, and the viewer.
 Colours are reduced to a palette, so that pictures stay small. Needs Playwright, Pillow, viser and Chromium.
 """
 
@@ -24,12 +24,12 @@ COLOURS = 160
 """Colours of a picture."""
 PORT = 8097
 REPORT = """
-nav, footer, .sub, .modebar, table, .hint, .missing { display: none !important }
-section, section > p, section .scroll, .verdict ~ h3 { display: none !important }
-#verdict, #torques, #friction, #links { display: block !important; border: 0; padding-top: 0 !important }
-#torques .block:not(:nth-of-type(3)), #friction .block:nth-of-type(n + 3) { display: none }
-.columns { display: block } header { padding-bottom: 0; border: 0 }
-main { max-width: none } section h2 { margin-top: 12px }
+nav, footer, .sub, .modebar, .hint, .missing { display: none !important }
+section, #verdict h3, #verdict table, #torques .scroll, #links .content > p { display: none !important }
+#verdict, #torques, #links { display: block !important; border: 0; padding-top: 0 !important }
+#torques .block:not(:nth-of-type(5)), #links figure:nth-of-type(n + 3) { display: none }
+#links tbody:not(:nth-of-type(3)) { display: none }
+.columns { display: block } header { padding-bottom: 0; border: 0 } main { max-width: none }
 """
 EXCITATION = """
 nav, footer, .modebar, .hint, section h2 { display: none !important }
@@ -44,6 +44,7 @@ def report(page: Any, demo: Path) -> None:
     page.add_style_tag(content=REPORT)
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     page.wait_for_function(DRAWN)
+    page.evaluate("window.dispatchEvent(new Event('resize'))")
 
 
 def excitation(page: Any, demo: Path) -> None:

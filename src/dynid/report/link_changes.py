@@ -16,11 +16,11 @@ from dynid.robot import inertia
 Covariances = list[tuple[Array, Array]]
 
 QUANTITIES = (
-    ("mass", "kg"),
-    *((f"centre of mass {axis}", "mm") for axis in "xyz"),
-    *((f"principal moment {k}", "kg m^2") for k in (1, 2, 3)),
+    "mass",
+    *(f"centre of mass {axis}" for axis in "xyz"),
+    *(f"principal moment {k}" for k in (1, 2, 3)),
 )
-"""What is compared of a link, with units."""
+"""What is compared of a link."""
 
 ROLES = {
     Role.VISCOUS: "viscous friction",
@@ -121,10 +121,15 @@ def _links(result: Result, physical: PhysicalModel, found: Covariances, z: float
         known = robot.links[i].has_inertia and stated[0] > 0.0 and not result.is_in_amperes
         file = of_link(stated).tolist() if known else [None] * len(QUANTITIES)
         spread = _spread(found, own, _slopes(p), z)
+        of_mass, of_moment = (
+            link.parameters[0].unit,
+            link.parameters[-1].unit,
+        )  # of currents, where these stand for torques
+        units = (of_mass, *["mm"] * 3, *[of_moment] * 3)
         changes = tuple(
             Change(quantity, unit, of_file, value, *of_spread)
-            for (quantity, unit), of_file, value, of_spread in zip(
-                QUANTITIES, file, of_link(p).tolist(), spread, strict=True
+            for quantity, unit, of_file, value, of_spread in zip(
+                QUANTITIES, units, file, of_link(p).tolist(), spread, strict=True
             )
         )
         yield Owner(robot.joints[i].number, link.name, True, changes, link.reference)
@@ -132,14 +137,15 @@ def _links(result: Result, physical: PhysicalModel, found: Covariances, z: float
 
 def _joints(result: Result, physical: PhysicalModel, found: Covariances, z: float) -> Iterator[Owner]:
     """What the file can state of joints: friction and motor inertia of those that the model has."""
-    values, names = physical.values, result.model.names
+    values, names = {row.name: row for row in physical.terms}, result.model.names
     for joint in result.robot.independent_joints:
         changes = []
         for parameter in result.model.parameters:
             if parameter.link is None and parameter.joint == joint.name and parameter.role in ROLES:
                 file = None if result.is_in_amperes else parameter.reference
                 (spread,) = _spread(found, [names.index(parameter.name)], np.eye(1), z)
-                changes.append(Change(ROLES[parameter.role], parameter.unit, file, values[parameter.name], *spread))
+                row = values[parameter.name]
+                changes.append(Change(ROLES[parameter.role], row.unit, file, row.value, *spread))
         if any(change.file is not None for change in changes):
             yield Owner(joint.number, joint.name, False, tuple(changes))
 

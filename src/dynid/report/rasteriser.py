@@ -66,7 +66,7 @@ class Camera:
         return np.stack([x, y, seen[..., 2]], axis=-1)
 
 
-def picture(triangles: Array, normals: Array, colours: Array, parts: Array, camera: Camera) -> Array:
+def picture(triangles: Array, normals: Array, colours: Array, parts: np.ndarray, camera: Camera) -> np.ndarray:
     """Draw triangles as solid bodies with a light, and dark lines where one part ends in front of another.
 
     Args:

@@ -141,7 +141,7 @@ class Scene:
     triangles: Array
     normals: Array
     colours: Array
-    parts: Array
+    parts: np.ndarray
 
     @property
     def points(self) -> Array:
@@ -271,14 +271,14 @@ def _views(robot: Robot, points: Array) -> dict[str, Array]:
     up = -robot.gravity / g if g > 0.0 else np.array([0.0, 0.0, 1.0])
     x = np.eye(3)[int(abs(up[0]) > 0.9)]
     x = x - (x @ up) * up
-    x /= np.linalg.norm(x)
-    y = np.cross(up, x)
+    x = x / float(np.linalg.norm(x))
+    y = np.asarray(np.cross(up, x), dtype=float)
 
     def looked(azimuth: float) -> Array:
         towards = np.cos(ELEVATION) * (np.cos(azimuth) * x + np.sin(azimuth) * y) + np.sin(ELEVATION) * up
-        right = np.cross(up, towards)
-        right /= np.linalg.norm(right)
-        return np.stack([right, np.cross(towards, right), towards])
+        right = np.asarray(np.cross(up, towards), dtype=float)
+        right = right / float(np.linalg.norm(right))
+        return np.stack([right, np.asarray(np.cross(towards, right), dtype=float), towards])
 
     best = max(AZIMUTHS, key=lambda azimuth: float(np.ptp(points @ looked(azimuth)[0])))
     return {

@@ -52,6 +52,7 @@ def torque_figure(key: str, joint: str, trace: JointTrace, of: str, signals: Sig
         | {"line": {"color": "#9ca3af", "width": 1, "dash": "dot"}}
         for x in [log.start for log in signals.logs[1:]]
     ]
+    layout: dict[str, Any]
     side = axis(f"{ {'N': 'force', 'A': 'current'}.get(of, 'torque') } [{of}]")
     if len(trace.residual.time):
         below = axis(f"residual [{of}]", domain=[0.0, 0.31], zeroline=True, zerolinecolor="#9ca3af")
