@@ -57,7 +57,7 @@ def excitation(page: Any, demo: Path) -> None:
     page.wait_for_function(DRAWN)
 
 
-def viewer(page: Any, _: Path) -> None:
+def viewer(page: Any, _demo: Path) -> None:
     """The robot in 3D."""
     page.set_viewport_size({"width": WIDTH, "height": 620})
     page.goto(f"http://localhost:{PORT}")

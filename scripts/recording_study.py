@@ -10,6 +10,7 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,14 @@ PERIOD = 8.0
 REPETITIONS = (1, 2, 4, 8, 16)
 NOISE = 0.5
 """Standard deviation of the noise of torques [N m]."""
+RATE = 1000.0
+"""Rate of the controller [Hz]; it holds torques, so that they act half a tick late."""
+STATED: dict[str, Any] = {
+    "drive": {"delay": -0.5 / RATE},
+    "processing": {"lowpass": 20.0, "trim": 12, "velocity_threshold": 0.05},
+    "physical": {"fit": False},
+}
+"""What is stated, so that all lengths are processed alike."""
 STRIBECK = (1.5, 0.1)
 """Ratio of breakaway to Coulomb friction, and velocity [rad/s]."""
 
@@ -42,14 +51,14 @@ def study(seeds: int, stribeck: tuple[float, float] | None) -> list[Outcome]:
     robot = dynid.load_robot("builtin:ur5")
     limits = {"harmonics": 3, "period": PERIOD, "starts": 1, "time_limit": 60.0}
     motion, other = (dynid.excite(robot, terms=TERMS, seed=seed, **limits) for seed in (1, 2))
-    made = {"terms": TERMS, "parameters": TRUE, "rate": 500.0, "log_rate": 125.0, "stribeck": stribeck}
+    made = {"terms": TERMS, "parameters": TRUE, "rate": RATE, "log_rate": 125.0, "stribeck": stribeck}
     clean = dynid.simulate(robot, other, **made)
     outcomes = []
     for repetitions in REPETITIONS:
         results = []
         for seed in range(seeds):
             log = dynid.simulate(robot, motion, noise=NOISE, seed=seed, periods=repetitions, **made)
-            results.append(dynid.identify(robot, [log], TERMS, physical={"fit": False}))
+            results.append(dynid.identify(robot, [log], TERMS, **STATED))
         truth = true_values(results[0])
         stds = [np.median([row.std for row in result.parameters]) for result in results]
         errors = [[row.value - true for row, true in zip(result.parameters, truth, strict=True)] for result in results]

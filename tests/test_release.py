@@ -8,6 +8,7 @@ import re
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -124,10 +125,11 @@ def test_written_files_are_checked_without_pinocchio(name: str, tmp_path: Path, 
 def test_compiled_code_has_a_folder_even_where_nothing_can_be_written(monkeypatch) -> None:
     """As in a container whose user has no home and did not install dynid."""
     import numba.core.caching as numba_caching
-    from numba import config
+    from numba import config as numba_config
 
     from dynid.model.kernels import cached_code
 
+    config: Any = numba_config
     monkeypatch.setattr(config, "CACHE_DIR", "")
     first = numba_caching.CacheImpl._locator_classes[:1]  # of a folder that the user names
     monkeypatch.setattr(numba_caching.CacheImpl, "_locator_classes", first)
