@@ -1,8 +1,8 @@
 """The pictures of the documentation: `dynid demo --out demo; python scripts/pictures.py demo` rewrites docs/images.
 
 Screenshots in headless Chromium of what `dynid demo` wrote: the parts of the report that a reader recognises at a
-glance (heading, verdict, one joint's torques, a link against the robot file), the limits of the exciting trajectory, and the viewer.
-Colours are reduced to a palette, so that pictures stay small. Needs Playwright, Pillow, viser and Chromium.
+glance (heading, verdict, one joint's torques, a link against the robot file), the limits of the exciting trajectory,
+and the viewer. Colours are reduced to a palette, so that pictures stay small. Needs Playwright, Pillow, viser and Chromium.
 """
 
 from __future__ import annotations
