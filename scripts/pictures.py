@@ -2,7 +2,8 @@
 
 Screenshots in headless Chromium of what `dynid demo` wrote: the parts of the report that a reader recognises at a
 glance (heading, verdict, one joint's torques, a link against the robot file), the limits of the exciting trajectory,
-and the viewer. Colours are reduced to a palette, so that pictures stay small. Needs Playwright, Pillow, viser and Chromium.
+and the viewer. Colours are reduced to a palette, so that pictures stay small. Needs
+Playwright, Pillow, viser and Chromium.
 """
 
 from __future__ import annotations
