@@ -439,6 +439,19 @@ def test_grippers_are_held_still_unless_asked_to_move(tmp_path: Path) -> None:
     assert not [finding for finding in data["findings"] if finding["code"] == "gripper-locked"]
 
 
+def test_a_motion_without_columns_for_the_gripper_is_simulated_and_identified(tmp_path: Path) -> None:
+    path, out, log = tmp_path / "hand.urdf", tmp_path / "motion", tmp_path / "log.csv"
+    path.write_text(hand(mimic="yes"))
+    assert run(path, "--starts", 1, "--period", 4, "--harmonics", 3, "--rate", 50, "--out", out)[0] == 0
+    for name in ("trajectory.csv", "trajectory.json"):
+        arguments = ["simulate", str(path), "--trajectory", str(out / name), "--out", str(log), "--force"]
+        assert CliRunner().invoke(app, arguments).exit_code == 0
+        assert "drive = 0.01" in log.with_suffix(".toml").read_text()
+    assert dynid.identify(log.with_suffix(".toml")).relative_error < 0.05
+    motion = dynid.excite(path, time_limit=60, starts=1, period=4.0, harmonics=3)
+    assert dynid.simulate(path, motion).position.shape[1] == 1
+
+
 def test_progress_says_how_much_time_is_left() -> None:
     seen = []
     dynid.excite("builtin:two_link", time_limit=3.0, harmonics=3, period=4.0, progress=seen.append)

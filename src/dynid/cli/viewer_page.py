@@ -13,7 +13,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.cli.drawn_bodies import Shape, capsules, poses, quaternion, reach, shapes
 from dynid.errors import DynidError, InvalidRequestError, ShapeError
-from dynid.excitation import Followable, Trajectory, as_motion, read_trajectory, samples
+from dynid.excitation import Followable, Trajectory, as_motion, read_trajectory, robot_of_motion, samples
 from dynid.model import DynamicModel
 from dynid.robot import WORLD, JointKind, Robot, as_robot
 
@@ -89,7 +89,7 @@ def view(
     Raises:
         ViewerMissingError: If viser is not installed.
     """
-    loaded = as_robot(robot)
+    loaded = robot_of_motion(as_robot(robot), motion)
     shown = motion_to_show(motion, loaded)
     with suppress(KeyboardInterrupt):
         serve(loaded, shown, port, announce)

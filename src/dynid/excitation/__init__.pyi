@@ -10,7 +10,7 @@ from .recipe import excite
 from .settings import ExcitationSettings
 from .stated_problem import problem_of
 from .trajectories import Moves, Trajectory
-from .trajectory_files import Followable, as_motion, read_trajectory
+from .trajectory_files import Followable, as_motion, read_trajectory, robot_of_motion
 from .trajectory_formats import sample_times, samples
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "joint_limits",
     "problem_of",
     "read_trajectory",
+    "robot_of_motion",
     "sample_times",
     "samples",
     "torque_unit",

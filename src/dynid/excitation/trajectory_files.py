@@ -17,7 +17,7 @@ from dynid.arrays import Array
 from dynid.errors import DynidError, FileProblemError, InvalidRequestError, UnknownNameError
 from dynid.excitation.trajectories import Fourier, Moves, ParametricTrajectory, Trajectory
 from dynid.logs import Log, read_groups, source_of
-from dynid.robot import Joint, Robot
+from dynid.robot import Joint, Robot, as_robot, without_gripper
 
 SCHEMA = "dynid-trajectory-1"
 """What a file of coefficients says of itself."""
@@ -70,6 +70,28 @@ def as_motion(motion: Followable, robot: Robot) -> Moves:
     raise InvalidRequestError(
         f"a {type(motion).__name__} is no trajectory; give what dynid.excite returned, a file, or arrays (t, q, v, a)"
     )
+
+
+def robot_of_motion(robot: Robot, motion: Followable) -> Robot:
+    """The robot with the joints of its gripper locked that a motion has no column for, as `excite` locks them.
+
+    A robot that moves otherwise, or a motion that does not name its joints, stays as it is.
+    """
+    if not isinstance(motion, str | os.PathLike):
+        locked = getattr(getattr(motion, "robot", None), "locked", {})
+        known = {joint.name for joint in robot.independent_joints}
+        return as_robot(robot, lock={name: at for name, at in locked.items() if name in known})
+    path = Path(motion)
+    is_json = path.suffix.lower() == ".json"
+    names = read_coefficients(path)[1] if is_json else [n[2:] for n in source_of(path).names if n.startswith("q_")]
+    keys = [{joint.name, str(joint.number)} for joint in robot.independent_joints]
+    if not names or all(key & set(names) for key in keys):
+        return robot
+    missing = {joint.name for joint, key in zip(robot.independent_joints, keys, strict=True) if not key & set(names)}
+    held, found = without_gripper(
+        robot, [joint.name for joint in robot.independent_joints if joint.name not in missing]
+    )
+    return held if missing == {one.name for one in found} else robot
 
 
 def read_trajectory(

@@ -8,7 +8,7 @@ from typing import Any
 
 from dynid.errors import InvalidRequestError
 from dynid.estimation import Factors
-from dynid.excitation import Excitation, ExcitationSettings, Followable
+from dynid.excitation import Excitation, ExcitationSettings, Followable, robot_of_motion
 from dynid.excitation.recipe import excite as excite_robot
 from dynid.excitation.recipe import with_grippers_held
 from dynid.experiment import Experiment, checked_table, is_experiment, read_experiment
@@ -126,7 +126,9 @@ def experiment_to_simulate(
     merged = {**stated, **_given(settings)}
     for key in ("sensors", "parameters"):
         merged[key] = {**stated.get(key, {}), **_given(settings.get(key, {}))}
-    return experiment.model_copy(update={"simulation": checked_table(SimulationSettings, merged)})
+    simulation, robot = checked_table(SimulationSettings, merged), robot_of(experiment)
+    held = robot if simulation.trajectory is None else robot_of_motion(robot, simulation.trajectory)
+    return experiment.model_copy(update={"simulation": simulation, "lock": dict(held.locked)})
 
 
 def simulate_experiment(

@@ -11,7 +11,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.excitation import Followable, as_motion
+from dynid.excitation import Followable, as_motion, robot_of_motion
 from dynid.files import write_bytes
 from dynid.findings import Finding
 from dynid.logs import Log, Transmission
@@ -164,7 +164,7 @@ def simulate_run(
     stated = checked(SimulationSettings, settings, **changes)
     several = tuple(noise) if isinstance(noise, Sequence) else noise
     stated = stated.model_copy(update={"sensors": checked(Sensors, sensors or stated.sensors, noise=several)})
-    robot = as_robot(robot)
+    robot = robot_of_motion(as_robot(robot), motion)
     model = known_model(robot, stated_terms(robot) if terms is None else terms, known_values or {})
     require_simple_joints(model.robot)
     nominal, made_up = nominal_robot(model)
