@@ -1,4 +1,4 @@
-"""Writing files whole or not at all, and never over a user's file without being asked."""
+"""Files: what one is, and writing them whole or not at all, never over a user's file without being asked."""
 
 import errno
 import os
@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import tomllib
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -197,3 +198,86 @@ def _names(text: str) -> tuple[str, ...]:
 
 def _common(one: tuple[str | int, ...], other: tuple[str | int, ...]) -> int:
     return next((k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+class FileKind(StrEnum):
+    """What a file or folder holds, in words."""
+
+    ROBOT = "a robot"
+    EXPERIMENT = "an experiment"
+    LOG = "a log"
+    RESULT = "a result"
+    TRAJECTORY = "an exciting trajectory"
+    UNKNOWN = "unknown"
+
+
+_ROBOTS = (".urdf", ".xacro", ".mjcf")
+_LOGS = (".csv", ".tsv", ".txt", ".dat", ".parquet", ".npz", ".mat", ".bag", ".mcap", ".db3", ".json", ".feather")
+_FOLDERS = {
+    "result.json": FileKind.RESULT,
+    "excitation.json": FileKind.TRAJECTORY,
+    "metadata.yaml": FileKind.LOG,
+}
+"""Files that say what a folder holds."""
+
+_USES = {
+    FileKind.ROBOT: "look at it with 'dynid inspect {path}'; to identify it from a log, 'dynid init {path} LOG'",
+    FileKind.EXPERIMENT: "run it with 'dynid identify {path} --out result'",
+    FileKind.LOG: "write an experiment for it with 'dynid init ROBOT {path}'",
+    FileKind.RESULT: "see it with 'dynid report {path}', test it with 'dynid validate {path} LOG'",
+    FileKind.TRAJECTORY: "see it with 'dynid view {path} --robot ROBOT'; with its log, 'dynid init ROBOT LOG'",
+}
+
+
+def kind_of(path: str | os.PathLike[str]) -> FileKind:
+    """What a file or folder holds, from its name and its first bytes; never an error.
+
+    >>> kind_of("builtin:ur5").value
+    'a robot'
+    """
+    if str(path).startswith("builtin:"):
+        return FileKind.ROBOT
+    path = Path(path)
+    try:
+        if path.is_dir():
+            return next((kind for name, kind in _FOLDERS.items() if (path / name).is_file()), FileKind.UNKNOWN)
+        if not path.is_file():
+            return FileKind.UNKNOWN
+        return _kind_by_content(path, path.suffix.lower())
+    except (OSError, ValueError):
+        return FileKind.UNKNOWN
+
+
+def _kind_by_content(path: Path, suffix: str) -> FileKind:
+    if suffix in _ROBOTS:
+        return FileKind.ROBOT
+    if suffix == ".toml":
+        keys = tomllib.loads(path.read_text(encoding="utf-8-sig")).keys()
+        return (
+            FileKind.EXPERIMENT if keys & {"robot", "log"} else FileKind.ROBOT if "joint" in keys else FileKind.UNKNOWN
+        )
+    with path.open("rb") as stream:
+        start = stream.read(20_000)
+    if suffix == ".xml":
+        root = re.search(rb"<([A-Za-z_][\w:.-]*)", re.sub(rb"<!--.*?-->", b"", start, flags=re.DOTALL))
+        return FileKind.ROBOT if root and root[1] in (b"robot", b"mujoco") else FileKind.UNKNOWN
+    if suffix == ".json":
+        schema = re.search(rb'"schema"\s*:\s*"dynid-(\w+)', start)
+        return {b"trajectory": FileKind.TRAJECTORY, b"excitation": FileKind.TRAJECTORY, b"result": FileKind.RESULT}.get(
+            schema[1] if schema else b"", FileKind.LOG
+        )
+    return FileKind.LOG if suffix in _LOGS else FileKind.UNKNOWN
+
+
+def use_of(path: str | os.PathLike[str], expected: str, *kinds: FileKind) -> str:
+    """What a file is and the command that takes it, where something else was expected; empty where it may be that.
+
+    Args:
+        path: The file or folder.
+        expected: What was expected, in words.
+        kinds: The kinds that may be it.
+    """
+    kind = kind_of(path)
+    if kind in (*kinds, FileKind.UNKNOWN):
+        return ""
+    return f"is {kind.value}, and {expected} was expected; {_USES[kind].format(path=path)}"

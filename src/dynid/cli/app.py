@@ -7,11 +7,45 @@ from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from dynid.errors import DynidError, InvalidRequestError
 
+_UsageError = typer.BadParameter.__mro__[1]
+"""Typer's own, or that of Click, whichever this version of Typer stands on."""
+
+
+class _Commands(TyperGroup):
+    """The commands; what is wrong with arguments also says what the files among them are."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; on a usage error, name the files that were given and the command that takes them."""
+        given = [*getattr(ctx, "_protected_args", ()), *ctx.args]
+        try:
+            return super().invoke(ctx)
+        except _UsageError as error:
+            hint = _hint_on_files(given[1:])
+            before = vars(error).get("message") or ""  # with a full stop where another sentence follows
+            vars(error)["message"] = f"{before}. {hint}".removeprefix(". ") if hint else before
+            raise
+
+
+def _hint_on_files(arguments: list[str]) -> str:
+    """What files on the command line are, and what to do with them; empty where there are none that are known."""
+    from dynid.files import FileKind, kind_of, use_of
+
+    kinds = {name: kind_of(name) for name in arguments if not name.startswith("-")}
+    robots, logs = ([n for n, kind in kinds.items() if kind is one] for one in (FileKind.ROBOT, FileKind.LOG))
+    if len(robots) == 1 and logs:
+        files = " ".join([*robots, *logs])
+        return f"To identify a robot from logs: 'dynid init {files}', then 'dynid identify experiment.toml'."
+    known = [(name, use_of(name, "something else")) for name, kind in kinds.items() if kind is not FileKind.UNKNOWN]
+    return "" if not known else f"{known[0][0]} {known[0][1].replace(', and something else was expected', '')}."
+
+
 app = typer.Typer(
     name="dynid",
+    cls=_Commands,
     help="Identify the dynamic parameters of robots.",
     no_args_is_help=True,
     add_completion=False,

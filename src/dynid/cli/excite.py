@@ -20,7 +20,11 @@ from dynid.cli.app import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
+
+    from dynid.experiment import Experiment
 
 SourceArgument = Annotated[
     str,
@@ -124,20 +128,17 @@ def excite(
     """
     with errors_in_words(), steps_shown() as step:
         step("Finding the identifiable parameters")
-        from dynid.excitation.trajectory_formats import DEFAULT, require_formats, require_free
-        from dynid.identification.requests import excite_experiment, experiment_to_excite, robot_to_excite
+        from dynid.excitation.trajectory_formats import DEFAULT
+        from dynid.identification.requests import excite_experiment, experiment_to_excite
         from dynid.report.trajectory_page import PAGE, trajectory_page
 
-        settings: dict[str, Any] = {"harmonics": harmonics, "period": period, "rate": rate}
-        limits = {"noise": noise, "velocity": velocity, "acceleration": acceleration, "effort": effort, "start": start}
-        settings |= {key: per_joint(f"--{key}", *texts) for key, texts in limits.items()}
-        settings |= {"criterion": criterion or None, "position": ranges_per_joint("--position", *position)}
+        texts = {"noise": noise, "velocity": velocity, "acceleration": acceleration, "effort": effort, "start": start}
+        plain = {"harmonics": harmonics, "period": period, "rate": rate, "criterion": criterion or None}
+        settings = plain | _settings(texts, position)
         held = {name: value or 0.0 for name, value in assignments("--lock", *lock).items()}
         experiment = experiment_to_excite(source, words(*terms), lock=held, exact_frames=exact_frames, **settings)
         chosen = words(*formats) or DEFAULT
-        require_formats(chosen, None if out is None else robot_to_excite(experiment, words(*move)))
-        if out is not None:
-            require_free(out, overwrite=overwrite)  # before the design, which takes long
+        _require_output(experiment, words(*move), chosen, out, overwrite)  # before the design, which takes long
         found = excite_experiment(
             experiment,
             known,
@@ -145,19 +146,37 @@ def excite(
             time_limit=time_limit,
             starts=starts,
             segments=segments,
-            block_triangular=block_triangular,
             seed=seed,
+            block_triangular=block_triangular,
             progress=lambda best: step(best.in_words(experiment.excitation.criterion)),
         )
-        data = found.to_dict()
-        if out is not None:
-            page = {PAGE: trajectory_page(found)}
-            options = {"overwrite": overwrite, "allow_broken_limits": allow_broken_limits}
-            data = found.save(out, chosen, beside=page, **options)
+        options = {"overwrite": overwrite, "allow_broken_limits": allow_broken_limits}
+        page = {} if out is None else {PAGE: trajectory_page(found)}
+        data = found.to_dict() if out is None else found.save(out, chosen, beside=page, **options)
     if json_output:
         echo_json(data)
     else:
         show_excitation(data, source, out)
+
+
+def _require_output(
+    experiment: Experiment, move: list[str], formats: Sequence[str], out: Path | None, overwrite: bool
+) -> None:
+    """Refuse formats that are unknown or do not suit the robot, and a folder that cannot take the trajectory."""
+    from dynid.excitation.trajectory_formats import require_formats, require_free
+    from dynid.identification.requests import robot_to_excite
+
+    require_formats(formats, None if out is None else robot_to_excite(experiment, move))
+    if out is not None:
+        require_free(out, overwrite=overwrite)
+
+
+def _settings(texts: dict[str, list[str]], position: list[str]) -> dict[str, Any]:
+    """Keys of `[excitation]` that the options state; a single position of `--start` is that of the only joint."""
+    stated = {key: per_joint(f"--{key}", *text) for key, text in texts.items()}
+    if isinstance(stated["start"], float):
+        stated["start"] = (stated["start"],)
+    return {**stated, "position": ranges_per_joint("--position", *position)}
 
 
 def show_excitation(data: dict[str, Any], source: str, out: Path | None) -> None:
@@ -210,11 +229,11 @@ def _show_expectations(output: Console, parameters: list[dict[str, Any]]) -> Non
     """Print the standard deviations that the trajectory promises."""
     from dynid.cli.console import plain_table
 
-    table = plain_table(("parameter",), ("robot file", "expected std", "std [%]"), ("unit",))
+    table = plain_table(("parameter", "of"), ("file", "expected std", "std [%]"), ("unit",))
     for row in parameters:
         value = "-" if row["value"] is None else f"{row['value']:.6g}"
         std = "not excited" if row["std"] is None else f"{row['std']:.2g}"
         percent = row["relative_std_percent"]
         shown = "-" if percent is None else "> 100" if percent > 100.0 else f"{percent:.1f}"
-        table.add_row(row["expression"], value, std, shown, row["unit"])
+        table.add_row(row["expression"], row["owner"], value, std, shown, row["unit"])
     output.print(table)

@@ -21,6 +21,7 @@ from dynid.cli.app import (
 
 if TYPE_CHECKING:
     from dynid.model.inspection import Inspection
+    from dynid.robot import Robot
 
 
 class Selection(StrEnum):
@@ -122,11 +123,11 @@ def show_inspection(inspection: Inspection) -> None:
     )
     table = plain_table(("#", "base parameter"), ("robot file",), ("unit", "link or joint"))
     table.columns[0].justify = "right"
-    owners = [model.parameters[column].owner for column in base.columns]
-    rows = zip(base.expressions, inspection.base_values(), base.units, owners, strict=True)
+    rows = zip(base.expressions, inspection.base_values(), base.units, base.owners, strict=True)
     for k, (expression, value, unit, owner) in enumerate(rows, start=1):
         table.add_row(str(k), expression, "-" if value is None else f"{value:.6g}", unit, owner)
     output.print(table)
+    output.print(numbered_joints(robot))
     known = [f"{name} = {value:g}" for name, value in base.known.items()]
     for title, names in (
         ("Unidentifiable", base.no_effect),
@@ -141,6 +142,21 @@ def show_inspection(inspection: Inspection) -> None:
     output.print(f"The numerical rank is {clarity} (gap from {base.gap.kept:.1e} to {base.gap.dropped:.1e}).")
     show_findings(output, inspection.findings)
     show_next(output, _next_step(inspection))
+
+
+def numbered_joints(robot: Robot) -> str:
+    """Which joint each number in parameter names is: all moving joints count, also those that follow another.
+
+    >>> from dynid import load_robot
+    >>> numbered_joints(load_robot("builtin:two_link"))
+    'Numbers: 1 joint_1, 2 joint_2.'
+    """
+    joints = [
+        f"{joint.number} {joint.name}"
+        + ("" if joint.leader is None else f" (follows {robot.joints[joint.leader].number})")
+        for joint in robot.joints
+    ]
+    return f"Numbers: {', '.join(joints)}."
 
 
 def _next_step(inspection: Inspection) -> str:

@@ -80,12 +80,14 @@ def parameter_rows(
     lower, upper = estimate.interval(confidence)
     expressions = dict(zip(base.names, base.expressions, strict=True))
     units = dict(zip(base.names, base.units, strict=True))
+    owners = dict(zip(base.names, base.owners, strict=True))
     ends = (None, None) if bootstrap is None else bootstrap.interval(estimate.values, confidence)
     return [
         {
             "name": name,
             "expression": expressions[name],
             "unit": units[name],
+            "owner": owners[name],
             "value": float(estimate.values[k]),
             "std": float(estimate.stds[k]),
             "relative_std_percent": _finite(float(estimate.relative_stds[k])),

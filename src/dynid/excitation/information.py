@@ -105,6 +105,7 @@ class Expectation:
         name: The base parameter.
         expression: What it stands for.
         unit: Its unit.
+        owner: The own name of the link or joint that it is named after.
         value: The robot file's value; None where the file does not say.
         std: Expected standard deviation; infinite where nothing excites it.
     """
@@ -112,6 +113,7 @@ class Expectation:
     name: str
     expression: str
     unit: str
+    owner: str
     value: float | None
     std: float
 
@@ -143,9 +145,9 @@ def expected_stds(base: BaseParameters, information: Array) -> tuple[Expectation
     variances = _variances(information)
     values = reference_values(base)
     return tuple(
-        Expectation(name, expression, unit, value, float(np.sqrt(variance)))
-        for name, expression, unit, value, variance in zip(
-            base.names, base.expressions, base.units, values, variances, strict=True
+        Expectation(name, expression, unit, owner, value, float(np.sqrt(variance)))
+        for name, expression, unit, owner, value, variance in zip(
+            base.names, base.expressions, base.units, base.owners, values, variances, strict=True
         )
     )
 

@@ -16,6 +16,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import DynidError, FileProblemError, InvalidRequestError, UnknownNameError
 from dynid.excitation.trajectories import Fourier, Moves, ParametricTrajectory, Trajectory
+from dynid.files import FileKind, is_file, kind_of
 from dynid.logs import Log, read_groups, source_of
 from dynid.robot import Joint, Robot, as_robot, without_gripper
 
@@ -81,7 +82,7 @@ def robot_of_motion(robot: Robot, motion: Followable) -> Robot:
         locked = getattr(getattr(motion, "robot", None), "locked", {})
         known = {joint.name for joint in robot.independent_joints}
         return as_robot(robot, lock={name: at for name, at in locked.items() if name in known})
-    path = Path(motion)
+    path = _file_of(Path(motion))
     is_json = path.suffix.lower() == ".json"
     names = read_coefficients(path)[1] if is_json else [n[2:] for n in source_of(path).names if n.startswith("q_")]
     keys = [{joint.name, str(joint.number)} for joint in robot.independent_joints]
@@ -94,6 +95,13 @@ def robot_of_motion(robot: Robot, motion: Followable) -> Robot:
     return held if missing == {one.name for one in found} else robot
 
 
+def _file_of(path: Path) -> Path:
+    """The trajectory in a folder that `excite` wrote; any other path as it is."""
+    if kind_of(path) is not FileKind.TRAJECTORY or not path.is_dir():
+        return path
+    return next((file for suffix in (".csv", ".json") if is_file(file := path / f"trajectory{suffix}")), path)
+
+
 def read_trajectory(
     path: str | os.PathLike[str], robot: Robot, *, strict: bool = True
 ) -> Trajectory | ParametricTrajectory:
@@ -103,7 +111,7 @@ def read_trajectory(
         FileProblemError: If the file holds no trajectory.
         UnknownNameError: If it names a joint that the robot does not have.
     """
-    path = Path(path)
+    path = _file_of(Path(path))
     if path.suffix.lower() != ".json":
         return read_table(path, robot, strict=strict)
     trajectory, names = read_coefficients(path)

@@ -46,6 +46,7 @@ class ParameterEstimate(Entry):
         name: The standard parameter that it is named by.
         expression: The linear combination of standard parameters that it is.
         unit: Its unit.
+        owner: The own name of the link or joint that it is named after; empty in results of earlier versions.
         value: Its value.
         std: Its standard deviation, for white errors.
         relative_std_percent: The same in percent of the value; None for a value of zero.
@@ -67,6 +68,7 @@ class ParameterEstimate(Entry):
     bootstrap_std: float | None = None
     bootstrap_lower: float | None = None
     bootstrap_upper: float | None = None
+    owner: str = ""
 
     @property
     def honest_std(self) -> float:

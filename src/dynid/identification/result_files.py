@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from dynid.estimation import Factors
 from dynid.experiment import Experiment, read_experiment
-from dynid.files import replace_folder
+from dynid.files import FileKind, replace_folder, use_of
 from dynid.findings import Finding
 from dynid.identification.records import SCHEMA, Record
 from dynid.identification.result import Result, ResultError
@@ -82,7 +82,8 @@ def load_result(folder: str | Path) -> Result:
         schema = data["schema"]
         text = (folder / "experiment.toml").read_bytes()
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ResultError(folder, "holds no result; name a folder that dynid identify wrote") from error
+        other = use_of(folder, "the folder of a result", FileKind.RESULT)
+        raise ResultError(folder, other or "holds no result; name a folder that dynid identify wrote") from error
     if schema != SCHEMA:
         raise ResultError(folder, f"holds a result of another kind ({schema}); identify again")
     try:

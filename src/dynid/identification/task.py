@@ -12,7 +12,7 @@ import numpy as np
 from dynid.errors import InvalidRequestError
 from dynid.estimation import EstimationSettings, PhysicalSettings
 from dynid.experiment import Experiment, read_experiment
-from dynid.files import is_file
+from dynid.files import FileKind, is_file, use_of
 from dynid.identification.drive_units import is_in_amperes
 from dynid.logs import Drive, Log, LogSource, Processing
 from dynid.model import AUTO, DynamicModel, Term, default_terms, known_model, known_of, specification, split_known
@@ -157,6 +157,8 @@ def experiment_file(
         InvalidRequestError: If something is stated beside it, or it is a robot instead, which needs logs.
     """
     if isinstance(path, Robot) or Path(path).suffix.lower() != ".toml":
+        if not isinstance(path, Robot) and (other := use_of(path, "an experiment file (.toml)", FileKind.EXPERIMENT)):
+            raise InvalidRequestError(f"{path} {other}")
         what = path.name if isinstance(path, Robot) else path
         raise InvalidRequestError(f"'{what}' is no experiment file (.toml); give one, or a robot with logs")
     beside = [key for key, value in {"terms": terms or None, "known": known, **stated}.items() if value is not None]

@@ -16,6 +16,7 @@ from typing import TypeAlias
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.files import FileKind, use_of
 from dynid.logs.column_order import joint_order
 from dynid.logs.readers import text as text_reader
 from dynid.logs.readers.bags import SUFFIXES as BAGS
@@ -192,13 +193,13 @@ def source_of(path: Path, width: int | None = None, progress: Progress = silent)
         if is_bag(path) and width is None:
             return isolated(path, "bag", progress)
         if path.is_dir():
-            raise RecordingError(path, _folder_problem(path))
+            raise RecordingError(path, _other(path) or _folder_problem(path))
         if not path.exists():
             raise RecordingError(path, "there is no such file; check the name and the folder")
         if suffix not in (*TEXT, *BINARY, *BAGS):
             usable = ", ".join((*TEXT, *BINARY, *BAGS))
             usable += "; of a compressed bag, name its folder" if suffix in (".zstd", ".zst") else ""
-            raise RecordingError(path, f"files that end in '{suffix}' cannot be read; use {usable}")
+            raise RecordingError(path, _other(path) or f"files that end in '{suffix}' cannot be read; use {usable}")
         if path.stat().st_size == 0:
             raise RecordingError(path, "the file is empty")
         if width is not None and (suffix not in TEXT or width < 1):
@@ -212,6 +213,11 @@ def source_of(path: Path, width: int | None = None, progress: Progress = silent)
         return isolated(path, suffix.removeprefix("."), progress)
     except OSError as error:
         raise RecordingError(path, f"the file cannot be read ({error.strerror or error})") from error
+
+
+def _other(path: Path) -> str:
+    """What a file is that is no log, and what takes it."""
+    return use_of(path, "a log", FileKind.LOG, FileKind.TRAJECTORY)
 
 
 def _folder_problem(path: Path) -> str:

@@ -102,8 +102,7 @@ class BaseParameters:
 
     def _repr_html_(self) -> str:
         caption = f"{len(self)} base parameters of {len(self.model.names)} standard parameters"
-        owners = [self.model.parameters[k].owner for k in self.columns]
-        rows = list(zip(self.names, self.expressions, self.units, owners, strict=True))
+        rows = list(zip(self.names, self.expressions, self.units, self.owners, strict=True))
         return html_table(caption, ("name", "expression", "unit", "of"), rows)
 
     @cached_property
@@ -115,6 +114,11 @@ class BaseParameters:
     def units(self) -> tuple[str, ...]:
         """Units of the base parameters."""
         return tuple(self.model.parameters[k].unit for k in self.columns)
+
+    @cached_property
+    def owners(self) -> tuple[str, ...]:
+        """Own names of their links and joints; numbers in parameter names count moving joints, also mimic ones."""
+        return tuple(self.model.parameters[k].owner for k in self.columns)
 
     @cached_property
     def groups(self) -> tuple[dict[str, float], ...]:

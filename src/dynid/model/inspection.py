@@ -65,10 +65,9 @@ class Inspection:
     def rows(self) -> list[tuple[str, str, str, str, str]]:
         """For each base parameter its number, expression, the file's value, unit, and link or joint."""
         base = self.base_parameters
-        owners = [self.model.parameters[column].owner for column in base.columns]
         values = ["-" if value is None else f"{value:.6g}" for value in self.base_values()]
         numbers = map(str, range(1, len(base) + 1))
-        return list(zip(numbers, base.expressions, values, base.units, owners, strict=True))
+        return list(zip(numbers, base.expressions, values, base.units, base.owners, strict=True))
 
     def remarks(self) -> list[str]:
         """Parameters without an effect of their own, known ones, and how clear the numerical rank is."""
@@ -96,7 +95,6 @@ class Inspection:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data for JSON."""
         model, base = self.model, self.base_parameters
-        owners = {parameter.name: parameter.owner for parameter in model.parameters}
         values = self.base_values()
         return {
             "robot": self.robot.name,
@@ -131,7 +129,7 @@ class Inspection:
                     "name": base.names[k],
                     "expression": base.expressions[k],
                     "unit": base.units[k],
-                    "owner": owners[base.names[k]],
+                    "owner": base.owners[k],
                     "value": values[k],
                     "coefficients": base.groups[k],
                     "own_part": float(base.own_parts[base.columns[k]]),

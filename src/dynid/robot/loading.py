@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dynid.errors import InvalidRequestError, RobotFileError, UnknownNameError
-from dynid.files import write_text
+from dynid.files import FileKind, use_of, write_text
 from dynid.robot.assembly import assemble
 from dynid.robot.description import Description
 from dynid.robot.robot import Robot
@@ -169,6 +169,8 @@ def robot_file(source: str | os.PathLike[str]) -> Path:
         is_folder, is_there = path.is_dir(), path.exists()
     except OSError as error:
         raise RobotFileError(path, f"cannot be read ({error.strerror or error}); check the path") from error
+    if other := use_of(path, "a robot file", FileKind.ROBOT):
+        raise RobotFileError(path, other)
     if is_folder:
         raise RobotFileError(path, "is a folder; name the robot file in it")
     if not is_there:

@@ -16,7 +16,7 @@ from dynid.experiment.first.guesses import Group, Layout
 from dynid.experiment.first.layout import layout_of
 from dynid.experiment.first.needed_drives import drive_table, findings_on_drives
 from dynid.experiment.reading import ExperimentError, parse_experiment
-from dynid.files import write_text
+from dynid.files import FileKind, kind_of, write_text
 from dynid.findings import Finding, Severity
 from dynid.logs import Progress, RecordingError, check_time, silent
 from dynid.robot import Robot, load_robot
@@ -122,6 +122,11 @@ def init(
         InvalidRequestError: If there is no log, or no experiment can be written for the robot.
     """
     source = os.fspath(robot)
+    robots = [log for log in logs if isinstance(log, str | os.PathLike) and kind_of(log) is FileKind.ROBOT]
+    if kind_of(source) is FileKind.LOG and robots:
+        raise InvalidRequestError(
+            f"{source} is a log and {robots[0]} is a robot, which comes first: 'dynid init {robots[0]} {source}'"
+        )
     loaded = load_robot(source, exact_frames=exact_frames)
     if any(joint.kind.nq > 1 for joint in loaded.joints):
         raise InvalidRequestError(
