@@ -57,7 +57,7 @@ RobotArgument = Annotated[
     str,
     typer.Argument(
         metavar="ROBOT",
-        help="URDF (.urdf), MJCF (.xml) or DH table (.toml), or builtin:NAME "
+        help="URDF (.urdf or .xacro), MJCF (.xml) or DH table (.toml), or builtin:NAME "
         "(pendulum, two_link, spatial_3r, ur5, tx40, panda, lwr4).",
     ),
 ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dynid.cli.app import ExactFramesOption, JsonOption, RobotArgument, echo_json, errors_in_words, steps_shown
+from dynid.errors import InvalidRequestError
 from dynid.robot import Format
 
 if TYPE_CHECKING:
@@ -53,19 +54,30 @@ def export(
 def convert(
     robot: RobotArgument,
     output: Annotated[Path, typer.Argument(metavar="URDF", help="Output file (.urdf).")],
+    xacro_arg: Annotated[
+        list[str], typer.Option("--xacro-arg", metavar="NAME:=VALUE", help="Argument of a xacro file; may be repeated.")
+    ] = [],  # noqa: B006 (Typer copies it)
     force: ForceOption = False,
     exact_frames: ExactFramesOption = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Convert a robot, such as a DH table, to URDF."""
+    """Convert a robot, such as a DH table or a xacro file, to URDF."""
     with errors_in_words():
         import dynid
 
-        done = dynid.convert(robot, output, overwrite=force, exact_frames=exact_frames)
+        arguments = dict(_argument(text) for text in xacro_arg)
+        done = dynid.convert(robot, output, arguments=arguments, overwrite=force, exact_frames=exact_frames)
     if json_output:
         echo_json(done.to_dict())
     else:
         show_conversion(done)
+
+
+def _argument(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":=")
+    if not colon or not name.strip():
+        raise InvalidRequestError(f"--xacro-arg: '{text}' is no argument; write NAME:=VALUE")
+    return name.strip(), value
 
 
 def repair(

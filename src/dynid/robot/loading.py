@@ -5,13 +5,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dynid.errors import InvalidRequestError, RobotFileError, UnknownNameError
 from dynid.files import FileKind, use_of, write_text
 from dynid.robot.assembly import assemble
 from dynid.robot.description import Description
 from dynid.robot.robot import Robot
+
+if TYPE_CHECKING:
+    from dynid.robot.formats.xml_files import Element
 
 BUILTIN_PREFIX = "builtin:"
 
@@ -33,7 +36,8 @@ def load_robot(
     """Load a robot from a file or by the name of a built-in one.
 
     Args:
-        source: Path of a URDF (`.urdf`), MJCF (`.xml`) or table (`.toml`), or `builtin:NAME`.
+        source: Path of a URDF (`.urdf`, or `.xacro` with the package xacro), MJCF (`.xml`) or table (`.toml`), or
+            `builtin:NAME`.
         floating_base: Leave the base free in space: it then has the number 0 and six rows of its own.
         lock: Joints (name or number) to hold still, with their position [rad or m]; zero when only named.
         gravity: Gravity [m/s^2] in the base frame, shape (3,): `(0, 0, 9.81)` hangs the robot from the ceiling.
@@ -101,14 +105,16 @@ def convert(
     source: Robot | str | os.PathLike[str],
     target: str | os.PathLike[str],
     *,
+    arguments: Mapping[str, str] | None = None,
     overwrite: bool = False,
     exact_frames: bool = False,
 ) -> Converted:
-    """Write a robot, such as a DH table, as a new URDF file.
+    """Write a robot, such as a DH table or a xacro file, as a new URDF file.
 
     Args:
         source: The robot, the path of its file, or `builtin:NAME`.
         target: The file to write; its name ends in `.urdf`.
+        arguments: Of a xacro file, the values of its `<xacro:arg>`, by name.
         overwrite: Whether an existing file may be replaced, the robot's own excepted.
         exact_frames: As in `load_robot`.
 
@@ -117,6 +123,7 @@ def convert(
         OutputExistsError: If the target exists and may not be replaced.
     """
     from dynid.robot.formats.urdf_writer import left_out, urdf_text
+    from dynid.robot.formats.xacro_files import expanded, is_xacro
 
     path = Path(target)
     own = Path(source.description.source if isinstance(source, Robot) else source)
@@ -126,6 +133,12 @@ def convert(
         raise InvalidRequestError(
             f"'{path}' is the robot's own file, and its geometry would be lost; name another output"
         )
+    if not isinstance(source, Robot) and is_xacro(own):
+        text = expanded(robot_file(own), arguments).decode()
+        write_text(path, text, overwrite=overwrite)
+        return Converted(path, load_robot(path, exact_frames=exact_frames), ())
+    if arguments:
+        raise InvalidRequestError(f"'{own}' takes no arguments; only xacro files do")
     robot = as_robot(source, exact_frames=exact_frames)
     write_text(path, urdf_text(robot), overwrite=overwrite)
     return Converted(path, robot, tuple(left_out(robot)))
@@ -135,7 +148,7 @@ def read_description(source: str | os.PathLike[str], *, exact_frames: bool = Fal
     """Read a robot file of any known format, or a built-in robot.
 
     Args:
-        source: Path of a `.urdf`, `.xml`, `.mjcf` or `.toml` file (`~` and `$VARIABLES` are expanded), or
+        source: Path of a `.urdf`, `.xacro`, `.xml`, `.mjcf` or `.toml` file (`~` and `$VARIABLES` are expanded), or
             `builtin:NAME`.
         exact_frames: As in `load_robot`.
 
@@ -180,11 +193,12 @@ def robot_file(source: str | os.PathLike[str]) -> Path:
 
 
 def _read_xml_robot(path: Path, exact_frames: bool) -> Description:
+    from dynid.robot.formats.xacro_files import is_xacro
     from dynid.robot.formats.xml_files import read_xml
 
-    if path.suffix == ".xacro":
-        raise RobotFileError(path, f"is a xacro macro file; expand it first: xacro {path.name} > {path.stem}.urdf")
     root = read_xml(path)
+    if is_xacro(path):
+        return _read_expanded(path, root, exact_frames)
     if root.tag == "robot":
         from dynid.robot.formats.urdf_reader import read_urdf
 
@@ -196,3 +210,14 @@ def _read_xml_robot(path: Path, exact_frames: bool) -> Description:
     raise RobotFileError(
         path, f"the root element is <{root.tag}>; expected <robot> (URDF) or <mujoco> (MJCF)", root.sourceline
     )
+
+
+def _read_expanded(path: Path, root: "Element", exact_frames: bool) -> Description:
+    """The robot of a xacro file; lines are those of the expanded text, which no editor shows."""
+    from dynid.robot.formats.urdf_reader import read_urdf
+
+    try:
+        return read_urdf(path, root, exact_frames=exact_frames)
+    except RobotFileError as error:
+        where = "" if error.line is None else f" (line {error.line} after expansion by 'dynid convert')"
+        raise RobotFileError(path, f"{error.problem}{where}") from error

@@ -26,8 +26,9 @@ from dynid.errors import RobotFileError
 from dynid.files import write_bytes
 from dynid.robot import inertia
 from dynid.robot.description import FULL_INERTIA, INERTIA_ATTRIBUTES
+from dynid.robot.formats.xacro_files import is_xacro
 from dynid.robot.formats.xml_edits import Node, Splice, locate, set_numbers, spliced
-from dynid.robot.formats.xml_files import read_xml
+from dynid.robot.formats.xml_files import read_bytes, read_xml
 from dynid.robot.inertia import Violation
 from dynid.robot.joints import LARGEST_NUMBER
 from dynid.robot.loading import BUILTIN_PREFIX, read_description, robot_file
@@ -133,10 +134,12 @@ def repair(
         OutputExistsError: If the output exists and may not be replaced.
     """
     path = _editable_file(source)
-    target = path.with_name(f"{path.stem}_repaired{path.suffix}") if out is None else Path(out)
-    if target.suffix.lower() != path.suffix.lower():
-        raise RobotFileError(target, f"the repaired file keeps its format; give it a name that ends in {path.suffix}")
-    content, bodies = repaired(path.read_bytes(), path)
+    suffix = ".urdf" if is_xacro(path) else path.suffix
+    stem = path.stem.removesuffix(".urdf") if is_xacro(path) else path.stem
+    target = path.with_name(f"{stem}_repaired{suffix}") if out is None else Path(out)
+    if target.suffix.lower() != suffix.lower():
+        raise RobotFileError(target, f"the repaired file keeps its format; give it a name that ends in {suffix}")
+    content, bodies = repaired(read_bytes(path), path)
     if not bodies:
         return FileRepair(path, None, ())
     write_bytes(target, content, overwrite=overwrite, check=lambda written: _check_physical(written, path))

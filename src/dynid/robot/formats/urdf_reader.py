@@ -1,17 +1,16 @@
 """Reading URDF files."""
 
 import math
-import os
 from pathlib import Path
 
 import numpy as np
 
 from dynid.arrays import Array, frozen
 from dynid.errors import UnknownNameError
-from dynid.files import is_file
 from dynid.findings import Finding
 from dynid.robot import inertia
 from dynid.robot.description import BodyDescription, Description, Geometry, JointDescription, MimicDescription
+from dynid.robot.formats.packages import find_mesh
 from dynid.robot.formats.xml_files import Element, ElementReader, read_xml
 from dynid.robot.frames import pose, rotation_from_rpy
 from dynid.robot.joints import JointDynamics, JointKind, Limits, unlimited
@@ -77,6 +76,9 @@ class _UrdfReader(ElementReader):
                 geometry=tuple(g for shape in shapes if (g := self._geometry(shape)) is not None),
                 line=element.sourceline,
             )
+        if any("/xacro}" in str(element.tag) for element in root):
+            problem = "holds xacro macros; give it a name that ends in .xacro, so that they are expanded"
+            raise self.error(root, problem)
         if not bodies:
             raise self.error(root, "the robot has no links; is it a complete URDF, expanded from its xacro?")
         return list(bodies.values())
@@ -278,19 +280,3 @@ def _planar_as_chain(joint: JointDescription) -> tuple[list[JointDescription], l
         for k, part in enumerate(("x", "y", "angle"))
     ]
     return parts, between
-
-
-def find_mesh(robot_file: Path, name: str) -> Path | None:
-    """Find a mesh that a robot file names, or None.
-
-    `package://NAME/...` is looked for in the folders of ROS_PACKAGE_PATH and in those above the robot file.
-    """
-    if name.startswith("package://"):
-        package, _, rest = name.removeprefix("package://").partition("/")
-        above = list(robot_file.resolve().parents)
-        roots = [Path(folder) for folder in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if folder]
-        candidates = [folder / package / rest for folder in (*roots, *above)]
-        candidates += [folder / rest for folder in (*roots, *above) if folder.name == package]
-    else:
-        candidates = [robot_file.parent / name.removeprefix("file://")]
-    return next((candidate for candidate in candidates if is_file(candidate)), None)

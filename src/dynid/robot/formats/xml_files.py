@@ -6,22 +6,34 @@ from typing import TypeAlias
 from lxml import etree
 
 from dynid.errors import RobotFileError
+from dynid.robot.formats.xacro_files import expanded, is_xacro
 from dynid.robot.joints import LARGEST_NUMBER
 
 Element: TypeAlias = etree._Element  # lxml has no public name for the class of elements
 
 
+def read_bytes(path: Path) -> bytes:
+    """The text of a robot file; that of a xacro file expanded.
+
+    Raises:
+        RobotFileError: If it is missing, unreadable, or cannot be expanded.
+    """
+    if is_xacro(path):
+        return expanded(path)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise RobotFileError(path, f"cannot be read ({error.strerror or error}); check it") from error
+
+
 def read_xml(path: Path) -> Element:
-    """Parse an XML file and give its root element.
+    """Parse an XML file, a xacro file after its expansion, and give its root element.
 
     Raises:
         RobotFileError: If the file is missing, unreadable, not XML, or declares entities.
     """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True)
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise RobotFileError(path, f"cannot be read ({error.strerror or error}); check it") from error
+    content = read_bytes(path)
     if not content.strip():
         raise RobotFileError(path, "the file is empty; a robot file in XML was expected")
     if b"<!ENTITY" in content.replace(b"\0", b""):  # without the zeros of UTF-16
