@@ -395,6 +395,11 @@ def test_placeholders_of_exporters_are_no_limits(tmp_path: Path) -> None:
     assert (status, err) == (0, "")
     subjects = [one["subject"] for one in json.loads(text)["findings"] if one["code"] == "limit-assumed"]
     assert subjects == ["velocity", "acceleration"]
+    path.write_text(path.read_text().replace('lower="-1" upper="1"', 'lower="0" upper="0"'))
+    data = json.loads(run(path, "--starts", 1, "--period", 4, "--harmonics", 3, "--json")[1])
+    assert "position" in [one["subject"] for one in data["findings"] if one["code"] == "limit-assumed"]
+    path.write_text(path.read_text().replace('velocity="0"', 'velocity="1"'))
+    assert "--position turn=LOWER:UPPER" in run(path)[2]
 
 
 def test_joints_are_locked_and_starts_are_stated_on_the_command_line(tmp_path: Path) -> None:

@@ -156,15 +156,13 @@ def test_errors_name_the_line(write) -> None:
         load_robot(write(text))
 
 
-def test_missing_files_folders_and_macros_are_told_apart(tmp_path: Path, write) -> None:
+def test_missing_files_and_folders_are_told_apart(tmp_path: Path) -> None:
     with pytest.raises(RobotFileError, match="no such file"):
         load_robot(tmp_path / "nothing.urdf")
     with pytest.raises(RobotFileError, match="builtin:ur5"):
         load_robot("ur5")
     with pytest.raises(RobotFileError, match="is a folder"):
         load_robot(tmp_path)
-    with pytest.raises(RobotFileError, match=r"pip install 'dynid\[xacro\]'|cannot be expanded"):
-        load_robot(write("<robot/>", "arm.xacro"))
 
 
 def test_a_mimic_joint_without_leader_is_independent_and_reported(write) -> None:

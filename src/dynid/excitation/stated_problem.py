@@ -117,7 +117,7 @@ def _require_single_joints(robot: Robot) -> None:
     if odd is not None:
         raise InvalidRequestError(
             f"joint '{odd.name}' of '{robot.name}' is {odd.kind.value}, and exciting motions are for joints of one "
-            "degree of freedom; load the robot on a fixed base, or lock the joint"
+            f"degree of freedom; load the robot on a fixed base, or lock the joint with --lock {odd.name}"
         )
 
 

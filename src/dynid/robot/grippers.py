@@ -23,8 +23,19 @@ from dynid.robot.joints import JointKind
 from dynid.robot.loading import as_robot
 from dynid.robot.robot import Joint, Robot
 
-SHORT_SLIDE = 0.1
-"""Range [m] of a slide up to which it may be a finger: those of parallel grippers open by 0.02 to 0.1 m."""
+
+@dataclass(frozen=True)
+class GripperThresholds:
+    """When a joint may be a finger.
+
+    Shown by `tests/robot/test_grippers.py` on public robots, hands and humanoids among them.
+    """
+
+    short_slide: float = 0.1
+    """Range [m] of a slide up to which it may be a finger: those of parallel grippers open by 0.02 to 0.1 m."""
+
+
+THRESHOLDS = GripperThresholds()
 
 _NAMES = re.compile(r"gripper|finger|thumb|knuckle|jaw|claw", re.IGNORECASE)
 _FINGERS = re.compile(r"(?<![a-z])(index|middle|ring|little|pinky|mrl)(?![a-z])", re.IGNORECASE)
@@ -94,7 +105,7 @@ def _reason(joint: Joint, robot: Robot, named: set[str]) -> str:
 
 
 def _slides_shortly(joint: Joint) -> bool:
-    return joint.kind is JointKind.PRISMATIC and joint.limits.upper - joint.limits.lower <= SHORT_SLIDE
+    return joint.kind is JointKind.PRISMATIC and joint.limits.upper - joint.limits.lower <= THRESHOLDS.short_slide
 
 
 def _carried(name: str, robot: Robot) -> Iterator[str]:

@@ -18,7 +18,7 @@ from dynid.robot import Joint, JointKind, Limits, Robot
 
 
 @dataclass(frozen=True)
-class AssumedLimits:
+class AssumedThresholds:
     """What a design assumes where nothing is stated."""
 
     position: float = math.pi
@@ -53,23 +53,25 @@ class AssumedLimits:
 
     fallback_noise: float = 1.0
     """Standard deviation [N m or N] where the file states neither inertias nor effort limits: only ratios of expected
-    standard deviations mean something then."""
+    standard deviations mean something then. By judgement."""
 
 
-ASSUMED = AssumedLimits()
+ASSUMED = AssumedThresholds()
 
 
 def completed(limits: Sequence[Limits], robot: Robot, settings: ExcitationSettings) -> list[Limits]:
     """The limits of each coordinate with assumed ones where none is stated.
 
-    Zero velocities and efforts in a file are placeholders of exporters, and count as not stated. Where the settings
-    state an effort, that limits accelerations.
+    Zero velocities and efforts in a file are placeholders of exporters, and count as not stated; so does a range from
+    zero to zero where both are zero, too. Where the settings state an effort, that limits accelerations.
     """
     found = []
     for joint, limit in zip(robot.independent_joints, limits, strict=True):
         slides = joint.kind is JointKind.PRISMATIC
         reach = ASSUMED.slide_position if slides else ASSUMED.position
-        if math.isinf(limit.lower) and math.isinf(limit.upper):
+        own = joint.limits
+        placeholder = limit.lower == limit.upper == own.lower == own.upper == own.velocity == own.effort == 0.0
+        if placeholder or (math.isinf(limit.lower) and math.isinf(limit.upper)):
             limit = replace(limit, lower=-reach, upper=reach)
         if not 0.0 < limit.velocity < math.inf:
             limit = replace(limit, velocity=ASSUMED.slide_velocity if slides else ASSUMED.velocity)

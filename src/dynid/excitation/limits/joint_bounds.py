@@ -110,13 +110,13 @@ def _check(name: str, limit: Limits) -> None:
     if not limit.lower < limit.upper:
         raise InvalidRequestError(
             f"the position limits of joint '{name}' exclude each other: {limit.lower:g} to {limit.upper:g}; widen them "
-            "in [excitation] position, or lock the joint"
+            f"with --position {name}=LOWER:UPPER ([excitation] position), or lock the joint with --lock {name}"
         )
     for what in ("velocity", "acceleration", "jerk", "effort"):
         if not getattr(limit, what) > 0.0:
             raise InvalidRequestError(
                 f"the {what} limit of joint '{name}' is {getattr(limit, what):g} and leaves no motion; "
-                f"state a positive one in [excitation] {what}, or lock the joint"
+                f"state a positive one with --{what} {name}=VALUE ([excitation] {what}), or lock the joint with --lock"
             )
 
 
