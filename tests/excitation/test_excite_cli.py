@@ -379,7 +379,7 @@ def test_a_robot_without_limits_gets_stated_assumptions_and_options_replace_them
     assert [finding["subject"] for finding in assumed] == ["position", "velocity", "acceleration"]
     assert all("turn" in finding["values"]["joints"] for finding in assumed)
     assert all(f"--{finding['subject']}" in finding["text"] for finding in assumed)
-    stated = ("--position=-1:1", "--velocity", "turn=0.5", "--acceleration", 2, "--noise", 0.1)
+    stated = ("--position", "-1:1", "--velocity", "turn=0.5", "--acceleration", 2, "--noise", 0.1)
     data = json.loads(run(path, *quick, *stated)[1])
     assert not [finding for finding in data["findings"] if finding["code"].endswith("-assumed")]
     assert {limit["name"]: limit["limit"] for limit in data["limits"]} == {
@@ -523,3 +523,20 @@ def test_resting_joints_without_knowledge_are_a_finding(experiment: Path) -> Non
     warning = next(finding for finding in data["findings"] if finding["code"] == "parameters-not-excited")
     assert warning["values"]["parameters"] == unknown
     assert "not excited" in run(experiment, "--starts", 1)[1]
+
+
+def test_no_text_calls_a_motion_safe() -> None:
+    """Collisions are not checked, so nothing that people read may promise it."""
+    root = Path(__file__).parents[2]
+    package = root / "src" / "dynid"
+    pages = [
+        root / "README.md",
+        *(root / "docs").glob("*.md"),
+        *(root / "examples").iterdir(),
+        *package.rglob("*.html"),
+    ]
+    texts = [*pages, package / "findings.toml", *package.rglob("*.py")]
+    moves = r"(motion|trajector|posture|path\b|run it|move)"
+    promise = re.compile(rf"\bsafe(ly)?\b[^.\n]{{0,80}}{moves}|{moves}[^.\n]{{0,80}}\bsafe(ly)?\b", re.IGNORECASE)
+    found = {path.name: match[0] for path in texts if (match := promise.search(path.read_text(encoding="utf-8")))}
+    assert found == {}
