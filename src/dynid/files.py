@@ -244,7 +244,7 @@ def kind_of(path: str | os.PathLike[str]) -> FileKind:
         if not path.is_file():
             return FileKind.UNKNOWN
         return _kind_by_content(path, path.suffix.lower())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return FileKind.UNKNOWN
 
 

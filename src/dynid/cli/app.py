@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from dynid.errors import DynidError, InvalidRequestError
 
-_UsageError = typer.BadParameter.__mro__[1]
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # type: ignore[assignment]
 """Typer's own, or that of Click, whichever this version of Typer stands on."""
 
 

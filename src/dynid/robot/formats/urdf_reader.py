@@ -76,7 +76,7 @@ class _UrdfReader(ElementReader):
                 geometry=tuple(g for shape in shapes if (g := self._geometry(shape)) is not None),
                 line=element.sourceline,
             )
-        if any("/xacro}" in str(element.tag) for element in root):
+        if any(str(element.tag).endswith(("/xacro}include", "/xacro}macro")) for element in root):
             problem = "holds xacro macros; give it a name that ends in .xacro, so that they are expanded"
             raise self.error(root, problem)
         if not bodies:
