@@ -378,7 +378,7 @@ def test_a_robot_without_limits_gets_stated_assumptions_and_options_replace_them
     assumed = [finding for finding in json.loads(text)["findings"] if finding["code"] == "limit-assumed"]
     assert [finding["subject"] for finding in assumed] == ["position", "velocity", "acceleration"]
     assert all("turn" in finding["values"]["joints"] for finding in assumed)
-    assert all(f"--{finding['subject']}" in finding["text"] for finding in assumed)
+    assert all(f"--{finding['subject']} turn=" in finding["text"] for finding in assumed)
     stated = ("--position", "-1:1", "--velocity", "turn=0.5", "--acceleration", 2, "--noise", 0.1)
     data = json.loads(run(path, *quick, *stated)[1])
     assert not [finding for finding in data["findings"] if finding["code"].endswith("-assumed")]

@@ -104,12 +104,13 @@ def assumptions(stated: Sequence[Limits], assumed: Sequence[Limits], robot: Robo
             values = [getattr(other, key) for _, one, other in here if getattr(one, key) != getattr(other, key)]
             low = -values[0] if what == "position" else 0.0
             every = len(names) == len(rows) > 1
+            number = f"{low:.3g}:{values[0]:.3g}" if low else f"{values[0]:g}"
             yield Finding.of(
                 "limit-assumed",
                 what,
                 joints="any joint" if every else names,
                 value=f"{low:.3g} to {values[0]:.3g} {unit}" if low else f"{values[0]:g} {unit}{per}",
-                option=f"--{what} {low:.3g}:{values[0]:.3g}" if low else f"--{what} {values[0]:g}",
+                option=f"--{what} {'' if every else f'{names[0]}='}{number}",
                 key=what,
             )
 
