@@ -155,7 +155,7 @@ def _covered(
     return (low[which, 1] + j) * width + low[which, 0] + i, near, which
 
 
-def _twice_area(p: Array, q: Array, x: Array, y: Array) -> Array:
+def _twice_area(p: Array, q: Array, x: np.ndarray, y: np.ndarray) -> Array:
     return (q[:, 0] - p[:, 0]) * (y - p[:, 1]) - (q[:, 1] - p[:, 1]) * (x - p[:, 0])
 
 
