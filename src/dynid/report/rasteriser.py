@@ -111,7 +111,7 @@ def _reduced(image: np.ndarray) -> np.ndarray:
     return np.round(255 * np.concatenate([np.round(colour * 51) / 51, small[..., 3:]], axis=2)).astype(np.uint8)
 
 
-def _twice_area(p: Array, q: Array, x: Array, y: Array) -> Array:
+def _twice_area(p: Array, q: Array, x: np.ndarray, y: np.ndarray) -> Array:
     return (q[:, 0] - p[:, 0]) * (y - p[:, 1]) - (q[:, 1] - p[:, 1]) * (x - p[:, 0])
 
 
