@@ -184,7 +184,7 @@ def _covariances(result: Result, physical: PhysicalModel) -> Covariances:
     expected = p.copy()
     expected[: inertia.SIZE * len(physics.references)] = np.concatenate([r.parameters for r in physics.references])
     try:
-        return parameter_covariances(result.rows, result.base, physics, (p, expected), stds, method)
+        return parameter_covariances(result.rows, result.base, physics, (p, expected), stds, p - expected, method)
     except np.linalg.LinAlgError:
         return []
 

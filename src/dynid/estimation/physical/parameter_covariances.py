@@ -1,10 +1,13 @@
 """Covariances of physically consistent parameters: what the data say of each, and what the prior says.
 
 Physically consistent links minimise squared errors of the data plus a prior. Near its minimum the objective is a
-parabola with the curvature D of the data and P of the prior, and (D + P)^-1 is the covariance of the parameters; P^-1
-is that before the data. Of a quantity with the gradient g, the data determine the share
-1 - g'(D + P)^-1 g / g' P^-1 g: how much of the prior's variance they take away. Conditions that hold as inequalities
-are left out, which makes variances larger, not smaller.
+parabola with the curvature D of the data and P of the prior. The weight of the prior is chosen for predictions, and says
+nothing about how far links are from their file: that is seen from how far the data moved them. The squared distance
+d = (p - p0)' P (p - p0) is expected to be tr(I - (D + P)^-1 P), the number of parameters that the data determine. Where
+it is s times as large, the links scatter about the file with s P^-1, and the error of the estimate has the covariance
+(D + P)^-1 (D + s P) (D + P)^-1. Of a quantity with the gradient g and this covariance V, the data determine the share
+1 - g' V g / g' s P^-1 g: how much of the variance they take away. Conditions that hold as inequalities are left out, which
+makes variances larger, not smaller.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,6 +33,7 @@ def parameter_covariances(
     physics: Physics,
     points: Sequence[Array],
     stds: Mapping[str, float | None],
+    moved: Array,
     method: Literal["ols", "wls"] = "wls",
 ) -> list[tuple[Array, Array]]:
     """Covariances of the standard parameters with the data and by the prior alone, each (parameters, parameters).
@@ -44,6 +48,7 @@ def parameter_covariances(
         points: Physically consistent standard parameters p at which curvatures are taken, each (parameters,).
         stds: Standard deviations by name, of parameters that the data alone determine: they say how many times larger
             than for white errors variances are.
+        moved: How far the data moved the parameters from where the prior expects them, p - p0, shape (parameters,).
         method: As in `physical_estimate`.
 
     Returns:
@@ -58,9 +63,14 @@ def parameter_covariances(
     A, _ = problem.squares()
     of_data, of_prior = A[: len(factor.R)], A[len(factor.R) :]
     C, D, found = problem.to_parameters, of_data.T @ of_data, []
+    change = np.linalg.lstsq(C, moved, rcond=None)[0]
     for point in points:
         P = of_prior.T @ of_prior + _curvature(problem, point)
-        found.append((C @ np.linalg.solve(D + P, C.T), C @ np.linalg.solve(P, C.T)))
+        with_data = np.linalg.solve(D + P, np.column_stack([C.T, P]))
+        of_parameters, of_scatter = with_data[:, : len(C)], with_data[:, len(C) :]
+        determined = len(P) - float(np.trace(of_scatter))
+        s = max(1.0, float(change @ P @ change) / max(determined, 1.0))
+        found.append((of_parameters.T @ (D + s * P) @ of_parameters, s * C @ np.linalg.solve(P, C.T)))
     return found
 
 
