@@ -109,9 +109,9 @@ def with_real_output(markdown: str) -> str:
 def main() -> None:
     """Rewrite the generated parts of all pages."""
     for page in (DOCS.parent / "README.md", *DOCS.glob("*.md")):
-        before = page.read_text()
+        before = page.read_text(encoding="utf-8")
         if (after := with_real_output(on_page_markdown(before))) != before:
-            page.write_text(after)
+            page.write_text(after, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -94,6 +94,18 @@ def test_every_import_of_another_package_is_a_dependency() -> None:
                 assert known, f"{path.name} imports {name}"
 
 
+def test_text_is_read_and_written_in_a_stated_encoding() -> None:
+    """That of other systems is another; ruff's PLW1514 sees only what it knows to be a path."""
+    for path in (each for folder in ("src", "scripts", "examples") for each in (ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+                continue
+            stated = {word.arg for word in node.keywords} | {ast.unparse(argument) for argument in node.args}
+            text = node.func.attr in ("read_text", "write_text") or (node.func.attr == "open" and not node.args)
+            binary = bool({"'rb'", "'wb'"} & stated)
+            assert binary or not text or "encoding" in stated, f"{path.name}, line {node.lineno}"
+
+
 @given(robots(), st.integers(0, 1000))
 def test_torques_without_pinocchio_are_pinocchios(robot: Robot, seed: int) -> None:
     """Windows has no wheels of Pinocchio."""
