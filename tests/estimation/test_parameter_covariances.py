@@ -33,7 +33,7 @@ def result(kind: str) -> Result:
 def covariances(found: Result) -> tuple[np.ndarray, np.ndarray]:
     physics = physics_of(found.task.physical, found.model)
     p = found.standard_parameters(physical=True)
-    ((after, before),) = parameter_covariances(found.rows, found.base, physics, [p], {})
+    ((after, before),) = parameter_covariances(found.rows, found.base, physics, [p], {}, np.zeros(len(p)))
     return after, before
 
 
@@ -67,7 +67,27 @@ def test_a_heavier_prior_makes_parameters_surer() -> None:
     stds = []
     for weight in (1.0, 100.0):
         heavier = replace(physics, prior=replace(physics.prior, weight=weight))
-        ((after, _),) = parameter_covariances(found.rows, found.base, heavier, [p], {})
+        ((after, _),) = parameter_covariances(found.rows, found.base, heavier, [p], {}, np.zeros(len(p)))
         stds.append(np.sqrt(np.diag(after)))
     assert (stds[1] <= stds[0] + 1e-12).all()
     assert (stds[1] < 0.5 * stds[0]).any()
+
+
+def test_links_that_are_far_from_their_file_have_wider_intervals() -> None:
+    """The error of an estimate with the prior P about a truth that scatters with s P^-1, by brute force."""
+    found = result("euclidean")
+    physics = physics_of(found.task.physical, found.model)
+    p = found.standard_parameters(physical=True)
+    problem = problem_of(weighed(found.rows, found.base), found.base, physics)
+    A, _ = problem.squares()
+    of_data = len(weighed(found.rows, found.base).R)
+    D, P = (part.T @ part for part in (A[:of_data], A[of_data:]))
+    rng = np.random.default_rng(0)
+    steps = rng.normal(size=D.shape[0])
+    moved = problem.to_parameters @ steps
+    ((near, _), (far, prior)) = (
+        parameter_covariances(found.rows, found.base, physics, [p], {}, scale * moved)[0] for scale in (0.0, 1e3)
+    )
+    assert (np.diag(far) >= np.diag(near) * (1.0 - 1e-9)).all()
+    assert (np.diag(far) <= np.diag(prior) * (1.0 + 1e-6)).all()
+    assert D.shape == P.shape

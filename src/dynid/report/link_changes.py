@@ -92,14 +92,20 @@ def link_changes(result: Result) -> tuple[Owner, ...]:
     if physical is None:
         return ()
     found = _covariances(result, physical)
-    z = _quantile(result.record.confidence)
-    return (*_links(result, physical, found, z), *_joints(result, physical, found, z))
+    return (*_links(result, physical, found), *_joints(result, physical, found))
 
 
-def _quantile(confidence: float) -> float:
-    from scipy.stats import norm
+def _quantile(confidence: float, links: int | None = None) -> float:
+    """How many standard deviations an interval has: of a normal distribution, or of Student's for quantities of links.
 
-    return float(norm.ppf(0.5 + 0.5 * confidence))
+    How far links scatter about their file is seen from as many links as the robot has. With two degrees of freedom less
+    than that, 90 to 100 % of true values lie in intervals of 95 % (`benchmarks/link_intervals.py`: three robots, 2800
+    intervals, grouped by the share that the data determine); with normal ones, 80 to 100 % did.
+    """
+    from scipy.stats import norm, t
+
+    tail = 0.5 + 0.5 * confidence
+    return float(norm.ppf(tail) if links is None else t.ppf(tail, max(links - 2, 2)))
 
 
 def of_link(parameters: Array) -> Array:
@@ -108,7 +114,8 @@ def of_link(parameters: Array) -> Array:
     return np.array([mass, *(1e3 * centre), *np.linalg.eigvalsh(matrix)])
 
 
-def _links(result: Result, physical: PhysicalModel, found: Covariances, z: float) -> Iterator[Owner]:
+def _links(result: Result, physical: PhysicalModel, found: Covariances) -> Iterator[Owner]:
+    z = _quantile(result.record.confidence, len(physical.links))
     robot, names = result.robot, result.model.names
     indices = {robot.links[i].name: i for i in robot.solid_links}
     for link in physical.links:
@@ -135,8 +142,9 @@ def _links(result: Result, physical: PhysicalModel, found: Covariances, z: float
         yield Owner(robot.joints[i].number, link.name, True, changes, link.reference)
 
 
-def _joints(result: Result, physical: PhysicalModel, found: Covariances, z: float) -> Iterator[Owner]:
+def _joints(result: Result, physical: PhysicalModel, found: Covariances) -> Iterator[Owner]:
     """What the file can state of joints: friction and motor inertia of those that the model has."""
+    z = _quantile(result.record.confidence)
     values, names = {row.name: row for row in physical.terms}, result.model.names
     for joint in result.robot.independent_joints:
         changes = []

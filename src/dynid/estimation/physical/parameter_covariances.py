@@ -1,13 +1,13 @@
 """Covariances of physically consistent parameters: what the data say of each, and what the prior says.
 
 Physically consistent links minimise squared errors of the data plus a prior. Near its minimum the objective is a
-parabola with the curvature D of the data and P of the prior. The weight of the prior is chosen for predictions, and says
-nothing about how far links are from their file: that is seen from how far the data moved them. The squared distance
-d = (p - p0)' P (p - p0) is expected to be tr(I - (D + P)^-1 P), the number of parameters that the data determine. Where
-it is s times as large, the links scatter about the file with s P^-1, and the error of the estimate has the covariance
-(D + P)^-1 (D + s P) (D + P)^-1. Of a quantity with the gradient g and this covariance V, the data determine the share
-1 - g' V g / g' s P^-1 g: how much of the variance they take away. Conditions that hold as inequalities are left out, which
-makes variances larger, not smaller.
+parabola with the curvature D of the data and P of the prior. The weight of the prior is chosen for predictions, and
+says nothing about how far links are from their file: that is seen from how far the data moved them. The squared
+distance d = (p - p0)' P (p - p0) is expected to be tr(I - (D + P)^-1 P), the number of parameters that the data
+determine. Where it is s times as large, the links scatter about the file with s P^-1, and the error of the estimate has
+the covariance (D + P)^-1 (D + s P) (D + P)^-1. Of a quantity with the gradient g and this covariance V, the data
+determine the share 1 - g' V g / g' s P^-1 g: how much of the variance they take away. Conditions that hold as
+inequalities are left out, which makes variances larger, not smaller.
 """
 
 from collections.abc import Mapping, Sequence
