@@ -16,6 +16,7 @@ from dynid.model.sampling import random_states
 from dynid.robot.formats.urdf_reader import find_mesh
 from dynid.robot.formats.urdf_writer import urdf_text
 from dynid.robot.joints import JointKind
+from dynid.robot.repair import repair
 from tests.references import assert_same_torques
 from tests.strategies import URDF_KINDS, robots
 from tests.urdf_texts import BOMB, LIMIT, joint, urdf
@@ -198,3 +199,13 @@ def test_one_missing_end_of_a_range_is_zero_and_two_are_none(write) -> None:
     assert (one.joints[0].limits.lower, one.joints[0].limits.upper) == (0, 2)
     none = load_robot(write(urdf(joint("j", "base", "arm", '<limit velocity="1" effort="1"/>'))))
     assert math.isinf(none.joints[0].limits.upper)
+
+
+def test_files_that_say_version_0_0_are_read_repaired_and_left_so(write) -> None:
+    """As many public files do, though no such XML exists."""
+    text = f'<?xml version="0.0" ?>\n{urdf(joint("elbow", "base", "arm"))}'.replace('ixx="1"', 'ixx="9"')
+    path = write(text)
+    assert [j.name for j in load_robot(path).joints] == ["elbow"]
+    done = repair(path)
+    assert done.output is not None
+    assert done.output.read_text().startswith('<?xml version="0.0" ?>')

@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from dynid.errors import RobotFileError
-from dynid.robot.formats.xml_files import number_text
+from dynid.robot.formats.xml_files import number_text, with_version
 
 _ATTRIBUTE = re.compile(rb"""\s+([^\s=<>"'/]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _TAG_NAME = re.compile(rb"<([^\s/>]+)")
@@ -113,7 +113,7 @@ def locate(content: bytes, path: Path) -> Node:
 
     parser.StartElementHandler, parser.EndElementHandler, parser.EntityDeclHandler = start, end, refuse
     try:
-        parser.Parse(content, True)
+        parser.Parse(with_version(content), True)
     except expat.ExpatError as error:
         problem = f"cannot be edited in place: {expat.ErrorString(error.code)}"
         raise RobotFileError(path, f"{problem}; save it as UTF-8", error.lineno) from error

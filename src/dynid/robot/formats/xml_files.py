@@ -1,5 +1,6 @@
 """Reading untrusted XML: no entity is expanded, nothing is fetched, every error names its line. Numbers as text."""
 
+import re
 from pathlib import Path
 from typing import TypeAlias
 
@@ -26,6 +27,14 @@ def read_bytes(path: Path) -> bytes:
         raise RobotFileError(path, f"cannot be read ({error.strerror or error}); check it") from error
 
 
+_NO_VERSION = re.compile(rb"""\A(\s*<\?xml\s+version\s*=\s*["'])0\.0(?=["'])""")
+
+
+def with_version(content: bytes) -> bytes:
+    """XML with a version that parsers know, of the same length: exporters of many public URDF files write 0.0."""
+    return _NO_VERSION.sub(rb"\g<1>1.0", content)
+
+
 def read_xml(path: Path) -> Element:
     """Parse an XML file, a xacro file after its expansion, and give its root element.
 
@@ -33,7 +42,7 @@ def read_xml(path: Path) -> Element:
         RobotFileError: If the file is missing, unreadable, not XML, or declares entities.
     """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True)
-    content = read_bytes(path)
+    content = with_version(read_bytes(path))
     if not content.strip():
         raise RobotFileError(path, "the file is empty; a robot file in XML was expected")
     if b"<!ENTITY" in content.replace(b"\0", b""):  # without the zeros of UTF-16
