@@ -23,7 +23,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import RobotFileError
-from dynid.files import write_bytes
+from dynid.files import read_bytes, write_bytes
 from dynid.robot import inertia
 from dynid.robot.description import FULL_INERTIA, INERTIA_ATTRIBUTES
 from dynid.robot.formats.xml_edits import Node, Splice, locate, set_numbers, spliced
@@ -136,7 +136,7 @@ def repair(
     target = path.with_name(f"{path.stem}_repaired{path.suffix}") if out is None else Path(out)
     if target.suffix.lower() != path.suffix.lower():
         raise RobotFileError(target, f"the repaired file keeps its format; give it a name that ends in {path.suffix}")
-    content, bodies = repaired(path.read_bytes(), path)
+    content, bodies = repaired(read_bytes(path), path)
     if not bodies:
         return FileRepair(path, None, ())
     write_bytes(target, content, overwrite=overwrite, check=lambda written: _check_physical(written, path))

@@ -12,7 +12,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, RobotFileError
-from dynid.files import write_bytes
+from dynid.files import read_bytes, write_bytes
 from dynid.robot import inertia
 from dynid.robot.assembly import assemble
 from dynid.robot.description import Description
@@ -116,7 +116,7 @@ def _edited(wanted: Robot, form: Format) -> bytes:
     source = robot_file(wanted.description.source)
     description = read_description(source, exact_frames=wanted.description.exact_frames)
     edit = edited_urdf if form == "urdf" else edited_mjcf
-    return edit(source.read_bytes(), source, description, wanted.description)
+    return edit(read_bytes(source), source, description, wanted.description)
 
 
 def _new(wanted: Robot, form: Format) -> bytes:

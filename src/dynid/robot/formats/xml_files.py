@@ -6,6 +6,7 @@ from typing import TypeAlias
 from lxml import etree
 
 from dynid.errors import RobotFileError
+from dynid.files import read_bytes
 from dynid.robot.joints import LARGEST_NUMBER
 
 Element: TypeAlias = etree._Element  # lxml has no public name for the class of elements
@@ -19,7 +20,7 @@ def read_xml(path: Path) -> Element:
     """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True)
     try:
-        content = path.read_bytes()
+        content = read_bytes(path)
     except OSError as error:
         raise RobotFileError(path, f"cannot be read ({error.strerror or error}); check it") from error
     if not content.strip():
