@@ -174,10 +174,10 @@ def test_files_are_read_where_the_system_refuses_limits(tmp_path: Path, monkeypa
 def test_an_experiment_may_name_files_on_another_drive(monkeypatch, tmp_path: Path) -> None:
     import os
 
-    from dynid.experiment.first import first_experiment
+    from dynid.experiment.first.experiment_text import relative
 
     def refuses(*_: object) -> str:
         raise ValueError("path is on mount 'D:', start on mount 'C:'")
 
     monkeypatch.setattr(os.path, "relpath", refuses)
-    assert first_experiment._relative(tmp_path / "a.csv", tmp_path) == (tmp_path / "a.csv").resolve().as_posix()
+    assert relative(tmp_path / "a.csv", tmp_path) == (tmp_path / "a.csv").resolve().as_posix()

@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import shutil
+import stat
 import tempfile
 import tomllib
 from collections.abc import Callable, Sequence
@@ -34,9 +35,36 @@ def is_file(path: Path) -> bool:
         return False
 
 
+LARGEST = 200_000_000
+"""Bytes of the largest file that is read as a whole: robots, experiments, results, meshes."""
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file that is read as a whole.
+
+    Raises:
+        OSError: If it cannot be read, is enormous, or no regular file: a pipe would wait, a device has no end.
+    """
+    status = path.stat()
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "it is a pipe or a device, and no regular file", str(path))
+    if status.st_size > LARGEST:
+        raise OSError(
+            errno.EFBIG, f"it has {status.st_size / 1e6:.0f} MB, and at most {LARGEST / 1e6:.0f} are read", str(path)
+        )
+    return path.read_bytes()
+
+
 def write_text(path: Path, text: str, *, overwrite: bool = False) -> None:
     """Write a text file as `write_bytes` does, in UTF-8."""
-    write_bytes(path, text.encode(), overwrite=overwrite)
+    try:
+        content = text.encode()
+    except UnicodeEncodeError as error:
+        problem = "it would hold a name that is not UTF-8; rename that file or folder"
+        raise OutputError(path, OSError(errno.EILSEQ, problem)) from error
+    write_bytes(path, content, overwrite=overwrite)
 
 
 def write_bytes(
@@ -146,7 +174,7 @@ _KEY = re.compile(r"""^\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za
 def read_toml_text(path: Path, error_type: type[FileProblemError]) -> str:
     """The text of a TOML file, without a byte-order mark; what is wrong with the file is raised as `error_type`."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_bytes(path).decode("utf-8-sig")
     except OSError as error:
         raise error_type(path, f"cannot be read ({error.strerror or error}); check the path") from error
     except UnicodeDecodeError as error:

@@ -64,7 +64,7 @@ def test_ordinary_least_squares_is_that_of_the_textbook() -> None:
     assert [fit.rmse for fit in estimate.joints.values()] == pytest.approx(np.sqrt((left**2).mean(axis=1)))
 
 
-DRAWS = 2000
+DRAWS = 500
 
 
 @pytest.fixture(scope="module")
@@ -127,13 +127,13 @@ def test_on_random_robots_estimates_are_unbiased_and_intervals_hold() -> None:
         noise = rng.uniform(0.05, 1.0, model.row_count)
         stds = dict(zip(model.row_names, noise.tolist(), strict=True))
         values = []
-        for _ in range(150):
+        for _ in range(60):
             chunk = Chunk(q, v, a, exact + noise * rng.normal(size=exact.shape))
             estimate = weighted_least_squares(factorise(model, [chunk]), base, stds=stds)
             lower, upper = estimate.interval(0.95)
             inside.append(np.mean((lower <= truth) & (truth <= upper)))
             values.append(estimate.values)
-        scores.append((np.mean(values, axis=0) - truth) / (np.std(values, axis=0) / np.sqrt(150)))
+        scores.append((np.mean(values, axis=0) - truth) / (np.std(values, axis=0) / np.sqrt(60)))
     assert 0.93 <= np.mean(inside) <= 0.97
     scores = np.concatenate(scores)
     assert np.abs(scores).max() < 4.5  # of some two hundred means

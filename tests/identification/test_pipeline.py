@@ -103,7 +103,7 @@ def test_nothing_is_stated_beside_an_experiment_file_and_a_robot_needs_logs(writ
         identify(path, terms=["viscous"])
     with pytest.raises(InvalidRequestError, match="states its estimation itself"):
         identify(path, estimation={"robust": "huber"})
-    with pytest.raises(InvalidRequestError, match="is no experiment file"):
+    with pytest.raises(InvalidRequestError, match=r"an experiment file .* was expected"):
         identify("builtin:two_link")
     with pytest.raises(InvalidRequestError, match="there are no logs"):
         identify("builtin:two_link", [])

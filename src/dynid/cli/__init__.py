@@ -1,6 +1,8 @@
 """The `dynid` command: parse, call, print. One module for each command."""
 
 import gc
+import sys
+from io import TextIOWrapper
 
 from dynid.cli.app import app
 from dynid.cli.demo import demo
@@ -23,4 +25,7 @@ for command in (inspect, init, excite, simulate, identify, validate, export, rep
 def main() -> None:
     """Run the command."""
     gc.set_threshold(200_000, 20, 20)  # imports make many objects that stay: looking for garbage among them is a tenth
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # names of files need not be text, nor terminals UTF-8
     app(prog_name="dynid")

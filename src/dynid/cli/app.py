@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
@@ -113,6 +114,20 @@ def errors_in_words() -> Iterator[None]:
     except DynidError as error:
         typer.echo(f"dynid: {error}", err=True)
         raise typer.Exit(2) from error
+    except OSError as error:
+        where = "" if error.filename is None else f"{shortened(os.fsdecode(error.filename))}: "
+        typer.echo(f"dynid: {where}{error.strerror or error}; check the path, its permissions and the disk", err=True)
+        raise typer.Exit(2) from error
+
+
+LONGEST_PATH = 200
+"""Characters of a path that a message shows."""
+
+
+def shortened(path: str) -> str:
+    """A path as it can be shown: its end, where it is very long, and no bytes that are not text."""
+    shown = path.encode(errors="replace").decode()
+    return shown if len(shown) <= LONGEST_PATH else f"...{shown[-LONGEST_PATH:]}"
 
 
 def words(*texts: str) -> list[str]:

@@ -133,9 +133,10 @@ def show_inspection(inspection: Inspection, *, full: bool = False) -> None:
     if full:
         for line in inspection.remarks():
             output.print(line)
-        output.print(numbered_joints(robot))
     elif base.known:
         output.print(f"Known beforehand: {', '.join(f'{name} = {value:g}' for name, value in base.known.items())}.")
+    if full or any(joint.leader is not None for joint in robot.joints):
+        output.print(numbered_joints(robot))
     if not len(base):
         output.print("No parameter is identifiable from these measurements.")
     show_findings(output, inspection.findings)

@@ -16,7 +16,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import DynidError, FileProblemError, InvalidRequestError, UnknownNameError
 from dynid.excitation.trajectories import Fourier, Moves, ParametricTrajectory, Trajectory
-from dynid.files import FileKind, is_file, kind_of
+from dynid.files import FileKind, is_file, kind_of, read_bytes
 from dynid.logs import Log, read_groups, source_of
 from dynid.robot import Joint, Robot, as_robot, without_gripper
 
@@ -173,7 +173,7 @@ def read_coefficients(path: str | os.PathLike[str]) -> tuple[ParametricTrajector
     """
     path = Path(path)
     try:
-        data: Any = json.loads(path.read_text(encoding="utf-8"))
+        data: Any = json.loads(read_bytes(path).decode("utf-8"))
         if data["schema"] != SCHEMA:
             raise TrajectoryFileError(path, f"it says '{data['schema']}' instead of '{SCHEMA}'")
         family = Fourier(float(data["frequency"]), int(data["harmonics"]), int(data["periods"]))
@@ -181,7 +181,7 @@ def read_coefficients(path: str | os.PathLike[str]) -> tuple[ParametricTrajector
         return ParametricTrajectory(family, coefficients, float(data["speed"])), tuple(map(str, data["joints"]))
     except OSError as error:
         raise TrajectoryFileError(path, f"cannot be read ({error.strerror or error})") from error
-    except (ValueError, KeyError, TypeError, InvalidRequestError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError, InvalidRequestError) as error:
         raise TrajectoryFileError(path, "holds no trajectory; expected JSON that dynid excite wrote") from error
     except DynidError as error:
         if isinstance(error, TrajectoryFileError):

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from dynid.estimation import Factors
 from dynid.experiment import Experiment, read_experiment
-from dynid.files import FileKind, replace_folder, use_of
+from dynid.files import FileKind, read_bytes, replace_folder, use_of
 from dynid.findings import Finding
 from dynid.identification.records import SCHEMA, Record
 from dynid.identification.result import Result, ResultError
@@ -77,11 +77,11 @@ def load_result(folder: str | Path) -> Result:
     """
     folder = Path(folder)
     try:
-        data = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-        origin = Path(json.loads((folder / "origin.json").read_text(encoding="utf-8"))["experiment"])
+        data = json.loads(read_bytes(folder / "result.json"))
+        origin = Path(json.loads(read_bytes(folder / "origin.json"))["experiment"])
         schema = data["schema"]
-        text = (folder / "experiment.toml").read_bytes()
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        text = read_bytes(folder / "experiment.toml")
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         other = use_of(folder, "the folder of a result", FileKind.RESULT)
         raise ResultError(folder, other or "holds no result; name a folder that dynid identify wrote") from error
     if schema != SCHEMA:

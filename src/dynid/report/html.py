@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dynid.errors import InvalidRequestError, OutputExistsError
-from dynid.files import write_text
+from dynid.files import write_bytes
 from dynid.identification import Result, load_result
 from dynid.logs import Log
 from dynid.report.heading import heading_of
@@ -82,9 +82,9 @@ def write_report(
     _require_same_joints(results)
     subjects = _named(tuple(subject_of(one, held_out, progress) for one in results))
     progress("Writing the report")
-    text = page(subjects)
-    write_text(path, text, overwrite=overwrite)
-    return ReportFile(path, len(text.encode()), subjects)
+    content = page(subjects).encode(errors="replace")  # names of folders need not be UTF-8
+    write_bytes(path, content, overwrite=overwrite)
+    return ReportFile(path, len(content), subjects)
 
 
 def _loaded(result: Result | str | Path, progress: Callable[[str], None]) -> Result:

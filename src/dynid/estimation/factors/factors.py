@@ -20,7 +20,10 @@ import numpy as np
 
 from dynid.arrays import Array, frozen
 from dynid.errors import FileProblemError, InvalidRequestError, UnknownNameError
-from dynid.files import write_bytes
+from dynid.files import read_bytes, write_bytes
+
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, MemoryError)
+"""What NumPy and zipfile raise on damaged archives; RuntimeError has NotImplementedError and RecursionError."""
 
 SCHEMA = "dynid-factors-1"
 """What a file of factors says of itself."""
@@ -227,7 +230,7 @@ class Factors:
             FactorsFileError: If the file is missing or holds something else.
         """
         try:
-            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
+            with np.load(io.BytesIO(read_bytes(path)), allow_pickle=False) as arrays:
                 head = json.loads(arrays["head"].tobytes())
                 if head["schema"] != SCHEMA:
                     raise FactorsFileError(path, f"it says '{head['schema']}' instead of '{SCHEMA}'")
@@ -244,5 +247,5 @@ class Factors:
                 return Factors(tuple(head["names"]), joints, str(head.get("form", "torque")))
         except OSError as error:
             raise FactorsFileError(path, f"cannot be read ({error.strerror or error})") from error
-        except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        except (*DAMAGED, KeyError, TypeError, ValueError) as error:
             raise FactorsFileError(path, "holds no factors; expected a file that dynid saved") from error

@@ -69,6 +69,10 @@ def _refuse_infinite(path: Path, model: MjModel) -> None:
     for field in fields:
         if not (np.abs(getattr(model, field)) <= LARGEST_NUMBER).all():
             raise RobotFileError(path, f"MuJoCo's `{field}` is not finite; look for infinite values in the file")
+    for field in ("body_quat", "body_iquat", "geom_quat"):
+        if not np.allclose(np.linalg.norm(getattr(model, field), axis=1), 1.0, rtol=0.0, atol=1e-6):
+            problem = f"MuJoCo's `{field}` is no rotation; look for quaternions of zero or enormous length in the file"
+            raise RobotFileError(path, problem)
     if not (np.abs(model.opt.gravity) <= LARGEST_NUMBER).all():
         raise RobotFileError(path, f"gravity is {model.opt.gravity}; expected three finite numbers [m/s^2]")
 

@@ -7,6 +7,7 @@ from typing import TypeAlias
 from lxml import etree
 
 from dynid.errors import RobotFileError
+from dynid.files import read_bytes as read_file
 from dynid.robot.formats.xacro_files import expanded, is_xacro
 from dynid.robot.joints import LARGEST_NUMBER
 
@@ -22,7 +23,7 @@ def read_bytes(path: Path) -> bytes:
     if is_xacro(path):
         return expanded(path)
     try:
-        return path.read_bytes()
+        return read_file(path)
     except OSError as error:
         raise RobotFileError(path, f"cannot be read ({error.strerror or error}); check it") from error
 
