@@ -49,9 +49,10 @@ def measured(problem: ExcitationProblem, found: Design) -> float:
 def milestones(found: Design) -> str:
     """When the condition number first was within 20, 5 and 1 % of the last."""
     times = []
+    history = [(one.seconds, one.value) for one in found.history if one.value is not None]
     for part in (1.2, 1.05, 1.01):
-        limit = found.history[-1].value + math.log(part)
-        times.append(next(one.seconds for one in found.history if one.value <= limit))
+        limit = history[-1][1] + math.log(part)
+        times.append(next(seconds for seconds, value in history if value <= limit))
     return " / ".join(f"{seconds:.1f}" for seconds in times)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -470,8 +471,10 @@ def test_progress_says_how_much_time_is_left() -> None:
 
 def test_assumed_noise_is_a_share_of_each_joints_torque_and_leaves_the_condition_number_as_it_is() -> None:
     """Of 1 N m for all, all of a small robot's parameters were said to be unknown."""
-    quick = {"time_limit": 60, "starts": 1, "harmonics": 3, "period": 4.0, "velocity": 2.0, "acceleration": 6.0}
-    assumed, stated = (dynid.excite("builtin:two_link", **quick, **noise) for noise in ({}, {"noise": 1.0}))
+    quick: dict[str, Any] = {"time_limit": 60, "starts": 1, "harmonics": 3, "period": 4.0}
+    quick |= {"velocity": 2.0, "acceleration": 6.0}
+    assumed = dynid.excite("builtin:two_link", **quick)
+    stated = dynid.excite("builtin:two_link", **quick, noise=1.0)
     assert assumed.condition_number == pytest.approx(stated.condition_number)
     assert assumed.q == pytest.approx(stated.q)
     note = next(finding for finding in assumed.findings if finding.code == "noise-assumed")

@@ -121,7 +121,8 @@ def _text(path: Path, arguments: dict[str, str]) -> str:
 
     parts = getattr(xacro, "substitution_args", None) or importlib.import_module("xacro.substitution_args")
     _restrict(xacro, parts, path)
-    return xacro.process_file(str(path), mappings=arguments, verbosity=0).toprettyxml(indent="  ")
+    document: Any = xacro.process_file(str(path), mappings=arguments, verbosity=0)
+    return document.toprettyxml(indent="  ")
 
 
 def _restrict(xacro: ModuleType, parts: ModuleType, path: Path) -> None:
