@@ -46,7 +46,7 @@ def unseen_logs(
             progress("Reading a log")
             log = read(source, task.model.robot, progress, task.drive, task.processing)
             prepared = prepare(log, result.model, task.drive, task.processing, like=like, progress=progress)
-            used = any(share_samples(own, source) for own in result.task.logs)
+            used = any(share_samples(own, source) for own in result.task.all_logs)
             found.append(UnseenLog(log, prepared, used))
     return tuple(found)
 

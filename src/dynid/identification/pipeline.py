@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -98,6 +98,7 @@ def identify(
     if added is not None:
         task = task.with_model_of(added.task)
         earlier = added.earlier_logs(task, "the experiment" if file is None else file.path)
+        task = replace(task, earlier=added.task.all_logs)
     elif not task.logs:
         raise InvalidRequestError("there is no log to identify from; give one or more")
     return run(task, file, earlier, progress)

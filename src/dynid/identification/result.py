@@ -273,7 +273,7 @@ class Result:
                 f"has estimator = '{mine}', and the result that it adds to comes from '{theirs}': rows of different "
                 f"forms cannot be mixed; use '{theirs}', or identify all logs anew",
             )
-        if any(share_samples(own, log) for own in self.task.logs for log in task.logs):
+        if any(share_samples(own, log) for own in self.task.all_logs for log in task.logs):
             raise ResultError(where, "has a log that the result has already, and it would count twice; leave it out")
         return EarlierLogs(self.model, self.torques, self.rows)
 

@@ -1,6 +1,7 @@
 """Results as folders: what was found as JSON, the factors it came from, and the experiment."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from dynid.findings import Finding
 from dynid.identification.records import SCHEMA, Record
 from dynid.identification.result import Result, ResultError
 from dynid.identification.task import ExperimentFile, Task, experiment_text, task_of
+from dynid.logs import Log, LogSource
 from dynid.model import BaseParameters, known_base
 
 
@@ -39,7 +41,8 @@ def save_result(result: Result, folder: Path, *, overwrite: bool = False) -> Non
         content = json.dumps(result.to_dict(), indent=2, allow_nan=False)
         (made / "result.json").write_text(content + "\n", encoding="utf-8")
         (made / "experiment.toml").write_bytes(text)
-        (made / "origin.json").write_text(json.dumps({"experiment": str(origin.resolve())}), encoding="utf-8")
+        place = {"experiment": str(origin.resolve()), "earlier": _sources(result.task.earlier)}
+        (made / "origin.json").write_text(json.dumps(place), encoding="utf-8")
         if result.sign_curves is not None:
             curves: dict[str, Any] = dict(result.sign_curves)
             np.savez_compressed(made / "signs.npz", **curves)
@@ -78,7 +81,9 @@ def load_result(folder: str | Path) -> Result:
     folder = Path(folder)
     try:
         data = json.loads(read_bytes(folder / "result.json"))
-        origin = Path(json.loads(read_bytes(folder / "origin.json"))["experiment"])
+        place = json.loads(read_bytes(folder / "origin.json"))
+        origin = Path(place["experiment"])
+        earlier = tuple(LogSource.model_validate(source) for source in place.get("earlier", ()))
         schema = data["schema"]
         text = read_bytes(folder / "experiment.toml")
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -92,7 +97,7 @@ def load_result(folder: str | Path) -> Result:
     except (ValidationError, KeyError, TypeError, ValueError) as error:
         raise ResultError(folder, f"its result.json is damaged ({_where(error)}); identify again") from error
     experiment = read_experiment(folder / "experiment.toml", relative_to=origin.parent, needs_logs=False)
-    task = _task_of(experiment, record)
+    task = replace(_task_of(experiment, record), earlier=earlier)
     if record.terms is not None:
         task = task.with_terms(record.terms)
     base = _base_of(folder, record, known_base(task.model, task.known))
@@ -103,6 +108,19 @@ def load_result(folder: str | Path) -> Result:
         rows = tuple(Factors.load(folder / f"log_{k + 1}.{estimator}.factors") for k in range(record.logs))
     file = ExperimentFile(origin, text, experiment, task)
     return Result(base, record, findings, task, torques, rows, _sign_curves(folder), file, folder)
+
+
+def _sources(logs: Sequence[Log | LogSource]) -> list[dict[str, Any]]:
+    """Where logs are, with paths that hold in any folder; those in memory are nowhere."""
+    found = []
+    for log in logs:
+        if isinstance(log, LogSource):
+            parts = log.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+            for part in parts.values():
+                if isinstance(part, dict) and "file" in part:
+                    part["file"] = str(Path(part["file"]).resolve())
+            found.append(parts)
+    return found
 
 
 def _task_of(experiment: Experiment, record: Record) -> Task:

@@ -33,6 +33,7 @@ class Task:
     Attributes:
         model: The model, at the nonlinear parameters that are known.
         logs: What was measured: logs in memory, or where to read them.
+        earlier: Logs of a result that these are added to; they count, and are not read again.
         known: Parameters that are known beforehand, by name or pattern.
         torque: Whether torques were logged with signs.
         discard_sign: Whether logged signs are discarded, to practise their recovery.
@@ -46,6 +47,7 @@ class Task:
 
     model: DynamicModel
     logs: tuple[Log | LogSource, ...] = ()
+    earlier: tuple[Log | LogSource, ...] = ()
     known: Mapping[str, float] = field(default_factory=dict)
     torque: Literal["signed", "magnitude"] = "signed"
     discard_sign: bool = False
@@ -76,7 +78,7 @@ class Task:
         auto = terms in (AUTO, (AUTO,), [AUTO])
         warm = auto and settings.get("torque") != "magnitude" and all(log.temperature is not None for log in logs)
         model = provisional_model(robot, known or {}, warm=warm) if auto else known_model(robot, terms, known or {})
-        task = Task(model, logs, dict(known or {}), chooses_terms=auto)
+        task = Task(model, logs, known=dict(known or {}), chooses_terms=auto)
         given = {key: value for key, value in settings.items() if value is not None}
         if not given:
             return task
@@ -101,6 +103,11 @@ class Task:
     def with_model_of(self, other: Task) -> Task:
         """The task with the terms of another, where its own are yet to be chosen."""
         return replace(self, model=other.model, chooses_terms=False) if self.chooses_terms else self
+
+    @property
+    def all_logs(self) -> tuple[Log | LogSource, ...]:
+        """All logs that count."""
+        return (*self.earlier, *self.logs)
 
     def with_logs_of(self, experiment: Experiment) -> Task:
         """The task with the logs of an experiment, read as it says; as this task, where it is of logs alone."""
