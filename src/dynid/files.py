@@ -240,7 +240,8 @@ class FileKind(StrEnum):
 
 
 _ROBOTS = (".urdf", ".xacro", ".mjcf")
-_LOGS = (".csv", ".tsv", ".txt", ".dat", ".parquet", ".npz", ".mat", ".bag", ".mcap", ".db3", ".json", ".feather")
+_LOGS = (".csv", ".tsv", ".txt", ".dat", ".json", ".jsonl", ".ndjson", ".parquet", ".npz", ".mat")
+_LOGS += (".bag", ".mcap", ".db3", ".gz", ".bz2", ".xz")
 _FOLDERS = {
     "result.json": FileKind.RESULT,
     "excitation.json": FileKind.TRAJECTORY,

@@ -466,3 +466,12 @@ def test_names_of_columns_cannot_leave_their_comment(tmp_path: Path) -> None:
     made = init(robot(tmp_path, chain(SEVEN)), tmp_path / "log.parquet", folder=tmp_path)
     assert Path(made.experiment.robot).name == "arm.urdf"
     assert "\x1b" not in made.text
+
+
+def test_a_file_that_is_not_understood_is_not_dropped(tmp_path: Path) -> None:
+    table = {f"q_{k}": np.sin(np.arange(200) / 20 + k) for k in (1, 2)} | {f"tau_{k}": np.ones(200) for k in (1, 2)}
+    for name, columns in (("one", {"t": np.arange(200) / 100, **table}), ("two", {"alpha": np.ones(200)})):
+        pl.DataFrame(columns).write_csv(tmp_path / f"{name}.csv")
+    made = init("builtin:two_link", tmp_path / "one.csv", tmp_path / "two.csv")
+    assert len(made.layouts) == 2
+    assert made.questions

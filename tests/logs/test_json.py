@@ -165,3 +165,11 @@ def test_init_and_identify_read_json(write: Callable[[dict[str, np.ndarray]], st
     text = first.text.replace('terms = "auto"', 'terms = ["viscous", "coulomb"]')
     (tmp_path / "first.toml").write_text(text + "\n[physical]\nfit = false\n")
     assert identify(tmp_path / "first.toml").relative_error < 0.05
+
+
+def test_damage_in_the_middle_of_a_line_is_no_cut_end(tmp_path: Path) -> None:
+    records = [{"t": k / 100, "q": k} for k in range(500)]
+    text = json.dumps(records).replace('"q": 100}', '"q": nan}')
+    (tmp_path / "log.json").write_text(text)
+    with pytest.raises(RecordingError, match="is no JSON"):
+        source_of(tmp_path / "log.json")

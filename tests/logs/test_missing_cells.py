@@ -172,3 +172,20 @@ def test_velocities_that_are_hardly_there_are_left_out() -> None:
 def test_whole_arrays_are_not_copied() -> None:
     t, x = np.arange(10.0), np.zeros((10, 2))
     assert filled(t, {"position": x, "torque": x}, {}).signals["position"] is x
+
+
+def test_a_joint_without_velocities_costs_the_velocities_and_no_rows() -> None:
+    t = np.arange(200) / 100
+    q, v = np.sin(t)[:, None] * np.ones(7), np.cos(t)[:, None] * np.ones(7)
+    v[:, 3] = np.nan
+    found = Log.with_gaps(time=t, position=q, torque=q, velocity=v)
+    assert found.velocity is None
+    assert len(found) == 200
+
+
+def test_temperatures_without_a_number_are_left_out() -> None:
+    t = np.arange(200) / 100
+    q = np.sin(t)[:, None]
+    found = Log.with_gaps(time=t, position=q, torque=q, temperature=np.full((200, 1), np.nan))
+    assert found.temperature is None
+    assert "temperatures-missing" in [finding.code for finding in found.findings]

@@ -128,3 +128,11 @@ def test_packed_text_that_would_fill_the_memory_is_refused(tmp_path: Path, monke
     monkeypatch.setattr("dynid.logs.readers.text_layout.MOST_UNPACKED", 1000)
     with pytest.raises(RecordingError, match=r"unpacks to more than .* GB; unpack it to a file first"):
         read_columns(path)
+
+
+def test_a_packed_file_that_is_damaged_inside_is_an_error(tmp_path: Path) -> None:
+    content = bytearray(gzip.compress(b"t,q\n" + b"".join(b"%d,%d\n" % (k, k * 7919 % 1000) for k in range(5000))))
+    content[200:260] = bytes(60)
+    (tmp_path / "log.csv.gz").write_bytes(content)
+    with pytest.raises(RecordingError, match="damaged"):
+        source_of(tmp_path / "log.csv.gz")

@@ -108,6 +108,10 @@ ATTACKS = [
     "${python.type(1)}",
     "$(eval open('NAME', 'w'))",
     "$(eval exec('1'))",
+    "${python['type'](1)}",
+    "${python['vars'](python['type'])['mro'](int)}",
+    "${python.get('type')(1)}",
+    "${{}['__class__']}",
     "$(eval [].append.im_self)",
 ]
 
@@ -145,3 +149,26 @@ def test_entities_are_refused(arm: Path) -> None:
 )
 def test_arithmetic_is_allowed(text: str) -> None:
     check_expression(text)
+
+
+@needs_xacro
+def test_arguments_do_not_bring_back_what_python_has(arm: Path, tmp_path: Path) -> None:
+    """Names in a comprehension of `$(eval)` are looked for among the real builtins."""
+    touched = tmp_path / "touched"
+    attack = (
+        '<xacro:arg name="exec" default="1"/>'
+        f"<xacro:property name=\"p\" value=\"[exec(&quot;open('{touched}', 'w')&quot;) for e in (0,)]\"/>"
+        '<x a="$(eval ${p})"/>'
+    )
+    arm.write_text(ARM.replace('<link name="base"/>', f'<link name="base"/>{attack}'))
+    with pytest.raises(DynidError, match="cannot be expanded"):
+        load_robot(arm)
+    assert not touched.exists()
+
+
+@needs_xacro
+def test_a_robot_that_cannot_be_read_is_not_written(arm: Path, tmp_path: Path) -> None:
+    arm.write_text(ARM.replace('<link name="base"/>', ""))
+    with pytest.raises(DynidError):
+        dynid.convert(arm, tmp_path / "made.urdf")
+    assert not (tmp_path / "made.urdf").exists()

@@ -68,7 +68,9 @@ StartOption = Annotated[
 ]
 LockOption = Annotated[
     list[str],
-    typer.Option(metavar="JOINT", help="Joints to hold still, by name or number: elbow,4 or elbow=1.2 [rad or m]."),
+    typer.Option(
+        metavar="JOINT", help="Joints to hold still: elbow,4 (at 0, or the nearest limit) or elbow=1.2 [rad or m]."
+    ),
 ]
 MoveOption = Annotated[
     list[str], typer.Option(metavar="JOINT", help="Joints of a gripper to move; grippers are held still otherwise.")
@@ -137,7 +139,7 @@ def excite(
         texts = {"noise": noise, "velocity": velocity, "acceleration": acceleration, "effort": effort, "start": start}
         plain = {"harmonics": harmonics, "period": period, "rate": rate, "criterion": criterion or None}
         settings = plain | _settings(texts, position)
-        held = {name: value or 0.0 for name, value in assignments("--lock", *lock).items()}
+        held = assignments("--lock", *lock)
         experiment = experiment_to_excite(source, words(*terms), lock=held, exact_frames=exact_frames, **settings)
         chosen = words(*formats) or DEFAULT
         _require_output(experiment, words(*move), chosen, out, force)  # before the design, which takes long
@@ -158,7 +160,7 @@ def excite(
     if json_output:
         echo_json(data)
     else:
-        show_excitation(data, source, out, full=full)
+        show_excitation(data, out, full=full)
 
 
 def _require_output(
@@ -181,7 +183,7 @@ def _settings(texts: dict[str, list[str]], position: list[str]) -> dict[str, Any
     return {**stated, "position": ranges_per_joint("--position", *position)}
 
 
-def show_excitation(data: dict[str, Any], source: str, out: Path | None, *, full: bool = False) -> None:
+def show_excitation(data: dict[str, Any], out: Path | None, *, full: bool = False) -> None:
     """Print a designed trajectory; `data` is that of `Excitation.to_dict`."""
     from rich.text import Text
 
@@ -208,7 +210,7 @@ def show_excitation(data: dict[str, Any], source: str, out: Path | None, *, full
     show_findings(output, map(Finding.from_dict, data["findings"]))
     more = "" if full else "Every limit, and the standard deviation to expect of every parameter: --full"
     if out is None:
-        show_next(output, f"write it: dynid excite {source} --out trajectory", more)
+        show_next(output, "write it: repeat the command with --out trajectory", more)
         return
     output.print(f"Wrote {', '.join(Path(name).name for name in data['files'])} to {out}.")
     violated = ": it violates limits; do not run it on a real robot"

@@ -133,11 +133,9 @@ def show_first_experiment(path: Path, made: FirstExperiment) -> None:
     _show_questions(output, made)
     if len(made.layouts) > 1:
         files, line = made.held_out
-        held_out = " ".join(map(str, files))
-        output.print(
-            f"\nTo validate on a log that was not used: remove the last [[log]] (line {line}), and after identify run "
-            f"dynid validate result {held_out}"
-        )
+        alone = f"remove the last [[log]] (line {line}), and after identify run dynid validate result {files[0]}"
+        several = f"move the last [[log]] (line {line}) to held_out.toml, and run dynid validate result held_out.toml"
+        output.print(f"\nTo validate on a log that was not used: {alone if len(files) == 1 else several}")
     show_next(output, _next(path, made))
 
 

@@ -140,7 +140,7 @@ def show_inspection(inspection: Inspection, *, full: bool = False) -> None:
     if not len(base):
         output.print("No parameter is identifiable from these measurements.")
     show_findings(output, inspection.findings)
-    more = "" if full else f"Base parameters with expressions: dynid inspect {robot.description.source} --full"
+    more = "" if full else "Base parameters with expressions: --full"
     show_next(output, _next_step(inspection), more)
 
 

@@ -117,6 +117,7 @@ def with_grippers_held(
         UnknownNameError: If the robot has no joint of a name in `move`.
     """
     by_name = (settings.position, settings.velocity, settings.acceleration, settings.start, settings.effort)
+    by_name = (*by_name, settings.noise)
     named = [name for table in by_name if isinstance(table, dict) for name in table]
     wanted = {*move, *(settings.moving or ()), *(name for name in named if name in {j.name for j in robot.joints})}
     if known or any(isinstance(one, tuple) and len(one) == robot.nv for one in (*by_name, settings.home)):

@@ -87,6 +87,8 @@ def share_samples(one: Log | LogSource, other: Log | LogSource) -> bool:
         return False
     if (one.rows or one.seconds) is None or (other.rows or other.seconds) is None:
         return True  # one of them is the whole file
+    if (one.rows is None) != (other.rows is None):
+        return True  # by rows and by seconds: nobody knows before they are read
     return _overlap(one.rows, other.rows) or _overlap(one.seconds, other.seconds)
 
 

@@ -53,7 +53,7 @@ def experiment_to_excite(
     source: str,
     terms: str | Sequence[str | Term] = (),
     *,
-    lock: Mapping[str, float] | Iterable[str] = (),
+    lock: Mapping[str, float | None] | Iterable[str] = (),
     exact_frames: bool = False,
     **changes: Any,
 ) -> Experiment:
@@ -62,7 +62,8 @@ def experiment_to_excite(
     Args:
         source: A robot, or the path of an experiment file.
         terms: Friction and actuator terms of a robot.
-        lock: Joints to hold still, with their positions [rad or m], besides those that the experiment locks.
+        lock: Joints to hold still, with their positions [rad or m] (at zero, or the limit nearest to it, where None),
+            besides those that the experiment locks.
         exact_frames: Keep right angles that the robot's file rounds; see `load_robot`.
         changes: Keys of `[excitation]` that replace the experiment's, where they are not None.
 
@@ -74,7 +75,9 @@ def experiment_to_excite(
     stated = experiment.excitation.model_dump(exclude_defaults=True)
     if "period" in given:
         stated.pop("frequency", None)
-    held = dict(lock) if isinstance(lock, Mapping) else dict.fromkeys(lock, 0.0)
+    wanted: dict[str, float | None] = dict(lock) if isinstance(lock, Mapping) else dict.fromkeys(lock)
+    robot = robot_of(experiment) if None in wanted.values() else None
+    held = {name: robot.joint(name).limits.rest if robot and at is None else at for name, at in wanted.items()}
     excitation = checked_table(ExcitationSettings, {**stated, **given})
     return experiment.model_copy(update={"excitation": excitation, "lock": {**experiment.lock, **held}})
 

@@ -112,6 +112,7 @@ class Log:
         from dynid.logs.missing_cells import filled
 
         given = {"position": position, "torque": torque, "velocity": velocity}
+        given["temperature"] = others.pop("temperature", None)
         signals = {name: np.asarray(x, dtype=np.float64) for name, x in given.items() if x is not None}
         signals = {name: x[:, None] if x.ndim == 1 else x for name, x in signals.items()}
         names = {name: [f"{name} {k + 1}" for k in range(x.shape[1])] for name, x in signals.items()}

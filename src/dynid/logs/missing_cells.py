@@ -164,8 +164,12 @@ class _Filling:
         if not holes.any():
             self.signals[name] = values
             return
-        if name == "velocity" and holes.mean() > GAPS.left_out:
-            self.notes.append(Finding.of("velocities-missing", "velocities", share=float(holes.mean())))
+        worst = float(holes.mean(axis=0).max())
+        if name == "velocity" and worst > GAPS.left_out:
+            self.notes.append(Finding.of("velocities-missing", "velocities", share=worst))
+            return
+        if name == "temperature" and worst == 1.0:
+            self.notes.append(Finding.of("temperatures-missing", "temperatures"))
             return
         values = np.array(values)
         self.signals[name] = values

@@ -123,11 +123,14 @@ def triangles(path: Path | None) -> Array | None:
     if path.suffix.lower() == ".stl":
         return vertices[: len(vertices) // 3 * 3].reshape(-1, 3, 3)
     corners = []
-    for face in _OBJ_FACE.findall(path.read_bytes()):
-        polygon = [int(corner.split(b"/")[0]) for corner in face.split()]
-        at = [k - 1 if k > 0 else len(vertices) + k for k in polygon]
-        corners += [(at[0], at[k], at[k + 1]) for k in range(1, len(at) - 1)]
-    found = np.array(corners, dtype=np.intp).reshape(-1, 3)
+    try:
+        for face in _OBJ_FACE.findall(path.read_bytes()):
+            polygon = [int(corner.split(b"/")[0]) for corner in face.split()]
+            at = [k - 1 if k > 0 else len(vertices) + k for k in polygon]
+            corners += [(at[0], at[k], at[k + 1]) for k in range(1, len(at) - 1)]
+        found = np.array(corners, dtype=np.intp).reshape(-1, 3)
+    except (OSError, OverflowError, ValueError):  # gone, or with numbers of thousands of digits
+        return None
     found = found[((found >= 0) & (found < len(vertices))).all(axis=1)]
     return vertices[found] if len(found) else None
 

@@ -3,7 +3,7 @@
 A joint counts as a gripper's if only joints of grippers stand on what it moves, and
 
 * the SRDF file beside the robot's file has it in the group of an end effector, and not the group that carries one, or
-* its name speaks of a gripper, finger, thumb, knuckle, jaw or claw, and not of a wrist's motion; on robots with a thumb
+* its name suggests a gripper, finger, thumb, knuckle, jaw or claw, and not of a wrist's motion; on robots with a thumb
   also of the other fingers, or
 * another joint mimics it on a branch of its own, as two fingers do, and it does not turn without end, as wheels do, or
 * it slides by at most 0.1 m beside another such joint on the same link.
@@ -11,7 +11,6 @@ A joint counts as a gripper's if only joints of grippers stand on what it moves,
 Where that would be every joint, the robot is a hand, and none counts.
 """
 
-import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -67,7 +66,7 @@ def gripper_joints(robot: Robot) -> list[GripperJoint]:
             del found[name]
     if len(found) == len(robot.independent_joints):
         return []
-    return [GripperJoint(name, _at_rest(robot.joint(name)), reason) for name, reason in found.items()]
+    return [GripperJoint(name, robot.joint(name).limits.rest, reason) for name, reason in found.items()]
 
 
 def without_gripper(robot: Robot, move: Iterable[str] = ()) -> tuple[Robot, list[GripperJoint]]:
@@ -115,11 +114,6 @@ def _carried(name: str, robot: Robot) -> Iterator[str]:
     for k, joint in enumerate(robot.joints):
         if joint.leader is None and k != index and movers & set(robot.chain(k)):
             yield joint.name
-
-
-def _at_rest(joint: Joint) -> float:
-    lower, upper = joint.limits.lower, joint.limits.upper
-    return min(max(0.0, lower), upper) if lower <= upper and math.isfinite(min(max(0.0, lower), upper)) else 0.0
 
 
 def srdf_file(robot_file: Path, name: str) -> Path | None:

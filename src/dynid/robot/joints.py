@@ -71,6 +71,11 @@ class Limits:
     jerk: float = math.inf
     effort: float = math.inf
 
+    @property
+    def rest(self) -> float:
+        """Where a joint is held that nothing is stated of [rad or m]: at zero, or at the limit nearest to it."""
+        return min(max(0.0, self.lower), self.upper) if self.lower <= self.upper else 0.0
+
     def interval(self, width: float) -> tuple[float, float]:
         """Positions within the limits, at most so wide: in their middle, or from the one end that is stated.
 

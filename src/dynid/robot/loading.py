@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dynid.errors import InvalidRequestError, RobotFileError, UnknownNameError
-from dynid.files import FileKind, use_of, write_text
+from dynid.files import FileKind, use_of, write_bytes, write_text
 from dynid.robot.assembly import assemble
 from dynid.robot.description import Description
 from dynid.robot.robot import Robot
@@ -134,8 +134,11 @@ def convert(
             f"'{path}' is the robot's own file, and its geometry would be lost; name another output"
         )
     if not isinstance(source, Robot) and is_xacro(own):
-        text = expanded(robot_file(own), arguments).decode()
-        write_text(path, text, overwrite=overwrite)
+
+        def check(made: Path) -> None:
+            read_description(made, exact_frames=exact_frames)
+
+        write_bytes(path, expanded(robot_file(own), arguments), overwrite=overwrite, check=check)
         return Converted(path, load_robot(path, exact_frames=exact_frames), ())
     if arguments:
         raise InvalidRequestError(f"'{own}' takes no arguments; only xacro files do")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.errors import InvalidRequestError
 from dynid.excitation.limits.torques import PriorTorques, torque_unit
 from dynid.excitation.settings import ExcitationSettings
 from dynid.findings import Finding
@@ -124,10 +125,13 @@ def noise_of(settings: ExcitationSettings, robot: Robot, limits: Sequence[Limits
         limits: The limits of each coordinate, all of them finite but for efforts.
     """
     stated = settings.noise
-    if isinstance(stated, tuple) and len(stated) == robot.nv:
-        return list(stated)
-    if isinstance(stated, float):
-        return [stated] * robot.nv
+    if isinstance(stated, tuple) and len(stated) != robot.nv:
+        raise InvalidRequestError(
+            f"excitation.noise has {len(stated)} numbers, and {robot.nv} joints of '{robot.name}' move; give one each, "
+            "one for all, or NAME=VALUE"
+        )
+    if isinstance(stated, tuple | float | int):
+        return [float(value) for value in (stated if isinstance(stated, tuple) else [stated] * robot.nv)]
     noise = (ASSUMED.noise * torque_ranges(robot, limits)).tolist()
     for name, value in (stated or {}).items() if isinstance(stated, dict) else ():
         noise[robot.joint(name).v.start] = value
@@ -167,7 +171,7 @@ def noise_assumption(settings: ExcitationSettings, robot: Robot, noise: Sequence
     """That noise was assumed, where it was."""
     if settings.noise is not None and not isinstance(settings.noise, dict):
         return
-    stated = set(settings.noise or ())
+    stated = {robot.joint(name).name for name in settings.noise or ()}
     shown = [
         f"{joint.name} {value:.2g} {torque_unit(joint.kind)}"
         for joint, value in zip(robot.independent_joints, noise, strict=True)

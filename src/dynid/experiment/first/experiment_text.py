@@ -40,6 +40,11 @@ def marked(question: Question) -> str:
     return comment(f"{MARK.removeprefix('# ')}{question.text}; or: dynid init ... {question.option}")
 
 
+def quoted(text: str) -> str:
+    """A text as TOML has it: letters of all languages as they are."""
+    return json.dumps(text, ensure_ascii=False)
+
+
 def relative(path: Path, folder: Path) -> str:
     """A path as the experiment states it."""
     try:
@@ -58,12 +63,12 @@ def lock_lines(
     own = {name: at for name, at in held.items() if name not in stated}
     if own:
         yield "# the log does not have these joints: they are held here"
-        yield from (f"{json.dumps(name)} = {value!r}" for name, value in own.items())
-    yield from (f"{json.dumps(name)} = {held[name]!r}   # as stated" for name in held if name in stated)
+        yield from (f"{quoted(name)} = {value!r}" for name, value in own.items())
+    yield from (f"{quoted(name)} = {held[name]!r}   # as stated" for name in held if name in stated)
     if resting:
         yield "# these joints do not move in the log: they are locked where they rest, and their columns are left out"
         for name, (at, reach) in resting.items():
-            yield f"{json.dumps(name)} = {float(f'{at:.6g}')!r}   # positions range over {reach:.2g} rad or m only"
+            yield f"{quoted(name)} = {float(f'{at:.6g}')!r}   # positions range over {reach:.2g} rad or m only"
 
 
 def log_lines(layout: Layout, folder: Path, needed: Sequence[Finding] = ()) -> Iterator[str]:
@@ -97,18 +102,18 @@ def log_lines(layout: Layout, folder: Path, needed: Sequence[Finding] = ()) -> I
 
 def table(group: Group, folder: Path) -> str:
     """Where a quantity is, as an inline table."""
-    parts = [f"file = {json.dumps(relative(group.file, folder))}"]
+    parts = [f"file = {quoted(relative(group.file, folder))}"]
     if group.topic is not None:
-        parts.append(f"topic = {json.dumps(group.topic)}")
+        parts.append(f"topic = {quoted(group.topic)}")
     if group.field is not None:
-        parts.append(f"field = {json.dumps(group.field)}")
+        parts.append(f"field = {quoted(group.field)}")
     if group.columns is not None:
-        columns = ", ".join(json.dumps(c) if isinstance(c, str) else str(c) for c in group.columns)
+        columns = ", ".join(quoted(c) if isinstance(c, str) else str(c) for c in group.columns)
         parts.append(f"columns = [{columns}]")
     parts += ["flat = true"] if group.flat else []
     if group.clock is not None:
-        parts.append(f"time = {json.dumps(group.clock)}")
-    unit = json.dumps(group.unit) if isinstance(group.unit, str) else f"[{', '.join(map(json.dumps, group.unit))}]"
+        parts.append(f"time = {quoted(group.clock)}")
+    unit = quoted(group.unit) if isinstance(group.unit, str) else f"[{', '.join(map(quoted, group.unit))}]"
     return f"{{ {', '.join(parts)}, unit = {unit} }}"
 
 

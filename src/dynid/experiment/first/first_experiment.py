@@ -1,6 +1,5 @@
 """A first experiment for a robot and its logs: what was guessed, what is open, and the file that says both."""
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +10,7 @@ import numpy as np
 
 from dynid.errors import InvalidRequestError
 from dynid.experiment.experiment import Experiment
-from dynid.experiment.first.experiment_text import header, lock_lines, log_lines, marked, relative, sampling
+from dynid.experiment.first.experiment_text import header, lock_lines, log_lines, marked, quoted, relative, sampling
 from dynid.experiment.first.guesses import STILL, Layout, Unit
 from dynid.experiment.first.layout import layout_of
 from dynid.experiment.first.needed_drives import drive_table, findings_on_drives, with_sides_settled
@@ -320,8 +319,7 @@ def _held_at(robot: Robot, name: str, answers: Answers) -> float:
     stated = answers.lock.get(name)
     if stated is not None:
         return float(stated)
-    limits = robot.joint(name).limits
-    return float(min(max(0.0, limits.lower), limits.upper)) if limits.lower <= limits.upper else 0.0
+    return robot.joint(name).limits.rest
 
 
 def _text(made: FirstExperiment, folder: Path) -> str:
@@ -338,7 +336,7 @@ def _text(made: FirstExperiment, folder: Path) -> str:
     return "\n".join(
         [
             *header(made.name, made.files, is_open=bool(made.questions), is_needed=bool(needed)),
-            f"robot = {json.dumps(name)}",
+            f"robot = {quoted(name)}",
             *(["exact_frames = true   # as stated"] if made.exact_frames else []),
             'terms = "auto"   # friction terms chosen by the log; or a list: docs/terms.md',
             *lock_lines(made.held, made.resting, made.stated),

@@ -1,12 +1,12 @@
 """What a first experiment says about drives: what no log shows is asked for, and where it is missing nothing runs."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from dynid.experiment.first.experiment_text import quoted
 from dynid.experiment.first.guesses import Layout
 from dynid.findings import Finding
 from dynid.logs import IN_MILLIMETRES, LARGE, is_current
@@ -43,7 +43,7 @@ def drive_table(layout: Layout) -> list[str]:
     if layout.silent:
         lines += [
             "# guess: torques of these joints are mostly exact zeros while they move, so they do not count",
-            f"unmeasured = [{', '.join(json.dumps(name) for name in layout.silent)}]",
+            f"unmeasured = [{', '.join(quoted(name) for name in layout.silent)}]",
         ]
     return ["[drive]", *lines, ""] if lines else []
 

@@ -43,8 +43,10 @@ def recordings(
         )
     roles = {path: _roles(path, robot, answers, progress) for path in files}
     whole = [path for path in files if {"position", "torque"} <= roles[path]]
-    if whole and all(path in whole or not roles[path] - {"time"} for path in files):
-        return tuple((path,) for path in whole)
+    others = [path for path in files if path not in whole]
+    of_time = len(whole) == 1 and "time" not in roles[whole[0]] and any("time" in roles[path] for path in others)
+    if whole and not of_time and not any(roles[path] - {"time"} for path in others):
+        return tuple((path,) for path in files)  # of a file that is not understood, all columns are questions
     groups: dict[tuple[Path, tuple[str | int, ...]], list[Path]] = {}
     for path in files:
         groups.setdefault((path.parent, _title(path)), []).append(path)

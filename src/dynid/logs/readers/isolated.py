@@ -126,7 +126,7 @@ def _answered(helper: subprocess.Popen[str], request: dict[str, Any], progress: 
 
 
 def _begun() -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", "from dynid.logs.readers.helper import serve; serve()"]
+    command = [sys.executable, "-P", "-c", "from dynid.logs.readers.helper import serve; serve()"]
     known = os.pathsep.join(part for part in sys.path if part)
     folder = tempfile.mkdtemp(prefix="dynid-helper-")
     process = subprocess.Popen(

@@ -92,6 +92,10 @@ def _complaint(line: int, column: int, what: str) -> str:
     return f"line {line}, column {column} is no JSON ({what[0].lower()}{what[1:]}); repair it, or export the log again"
 
 
+AT_END = 40
+"""Characters before the end within which JSON that breaks off was cut, and not damaged: a number or a name."""
+
+
 def _records_before_end(text: str) -> list[Any]:
     """Records of an array that ends within one of them; none where something else is wrong."""
     decoder, records, place = json.JSONDecoder(), [], text.find("[") + 1
@@ -103,9 +107,8 @@ def _records_before_end(text: str) -> list[Any]:
         try:
             record, place = decoder.raw_decode(text, place)
         except (json.JSONDecodeError, RecursionError) as error:
-            is_at_end = place >= len(text) or (isinstance(error, json.JSONDecodeError) and "\n" not in text[place:])
-            is_cut = is_at_end or (isinstance(error, json.JSONDecodeError) and len(text) - error.pos < 40)
-            return records if is_cut and isinstance(error, json.JSONDecodeError) else []
+            is_cut = isinstance(error, json.JSONDecodeError) and (place >= len(text) or len(text) - error.pos < AT_END)
+            return records if is_cut else []
         records.append(record)
 
 

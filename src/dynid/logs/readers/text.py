@@ -11,6 +11,7 @@ import numpy as np
 from dynid.logs.readers.source import RecordingError, Source, cut_end, require_memory
 from dynid.logs.readers.stamps import EPOCH, NOTHING, Numbers, of_texts
 from dynid.logs.readers.text_layout import (
+    PACKED,
     Layout,
     as_utf8,
     is_cell,
@@ -32,7 +33,7 @@ WORDS = [word for each in NOTHING for word in dict.fromkeys((each, each.upper(),
 
 def text(path: Path, width: int | None = None) -> Source:
     """The columns of delimited text, or of flat text with so many numbers per sample."""
-    if width is None and path.stat().st_size >= LARGE:
+    if width is None and path.suffix.lower() not in PACKED and path.stat().st_size >= LARGE:
         return large_delimited(path)
     content = as_utf8(path, unpacked(path))
     return delimited(path, content) if width is None else flat(path, content, width)

@@ -6,6 +6,7 @@ import gzip
 import io
 import lzma
 import re
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,7 +42,7 @@ def unpacked(path: Path) -> bytes:
     try:
         with opener(path, "rb") as stream:
             content = stream.read(limit + 1)
-    except (EOFError, lzma.LZMAError, OSError, ValueError) as error:
+    except (EOFError, lzma.LZMAError, zlib.error, OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise RecordingError(path, "the packed file is damaged or cut off; unpack it, or copy it again") from error

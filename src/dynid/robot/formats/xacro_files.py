@@ -8,13 +8,13 @@ by `packages`, so that no installation of ROS is needed.
 """
 
 import ast
+import builtins
 import importlib.util
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -57,19 +57,30 @@ def expanded(path: Path, arguments: Mapping[str, str] | None = None) -> bytes:
     if importlib.util.find_spec("xacro") is None:
         problem = "is a xacro file, and the package that expands such files is not installed"
         raise RobotFileError(path, f"{problem}; install it with: pip install 'dynid[xacro]' (or pip install xacro)")
+    key = (path.resolve(), tuple(sorted((arguments or {}).items())), tuple(sorted(os.environ.items())))
     try:
-        changed = path.stat().st_mtime_ns
+        if key not in _KNOWN or _KNOWN[key][1] != _changes(_KNOWN[key][1]):
+            text, files = _expanded(path, key[1])
+            _KNOWN.clear()  # one file is read several times in a row, never many
+            _KNOWN[key] = (text, _changes(files))
     except OSError as error:
         raise RobotFileError(path, f"cannot be read ({error.strerror or error}); check it") from error
-    return _expanded(path, changed, tuple(sorted((arguments or {}).items())))
+    return _KNOWN[key][0]
 
 
-@lru_cache(maxsize=8)
-def _expanded(path: Path, changed: int, arguments: tuple[tuple[str, str], ...]) -> bytes:
-    """The text, expanded again when the file has `changed`."""
-    del changed  # it is only a key
+_KNOWN: dict[tuple[object, ...], tuple[bytes, dict[str, int]]] = {}
+"""The text that was expanded last, and when the files that it comes from were changed."""
+
+
+def _changes(files: Iterable[str]) -> dict[str, int]:
+    return {file: Path(file).stat().st_mtime_ns for file in files}
+
+
+def _expanded(path: Path, arguments: tuple[tuple[str, str], ...]) -> tuple[bytes, list[str]]:
+    """The text, and the files that it comes from."""
+    path.stat()
     known = os.pathsep.join(part for part in sys.path if part)
-    command = [sys.executable, "-c", "from dynid.robot.formats.xacro_files import serve; serve()"]
+    command = [sys.executable, "-P", "-c", "from dynid.robot.formats.xacro_files import serve; serve()"]
     request = json.dumps({"path": str(path.resolve()), "arguments": dict(arguments)})
     try:
         done = subprocess.run(
@@ -88,7 +99,7 @@ def _expanded(path: Path, changed: int, arguments: tuple[tuple[str, str], ...]) 
         raise RobotFileError(path, "its expansion crashed, or took too much time or memory") from error
     if "problem" in answer:
         raise RobotFileError(path, f"cannot be expanded: {answer['problem']}")
-    return answer["text"].encode()
+    return answer["text"].encode(), answer["files"]
 
 
 def serve() -> None:
@@ -97,7 +108,8 @@ def serve() -> None:
     _limit()
     answers, sys.stdout = sys.stdout, sys.stderr  # the package prints
     try:
-        answer = {"text": _text(Path(request["path"]), request["arguments"])}
+        text, files = _text(Path(request["path"]), request["arguments"])
+        answer: dict[str, Any] = {"text": text, "files": [request["path"], *files]}
     except RecursionError:
         answer = {"problem": "its macros call each other without end"}
     except (Exception, SystemExit) as error:
@@ -116,17 +128,27 @@ def _limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
-def _text(path: Path, arguments: dict[str, str]) -> str:
+def _text(path: Path, arguments: dict[str, str]) -> tuple[str, list[str]]:
+    """The expanded text, and the files that it includes."""
     import xacro  # pyright: ignore[reportMissingImports]
 
     parts = getattr(xacro, "substitution_args", None) or importlib.import_module("xacro.substitution_args")
     _restrict(xacro, parts, path)
     document: Any = xacro.process_file(str(path), mappings=arguments, verbosity=0)
-    return document.toprettyxml(indent="  ")
+    files = (Path(file) for file in dict.fromkeys(map(str, xacro.all_includes)))
+    included = [str(file.resolve()) for file in files if file.is_file()]
+    return document.toprettyxml(indent="  "), included
 
 
 def _restrict(xacro: ModuleType, parts: ModuleType, path: Path) -> None:
-    """Check all expressions before they are evaluated and files before they are parsed; find packages ourselves."""
+    """Check all expressions before they are evaluated and files before they are parsed; find packages ourselves.
+
+    What leads from a value to its class is taken away from the package's names, since `python['type']` is no name that
+    a check of the expression would see.
+    """
+    for symbols in (xacro._global_symbols, *xacro._global_symbols.values()):
+        for name in _REFUSED if isinstance(symbols, dict) else ():
+            dict.pop(symbols, name, None)
     evaluate, evaluate_argument, parse = xacro.safe_eval, parts._eval, xacro.parse
     names = {**parts._eval_dict, **parts._eval_dict["__builtins__"]}
     functions = {name for name in names if not name.startswith("_")} | {"arg", "dirname"}
@@ -136,7 +158,8 @@ def _restrict(xacro: ModuleType, parts: ModuleType, path: Path) -> None:
         return evaluate(expression, *scopes)
 
     def checked_argument(expression: str, context: dict[str, Any]) -> str:
-        check_expression(expression, {*functions, *context.get("arg", {})})
+        own = {name for name in context.get("arg", {}) if not hasattr(builtins, name)}  # which would be the real ones
+        check_expression(expression, functions | own)
         return evaluate_argument(expression, context)
 
     def find(package: str) -> str:
@@ -183,6 +206,8 @@ def check_expression(text: str, names: set[str] | None = None) -> None:
         if not isinstance(node, _ALLOWED):
             what = type(node).__name__.lower()
             raise ValueError(f"the expression '{text.strip()}' has a {what}, which is not allowed")
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "__" in node.value:
+            raise ValueError(f"the expression '{text.strip()}' has a text with two underscores, which is not allowed")
         own = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
         known = names is None or not isinstance(node, ast.Name) or own in names
         if own.startswith("_") or own in _REFUSED or not known:
