@@ -20,12 +20,12 @@ demo: $(READY)
 
 test: export OPENBLAS_NUM_THREADS = 1
 test: $(READY)
-	$(BIN)/python -m pytest --numprocesses $(WORKERS)
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
 check: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/pyright
+	$(BIN)/pyright --threads
 
 format: $(READY)
 	$(BIN)/ruff check --fix

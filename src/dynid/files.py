@@ -35,7 +35,7 @@ def is_file(path: Path) -> bool:
         return False
 
 
-LARGEST = 200_000_000
+LARGEST_FILE = 200_000_000
 """Bytes of the largest file that is read as a whole: robots, experiments, results, meshes."""
 
 
@@ -50,10 +50,9 @@ def read_bytes(path: Path) -> bytes:
         raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "it is a pipe or a device, and no regular file", str(path))
-    if status.st_size > LARGEST:
-        raise OSError(
-            errno.EFBIG, f"it has {status.st_size / 1e6:.0f} MB, and at most {LARGEST / 1e6:.0f} are read", str(path)
-        )
+    if status.st_size > LARGEST_FILE:
+        size = f"it has {status.st_size / 1e6:.0f} MB, and at most {LARGEST_FILE / 1e6:.0f} are read"
+        raise OSError(errno.EFBIG, size, str(path))
     return path.read_bytes()
 
 

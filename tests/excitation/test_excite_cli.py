@@ -101,7 +101,7 @@ def test_people_see_a_table_and_what_to_do_next(experiment: Path) -> None:
     assert "velocity of" in text
     assert "expected std" not in text
     assert "expected std" in run(experiment, "--starts", 1, "--full")[1]
-    assert "Next: write it: dynid excite" in text
+    assert "Next: write it: repeat the command with --out" in text
 
 
 def test_a_robot_alone_will_do_and_options_replace_the_files(experiment: Path) -> None:

@@ -112,7 +112,7 @@ def table(group: Group, folder: Path) -> str:
         parts.append(f"columns = [{columns}]")
     parts += ["flat = true"] if group.flat else []
     if group.clock is not None:
-        parts.append(f"time = {quoted(group.clock)}")
+        parts.append(f"time = {quoted(group.clock) if isinstance(group.clock, str) else group.clock}")
     unit = quoted(group.unit) if isinstance(group.unit, str) else f"[{', '.join(map(quoted, group.unit))}]"
     return f"{{ {', '.join(parts)}, unit = {unit} }}"
 
