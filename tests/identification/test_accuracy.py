@@ -24,10 +24,7 @@ def test_the_yardstick_gives_the_noise_of_torques_for_true_parameters() -> None:
     "case",
     [
         "barely_moving_250hz",
-        "correlated_250hz",
         "correlated_slowly_50hz",
-        "late_velocity_100hz",
-        "difference_velocity_100hz",
         "vibrating_torque_50hz",
     ],
 )
