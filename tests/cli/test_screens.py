@@ -104,10 +104,16 @@ def test_screens_are_as_when_they_were_last_looked_at(
 
 
 def alike(shown: str, golden: str) -> bool:
-    """Whether two screens have the same words, and numbers within five percent, or that are hardly more than noise."""
+    """Whether two screens have the same words, and numbers that differ by two percent, or two of their last digit."""
     mine, theirs = (MEASURED.sub("", text) for text in (shown, golden))
     words = [" ".join(re.sub(r"[\s─]+", " ", NUMBER.sub("#", text)).split()) for text in (mine, theirs)]
-    numbers = [list(map(float, NUMBER.findall(text))) for text in (mine, theirs)]
+    numbers = zip(NUMBER.findall(mine), NUMBER.findall(theirs), strict=False)
     return words[0] == words[1] and all(
-        abs(one - other) <= 0.05 * max(abs(one), abs(other)) + 0.02 for one, other in zip(*numbers, strict=True)
+        abs(float(one) - float(other)) <= 0.02 * abs(float(other)) + 2.0 * _last_digit(other) for one, other in numbers
     )
+
+
+def _last_digit(number: str) -> float:
+    """What the last digit of a number is worth."""
+    digits, _, power = number.partition("e")
+    return 10.0 ** (int(power or 0) - len(digits.partition(".")[2]))

@@ -28,7 +28,7 @@ from dynid.robot import inertia
 from dynid.robot.description import FULL_INERTIA, INERTIA_ATTRIBUTES
 from dynid.robot.formats.xacro_files import is_xacro
 from dynid.robot.formats.xml_edits import Node, Splice, locate, set_numbers, spliced
-from dynid.robot.formats.xml_files import read_bytes, read_xml
+from dynid.robot.formats.xml_files import read_xml, robot_bytes
 from dynid.robot.inertia import Violation
 from dynid.robot.joints import LARGEST_NUMBER
 from dynid.robot.loading import BUILTIN_PREFIX, read_description, robot_file
@@ -139,7 +139,7 @@ def repair(
     target = path.with_name(f"{stem}_repaired{suffix}") if out is None else Path(out)
     if target.suffix.lower() != suffix.lower():
         raise RobotFileError(target, f"the repaired file keeps its format; give it a name that ends in {suffix}")
-    content, bodies = repaired(read_bytes(path), path)
+    content, bodies = repaired(robot_bytes(path), path)
     if not bodies:
         return FileRepair(path, None, ())
     write_bytes(target, content, overwrite=overwrite, check=lambda written: _check_physical(written, path))

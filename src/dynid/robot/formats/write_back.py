@@ -22,7 +22,7 @@ from dynid.robot.formats.revision import revised
 from dynid.robot.formats.urdf_edit import edited_urdf
 from dynid.robot.formats.urdf_writer import left_out, urdf_text
 from dynid.robot.formats.xml_edits import locate, with_warning
-from dynid.robot.formats.xml_files import read_bytes, read_xml
+from dynid.robot.formats.xml_files import read_xml, robot_bytes
 from dynid.robot.joints import JointDynamics
 from dynid.robot.loading import BUILTIN_PREFIX, read_description, robot_file
 from dynid.robot.pinocchio import largest_difference
@@ -116,7 +116,7 @@ def _edited(wanted: Robot, form: Format) -> bytes:
     source = robot_file(wanted.description.source)
     description = read_description(source, exact_frames=wanted.description.exact_frames)
     edit = edited_urdf if form == "urdf" else edited_mjcf
-    return edit(read_bytes(source), source, description, wanted.description)
+    return edit(robot_bytes(source), source, description, wanted.description)
 
 
 def _new(wanted: Robot, form: Format) -> bytes:

@@ -7,14 +7,14 @@ from typing import TypeAlias
 from lxml import etree
 
 from dynid.errors import RobotFileError
-from dynid.files import read_bytes as read_file
+from dynid.files import read_bytes
 from dynid.robot.formats.xacro_files import expanded, is_xacro
 from dynid.robot.joints import LARGEST_NUMBER
 
 Element: TypeAlias = etree._Element  # lxml has no public name for the class of elements
 
 
-def read_bytes(path: Path) -> bytes:
+def robot_bytes(path: Path) -> bytes:
     """The text of a robot file; that of a xacro file expanded.
 
     Raises:
@@ -23,7 +23,7 @@ def read_bytes(path: Path) -> bytes:
     if is_xacro(path):
         return expanded(path)
     try:
-        return read_file(path)
+        return read_bytes(path)
     except OSError as error:
         raise RobotFileError(path, f"cannot be read ({error.strerror or error}); check it") from error
 
@@ -43,7 +43,7 @@ def read_xml(path: Path) -> Element:
         RobotFileError: If the file is missing, unreadable, not XML, or declares entities.
     """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True)
-    content = with_version(read_bytes(path))
+    content = with_version(robot_bytes(path))
     if not content.strip():
         raise RobotFileError(path, "the file is empty; a robot file in XML was expected")
     if b"<!ENTITY" in content.replace(b"\0", b""):  # without the zeros of UTF-16
