@@ -46,6 +46,7 @@ COMMANDS = {
 """Commands by the name of their screen, each working on the files of those before it."""
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])")
+ROUNDING = 1e-12
 MEASURED = re.compile(r"\d+(?:\.\d+)? (?:s|ms|MB)\b")
 """Times and sizes, which are never the same twice."""
 
@@ -104,12 +105,16 @@ def test_screens_are_as_when_they_were_last_looked_at(
 
 
 def alike(shown: str, golden: str) -> bool:
-    """Whether two screens have the same words, and numbers that differ by two percent, or two of their last digit."""
+    """Whether two screens have the same words, and numbers that differ by two percent, or two of their last digit.
+
+    Numbers below ROUNDING are what is left of a zero, and differ from processor to processor.
+    """
     mine, theirs = (MEASURED.sub("", text) for text in (shown, golden))
     words = [" ".join(re.sub(r"[\s─]+", " ", NUMBER.sub("#", text)).split()) for text in (mine, theirs)]
     numbers = zip(NUMBER.findall(mine), NUMBER.findall(theirs), strict=False)
     return words[0] == words[1] and all(
-        abs(float(one) - float(other)) <= 0.02 * abs(float(other)) + 2.0 * _last_digit(other) for one, other in numbers
+        abs(float(one) - float(other)) <= 0.02 * abs(float(other)) + max(2.0 * _last_digit(other), ROUNDING)
+        for one, other in numbers
     )
 
 
