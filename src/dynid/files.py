@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import stat
+import sys
 import tempfile
 import tomllib
 from collections.abc import Callable, Sequence
@@ -33,6 +34,23 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except OSError:
         return False
+
+
+def cache_folder(part: str) -> Path:
+    """Folder for what can be made again: in `$DYNID_CACHE`, or in the user's cache folder of this system.
+
+    Args:
+        part: What it holds, such as "logs"; a folder of its own.
+    """
+    stated = os.environ.get("DYNID_CACHE")
+    if stated:
+        return Path(stated).expanduser().resolve() / part
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 (never an error)
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "dynid" / part
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "dynid" / "Cache" / part
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "dynid" / part
 
 
 LARGEST_FILE = 200_000_000

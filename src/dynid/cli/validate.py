@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 def validate(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="Folder saved by dynid identify.")],
     logs: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
             metavar="LOG...",
-            help="Held-out logs: files laid out as the result's own, or experiment files (.toml); [[log]] suffices.",
+            help="Held-out logs: files laid out as the result's own (patterns, folders, URLs), or experiment files "
+            "(.toml); [[log]] suffices.",
         ),
     ],
     simulated: Annotated[

@@ -10,13 +10,13 @@ import numpy as np
 from pydantic import ValidationError
 
 from dynid.estimation import Factors
-from dynid.experiment import Experiment, read_experiment
+from dynid.experiment import Experiment, names_many, read_experiment
 from dynid.files import FileKind, read_bytes, replace_folder, use_of
 from dynid.findings import Finding
 from dynid.identification.records import SCHEMA, Record
 from dynid.identification.result import Result, ResultError
 from dynid.identification.task import ExperimentFile, Task, experiment_text, task_of
-from dynid.logs import Log, LogSource
+from dynid.logs import Log, LogSource, is_url
 from dynid.model import BaseParameters, known_base
 
 
@@ -42,6 +42,8 @@ def save_result(result: Result, folder: Path, *, overwrite: bool = False) -> Non
         (made / "result.json").write_text(content + "\n", encoding="utf-8")
         (made / "experiment.toml").write_bytes(text)
         place = {"experiment": str(origin.resolve()), "earlier": _sources(result.task.earlier)}
+        if file is not None and names_many(text.decode(errors="replace"), origin.resolve()):
+            place["logs"] = _sources(result.task.logs)
         (made / "origin.json").write_text(json.dumps(place), encoding="utf-8")
         if result.sign_curves is not None:
             curves: dict[str, Any] = dict(result.sign_curves)
@@ -84,6 +86,7 @@ def load_result(folder: str | Path) -> Result:
         place = json.loads(read_bytes(folder / "origin.json"))
         origin = Path(place["experiment"])
         earlier = tuple(LogSource.model_validate(source) for source in place.get("earlier", ()))
+        logs = tuple(LogSource.model_validate(source) for source in place.get("logs", ()))
         schema = data["schema"]
         text = read_bytes(folder / "experiment.toml")
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -97,6 +100,7 @@ def load_result(folder: str | Path) -> Result:
     except (ValidationError, KeyError, TypeError, ValueError) as error:
         raise ResultError(folder, f"its result.json is damaged ({_where(error)}); identify again") from error
     experiment = read_experiment(folder / "experiment.toml", relative_to=origin.parent, needs_logs=False)
+    experiment = experiment.model_copy(update={"log": logs}) if logs else experiment
     task = replace(_task_of(experiment, record), earlier=earlier)
     if record.terms is not None:
         task = task.with_terms(record.terms)
@@ -118,7 +122,7 @@ def _sources(logs: Sequence[Log | LogSource]) -> list[dict[str, Any]]:
             parts = log.model_dump(mode="json", exclude_unset=True, exclude_none=True)
             for part in parts.values():
                 if isinstance(part, dict) and "file" in part:
-                    part["file"] = str(Path(part["file"]).resolve())
+                    part["file"] = part["file"] if is_url(part["file"]) else str(Path(part["file"]).resolve())
             found.append(parts)
     return found
 

@@ -2,7 +2,9 @@
 from .coarse_clock import standing_still
 from .column_order import joint_of, joint_order, speaks_of
 from .drive import Transmission, transmission_of
+from .fetched_files import address_of, is_url, local_file
 from .log import Log
+from .log_paths import files_of, single_logs, stands_for_many
 from .magnitudes import IN_MILLIMETRES, LARGE, findings_on_magnitudes, findings_on_mass, reach_of
 from .mending import mended
 from .processing.automatic import PreparedLog
@@ -39,18 +41,22 @@ __all__ = [
     "Source",
     "Topic",
     "Transmission",
+    "address_of",
     "averaged",
     "central_difference",
     "check_time",
     "decimated",
+    "files_of",
     "findings_on_magnitudes",
     "findings_on_mass",
     "findings_on_rest",
     "is_bag",
     "is_current",
+    "is_url",
     "joint_of",
     "joint_order",
     "listed",
+    "local_file",
     "mended",
     "power_density",
     "prepare",
@@ -60,9 +66,11 @@ __all__ = [
     "read_groups",
     "read_source",
     "silent",
+    "single_logs",
     "source_of",
     "speaks_of",
     "standing_still",
+    "stands_for_many",
     "step_of",
     "topics_of",
     "transmission_of",
