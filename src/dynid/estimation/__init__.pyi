@@ -7,7 +7,7 @@ from .factors.accumulation import factors_of
 from .factors.decimation import processed_rows
 from .factors.factors import Factors
 from .factors.reduced_logs import EarlierLogs
-from .least_squares import NotIdentifiableError, merge_logs
+from .least_squares import NotIdentifiableError, joint_fits, merge_logs
 from .physical.parameter_covariances import parameter_covariances
 from .physical.physical_links import physics_of
 from .physical.references import plain_body
@@ -39,6 +39,7 @@ __all__ = [
     "findings_on_payload",
     "friction_columns",
     "is_frictional",
+    "joint_fits",
     "merge_logs",
     "parameter_covariances",
     "physics_of",

@@ -1,7 +1,8 @@
 """From a task to logs that are ready for its model, with signs where they had none."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -59,7 +60,7 @@ def prepared_logs(task: Task, base: BaseParameters, progress: Progress) -> Prepa
             drive, notes = find_drive_signs(log, base, drive, task.processing)
             findings += notes
         ready = prepare(log, model, drive, task.processing, progress=progress)
-        findings += ready.findings
+        findings += of_log(ready.findings, name_of(source, k), len(task.logs))
         logs.append(ready)
     return PreparedLogs(tuple(logs), drive, None, tuple(findings))
 
@@ -74,6 +75,18 @@ def read(
     """A log that is in memory, or read from its files, mended where that is certain."""
     log = source if isinstance(source, Log) else read_source(source, robot, progress, drive=drive)
     return mended(log, robot, drive, processing)
+
+
+def name_of(source: Log | LogSource, number: int) -> str:
+    """What a log is called: its name, its file's, or its number."""
+    if isinstance(source, LogSource):
+        return source.name or Path(source.position.file).name
+    return source.name or (source.source[0].name if source.source else f"log {number}")
+
+
+def of_log(findings: Sequence[Finding], name: str, count: int) -> tuple[Finding, ...]:
+    """Findings on one of several logs, with its name; as they are where there is one log."""
+    return tuple(replace(finding, logs=(name,)) for finding in findings) if count > 1 else tuple(findings)
 
 
 def share_samples(one: Log | LogSource, other: Log | LogSource) -> bool:

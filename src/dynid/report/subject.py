@@ -8,7 +8,7 @@ import numpy as np
 
 from dynid.errors import DynidError
 from dynid.estimation import Replay, diagnose, replayed
-from dynid.findings import Finding
+from dynid.findings import Finding, grouped
 from dynid.identification import Result, Validation, Verdict, comparable, each_once, judge, unseen_logs, validate
 from dynid.logs import Log
 from dynid.report.drawn_signals import Signals, drawn
@@ -18,6 +18,10 @@ Progress = Callable[[str], None]
 
 ON_RESULT = ("links-predict-better", "log-not-held-out", "payload-in-held-out-log")
 """Findings of a validation that are about the result; the others are about the held-out logs."""
+
+
+DRAWN = 20
+"""Logs that are drawn and listed one by one; of more, those with the largest errors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +47,11 @@ class Subject:
     held_out: Signals | None
     findings: tuple[Finding, ...]
     verdict: Verdict
+
+    @property
+    def shown_findings(self) -> tuple[Finding, ...]:
+        """The findings, with those that say the same of several logs as one."""
+        return grouped(self.findings)
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -106,9 +115,10 @@ def _name(result: Result) -> str:
 def _own_logs(result: Result, progress: Progress) -> tuple[Signals | None, str, list[Finding]]:
     """What is drawn of a result's own logs or why nothing is, and causes of residuals where none were looked for."""
     causes: list[Finding] = []
+    numbers = worst_logs(result)
 
     def diagnosed() -> Iterator[Replay]:
-        for k, replay in enumerate(result.replays(progress)):
+        for k, replay in enumerate(result.replays(progress, numbers)):
             if k == 0 and result.record.verdict is None:
                 progress("Diagnosing residuals")
                 causes.extend(_causes(result, replay))
@@ -117,9 +127,18 @@ def _own_logs(result: Result, progress: Progress) -> tuple[Signals | None, str, 
     if not result.task.logs:
         return None, "the logs were in memory, or added from an earlier result, and are not there any more", causes
     try:
-        return _drawn(diagnosed(), len(result.task.logs), result), "", causes
+        return _drawn(diagnosed(), len(numbers), result), "", causes
     except DynidError as error:
         return None, str(error), causes
+
+
+def worst_logs(result: Result) -> list[int]:
+    """Numbers of the logs that are drawn, counted from 0: all, or of many those with the largest errors."""
+    count = len(result.task.logs)
+    if count <= DRAWN:
+        return list(range(count))
+    errors = result.log_errors()
+    return sorted(sorted(range(count), key=lambda k: -errors[k])[:DRAWN])
 
 
 def _causes(result: Result, replay: Replay) -> list[Finding]:
@@ -136,5 +155,7 @@ def _drawn(logs: Iterable[Replay], count: int, result: Result) -> Signals:
 def _on_missing_logs(result: Result) -> Iterator[Finding]:
     """Logs of which only factors are there: in memory when the result was saved, or of an earlier result."""
     logs, drawn_logs = result.record.logs, len(result.task.logs)
+    if drawn_logs > DRAWN:
+        yield Finding.of("logs-drawn-by-error", "logs", drawn=DRAWN, logs=logs)
     if logs > drawn_logs:
         yield Finding.of("logs-not-drawn", "logs", missing=logs - drawn_logs, logs=logs)
