@@ -8,8 +8,8 @@ from pathlib import Path
 
 from dynid.identification import Result
 from dynid.logs import Log
-from dynid.report.drawn_signals import Signals
-from dynid.report.subject import DRAWN, Subject
+from dynid.report.drawn_signals import DRAWN, Signals
+from dynid.report.subject import Subject
 
 
 @dataclass(frozen=True)

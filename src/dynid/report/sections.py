@@ -11,14 +11,14 @@ from dynid.errors import DynidError
 from dynid.identification import Result, experiment_text
 from dynid.logs import Log
 from dynid.report.comparison import compared
-from dynid.report.drawn_signals import Signals
+from dynid.report.drawn_signals import DRAWN, Signals
 from dynid.report.figure import Section
 from dynid.report.parameter_figures import error_figure
 from dynid.report.parameter_sections import excitation_section, identifiability_section, link_section, parameter_section
 from dynid.report.rendering import percent
 from dynid.report.residual_section import residual_section
 from dynid.report.signal_figures import friction_curve, friction_figure, sign_figure, spectrum_figure, torque_figure
-from dynid.report.subject import DRAWN, Subject
+from dynid.report.subject import Subject
 
 PARTS = ("dynid", "numpy", "scipy", "numba", "pin", "clarabel", "polars", "plotly")
 """Packages whose versions are stated."""

@@ -11,17 +11,13 @@ from dynid.estimation import Replay, diagnose, replayed
 from dynid.findings import Finding, grouped
 from dynid.identification import Result, Validation, Verdict, comparable, each_once, judge, unseen_logs, validate
 from dynid.logs import Log
-from dynid.report.drawn_signals import Signals, drawn
+from dynid.report.drawn_signals import DRAWN, Signals, drawn
 from dynid.robot import JointKind
 
 Progress = Callable[[str], None]
 
 ON_RESULT = ("links-predict-better", "log-not-held-out", "payload-in-held-out-log")
 """Findings of a validation that are about the result; the others are about the held-out logs."""
-
-
-DRAWN = 20
-"""Logs that are drawn and listed one by one; of more, those with the largest errors."""
 
 
 @dataclass(frozen=True, eq=False)
