@@ -6,6 +6,7 @@ from .log import Log
 from .magnitudes import IN_MILLIMETRES, LARGE, findings_on_magnitudes, findings_on_mass, reach_of
 from .mending import mended
 from .processing.automatic import PreparedLog
+from .processing.motion import Motion, Speeds
 from .processing.periods import averaged
 from .processing.power_density import power_density
 from .processing.preparation import findings_on_rest, prepare
@@ -31,12 +32,14 @@ __all__ = [
     "Drive",
     "Log",
     "LogSource",
+    "Motion",
     "PreparedLog",
     "Processing",
     "Progress",
     "Quantity",
     "RecordingError",
     "Source",
+    "Speeds",
     "Topic",
     "Transmission",
     "averaged",

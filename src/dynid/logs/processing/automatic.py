@@ -8,6 +8,7 @@ than a hundredth of its top speed, because friction near standstill is not what 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,14 @@ from dynid.logs.processing import choices, signals
 from dynid.logs.processing.choices import with_filters, with_threshold, without_rest
 from dynid.logs.processing.delay import Delay, estimated_delay
 from dynid.logs.processing.filter_findings import findings_on_filters
+from dynid.logs.processing.motion import Motion
 from dynid.logs.processing.outliers import outliers_in, pulses_in, repaired
 from dynid.logs.processing.spectra import spectra_of
 from dynid.logs.processing.states import even_segments, processed, step_of
 from dynid.logs.processing.velocities import by_positions, compared, findings_on_velocities, without_wrong_velocities
 from dynid.logs.settings import KEYS, Processing
 from dynid.logs.timing import LONGEST_GAP, check_time
-from dynid.model import Chunk, DynamicModel
+from dynid.model import DynamicModel, Segment, Times
 from dynid.robot import JointKind
 
 
@@ -73,8 +75,8 @@ class PreparedLog:
         error_band: Part of the band of its rows that holds their errors: less than one where decimation was chosen.
     """
 
-    segments: tuple[Chunk, ...]
-    times: tuple[Array, ...]
+    segments: tuple[Segment, ...]
+    times: tuple[Times, ...]
     processing: Processing
     sampling: float
     delay: float
@@ -89,6 +91,11 @@ class PreparedLog:
             key: list(value) if isinstance(value, tuple) else value for key, value in self.processing.applied().items()
         }
         return {**used, "sampling_rate": self.sampling}
+
+    @cached_property
+    def motion(self) -> Motion:
+        """How it moves."""
+        return Motion.of(self.segments, self.processing.thresholds)
 
     @property
     def samples(self) -> int:

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
@@ -13,6 +12,7 @@ from dynid.logs.drive import check_count, transmission_of
 from dynid.logs.log import Log
 from dynid.logs.magnitudes import findings_on_magnitudes
 from dynid.logs.processing.automatic import PreparedLog, prepared
+from dynid.logs.processing.motion import Speeds
 from dynid.logs.processing.periods import averaged, processed_period
 from dynid.logs.processing.states import step_of
 from dynid.logs.readers.source import Progress, silent
@@ -189,23 +189,12 @@ def findings_on_samples(log: Log, prepared: PreparedLog, model: DynamicModel) ->
 
 def findings_on_rest(model: DynamicModel, logs: Sequence[PreparedLog]) -> tuple[Finding, ...]:
     """Findings on joints that move in none of the logs."""
-    segments = [segment for log in logs for segment in log.segments]
-    if not segments:
+    if not logs:
         return ()
-    first = next((segment.v[0] for segment in segments if len(segment)), np.zeros(model.robot.nv))
-    moves = np.any([_differs(segment.v, first) for segment in segments], axis=0)[model.rows]
+    found = Speeds.joined([log.motion.everywhere for log in logs])
+    moves = (found.highest > found.lowest)[model.rows]
     still = [joint for joint, moved in zip(model.row_names, moves, strict=True) if not moved]
     return tuple(Finding.of("joint-never-moves", f"joint '{joint}'") for joint in still)
-
-
-def _differs(x: Array, value: Array) -> NDArray[np.bool_]:
-    """Which signals, shape (samples, n), are not always a value, shape (n,); most differ soon."""
-    found = np.zeros(len(value), dtype=bool)
-    for begin in range(0, len(x), 10_000):
-        found |= (x[begin : begin + 10_000] != value).any(axis=0)
-        if found.all():
-            break
-    return found
 
 
 def _on_torque(subject: str, torque: Array) -> Iterator[Finding]:
