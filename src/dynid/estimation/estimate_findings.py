@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from dynid.arrays import Array
 from dynid.estimation.bootstrap import Bootstrap
 from dynid.estimation.factors.row_forms import RowForm
 from dynid.estimation.least_squares import Estimate, JointFit
@@ -195,10 +194,11 @@ def findings_on_directions(model: DynamicModel, logs: Sequence[PreparedLog], for
 
 
 def _directions(model: DynamicModel, logs: Sequence[PreparedLog], form: RowForm) -> Iterator[Finding]:
-    for joint in model.robot.independent_joints:
-        velocity = speeds(logs, joint, form)
-        own = of_joint(model.parameters, joint.name, *ONE_WAY)
-        ways = {np.sign(v) for v in (velocity.min(initial=0.0), velocity.max(initial=0.0)) if v != 0.0}
+    found = speeds(logs, form)
+    for joint in () if found is None else model.robot.independent_joints:
+        column, own = joint.v.start, of_joint(model.parameters, joint.name, *ONE_WAY)
+        ends = min(found.lowest[column], 0.0), max(found.highest[column], 0.0)
+        ways = {np.sign(v) for v in ends if v != 0.0}
         if joint.kind.nv != 1 or len(ways) != 1 or not own:
             continue
         way = "forwards" if ways == {1.0} else "backwards"
@@ -208,7 +208,7 @@ def _directions(model: DynamicModel, logs: Sequence[PreparedLog], form: RowForm)
         if len(alike) > 1 or unknown:
             values = {
                 "direction": way,
-                "rows": len(velocity),
+                "rows": int(found.rows[column]),
                 "alike": alike if len(alike) > 1 else [],
                 "silent": unknown,
             }
@@ -263,16 +263,19 @@ def _doubtful(
         distance = nonlinear.fit.significance[parameter.name]
         why = f"+- {std:.2g}, and its parameter {distance:.1f} standard deviations from zero"
     if parameter.needs_temperature:
-        temperature = _temperatures(logs, joint)
-        range_: dict[str, Any] = {"lowest": float(temperature.min()), "highest": float(temperature.max())}
+        lowest, highest = _temperatures(logs, joint)
+        range_: dict[str, Any] = {"lowest": lowest, "highest": highest}
         return Finding.of("nonlinear-undetermined-temperature", subject, why=why, **values, **range_)
-    speed = np.abs(speeds(logs, joint, form))
-    slowest, fastest = (float(speed.min()), float(speed.max())) if len(speed) else (0.0, 0.0)
+    found, column = speeds(logs, form), joint.v.start
+    slowest, fastest = 0.0, 0.0
+    if found is not None and found.rows[column]:
+        slowest, fastest = float(found.slowest[column]), float(found.fastest[column])
     threshold = max(threshold_of(log, joint, form) for log in logs)
     code = "nonlinear-undetermined-threshold" if threshold else "nonlinear-undetermined"
     return Finding.of(code, subject, why=why, **values, slowest=slowest, fastest=fastest, threshold=threshold)
 
 
-def _temperatures(logs: Sequence[PreparedLog], joint: Joint) -> Array:
-    pieces = [s.temperature[:, joint.v.start] for log in logs for s in log.segments if s.temperature is not None]
-    return np.concatenate([*pieces, np.full(1, np.nan)][: max(len(pieces), 1)])
+def _temperatures(logs: Sequence[PreparedLog], joint: Joint) -> tuple[float, float]:
+    """Lowest and highest temperature of a joint [degrees Celsius]; NaN where none was logged."""
+    ends = [log.motion.temperatures[:, joint.v.start] for log in logs if log.motion.temperatures is not None]
+    return (float(min(low for low, _ in ends)), float(max(high for _, high in ends))) if ends else (np.nan, np.nan)

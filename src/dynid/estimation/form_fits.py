@@ -126,5 +126,5 @@ def without_consequences(findings: Iterable[Finding], lost: Sequence[Finding]) -
 
 def _have_resting_joints(logs: Sequence[PreparedLog]) -> bool:
     """Whether the first joint rests in one of the logs."""
-    speeds = np.array([max(float(np.abs(segment.v[:, 0]).max()) for segment in log.segments) for log in logs])
+    speeds = np.array([log.motion.everywhere.fastest[0] for log in logs])
     return bool(len(speeds)) and bool((speeds < THRESHOLDS.moving_speed * speeds.max()).any())

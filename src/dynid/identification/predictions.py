@@ -1,7 +1,7 @@
 """Predicted torques beside measured ones: errors of every joint, of rows that count and of all."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,9 +9,9 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.estimation import processed_rows
 from dynid.logs import Processing
-from dynid.model import BaseParameters, Chunk, TorqueRows
+from dynid.model import BaseParameters, Segment, TorqueRows
 
-Logs = Sequence[tuple[Sequence[Chunk], Processing]]
+Logs = Sequence[tuple[Sequence[Segment], Processing]]
 """For each log its samples, of which rows that `keep` leaves out do not count, and how they are decimated."""
 
 
@@ -108,7 +108,7 @@ def with_slow_rows(logs: Logs) -> Logs | None:
     for segments, processing in logs:
         if processing.velocity_threshold is not None:
             if not processing.decimate:  # else the threshold is not in `keep`, which drops ends only
-                segments = [replace(segment, keep=segment.measured) for segment in segments]
+                segments = [segment.without_keep() for segment in segments]
             processing = processing.but(velocity_threshold=None)
         found.append((segments, processing))
     return found

@@ -8,6 +8,7 @@ from .log_paths import files_of, single_logs, stands_for_many
 from .magnitudes import IN_MILLIMETRES, LARGE, findings_on_magnitudes, findings_on_mass, reach_of
 from .mending import mended
 from .processing.automatic import PreparedLog
+from .processing.motion import Motion, Speeds
 from .processing.periods import averaged
 from .processing.power_density import power_density
 from .processing.preparation import findings_on_rest, prepare
@@ -33,12 +34,14 @@ __all__ = [
     "Drive",
     "Log",
     "LogSource",
+    "Motion",
     "PreparedLog",
     "Processing",
     "Progress",
     "Quantity",
     "RecordingError",
     "Source",
+    "Speeds",
     "Topic",
     "Transmission",
     "address_of",

@@ -225,19 +225,37 @@ def resampled(
     return tuple(replace(_even(piece, rate, positions), findings=tuple(notes)) for piece in pieces)
 
 
-def _even(piece: Log, rate: float, positions: str) -> Log:
+def even_count(seconds: float, rate: float) -> int:
+    """How many even samples fit into a time, both ends included."""
+    return math.floor(seconds * rate * (1 + 1e-12) + 1e-9) + 1
+
+
+def evenly(piece: Log, rate: float, origin: float) -> tuple[Log, int]:
+    """A part of a segment at even stamps, and the number of its first among those of the segment.
+
+    Args:
+        piece: Samples of the segment, without long gaps.
+        rate: Sampling rate of the result [Hz].
+        origin: Stamp [s] of the segment's first sample, from which its even stamps are counted.
+    """
+    first = max(0, math.ceil((float(piece.time[0]) - origin) * rate - 1e-9))
+    return _even(piece, rate, "cubic", origin, first), first
+
+
+def _even(piece: Log, rate: float, positions: str, origin: float | None = None, first: int = 0) -> Log:
     from scipy.interpolate import CubicSpline
 
-    time = piece.time - piece.time[0]  # small numbers: stamps may count from 1970
-    count = math.floor(time[-1] * rate * (1 + 1e-12) + 1e-9) + 1
-    grid = np.minimum(np.arange(count) / rate, time[-1])
+    origin = float(piece.time[0]) if origin is None else origin
+    time = piece.time - origin  # small numbers: stamps may count from 1970
+    count = even_count(float(time[-1]), rate) - first
+    grid = np.clip((first + np.arange(count)) / rate, time[0], time[-1])
 
     def linear(values: Array) -> Array:
         return frozen(np.column_stack([np.interp(grid, time, column) for column in values.T]))
 
     return replace(
         piece,
-        time=frozen(piece.time[0] + np.arange(count) / rate),
+        time=frozen(origin + (first + np.arange(count)) / rate),
         position=frozen(CubicSpline(time, piece.position)(grid)) if positions == "cubic" else linear(piece.position),
         torque=linear(piece.torque),
         velocity=None if piece.velocity is None else linear(piece.velocity),

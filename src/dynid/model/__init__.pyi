@@ -12,6 +12,7 @@ from .linearisation import Candidates, linearised, nonlinear_columns
 from .parameters import Role, Sign, matching, of_joint
 from .plain_tables import html_table, text_table
 from .sampling import random_states
+from .stored_chunks import ChunkStore, Segment, StoredChunk, Times, chunks_of, loaded, pieces
 from .terms import AUTO, Coulomb, JointTerm, NonlinearParameter, Term, Viscous, specification
 from .terms.parsing import default_terms, findings_on_default, is_auto
 
@@ -21,6 +22,7 @@ __all__ = [
     "BaseParameters",
     "Candidates",
     "Chunk",
+    "ChunkStore",
     "Coulomb",
     "DynamicModel",
     "Inspection",
@@ -32,12 +34,16 @@ __all__ = [
     "RowLayout",
     "Rows",
     "Samples",
+    "Segment",
     "Sign",
     "Slopes",
+    "StoredChunk",
     "Term",
+    "Times",
     "TorqueRows",
     "Viscous",
     "checked",
+    "chunks_of",
     "default_terms",
     "find_base_parameters",
     "findings_on_default",
@@ -50,10 +56,12 @@ __all__ = [
     "known_of",
     "layout_slopes",
     "linearised",
+    "loaded",
     "matches",
     "matching",
     "nonlinear_columns",
     "of_joint",
+    "pieces",
     "prepare",
     "random_states",
     "specification",

@@ -47,6 +47,10 @@ class Chunk:
         """Some of the samples."""
         return replace(self, **{name: None if values is None else values[part] for name, values in vars(self).items()})
 
+    def without_keep(self) -> Chunk:
+        """The same samples, of which all count that were measured."""
+        return replace(self, keep=self.measured)
+
     def torque_beside(self, predicted: Array) -> Array:
         """What was measured, and where nothing was, what is predicted: its residual is zero; shape as torque."""
         return self.torque if self.measured is None else np.where(self.measured, self.torque, predicted)

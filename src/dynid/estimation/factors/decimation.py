@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dynid.arrays import Array
 from dynid.errors import ShapeError
 from dynid.logs import Processing, decimated
-from dynid.model import Chunk, TorqueRows, checked
+from dynid.model import Chunk, Segment, TorqueRows, checked
 from dynid.threads import parallel
 
 LONGEST_WINDOW = 2000
@@ -28,7 +28,7 @@ MARGIN = 100
 
 def decimated_rows(
     rows: TorqueRows,
-    segments: Iterable[Chunk],
+    segments: Iterable[Segment],
     factors: Sequence[int],
     velocity_thresholds: Sequence[float] | None = None,
     block: int | None = None,
@@ -47,8 +47,8 @@ def decimated_rows(
     if thresholds.shape != (count,):
         raise ShapeError("velocity thresholds", f"({count},)", thresholds.shape)
     for segment in segments:
-        for window, part in windows(checked(rows.model, segment), int(np.prod(factors))):
-            thinned = _thinned(rows, window, part, factors, thresholds)
+        for window, part in windows(segment, int(np.prod(factors))):
+            thinned = _thinned(rows, checked(rows.model, window), part, factors, thresholds)
             size = block or max(len(thinned[0][1]), 1)
             for first in range(0, len(thinned[0][1]), size):
                 pieces = [(left[first : first + size], kept[first : first + size]) for left, kept in thinned]
@@ -110,7 +110,7 @@ def counted_rows(
     return counted if keep is None else counted & keep
 
 
-def windows(segment: Chunk, factor: int) -> Iterator[tuple[Chunk, slice]]:
+def windows(segment: Segment, factor: int) -> Iterator[tuple[Chunk, slice]]:
     """Overlapping windows of a segment, each with the part of its decimated samples that belongs to it alone."""
     left = -(-len(segment) // factor)
     for start in range(0, left, LONGEST_WINDOW):
@@ -124,7 +124,7 @@ def windows(segment: Chunk, factor: int) -> Iterator[tuple[Chunk, slice]]:
 
 
 def processed_rows(
-    rows: TorqueRows, segments: Sequence[Chunk], processing: Processing, block: int | None = None
+    rows: TorqueRows, segments: Sequence[Segment], processing: Processing, block: int | None = None
 ) -> Iterator[list[Array]]:
     """Rows `[W | torque]` of processed segments, decimated if that was asked for; none of unmeasured joints.
 

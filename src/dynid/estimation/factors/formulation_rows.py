@@ -23,6 +23,7 @@ from dynid.model.formulations.chosen_columns import energy_columns, impulse_rows
 from dynid.model.formulations.energy import dissipation_regressor
 from dynid.model.formulations.torque_rows import CHUNK_BYTES, Rows
 from dynid.model.independent_columns import power_basis, row_bases
+from dynid.model.stored_chunks import Segment
 from dynid.threads import parallel
 
 ENERGY, MOMENTUM = "energy", "momentum"
@@ -35,7 +36,7 @@ class WindowRows(Rows):
 
     def passes(
         self,
-        segments: Sequence[Chunk],
+        segments: Sequence[Segment],
         rate: float,
         samples: int,
         thresholds: Sequence[float] | None,
@@ -52,14 +53,13 @@ class WindowRows(Rows):
             block: Windows of a piece; of any number when None.
         """
         for segment in segments:
-            segment = checked(self.model, segment)
             count = (len(segment) - 1) // samples
             size = block or max(1, self.samples_a_chunk // samples)
             for first in range(0, count, size):
                 last = min(first + size, count)
                 edges = np.arange(first, last + 1) * samples
                 start, stop = max(int(edges[0]) - 1, 0), min(int(edges[-1]) + 2, len(segment))
-                yield self.matrices(segment[start:stop], edges - start, rate, thresholds)
+                yield self.matrices(checked(self.model, segment[start:stop]), edges - start, rate, thresholds)
 
     @property
     @abstractmethod
@@ -171,7 +171,7 @@ class PowerRows(Rows):
         super().__init__(model, (power_basis(model, POWER),), POWER)
 
     def passes(
-        self, segments: Sequence[Chunk], rate: float, decimate: Sequence[int], block: int | None
+        self, segments: Sequence[Segment], rate: float, decimate: Sequence[int], block: int | None
     ) -> Iterator[list[Array]]:
         """Rows `[W | power]` of segments, a piece of bounded size (or a block of decimated samples) at a time.
 
@@ -182,20 +182,20 @@ class PowerRows(Rows):
             block: Rows of a piece; of any number when None.
         """
         for segment in segments:
-            for rows in self._of_segment(checked(self.model, segment), rate, decimate):
+            for rows in self._of_segment(segment, rate, decimate):
                 size = block or max(len(rows), 1)
                 for first in range(0, len(rows), size):
                     yield [np.ascontiguousarray(rows[first : first + size])]
 
-    def _of_segment(self, segment: Chunk, rate: float, decimate: Sequence[int]) -> Iterator[Array]:
+    def _of_segment(self, segment: Segment, rate: float, decimate: Sequence[int]) -> Iterator[Array]:
         if decimate:
             for window, part in windows(segment, int(np.prod(decimate))):
-                yield decimated(self.matrix(window, rate), decimate)[part]
+                yield decimated(self.matrix(checked(self.model, window), rate), decimate)[part]
             return
         size = max(CHUNK_BYTES // (8 * len(self.model.names)), 1)
         for first in range(0, len(segment), size):
             before, after = max(min(first - 1, len(segment) - 3), 0), min(first + size + 1, len(segment))
-            yield self.matrix(segment[before:after], rate)[first - before : first - before + size]
+            yield self.matrix(checked(self.model, segment[before:after]), rate)[first - before : first - before + size]
 
     def matrix(self, chunk: Chunk, rate: float) -> Array:
         """Rows `[W | power]` of independent columns at every sample, shape (samples, base + 1)."""

@@ -16,7 +16,7 @@ from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.formulation_rows import EnergyRows, MomentumRows, PowerRows, WindowRows
 from dynid.estimation.settings import EstimationSettings
 from dynid.logs import PreparedLog, Processing
-from dynid.model import BaseParameters, Chunk, DynamicModel, Rows, Samples, TorqueRows, checked, stored_inertia
+from dynid.model import BaseParameters, Chunk, DynamicModel, Rows, Samples, Segment, TorqueRows, checked, stored_inertia
 from dynid.threads import single_threaded_blas
 
 FormName = Literal["torque", "power", "energy", "momentum"]
@@ -60,7 +60,7 @@ class RowForm:
     def rows(
         self,
         into: Rows,
-        segments: Sequence[Chunk],
+        segments: Sequence[Segment],
         processing: Processing,
         rate: float,
         block: int | None = None,
@@ -86,7 +86,7 @@ class RowForm:
             for matrices in into.passes(segments, rate, samples, processing.thresholds, block):
                 yield [W[:0] if name in processing.unmeasured else W for name, W in zip(names, matrices, strict=True)]
 
-    def factors(self, model: DynamicModel, segments: Sequence[Chunk], processing: Processing, rate: float) -> Factors:
+    def factors(self, model: DynamicModel, segments: Sequence[Segment], processing: Processing, rate: float) -> Factors:
         """The factors of processed segments; arguments as `rows`."""
         into = self.equations(model)
         return factors_of(into, self.rows(into, segments, processing, rate))
@@ -110,7 +110,7 @@ class RowForm:
             return max(2, decimated if decimated > 1 else round(DEFAULT_WINDOW * rate))
         return max(2, round(self.window * rate))
 
-    def _samples(self, segments: Sequence[Chunk], processing: Processing, rate: float) -> int:
+    def _samples(self, segments: Sequence[Segment], processing: Processing, rate: float) -> int:
         samples = self.samples_a_row(processing, rate)
         longest = max(map(len, segments), default=0)
         if longest <= samples:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dynid.arrays import Array
 from dynid.estimation.bootstrap import Bootstrap
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.row_forms import TORQUES, RowForm
@@ -16,7 +15,7 @@ from dynid.estimation.nonlinear.projection_point import FURTHEST_STEP, significa
 from dynid.estimation.nonlinear.variable_projection import NonlinearSearch, fit_nonlinear
 from dynid.estimation.robust import robust_least_squares
 from dynid.estimation.settings import EstimationSettings
-from dynid.logs import PreparedLog
+from dynid.logs import PreparedLog, Speeds
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel, split_known
 from dynid.model.linearisation import linearised, with_nonlinear_columns
@@ -251,16 +250,11 @@ def threshold_of(log: PreparedLog, joint: Joint, form: RowForm) -> float:
     return thresholds[joint.v.start] if thresholds and form.name in ("torque", "momentum") else 0.0
 
 
-def speeds(logs: Sequence[PreparedLog], joint: Joint, form: RowForm) -> Array:
-    """Velocities of a joint in all rows that count, shape (rows,)."""
-    column, found = joint.v.start, [np.zeros(0)]
-    for log in logs:
-        threshold = threshold_of(log, joint, form)
-        for segment in log.segments:
-            v = segment.v[:, column]
-            kept = np.abs(v) >= threshold
-            found.append(v[kept if segment.keep is None else kept & segment.keep[:, column]])
-    return np.concatenate(found)
+def speeds(logs: Sequence[PreparedLog], form: RowForm) -> Speeds | None:
+    """Velocities of the joints in all rows that count; None where there is no log."""
+    drops_slow = form.name in ("torque", "momentum")
+    found = [log.motion.counted if drops_slow else log.motion.kept for log in logs]
+    return Speeds.joined(found) if found else None
 
 
 def slowest_speeds(model: DynamicModel, logs: Sequence[PreparedLog], form: RowForm) -> dict[str, float]:
@@ -268,10 +262,11 @@ def slowest_speeds(model: DynamicModel, logs: Sequence[PreparedLog], form: RowFo
 
     What happens at slower speeds acts in no row: only smearing by filters, or rounding, would determine it.
     """
-    found = {}
+    found, all_speeds = {}, speeds(logs, form) if model.nonlinear else None
+    if all_speeds is None:
+        return {}
     for parameter in model.nonlinear:
-        if parameter.unit in ("rad/s", "m/s") and parameter.lower > 0.0:
-            speed = np.abs(speeds(logs, model.robot.joint(parameter.owner), form))
-            if len(speed):
-                found[parameter.name] = float(speed.min())
+        column = model.robot.joint(parameter.owner).v.start
+        if parameter.unit in ("rad/s", "m/s") and parameter.lower > 0.0 and all_speeds.rows[column]:
+            found[parameter.name] = float(all_speeds.slowest[column])
     return found

@@ -76,11 +76,11 @@ class Option:
 def joints_with_data(robot: Robot, logs: Sequence[PreparedLog]) -> list[str | int] | None:
     """Numbers of the joints that move and whose torque was measured; None where all that can have terms do."""
     own = [joint for joint in robot.independent_joints if joint.kind.nv == 1]
-    found: list[str | int] = [
-        joint.number
-        for joint in own
-        if np.any(speeds([log for log in logs if joint.name not in log.processing.unmeasured], joint, TORQUES))
-    ]
+    found: list[str | int] = []
+    for joint in own:
+        all_speeds = speeds([log for log in logs if joint.name not in log.processing.unmeasured], TORQUES)
+        if all_speeds is not None and all_speeds.fastest[joint.v.start] > 0.0:
+            found.append(joint.number)
     return None if len(found) == len(own) else found
 
 
@@ -108,7 +108,7 @@ def options_for(
     if pairs:
         found["coupling"] = Option("coupling", pairs)
     found["asymmetric_coulomb"] = Option("asymmetric_coulomb", (made["asymmetric_coulomb"],), ("coulomb", "offset"))
-    has_temperature = all(segment.temperature is not None for log in logs for segment in log.segments)
+    has_temperature = all(log.motion.temperatures is not None for log in logs)
     tried: set[str] = set()
     for name, term in made.items():
         names = {parameter.name for parameter in term.parameters(robot)}

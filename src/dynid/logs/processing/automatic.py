@@ -6,11 +6,15 @@ the motion and the steps of dry friction need; rows of a joint are dropped where
 than a hundredth of its top speed, because friction near standstill is not what the model says.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.findings import Finding
@@ -20,13 +24,14 @@ from dynid.logs.processing import choices, signals
 from dynid.logs.processing.choices import with_filters, with_threshold, without_rest
 from dynid.logs.processing.delay import Delay, estimated_delay
 from dynid.logs.processing.filter_findings import findings_on_filters
-from dynid.logs.processing.outliers import outliers_in, pulses_in, repaired
+from dynid.logs.processing.motion import Motion
+from dynid.logs.processing.outliers import SignalScale, outliers_in, pulses_in, repaired, second_differences
 from dynid.logs.processing.spectra import spectra_of
 from dynid.logs.processing.states import even_segments, processed, step_of
 from dynid.logs.processing.velocities import by_positions, compared, findings_on_velocities, without_wrong_velocities
 from dynid.logs.settings import KEYS, Processing
 from dynid.logs.timing import LONGEST_GAP, check_time
-from dynid.model import Chunk, DynamicModel
+from dynid.model import DynamicModel, Segment, Times
 from dynid.robot import JointKind
 
 
@@ -73,8 +78,8 @@ class PreparedLog:
         error_band: Part of the band of its rows that holds their errors: less than one where decimation was chosen.
     """
 
-    segments: tuple[Chunk, ...]
-    times: tuple[Array, ...]
+    segments: tuple[Segment, ...]
+    times: tuple[Times, ...]
     processing: Processing
     sampling: float
     delay: float
@@ -89,6 +94,11 @@ class PreparedLog:
             key: list(value) if isinstance(value, tuple) else value for key, value in self.processing.applied().items()
         }
         return {**used, "sampling_rate": self.sampling}
+
+    @cached_property
+    def motion(self) -> Motion:
+        """How it moves."""
+        return Motion.of(self.segments, self.processing.thresholds)
 
     @property
     def samples(self) -> int:
@@ -121,8 +131,7 @@ def prepared(
         log = _without_outliers(log, notes)
     timing = check_time(log.time)
     if "resample" in free and not timing.is_even_between_gaps:
-        rounded = float(f"{timing.rate:.2g}")
-        rate = rounded if abs(rounded / timing.rate - 1) < THRESHOLDS.rounded_rate else timing.rate
+        rate = rounded_rate(timing.rate)
         processing = processing.but(resample=rate)
         found: dict[str, Any] = {"rate": rate, "jitter": timing.jitter, "gaps": len(timing.gaps)}
         notes.append(Finding.of("processing-resample", "processing.resample", **found))
@@ -155,6 +164,12 @@ def prepared(
     return PreparedLog(tuple(segments), tuple(times), processing, rate, delay, tuple(notes), error_band=band)
 
 
+def rounded_rate(rate: float) -> float:
+    """The rate [Hz] that users know a rate by."""
+    rounded = float(f"{rate:.2g}")
+    return rounded if abs(rounded / rate - 1) < THRESHOLDS.rounded_rate else rate
+
+
 def _without_signal(log: Log, transmission: Transmission, model: DynamicModel, notes: list[Finding]) -> tuple[str, ...]:
     """Joints whose torques are mostly exact zeros while they move: drives that report nothing."""
     zeros = np.mean(log.torque == 0.0, axis=0)
@@ -168,21 +183,55 @@ def _without_signal(log: Log, transmission: Transmission, model: DynamicModel, n
     return names
 
 
-def _without_outliers(log: Log, notes: list[Finding]) -> Log:
-    wrong_q = outliers_in(log.position)
+@dataclass(frozen=True, eq=False)
+class LogScales:
+    """What outliers of a log are measured by.
+
+    Attributes:
+        positions: Scale of its positions.
+        accelerations: Scale of their second differences; None where samples are not even.
+        torques: Scale of its torques.
+        spoken: Which drives report torques at all, shape (joints,).
+    """
+
+    positions: SignalScale
+    accelerations: SignalScale | None
+    torques: SignalScale
+    spoken: NDArray[np.bool_]
+
+    @staticmethod
+    def of(log: Log, *, is_even: bool) -> LogScales:
+        """The scales of a log."""
+        spoken = np.mean(log.torque == 0.0, axis=0) <= THRESHOLDS.silent_share
+        of_positions, of_torques = SignalScale.of(log.position), SignalScale.of(log.torque)
+        accelerations = SignalScale.of(second_differences(log.position)) if is_even and len(log) > 2 else None
+        return LogScales(of_positions, accelerations, of_torques, spoken)
+
+
+def without_outliers(log: Log, scales: LogScales) -> tuple[Log, NDArray[np.bool_]]:
+    """A log with outliers interpolated, and which of its positions and torques were; shape (samples, 2 joints)."""
+    wrong_q = outliers_in(log.position, scales.positions)
     q = repaired(log.position, wrong_q)
-    spoken = np.mean(log.torque == 0.0, axis=0) <= THRESHOLDS.silent_share
-    wrong_torque = outliers_in(log.torque) & spoken
-    if wrong_torque.any() and check_time(log.time).is_even:
+    wrong_torque = outliers_in(log.torque, scales.torques) & scales.spoken
+    if wrong_torque.any() and scales.accelerations is not None:
         # A push of a few samples that the joints follow is no error of a sensor.
-        wrong_torque &= ~pulses_in(q)[:, None]
-    count = int(wrong_q.sum()), int(wrong_torque.sum())
-    if not any(count):
-        return log
-    where = int(np.flatnonzero((wrong_q | wrong_torque).any(axis=1))[0])
-    found: dict[str, Any] = {"positions": count[0], "torques": count[1], "first": where}
-    notes.append(Finding.of("processing-outliers", "processing.outliers", **found))
-    return replace(log, position=q, torque=repaired(log.torque, wrong_torque))
+        wrong_torque &= ~pulses_in(q, scales.accelerations)[:, None]
+    wrong = np.concatenate([wrong_q, wrong_torque], axis=1)
+    return (replace(log, position=q, torque=repaired(log.torque, wrong_torque)) if wrong.any() else log), wrong
+
+
+def finding_on_outliers(counts: Sequence[int], first: int) -> Finding:
+    """A finding on outliers that were interpolated: how many of positions and of torques, and the first sample."""
+    found: dict[str, Any] = {"positions": counts[0], "torques": counts[1], "first": first}
+    return Finding.of("processing-outliers", "processing.outliers", **found)
+
+
+def _without_outliers(log: Log, notes: list[Finding]) -> Log:
+    mended, wrong = without_outliers(log, LogScales.of(log, is_even=check_time(log.time).is_even))
+    if wrong.any():
+        counts = [int(part.sum()) for part in np.hsplit(wrong, 2)]
+        notes.append(finding_on_outliers(counts, int(np.flatnonzero(wrong.any(axis=1))[0])))
+    return mended
 
 
 def _on_short_segments(log: Log, pieces: Sequence[Log]) -> Iterator[Finding]:

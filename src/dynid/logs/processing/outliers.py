@@ -5,6 +5,8 @@ on the same side, while the two agree. A step, such as that of dry friction wher
 them however high it is, and so does every slope.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,26 +50,64 @@ MEDIAN_STEP = 0.954
 """Median size of the step between two samples of white noise, in its standard deviations."""
 
 
-def outliers_in(x: Array) -> np.ndarray:
-    """Which samples are spikes or in short bursts, shape (samples, n), of signals of that shape."""
+@dataclass(frozen=True, eq=False)
+class SignalScale:
+    """What samples of signals are measured by, shape (n,) each; that of a part of a long log serves for all of it.
+
+    Attributes:
+        span: From the first to the last hundredth of the values.
+        noise: Standard deviation of the noise of all samples.
+        step: The step of the sensor.
+    """
+
+    span: Array
+    noise: Array
+    step: Array
+
+    @staticmethod
+    def of(x: Array) -> SignalScale:
+        """The scale of signals, shape (samples, n)."""
+        low, high = np.quantile(x, [0.01, 0.99], axis=0)
+        steps = np.abs(np.diff(x, axis=0, append=x[-1:]))
+        quanta = [_quantum(column, 1e-9 * size) for column, size in zip(steps.T, high - low, strict=True)]
+        return SignalScale(high - low, np.median(steps, axis=0) / MEDIAN_STEP, np.array(quanta))
+
+
+def outliers_in(x: Array, scale: SignalScale | None = None) -> np.ndarray:
+    """Which samples are spikes or in short bursts, shape (samples, n).
+
+    Args:
+        x: Signals, shape (samples, n).
+        scale: What they are measured by; their own scale when None.
+    """
     if len(x) < 10 * NEIGHBOURS:
         return np.zeros(x.shape, dtype=bool)
-    low, high = np.quantile(x, [0.01, 0.99], axis=0)
-    limit = np.maximum(THRESHOLDS.distance * _noise(x, high - low), THRESHOLDS.share_of_range * (high - low))
+    scale = SignalScale.of(x) if scale is None else scale
+    limit = np.maximum(THRESHOLDS.distance * _noise(x, scale), THRESHOLDS.share_of_range * scale.span)
     # Near the ends one side is missing, and a step looks like an outlier: there it must leave the signal's range.
-    limit[:NEIGHBOURS] = np.maximum(limit[:NEIGHBOURS], high - low)
-    limit[-NEIGHBOURS:] = np.maximum(limit[-NEIGHBOURS:], high - low)
-    found = _beyond(x, limit) & (high > low)
+    limit[:NEIGHBOURS] = np.maximum(limit[:NEIGHBOURS], scale.span)
+    limit[-NEIGHBOURS:] = np.maximum(limit[-NEIGHBOURS:], scale.span)
+    found = _beyond(x, limit) & (scale.span > 0.0)
     return found & (found.mean(axis=0) <= THRESHOLDS.most_samples)
 
 
-def pulses_in(q: Array) -> np.ndarray:
-    """Where any joint's acceleration has a pulse of a few samples, shape (samples,): a short torque there is real."""
+def second_differences(q: Array) -> Array:
+    """Second differences of positions, of their shape."""
+    return np.pad(np.diff(q, 2, axis=0), ((1, 1), (0, 0)), mode="edge")
+
+
+def pulses_in(q: Array, scale: SignalScale | None = None) -> np.ndarray:
+    """Where any joint's acceleration has a pulse of a few samples, shape (samples,): a short torque there is real.
+
+    Args:
+        q: Positions, shape (samples, joints).
+        scale: What their second differences are measured by; their own scale when None.
+    """
     if len(q) < 10 * NEIGHBOURS:
         return np.zeros(len(q), dtype=bool)
-    a = np.pad(np.diff(q, 2, axis=0), ((1, 1), (0, 0)), mode="edge")
-    low, high = np.quantile(a, [0.01, 0.99], axis=0)
-    limit = np.maximum(THRESHOLDS.distance * _noise(a, high - low), THRESHOLDS.pulse * (high - low))
+    a = second_differences(q)
+    scale = SignalScale.of(a) if scale is None else scale
+    limit = np.maximum(THRESHOLDS.distance * _noise(a, scale), THRESHOLDS.pulse * scale.span)
     pulses = _beyond(a, limit).any(axis=1)
     # Filters and control spread a pulse by some samples.
     return np.convolve(pulses, np.ones(NEIGHBOURS), mode="same") > 0.5
@@ -85,21 +125,19 @@ def _beyond(x: Array, limit: Array) -> np.ndarray:
     return (distance > limit) & (distance > upper - lower)
 
 
-def _noise(x: Array, span: Array) -> Array:
+def _noise(x: Array, scale: SignalScale) -> Array:
     """Standard deviation of the noise around each sample, from steps between samples; shape as x.
 
     It is that nearby or that of all, whichever is larger, so that noise which comes and goes is not taken for
     outliers; and the step of the sensor at least, where most samples equal their neighbours.
     """
     steps = np.abs(np.diff(x, axis=0, append=x[-1:]))
-    overall = np.median(steps, axis=0) / MEDIAN_STEP
     count = len(steps) // NOISE_BLOCK
     of_blocks = np.median(steps[: count * NOISE_BLOCK].reshape(count, NOISE_BLOCK, -1), axis=1) / MEDIAN_STEP
     padded = np.pad(of_blocks, ((1, 1), (0, 0)), mode="edge")
     around = np.maximum(np.maximum(padded[:-2], padded[1:-1]), padded[2:])
     nearby = around[np.minimum(np.arange(len(x)) // NOISE_BLOCK, count - 1)]
-    quantum = np.array([_quantum(column, 1e-9 * size) for column, size in zip(steps.T, span, strict=True)])
-    return np.maximum(np.maximum(nearby, overall), quantum)
+    return np.maximum(np.maximum(nearby, scale.noise), scale.step)
 
 
 def _quantum(steps: Array, least: float) -> float:

@@ -1,10 +1,12 @@
 """Logs made ready for a model: one way for all that need their samples."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
@@ -13,21 +15,26 @@ from dynid.logs.drive import check_count, transmission_of
 from dynid.logs.log import Log
 from dynid.logs.magnitudes import findings_on_magnitudes
 from dynid.logs.processing.automatic import PreparedLog, prepared
+from dynid.logs.processing.long_logs import is_long, prepared_in_windows
+from dynid.logs.processing.motion import Speeds
 from dynid.logs.processing.periods import averaged, processed_period
 from dynid.logs.processing.states import step_of
 from dynid.logs.readers.source import Progress, silent
 from dynid.logs.settings import Drive, Processing
 from dynid.logs.sources import require_single_axes
-from dynid.logs.timing import TIMING, check_time, findings_on_time
-from dynid.model import DynamicModel
+from dynid.logs.timing import TIMING, Timing, check_time, findings_on_time
+from dynid.model import DynamicModel, loaded
 from dynid.robot import Joint, Robot
+
+if TYPE_CHECKING:
+    from dynid.logs.stored_log import StoredLog
 
 FILTERS = frozenset(("lowpass", "velocity", "derivative", "trim", "decimate", "row_trim", "velocity_threshold"))
 """What a log takes over from another that was processed before it."""
 
 
 def prepare(
-    log: Log,
+    log: Log | StoredLog,
     model: DynamicModel,
     drive: Drive,
     processing: Processing,
@@ -38,7 +45,8 @@ def prepare(
 ) -> PreparedLog:
     """A log made ready for a model, with what was noticed and chosen on the way.
 
-    Periods are averaged first where a period is stated; then nothing is chosen automatically.
+    Periods are averaged first where a period is stated; then nothing is chosen automatically. Of a long log, the samples
+    lie on disk, and what is open is chosen by a sample of it.
 
     Args:
         log: The log.
@@ -56,21 +64,29 @@ def prepare(
     require_single_axes(model.robot)
     progress("Looking at the signals")
     stated = stated_processing(processing, drive, model.robot)
-    if processing.period is not None:
-        ready = _of_periods(log, model.robot, drive, stated)
+    free = _free(processing, drive) if choose else frozenset[str]()
+    if like is not None:
+        again = free & FILTERS
+        stated = stated.but(**{key: getattr(like, key) for key in again})
+        free -= again
+    timing, transmission = None, transmission_of(drive, model.robot)
+    _require_temperature(log, model, processing)
+    if is_long(log, stated):
+        ready, looked_at, timing, sample = prepared_in_windows(log, transmission, stated, model, drive.delay, free)
+        log = replace(sample, source=log.source, findings=log.findings)
     else:
-        free = _free(processing, drive) if choose else frozenset()
-        if like is not None:
-            again = free & FILTERS
-            stated = stated.but(**{key: getattr(like, key) for key in again})
-            free -= again
-        ready = prepared(log, transmission_of(drive, model.robot), stated, model, drive.delay, free)
-    ready = replace(ready, temperature=log.mean_temperature, weight=log.weight)
-    if any(term.needs_temperature for term in model.terms):
-        ready = _with_temperature(ready, log, processing, model.robot)
-    noticed = findings_on_log(log, drive, ready.processing)
-    sizes = findings_on_magnitudes(model, ready.segments, drive, ready.processing.unmeasured)
-    return replace(ready, findings=(*noticed, *sizes, *ready.findings, *findings_on_samples(log, ready, model)))
+        log = log if isinstance(log, Log) else log[:]
+        if processing.period is not None:
+            ready = _of_periods(log, model.robot, drive, stated)
+        else:
+            ready = prepared(log, transmission, stated, model, drive.delay, free)
+        if any(term.needs_temperature for term in model.terms):
+            ready = _with_temperature(ready, log, model.robot)
+        looked_at = ready = replace(ready, temperature=log.mean_temperature)
+    noticed = findings_on_log(log, drive, ready.processing, timing)
+    sizes = findings_on_magnitudes(model, [*map(loaded, looked_at.segments)], drive, ready.processing.unmeasured)
+    findings = (*noticed, *sizes, *ready.findings, *findings_on_samples(log, looked_at, model))
+    return replace(ready, findings=findings, weight=log.weight)
 
 
 def stated_processing(processing: Processing, drive: Drive, robot: Robot) -> Processing:
@@ -83,11 +99,20 @@ def stated_processing(processing: Processing, drive: Drive, robot: Robot) -> Pro
     return processing.but(velocity_threshold=threshold, unmeasured=unmeasured)
 
 
-def findings_on_log(log: Log, drive: Drive, processing: Processing) -> Iterator[Finding]:
-    """What was noticed about a log, but for what its drives and processing explain."""
+def findings_on_log(
+    log: Log, drive: Drive, processing: Processing, timing: Timing | None = None
+) -> Iterator[Finding]:
+    """What was noticed about a log, but for what its drives and processing explain.
+
+    Args:
+        log: The log.
+        drive: Its drives.
+        processing: What is done to it.
+        timing: How its samples lie in time, where it is a part of a longer log.
+    """
     noticed = log.findings
     if not log.source and not has(noticed, *TIMING) and len(log) > 1:  # files are looked at while they are read
-        noticed = (*noticed, *findings_on_time(check_time(log.time)))
+        noticed = (*noticed, *findings_on_time(timing or check_time(log.time)))
     for finding in noticed:
         uneven = finding.code in ("time-gaps", "time-jitter")
         if finding.code == "positions-in-degrees" and drive.positions == "motor":
@@ -96,7 +121,7 @@ def findings_on_log(log: Log, drive: Drive, processing: Processing) -> Iterator[
             continue  # periods are averaged at even times
         if uneven and processing.resample is not None:
             yield Finding.of(f"{finding.code}-resampled", "time", **finding.values, resample=processing.resample)
-        elif finding.code == "time-gaps" and check_time(log.time).is_even_between_gaps:
+        elif finding.code == "time-gaps" and (timing or check_time(log.time)).is_even_between_gaps:
             yield Finding.of("time-gaps-split", "time", **finding.values)
         else:
             yield finding
@@ -123,10 +148,11 @@ def _of_periods(log: Log, robot: Robot, drive: Drive, stated: Processing) -> Pre
     return PreparedLog(tuple(segments), (stamps,), processing, rate, drive.delay, notes)
 
 
-def _with_temperature(ready: PreparedLog, log: Log, processing: Processing, robot: Robot) -> PreparedLog:
-    """The log with temperatures of the joints at its samples."""
-    values = log.temperature
-    if values is None:
+def _require_temperature(log: Log | StoredLog, model: DynamicModel, processing: Processing) -> None:
+    """Refuse a log without the temperatures that a term needs."""
+    if not any(term.needs_temperature for term in model.terms):
+        return
+    if log[0:1].temperature is None:
         where = f" of {log.source[0]}" if log.source else ""
         raise InvalidRequestError(
             f"the term viscous_temperature needs temperatures, and the log{where} has none; add "
@@ -137,6 +163,12 @@ def _with_temperature(ready: PreparedLog, log: Log, processing: Processing, robo
             "periods are averaged over different temperatures, and viscous_temperature needs them apart; leave "
             "processing.period out, or use viscous"
         )
+
+
+def _with_temperature(ready: PreparedLog, log: Log, robot: Robot) -> PreparedLog:
+    """The log with temperatures of the joints at its samples."""
+    values = log.temperature
+    assert values is not None  # it was refused otherwise
     segments = []
     for segment, times in zip(ready.segments, ready.times, strict=True):
         at = np.column_stack([np.interp(times, log.time, column) for column in values.T])
@@ -183,29 +215,18 @@ def findings_on_samples(log: Log, prepared: PreparedLog, model: DynamicModel) ->
         if joint not in prepared.processing.unmeasured:
             found += _on_torque(f"joint '{joint}'", torque)
     for joint in model.robot.independent_joints:
-        found += _beyond_limits(joint, [segment.q[:, joint.q] for segment in prepared.segments if len(segment)])
+        found += _beyond_limits(joint, [chunk.q[:, joint.q] for chunk in map(loaded, prepared.segments) if len(chunk)])
     return tuple(found)
 
 
 def findings_on_rest(model: DynamicModel, logs: Sequence[PreparedLog]) -> tuple[Finding, ...]:
     """Findings on joints that move in none of the logs."""
-    segments = [segment for log in logs for segment in log.segments]
-    if not segments:
+    if not logs:
         return ()
-    first = next((segment.v[0] for segment in segments if len(segment)), np.zeros(model.robot.nv))
-    moves = np.any([_differs(segment.v, first) for segment in segments], axis=0)[model.rows]
+    found = Speeds.joined([log.motion.everywhere for log in logs])
+    moves = (found.highest > found.lowest)[model.rows]
     still = [joint for joint, moved in zip(model.row_names, moves, strict=True) if not moved]
     return tuple(Finding.of("joint-never-moves", f"joint '{joint}'") for joint in still)
-
-
-def _differs(x: Array, value: Array) -> NDArray[np.bool_]:
-    """Which signals, shape (samples, n), are not always a value, shape (n,); most differ soon."""
-    found = np.zeros(len(value), dtype=bool)
-    for begin in range(0, len(x), 10_000):
-        found |= (x[begin : begin + 10_000] != value).any(axis=0)
-        if found.all():
-            break
-    return found
 
 
 def _on_torque(subject: str, torque: Array) -> Iterator[Finding]:

@@ -57,12 +57,12 @@ def even_segments(log: Log, processing: Processing) -> tuple[Sequence[Log], floa
             f"{timing.rate:.0f}"
         )
     if len(segments) > 1:
-        fewest = _fewest_samples(processing)
+        fewest = fewest_samples(processing)
         segments = [piece for piece in segments if len(piece) >= fewest] or [max(segments, key=len)]
     return segments, processing.resample or timing.rate
 
 
-def _fewest_samples(processing: Processing) -> int:
+def fewest_samples(processing: Processing) -> int:
     """Samples that a segment needs for its filters, and to have rows left after them."""
     factors = processing.decimate
     rows = max(28 * int(np.prod(factors[:-1])), (2 * processing.row_trim + 1) * int(np.prod(factors))) if factors else 1
@@ -123,14 +123,21 @@ def _inner(shape: tuple[int, ...], processing: Processing) -> NDArray[np.bool_] 
 
     The ends still feed the filter of decimation, which sees only one side of them.
     """
-    if not processing.row_trim:
+    count = ends_of_rows(processing)
+    if not count:
         return None
-    factor = int(np.prod(processing.decimate))
-    count = (processing.row_trim - 1) * factor + max(1, factor // 2)
     keep = np.ones(shape, dtype=bool)
     keep[:count] = False
     keep[max(0, shape[0] - count) :] = False
     return keep
+
+
+def ends_of_rows(processing: Processing) -> int:
+    """Samples at each end of a segment that do not count, so that its first and last decimated ones are dropped."""
+    if not (processing.decimate and processing.row_trim):
+        return 0
+    factor = int(np.prod(processing.decimate))
+    return (processing.row_trim - 1) * factor + max(1, factor // 2)
 
 
 def step_of(rate: float, wanted: float | None) -> int:

@@ -63,6 +63,18 @@ def steady_state(sections: Array) -> Array:
     return state
 
 
+FORGOTTEN = 1e-17
+"""Part of a signal's end that a filter may still remember where it counts as forgotten: less than rounding."""
+
+
+def memory(sections: Array) -> int:
+    """After how many samples a filter has forgotten how a signal began."""
+    a1, a2 = sections[:, 4].astype(complex), sections[:, 5]
+    root = np.sqrt(a1**2 - 4.0 * a2)
+    slowest = float(np.abs(np.stack([-a1 + root, -a1 - root]) / 2.0).max())
+    return int(np.ceil(np.log(FORGOTTEN) / np.log(slowest))) if 0.0 < slowest < 1.0 else 1
+
+
 @cache
 def butterworth(order: int, cutoff: float) -> Array:
     """Second-order sections of a Butterworth low-pass.

@@ -6,6 +6,7 @@ from dynid.arrays import Array
 from dynid.model.chunks import Chunk, checked, rechunked
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.independent_columns import RowBasis, row_bases
+from dynid.model.stored_chunks import Segment, chunks_of
 
 CHUNK_BYTES = 16_000_000
 """Size of the matrices of one chunk: small enough for the last cache, large enough for BLAS."""
@@ -56,9 +57,10 @@ class TorqueRows(Rows):
             matrix[:, -1] = chunk.torque[:, row]
         return matrices
 
-    def of(self, samples: Iterable[Chunk], block: int | None = None) -> Iterator[list[Array]]:
+    def of(self, samples: Iterable[Segment], block: int | None = None) -> Iterator[list[Array]]:
         """Rows `[W | torque]` of samples that count, weighted, a chunk of bounded size (or a block) at a time."""
-        for chunk in rechunked((checked(self.model, chunk) for chunk in samples), block or self.samples_a_chunk):
+        chunks = (checked(self.model, chunk) for chunk in chunks_of(samples))
+        for chunk in rechunked(chunks, block or self.samples_a_chunk):
             yield _rows_that_count(self.matrices(chunk), chunk)  # unnamed: the next chunk needs the memory
 
 

@@ -1,0 +1,256 @@
+"""Logs that are too long for memory: chosen for by a sample of them, and processed in windows that go to disk.
+
+What is to be chosen (cut-off frequencies, thresholds, delays) is chosen by evenly spread stretches of the log, which say
+as much as all of it. All samples are then processed as was chosen, and all count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.findings import Finding
+from dynid.logs.drive import Transmission
+from dynid.logs.log import SIGNALS, Log
+from dynid.logs.processing.automatic import LogScales, PreparedLog, prepared, rounded_rate
+from dynid.logs.processing.states import fewest_samples
+from dynid.logs.processing.windows import WINDOW_SAMPLES, Windows, stamps_of
+from dynid.logs.settings import Processing
+from dynid.logs.timing import GAP, LONGEST_GAP, Timing, check_time
+from dynid.model import ChunkStore, DynamicModel, StoredChunk
+
+if TYPE_CHECKING:
+    from dynid.logs.stored_log import StoredLog
+
+LONG_LOG = 300_000
+"""Samples from which a log is processed in windows."""
+
+STRETCHES = 16
+"""Stretches of a long log that choices are made by."""
+
+STRETCH_SAMPLES = 12_500
+"""Samples of one of them."""
+
+KEPT_TEMPERATURES = 20_000
+"""Samples of temperatures that are kept of a long log."""
+
+SHORT_GAPS = 100
+"""Gaps that are short enough to be interpolated across of which a long log's timing has the length and place."""
+
+BEFORE_MOTION = 5.0
+"""Rest [s] before and after the motion that is left for the choice of what to cut."""
+
+MOVED_SHARE = 1e-3
+"""Share of a joint's range by which it must leave its first position to move."""
+
+
+def is_long(log: Log | StoredLog, processing: Processing) -> bool:
+    """Whether a log is processed in windows: not where periods are averaged, or splines are fitted to all of it."""
+    return len(log) > LONG_LOG and processing.period is None and processing.derivative != "spline"
+
+
+@dataclass(frozen=True, eq=False)
+class LongLog:
+    """A long log with what a first pass over it has shown.
+
+    Attributes:
+        log: The log.
+        timing: How its samples lie in time; of gaps, all long ones, and some of the others.
+        first: First sample that is used.
+        last: One after the last.
+        temperature: Some of its stamps [s] and mean temperatures of the joints [degrees Celsius]; None without.
+    """
+
+    log: Log | StoredLog
+    timing: Timing
+    first: int
+    last: int
+    temperature: tuple[Array, Array] | None
+
+    @staticmethod
+    def of(log: Log | StoredLog, *, cut_rest: bool) -> LongLog:
+        """Pass over a log once.
+
+        Args:
+            log: The log.
+            cut_rest: Whether ends at rest may be left out.
+        """
+        steps = _Steps(check_time(stamps_of(log, 0, WINDOW_SAMPLES)).period)
+        ends, warmth = list[Array](), list[tuple[Array, Array]]()
+        thin = max(1, len(log) // KEPT_TEMPERATURES)
+        for begin in range(0, len(log), WINDOW_SAMPLES):
+            window = log[begin : begin + WINDOW_SAMPLES]
+            steps.add(window.time)
+            ends.append(np.stack([window.position.min(axis=0), window.position.max(axis=0)]))
+            if window.temperature is not None:
+                warmth.append((window.time[::thin], window.temperature[::thin].mean(axis=1)))
+        timing = steps.timing()
+        temperature = (np.concatenate([w[0] for w in warmth]), np.concatenate([w[1] for w in warmth])) if warmth else None
+        first, last = _moving(log, np.stack(ends), timing.rate) if cut_rest else (0, len(log))
+        return LongLog(log, timing, first, last, temperature)
+
+    def sample(self) -> Log:
+        """Evenly spread stretches of it, both ends among them, as one log with gaps between them."""
+        length = min(STRETCH_SAMPLES, (self.last - self.first) // STRETCHES)
+        begins = np.linspace(self.first, self.last - length, STRETCHES).astype(int).tolist()
+        return joined([self.log[begin : begin + length] for begin in begins])
+
+    def segments(self) -> Iterator[tuple[int, int]]:
+        """First samples of its parts between long gaps, and one after their last."""
+        longest = LONGEST_GAP * self.timing.period
+        edges = [0, *(index + 1 for index, step in self.timing.gaps if step > longest), len(self.log)]
+        for begin, end in zip(edges[:-1], edges[1:], strict=True):
+            if min(end, self.last) > max(begin, self.first):
+                yield max(begin, self.first), min(end, self.last)
+
+    def without_rest(self, sample: Log, looked_at: PreparedLog) -> LongLog:
+        """The same without what was chosen to be cut off the ends of its sample."""
+        cut = next((finding.values for finding in looked_at.findings if finding.code == "processing-idle"), None)
+        if cut is None:
+            return self
+        length = len(sample) // STRETCHES
+        begin = int(np.searchsorted(sample.time[:length], sample.time[0] + cut["beginning"] - 1e-9))
+        after = sample.time[-length:] - (sample.time[-1] - cut["end"]) > 1e-9
+        return replace(self, first=self.first + begin, last=self.last - int(after.sum()))
+
+    def findings(self) -> Iterator[Finding]:
+        """What was cut off its ends."""
+        if self.first or self.last < len(self.log):
+            at = [float(stamps_of(self.log, k, k + 1)[0]) for k in (0, self.first, self.last - 1, len(self.log) - 1)]
+            ends: dict[str, Any] = {"beginning": at[1] - at[0], "end": at[3] - at[2]}
+            yield Finding.of("processing-idle", "processing.idle", **ends)
+
+
+def prepared_in_windows(
+    log: Log | StoredLog,
+    transmission: Transmission,
+    processing: Processing,
+    model: DynamicModel,
+    delay: float,
+    free: frozenset[str],
+) -> tuple[PreparedLog, PreparedLog, Timing, Log]:
+    """Process a long log; arguments as `prepared`.
+
+    Returns:
+        The log, ready for the model, with its samples on disk; the stretches that choices were made by, ready, too;
+        how all samples lie in time; and these stretches as they were logged.
+    """
+    long = LongLog.of(log, cut_rest="idle" in free)
+    if "resample" in free and not long.timing.is_even_between_gaps:
+        processing = processing.but(resample=rounded_rate(long.timing.rate))
+    sample = long.sample()
+    looked_at = prepared(sample, transmission, processing, model, delay, free)
+    long, used = long.without_rest(sample, looked_at), looked_at.processing
+    scales = LogScales.of(sample, is_even=long.timing.is_even_between_gaps) if "outliers" in free else None
+    warm = any(term.needs_temperature for term in model.terms)
+    windows = Windows(log, transmission, used, long.timing.rate, looked_at.delay, scales, warm)
+    segments, notes = _stored(long, windows)
+    replaced = ("processing-outliers", "processing-idle", "segments-short")
+    chosen = [finding for finding in looked_at.findings if finding.code not in replaced]
+    seen: dict[str, Any] = {"samples": len(sample), "of": len(log), "stretches": STRETCHES}
+    ready = replace(
+        looked_at,
+        segments=segments,
+        times=tuple(segment.times for segment in segments),
+        sampling=windows.rate,
+        findings=(*chosen, *long.findings(), *windows.findings(), *notes, Finding.of("log-sampled", "log", **seen)),
+        temperature=long.temperature,
+    )
+    return ready, looked_at, long.timing, sample
+
+
+def joined(parts: list[Log]) -> Log:
+    """Parts of a log one after the other as one."""
+    arrays: dict[str, Any] = {"time": np.concatenate([part.time for part in parts])}
+    for name in SIGNALS:
+        if getattr(parts[0], name) is not None:
+            arrays[name] = np.concatenate([getattr(part, name) for part in parts])
+    if any(part.missing is not None for part in parts):
+        flags = [np.zeros(part.torque.shape, dtype=bool) if part.missing is None else part.missing for part in parts]
+        arrays["missing"] = np.concatenate(flags)
+    return replace(parts[0], **arrays)
+
+
+def _stored(long: LongLog, windows: Windows) -> tuple[tuple[StoredChunk, ...], list[Finding]]:
+    """The segments of a log on disk, and a finding on those that are too short for the filters."""
+    store, fewest = ChunkStore(), fewest_samples(windows.processing)
+    parts = list(long.segments())
+    counts = [windows.count(*part) for part in parts]
+    fewest = min(fewest, max(counts))  # of parts that are all too short, the longest is tried
+    found = [store.add(windows.of(*part)) for part, count in zip(parts, counts, strict=True) if count >= fewest]
+    short = [last - first for (first, last), count in zip(parts, counts, strict=True) if count < fewest]
+    if not short:
+        return tuple(segment for segment in found if segment is not None), []
+    values: dict[str, Any] = {"count": len(short), "segments": len(parts), "samples": sum(short), "of": len(long.log)}
+    return tuple(one for one in found if one is not None), [Finding.of("segments-short", "log", **values)]
+
+
+class _Steps:
+    """Steps of time so far; `period` is about that of the samples [s]."""
+
+    def __init__(self, period: float) -> None:
+        self._period = period
+        self._samples = 0
+        self._regular, self._sum, self._squares = 0, 0.0, 0.0
+        self._largest = 0.0
+        self._gaps: list[tuple[int, float]] = []
+        self._short_gaps: list[tuple[int, float]] = []
+        self._repeats: list[int] = []
+        self._resets: list[tuple[int, float]] = []
+        self._last: float | None = None
+
+    def add(self, time: Array) -> None:
+        """Add the stamps [s] that follow."""
+        steps = np.diff(time) if self._last is None else np.diff(time, prepend=self._last)
+        first = self._samples - (self._last is not None)  # the sample before the first step
+        regular = steps[(steps > 0.0) & (steps <= GAP * self._period)] - self._period
+        self._regular += len(regular)
+        self._sum += float(regular.sum())
+        self._squares += float(regular @ regular)
+        self._largest = max(self._largest, float(steps.max(initial=0.0)))
+        for k in np.flatnonzero(steps > GAP * self._period).tolist():
+            gaps = self._gaps if steps[k] > LONGEST_GAP * self._period else self._short_gaps[:SHORT_GAPS]
+            gaps.append((first + k, float(steps[k])))
+            self._short_gaps = gaps if gaps is not self._gaps else self._short_gaps
+        self._repeats += (first + 1 + np.flatnonzero(steps == 0.0)).tolist()[:SHORT_GAPS]
+        self._resets += [(first + 1 + k, float(steps[k])) for k in np.flatnonzero(steps < 0.0).tolist()[:SHORT_GAPS]]
+        self._samples += len(time)
+        self._last = float(time[-1])
+
+    def timing(self) -> Timing:
+        """How all samples so far lie in time; the period is the mean of regular steps."""
+        count = max(self._regular, 1)
+        mean = self._sum / count
+        spread = float(np.sqrt(max(self._squares / count - mean**2, 0.0)))
+        period = self._period + mean
+        gaps = tuple(sorted((*self._gaps, *self._short_gaps)))
+        return Timing(
+            self._samples, period, spread / period, self._largest, gaps, tuple(self._repeats), tuple(self._resets)
+        )
+
+
+def _moving(log: Log | StoredLog, ends: Array, rate: float) -> tuple[int, int]:
+    """First sample and one after the last of a log's motion, with some rest around it.
+
+    Args:
+        log: The log.
+        ends: Lowest and highest positions of each window, shape (windows, 2, joints).
+        rate: Its sampling rate [Hz].
+    """
+    limit = MOVED_SHARE * (ends[:, 1].max(axis=0) - ends[:, 0].min(axis=0))
+    edges = log[0:1].position[0], log[len(log) - 1 : len(log)].position[0]
+    found = []
+    for edge in edges:
+        left = np.flatnonzero((np.abs(ends - edge) > limit).any(axis=(1, 2)))
+        if not len(left):
+            return 0, len(log)
+        window = int(left[0] if edge is edges[0] else left[-1])
+        q = log[window * WINDOW_SAMPLES : (window + 1) * WINDOW_SAMPLES].position
+        away = np.flatnonzero((np.abs(q - edge) > limit).any(axis=1))
+        found.append(window * WINDOW_SAMPLES + int(away[0] if edge is edges[0] else away[-1]))
+    room = int(np.ceil(BEFORE_MOTION * rate))
+    return max(0, found[0] - room), min(len(log), found[1] + room)

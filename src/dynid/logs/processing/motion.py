@@ -1,0 +1,99 @@
+"""How a log moves: the speeds and temperatures of its joints, in numbers that do not grow with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynid.arrays import Array
+from dynid.model import Segment, pieces
+
+
+@dataclass(frozen=True, eq=False)
+class Speeds:
+    """Velocities of each joint in some rows.
+
+    Attributes:
+        rows: Number of rows, shape (joints,).
+        lowest: Lowest velocity [rad/s or m/s], infinite where there is no row; shape (joints,).
+        highest: Highest velocity, minus infinite where there is no row.
+        slowest: Lowest absolute value, infinite where there is no row.
+    """
+
+    rows: NDArray[np.int64]
+    lowest: Array
+    highest: Array
+    slowest: Array
+
+    @staticmethod
+    def of(v: Array, counts: NDArray[np.bool_] | None) -> Speeds:
+        """Those of samples, shape (samples, joints), of which some count."""
+        if counts is None:
+            lowest, highest = v.min(axis=0), v.max(axis=0)
+            return Speeds(np.full(v.shape[1], len(v)), lowest, highest, np.abs(v).min(axis=0))
+        everywhere, nowhere = np.where(counts, v, np.inf), np.where(counts, v, -np.inf)
+        return Speeds(
+            counts.sum(axis=0),
+            everywhere.min(axis=0, initial=np.inf),
+            nowhere.max(axis=0, initial=-np.inf),
+            np.abs(everywhere).min(axis=0, initial=np.inf),
+        )
+
+    @staticmethod
+    def joined(parts: Sequence[Speeds]) -> Speeds:
+        """Those of several logs together."""
+        return Speeds(
+            np.sum([part.rows for part in parts], axis=0),
+            np.min([part.lowest for part in parts], axis=0),
+            np.max([part.highest for part in parts], axis=0),
+            np.min([part.slowest for part in parts], axis=0),
+        )
+
+    @property
+    def fastest(self) -> Array:
+        """Highest absolute value, zero where there is no row; shape (joints,)."""
+        return np.where(self.rows > 0, np.maximum(np.abs(self.lowest), np.abs(self.highest)), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """How a log moves.
+
+    Attributes:
+        kept: Velocities in rows that `keep` does not leave out.
+        counted: The same without rows below the threshold of velocity, too.
+        everywhere: Velocities at all samples.
+        temperatures: Lowest and highest temperature of each joint [degrees Celsius], shape (2, joints); None where
+            samples have none.
+    """
+
+    kept: Speeds
+    counted: Speeds
+    everywhere: Speeds
+    temperatures: Array | None
+
+    @staticmethod
+    def of(segments: Iterable[Segment], thresholds: Sequence[float] | None) -> Motion:
+        """How samples move.
+
+        Args:
+            segments: The samples.
+            thresholds: Speeds [rad/s or m/s] of each joint below which rows do not count; none when None.
+        """
+        found, warmth = [], []
+        for chunk in (piece for segment in segments for piece in pieces(segment)):
+            fast = None if thresholds is None else np.abs(chunk.v) >= np.asarray(thresholds)
+            both = fast if chunk.keep is None else chunk.keep if fast is None else chunk.keep & fast
+            everywhere = Speeds.of(chunk.v, None)
+            kept = everywhere if chunk.keep is None else Speeds.of(chunk.v, chunk.keep)
+            found.append([kept, kept if both is chunk.keep else Speeds.of(chunk.v, both), everywhere])
+            if chunk.temperature is not None:
+                warmth.append([chunk.temperature.min(axis=0), chunk.temperature.max(axis=0)])
+        kept, counted, everywhere = (Speeds.joined(parts) for parts in zip(*found, strict=True))
+        temperatures = None
+        if warmth:
+            temperatures = np.stack([np.min([w[0] for w in warmth], axis=0), np.max([w[1] for w in warmth], axis=0)])
+        return Motion(kept, counted, everywhere, temperatures)
