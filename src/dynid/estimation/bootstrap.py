@@ -74,6 +74,13 @@ class Bootstrap:
         return values - half, values + half
 
 
+LASTING_ROWS = 100_000
+"""Rows of a joint in a log that show how long errors last."""
+
+PERIOD_SAMPLES = 100_000
+"""Samples of a log that show their period."""
+
+
 def block_bootstrap(
     logs: Sequence[PreparedLog],
     stds: Sequence[Sequence[float]],
@@ -84,6 +91,7 @@ def block_bootstrap(
     loss: Loss | None = None,
     form: RowForm = TORQUES,
     blocks: Sequence[Blocks] = (),
+    sample: Sequence[PreparedLog] | None = None,
 ) -> Bootstrap | None:
     """Draw blocks of time anew.
 
@@ -100,6 +108,7 @@ def block_bootstrap(
         loss: Weights by errors, where the estimate is a robust one.
         form: What the rows are.
         blocks: The blocks of `block_rows` rows of each log, as they were reduced.
+        sample: A sample of the logs, which shows how long errors last; the logs themselves when None.
 
     Returns:
         The standard deviations; None where there are too few blocks.
@@ -109,7 +118,7 @@ def block_bootstrap(
     with single_threaded_blas():
         if loss is None and form.name == "torque" and len(blocks) == len(logs) > 0:
             G, m = _reduced_moments(blocks, stds, whole, base, values)
-            lasting = _lasting(logs, base, values)
+            lasting = _lasting(logs if sample is None else sample, base, values)
         else:
             G, m, lasting = _moments(logs, stds, whole, base, values, size, loss, form)
         joined = max(1, int(np.ceil(THRESHOLDS.block_length * lasting / size)))
@@ -121,7 +130,7 @@ def block_bootstrap(
     from scipy.linalg import solve_triangular
 
     moved = solve_triangular(whole.R, scatter.T).T
-    period = float(np.median(np.diff(logs[0].times[0]))) * widths[0]
+    period = float(np.median(np.diff(logs[0].times[0][:PERIOD_SAMPLES]))) * widths[0]
     return Bootstrap(np.std(moved, axis=0, ddof=1), len(G), size * joined * period, lasting * period)
 
 
@@ -164,7 +173,8 @@ def _moments(
                 X = W[:, :-1] / sizes[j]
                 G += scaled[j].T @ ((X.T * weight) @ X) @ scaled[j]
                 m += scaled[j].T @ (X.T @ (weight * e / sizes[j]))
-                errors[j].append(e)
+                if sum(map(len, errors[j])) < LASTING_ROWS:
+                    errors[j].append(e)
             grams.append(G)
             moments.append(m)
         lasting += [correlation_samples(np.concatenate(e)) for e in errors if e]

@@ -76,6 +76,7 @@ class Solution:
 
 def solve(
     logs: Sequence[PreparedLog],
+    sample: Sequence[PreparedLog],
     reduced: ReducedLogs,
     nonlinear: NonlinearFit,
     settings: EstimationSettings,
@@ -86,6 +87,7 @@ def solve(
 
     Args:
         logs: The logs that were read.
+        sample: The same, or a sample of them, in memory.
         reduced: The factors of all logs.
         nonlinear: The nonlinear parameters of the model, found or held.
         settings: How to estimate.
@@ -118,7 +120,7 @@ def solve(
         torques = plain = nonlinear.own_logs(reduced.torques)
     if plain is not rows:
         estimate, essential = (with_torque_fits(found, plain, base) for found in (estimate, essential))
-    blocks = _bootstrapped(settings, logs, with_changes, nonlinear.linear, whole, scales, reduced.blocks)
+    blocks = _bootstrapped(settings, logs, sample, with_changes, nonlinear.linear, whole, scales, reduced.blocks)
     bootstrap = nonlinear.own_bootstrap(blocks)
     lost = findings_on_form(form, estimate, torques, base, logs)
     of_estimate = findings_on_estimate(weighted if fit is None else estimate, base.model, form)
@@ -218,6 +220,7 @@ def _widened(
 def _bootstrapped(
     settings: EstimationSettings,
     logs: Sequence[PreparedLog],
+    sample: Sequence[PreparedLog],
     factors: Sequence[Factors],
     base: BaseParameters,
     estimate: Estimate,
@@ -240,4 +243,5 @@ def _bootstrapped(
     plain = [[size / log.weight for size in of_log] for log, of_log in zip(logs, sizes, strict=True)]
     loss = None if settings.robust is None else LOSSES[settings.robust]
     rng = np.random.default_rng(0)
-    return block_bootstrap(logs, plain, whole, base, estimate.values, rng, loss, RowForm.of(settings), blocks)
+    form = RowForm.of(settings)
+    return block_bootstrap(logs, plain, whole, base, estimate.values, rng, loss, form, blocks, sample)

@@ -198,7 +198,7 @@ def _estimated(
         return _estimated(fewer[0], None, read, earlier, (*findings, *fewer[1]), progress)
     base, findings = nonlinear.base, (*findings, *solution.findings)
     progress("Analysing residuals")
-    residuals, notes = analyse_residuals(read.logs, base, solution.estimate, findings, bool(solution.lost))
+    residuals, notes = analyse_residuals(read.sample, base, solution.estimate, findings, bool(solution.lost))
     links, more = None, ()
     if task.fits_links:
         progress("Fitting physically consistent links")
@@ -218,7 +218,7 @@ def _causes(found: _Estimated, read: PreparedLogs, progress: Progress) -> tuple[
     base = found.nonlinear.base
     p = base.to_standard(found.solution.estimate.values)
     with single_threaded_blas():
-        return diagnose(base, p, read.logs, found.solution.torques, found.findings)
+        return diagnose(base, p, read.sample, found.solution.torques, found.findings)
 
 
 def _solved(
@@ -235,7 +235,8 @@ def _solved(
     reduced = reduce_logs(read.logs, nonlinear, task.estimation, earlier, folds=True, progress=progress)
     progress("Estimating")
     with single_threaded_blas():
-        return nonlinear, reduced, solve(read.logs, reduced, nonlinear, task.estimation, findings, progress)
+        solution = solve(read.logs, read.sample, reduced, nonlinear, task.estimation, findings, progress)
+    return nonlinear, reduced, solution
 
 
 def _with_sounder_links(

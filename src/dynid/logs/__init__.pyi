@@ -6,10 +6,12 @@ from .log import Log
 from .magnitudes import IN_MILLIMETRES, LARGE, findings_on_magnitudes, findings_on_mass, reach_of
 from .mending import mended
 from .processing.automatic import PreparedLog
+from .processing.long_logs import stretches_of
 from .processing.motion import Motion, Speeds
 from .processing.periods import averaged
 from .processing.power_density import power_density
 from .processing.preparation import findings_on_rest, prepare
+from .processing.sampled_logs import SAMPLE_SAMPLES, on_disk, sample_of
 from .processing.signals import central_difference, decimated
 from .processing.states import processed, step_of
 from .quantities import FIELDS
@@ -27,6 +29,7 @@ __all__ = [
     "IN_MILLIMETRES",
     "LARGE",
     "LENGTH",
+    "SAMPLE_SAMPLES",
     "TURN",
     "UNITS",
     "Drive",
@@ -55,6 +58,7 @@ __all__ = [
     "joint_order",
     "listed",
     "mended",
+    "on_disk",
     "power_density",
     "prepare",
     "processed",
@@ -62,11 +66,13 @@ __all__ = [
     "read_columns",
     "read_groups",
     "read_source",
+    "sample_of",
     "silent",
     "source_of",
     "speaks_of",
     "standing_still",
     "step_of",
+    "stretches_of",
     "topics_of",
     "transmission_of",
     "unit_in",
