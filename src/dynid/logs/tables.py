@@ -182,7 +182,7 @@ def read_groups(
         source.first_row,
         {group: _since_first(source, values[group], chosen[group]) for group in stamps},
         source.damaged,
-        source.notes,
+        tuple(source.notes),
     )
     if not damaged:
         table.require_undamaged(slice(0, count))
