@@ -88,11 +88,12 @@ class Column:
     """A column of numbers on disk, or some of its samples in a row, in other units.
 
     Attributes:
-        file: Its numbers, as plain doubles; None for those of an even clock: 0, 1, 2, ... divided by `shift`.
+        file: Its numbers, as plain doubles; None for those of an even clock: 0, 1, 2, ... divided by `rate`.
         length: How many samples it has.
         first: The first of its samples in the file.
         scale: What numbers are multiplied with.
         shift: What is taken off numbers then.
+        rate: Rate of an even clock [Hz].
         store: Keeps the file.
     """
 
@@ -101,6 +102,7 @@ class Column:
     first: int = 0
     scale: float = 1.0
     shift: float = 0.0
+    rate: float = 1.0
     store: object = None
 
     def __len__(self) -> int:
@@ -111,7 +113,7 @@ class Column:
         last = self.length if last is None else min(last, self.length)
         first = max(first, 0)
         if self.file is None:
-            return np.arange(self.first + first, self.first + last) / self.shift
+            return np.arange(self.first + first, self.first + last) / self.rate
         values = np.fromfile(self.file, dtype=np.float64, count=max(last - first, 0), offset=8 * (self.first + first))
         if self.scale != 1.0:
             values *= self.scale
@@ -123,6 +125,14 @@ class Column:
         """All samples in blocks: the first of each, and it with so many samples before it."""
         for first in range(0, self.length, BLOCK):
             yield first, self.read(first - before, first + BLOCK)
+
+    def first_number(self) -> float:
+        """The first of its numbers that is neither NaN nor infinite; zero where there is none."""
+        for _, block in self.blocks():
+            there = np.flatnonzero(np.isfinite(block))
+            if len(there):
+                return float(block[there[0]])
+        return 0.0
 
     def part(self, rows: slice) -> "Column":
         """Samples in a row; both ends are stated."""
