@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -55,9 +55,9 @@ class Timing:
     period: float
     jitter: float
     largest_step: float
-    gaps: tuple[tuple[int, float], ...]
-    repeats: tuple[int, ...]
-    resets: tuple[tuple[int, float], ...]
+    gaps: Sequence[tuple[int, float]]
+    repeats: Sequence[int]
+    resets: Sequence[tuple[int, float]]
     first_row: int = 1
 
     @property
