@@ -29,6 +29,17 @@ def identify(
         Path | None, typer.Option("--add-to", help="Saved result whose logs are added; they are not read again.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing result.")] = False,
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="N", min=0, help="Processes that reduce logs side by side.")
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option("--cluster", metavar="ADDRESS", help="Dask scheduler whose workers reduce logs: tcp://HOST:PORT."),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at a log that cannot be used.")] = False,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Reduce all of many logs anew, and keep nothing for later runs.")
+    ] = False,
     full: FullOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -44,7 +55,8 @@ def identify(
         with nullcontext() if out is None else reserved(out):
             if out is not None:
                 check_free(out, overwrite=force)  # before logs are read, which may take long
-            result = dynid.identify(experiment, add_to=add_to, progress=step)
+            where = {"workers": workers, "client": cluster, "strict": strict, "cache": not no_cache}
+            result = dynid.identify(experiment, add_to=add_to, progress=step, **where)
             if out is not None:
                 result.save(out, overwrite=force)
     if json_output:

@@ -8,8 +8,9 @@ from .factors.decimation import processed_rows
 from .factors.factors import DAMAGED, Factor, Factors
 from .factors.lazy_sequences import Lazy
 from .factors.reduced_logs import EarlierLogs, ReducedLog, ReducedLogs, joined_logs, probed, reduce_log, reduce_logs
-from .factors.row_forms import RowForm, block_rows
+from .factors.row_forms import TIME_BLOCKS, RowForm
 from .least_squares import NotIdentifiableError, joint_fits, merge_logs
+from .nonlinear.nonlinear_fit import NonlinearFit
 from .physical.parameter_covariances import parameter_covariances
 from .physical.physical_links import physics_of
 from .physical.references import plain_body
@@ -25,12 +26,14 @@ __all__ = [
     "DAMAGED",
     "ESTIMATE_THRESHOLDS",
     "RESIDUAL_THRESHOLDS",
+    "TIME_BLOCKS",
     "Blocks",
     "EarlierLogs",
     "EstimationSettings",
     "Factor",
     "Factors",
     "Lazy",
+    "NonlinearFit",
     "NotIdentifiableError",
     "PhysicalSettings",
     "ReducedLog",
@@ -40,7 +43,6 @@ __all__ = [
     "Segment",
     "SignedLogs",
     "TermChoice",
-    "block_rows",
     "choose_terms",
     "determined_terms",
     "diagnose",

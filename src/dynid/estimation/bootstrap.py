@@ -74,6 +74,13 @@ class Bootstrap:
         return values - half, values + half
 
 
+LASTING_ROWS = 100_000
+"""Rows of a joint in a log that show how long errors last."""
+
+PERIOD_SAMPLES = 100_000
+"""Samples of a log that show their period."""
+
+
 def block_bootstrap(
     logs: Sequence[PreparedLog],
     stds: Sequence[Sequence[float]],
@@ -102,20 +109,19 @@ def block_bootstrap(
         loss: Weights by errors, where the estimate is a robust one.
         form: What the rows are.
         blocks: The blocks of each log, as they were reduced.
-        sample: The logs whose samples show how long errors last; all when None.
+        sample: A sample of the logs, which shows how long errors last; the logs themselves when None.
         size: Rows of a block; those of `block_rows` when None.
 
     Returns:
         The standard deviations; None where there are too few blocks.
     """
     shown = logs if sample is None else sample
+    is_reduced = not any(log.segments for log in logs)
     size = block_rows(logs, form) if size is None else size
     with single_threaded_blas():
-        if loss is None and len(blocks) == len(logs) > 0 and (form.name == "torque" or sample is not None):
+        if loss is None and len(blocks) == len(logs) > 0 and (form.name == "torque" or is_reduced):
             G, m = _reduced_moments(blocks, stds, whole, base, values)
-            lasting = (
-                _lasting(shown, base, values) if form.name == "torque" else _rows_lasting(shown, base, values, form)
-            )
+            lasting = _lasting(shown, base, values, form)
         else:
             G, m, lasting = _moments(logs, stds, whole, base, values, size, loss, form)
         joined = max(1, int(np.ceil(THRESHOLDS.block_length * lasting / size)))
@@ -128,7 +134,7 @@ def block_bootstrap(
 
     moved = solve_triangular(whole.R, scatter.T).T
     width = form.samples_a_row(shown[0].processing, shown[0].sampling)
-    period = float(np.median(np.diff(shown[0].times[0]))) * width
+    period = float(np.median(np.diff(shown[0].times[0][:PERIOD_SAMPLES]))) * width
     return Bootstrap(np.std(moved, axis=0, ddof=1), len(G), size * joined * period, lasting * period)
 
 
@@ -171,7 +177,8 @@ def _moments(
                 X = W[:, :-1] / sizes[j]
                 G += scaled[j].T @ ((X.T * weight) @ X) @ scaled[j]
                 m += scaled[j].T @ (X.T @ (weight * e / sizes[j]))
-                errors[j].append(e)
+                if sum(map(len, errors[j])) < LASTING_ROWS:
+                    errors[j].append(e)
             grams.append(G)
             moments.append(m)
         lasting += [correlation_samples(np.concatenate(e)) for e in errors if e]
@@ -219,19 +226,14 @@ def _reduced_moments(
     return np.concatenate(grams), np.concatenate(moments)
 
 
-def _rows_lasting(logs: Sequence[PreparedLog], base: BaseParameters, values: Array, form: RowForm) -> float:
-    """For how many rows errors of rows of a form last, of the worst row."""
+def _lasting(logs: Sequence[PreparedLog], base: BaseParameters, values: Array, form: RowForm) -> float:
+    """For how many rows errors last, of the worst row."""
     lasting = [1.0]
     for log in logs:
-        errors = [left for _, left in RowPasses(base, log, form=form, held=0).errors(values)]
-        lasting += [correlation_samples(np.concatenate(of_row)) for of_row in zip(*errors, strict=True)]
-    return max(lasting)
-
-
-def _lasting(logs: Sequence[PreparedLog], base: BaseParameters, values: Array) -> float:
-    """For how many rows errors of torques last, of the worst joint."""
-    lasting = [1.0]
-    for log in logs:
+        if form.name != "torque":
+            errors = [left for _, left in RowPasses(base, log, form=form, held=0).errors(values)]
+            lasting += [correlation_samples(np.concatenate(of_row)) for of_row in zip(*errors, strict=True)]
+            continue
         left = error_stretches(base.model, log, base.to_standard(values))
         lasting += [correlation_samples(*left.of_row(row)) for row in range(base.model.row_count)]
     return max(lasting)

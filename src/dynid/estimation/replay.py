@@ -1,16 +1,22 @@
 """Logs with predictions: measured torques beside those of the model, processed as for the estimate."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.estimation.factors.decimation import counted_rows
-from dynid.logs import Log, PreparedLog, check_time, decimated, step_of
-from dynid.model import Chunk, DynamicModel, Term, TorqueRows, checked
+from dynid.logs import Log, PreparedLog, check_time, decimated, sample_of, step_of, stretches_of
+from dynid.model import Chunk, DynamicModel, Term, TorqueRows, checked, loaded
 from dynid.threads import single_threaded_blas
+
+if TYPE_CHECKING:
+    from dynid.logs import StoredLog
 
 PREDICTED_SAMPLES = 20_000
 """Samples that are predicted at a time."""
@@ -48,8 +54,10 @@ class Replay:
     """A log with what a model predicts.
 
     Attributes:
-        log: The log, as it was logged.
+        log: The log, as it was logged; stretches of a long one.
         prepared: The same, ready for the model.
+        samples: Samples of the whole log.
+        seconds: How long it is [s].
         rate: Sampling rate of the log [Hz].
         cutoff: Above this [Hz] torques were filtered away; None where they were not.
         segments: Even parts of it, processed as for the estimate.
@@ -57,12 +65,14 @@ class Replay:
 
     log: Log
     prepared: PreparedLog
+    samples: int
+    seconds: float
     rate: float
     cutoff: float | None
     segments: tuple[Segment, ...]
 
 
-def replayed(log: Log, prepared: PreparedLog, model: DynamicModel, parameters: Array) -> Replay:
+def replayed(log: Log | StoredLog, prepared: PreparedLog, model: DynamicModel, parameters: Array) -> Replay:
     """Predict the torques of a log.
 
     Where the estimate decimated, so do measured and predicted torques here: the same filter on both.
@@ -73,15 +83,18 @@ def replayed(log: Log, prepared: PreparedLog, model: DynamicModel, parameters: A
         model: The model.
         parameters: Standard parameters p, shape (parameters,).
     """
+    ends = [float(log[k : k + 1].time[0]) for k in (0, len(log) - 1)]
+    samples, log, (prepared,) = len(log), stretches_of(log), sample_of([prepared])
     processing = prepared.processing
     rate = prepared.sampling / step_of(prepared.sampling, processing.rate)
     segments = []
-    for chunk, stamps in zip(prepared.segments, prepared.times, strict=True):
-        segment = _predicted(model, chunk, parameters, float(stamps[0] - log.time[0]), rate)
+    for chunk, stamps in zip(map(loaded, prepared.segments), prepared.times, strict=True):
+        segment = _predicted(model, chunk, parameters, float(stamps[0] - ends[0]), rate)
         segment = _decimated(segment, processing.decimate)
         keep = counted_rows(model.row_names, processing, segment.v[:, model.rows])
         segments.append(replace(segment, keep=keep))
-    return Replay(log, prepared, check_time(log.time).rate, processing.torque_lowpass, tuple(segments))
+    logged = check_time(log.time).rate
+    return Replay(log, prepared, samples, ends[1] - ends[0], logged, processing.torque_lowpass, tuple(segments))
 
 
 def is_frictional(term: Term) -> bool:

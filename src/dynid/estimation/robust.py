@@ -13,7 +13,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.estimation.factors.accumulation import factors_of
 from dynid.estimation.factors.factors import Factors
-from dynid.estimation.factors.row_forms import TORQUES, RowForm, RowPasses
+from dynid.estimation.factors.row_forms import HELD_BYTES, TORQUES, RowForm, RowPasses
 from dynid.estimation.least_squares import Estimate, Prior, weighted_least_squares
 from dynid.logs import PreparedLog
 from dynid.model import BaseParameters
@@ -91,7 +91,7 @@ def robust_least_squares(
         form: What the rows are.
     """
     estimate = weighted_least_squares(plain, base, prior=prior)
-    passes = [RowPasses(base, log, form=form) for log in logs]
+    passes = [RowPasses(base, log, form=form, held=HELD_BYTES // max(len(logs), 1)) for log in logs]
     fit: RobustFit | None = None
     for stage in dict.fromkeys(("huber", loss)):
         for k in range(MOST_ITERATIONS):

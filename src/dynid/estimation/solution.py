@@ -75,23 +75,23 @@ class Solution:
 
 def solve(
     logs: Sequence[PreparedLog],
+    sample: Sequence[PreparedLog],
     reduced: ReducedLogs,
     nonlinear: NonlinearFit,
     settings: EstimationSettings,
     noticed: Sequence[Finding] = (),
     progress: Callable[[str], None] = lambda _: None,
-    sample: Sequence[PreparedLog] | None = None,
 ) -> Solution:
     """Estimate base parameters.
 
     Args:
-        logs: The logs that were read; they need no samples where a sample is given and no loss is robust.
+        logs: The logs that were read; they need no samples where no loss is robust.
+        sample: The same, or a sample of them, in memory.
         reduced: The factors of all logs.
         nonlinear: The nonlinear parameters of the model, found or held.
         settings: How to estimate.
         noticed: Findings so far, one of which may be the cause of parameters that are not identifiable.
         progress: Callback; receives a short description of each step.
-        sample: The logs whose samples show how long errors last; all when None.
 
     Raises:
         NotIdentifiableError: If the data do not determine all parameters.
@@ -119,7 +119,7 @@ def solve(
         torques = plain = nonlinear.own_logs(reduced.torques)
     if plain is not rows:
         estimate, essential = (with_torque_fits(found, plain, base) for found in (estimate, essential))
-    blocks = _bootstrapped(settings, logs, with_changes, nonlinear.linear, whole, scales, reduced, sample)
+    blocks = _bootstrapped(settings, logs, sample, with_changes, nonlinear.linear, whole, scales, reduced)
     bootstrap = nonlinear.own_bootstrap(blocks)
     lost = findings_on_form(form, estimate, torques, base, logs)
     of_estimate = findings_on_estimate(weighted if fit is None else estimate, base.model, form)
@@ -219,12 +219,12 @@ def _widened(
 def _bootstrapped(
     settings: EstimationSettings,
     logs: Sequence[PreparedLog],
+    sample: Sequence[PreparedLog],
     factors: Sequence[Factors],
     base: BaseParameters,
     estimate: Estimate,
     scales: Scales,
     reduced: ReducedLogs,
-    sample: Sequence[PreparedLog] | None,
 ) -> Bootstrap | None:
     """Standard deviations by a block bootstrap, where that is asked for and no log was reduced before."""
     if not settings.bootstrap or len(factors) > len(logs):

@@ -1,7 +1,7 @@
 """From a task to logs that are ready for its model, with signs where they had none."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,20 @@ from dynid.errors import InvalidRequestError
 from dynid.estimation import SignedLogs, find_drive_signs, physics_of, recover_logs
 from dynid.findings import Finding
 from dynid.identification.task import Task
-from dynid.logs import Drive, Log, LogSource, PreparedLog, Processing, mended, prepare, read_source
+from dynid.logs import (
+    SAMPLE_SAMPLES,
+    Drive,
+    Log,
+    LogSource,
+    PreparedLog,
+    Processing,
+    mended,
+    on_disk,
+    prepare,
+    read_source,
+    sample_of,
+    stretches_of,
+)
 from dynid.model import BaseParameters
 from dynid.robot import Robot
 
@@ -22,16 +35,22 @@ class PreparedLogs:
     """The logs of a task, ready for its model.
 
     Attributes:
-        logs: The logs.
+        logs: The logs; where there are many samples, these lie on disk.
+        sample: The same in memory, or a bounded sample of them, for all that looks at samples and need not see each.
         drive: The drive, with signs that were found.
         signs: The signs of torques that were logged without; None where they had them.
         findings: What was noticed and chosen on the way.
+        ready: Where logs are reduced one by one, those that were read for the sample, by their numbers; else None.
+        failed: Why logs could not be read, by their numbers, where the others go on.
     """
 
     logs: tuple[PreparedLog, ...]
+    sample: tuple[PreparedLog, ...]
     drive: Drive
     signs: SignedLogs | None
     findings: tuple[Finding, ...]
+    ready: Mapping[int, PreparedLog] | None = None
+    failed: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def samples(self) -> int:
@@ -50,19 +69,23 @@ def prepared_logs(task: Task, base: BaseParameters, progress: Progress) -> Prepa
     if task.torque == "magnitude":
         return _with_signs(task, base, progress)
     model, drive = base.model, task.drive
-    logs: list[PreparedLog] = []
+    logs, held = list[PreparedLog](), 0
     findings: list[Finding] = []
     for k, source in enumerate(task.logs, start=1):
         progress(f"Reading log {k} of {len(task.logs)}")
         log = read(source, model.robot, progress, drive, task.processing)
         if drive.signs == "auto":
             progress("Finding the signs of the drives")
-            drive, notes = find_drive_signs(log, base, drive, task.processing)
+            drive, notes = find_drive_signs(stretches_of(log), base, drive, task.processing)
             findings += notes
         ready = prepare(log, model, drive, task.processing, progress=progress)
+        del log
         findings += of_log(ready.findings, name_of(source, k), len(task.logs))
         logs.append(ready)
-    return PreparedLogs(tuple(logs), drive, None, tuple(findings))
+        held += ready.samples
+        if held > SAMPLE_SAMPLES:
+            logs = [on_disk(one) for one in logs]
+    return PreparedLogs(tuple(logs), sample_of(logs), drive, None, tuple(findings))
 
 
 def read(
@@ -137,4 +160,4 @@ def _with_signs(task: Task, base: BaseParameters, progress: Progress) -> Prepare
     progress("Recovering signs")
     physics = physics_of(task.physical, base.model, task.reference)
     signs = recover_logs(base, physics, logs, task.drive, settings, practice=task.discard_sign)
-    return PreparedLogs(signs.logs, task.drive, signs, signs.findings)
+    return PreparedLogs(signs.logs, signs.logs, task.drive, signs, signs.findings)

@@ -56,8 +56,8 @@ class Result:
     record: Record
     findings: tuple[Finding, ...]
     task: Task
-    torques: tuple[Factors, ...]
-    rows: tuple[Factors, ...]
+    torques: Sequence[Factors]
+    rows: Sequence[Factors]
     sign_curves: Mapping[str, np.ndarray] | None = None
     file: ExperimentFile | None = None
     folder: Path | None = None

@@ -42,7 +42,8 @@ def save_result(result: Result, folder: Path, *, overwrite: bool = False) -> Non
         (made / "result.json").write_text(content + "\n", encoding="utf-8")
         (made / "experiment.toml").write_bytes(text)
         place = {"experiment": str(origin.resolve()), "earlier": _sources(result.task.earlier)}
-        if file is not None and names_many(text.decode(errors="replace"), origin.resolve()):
+        is_other = file is not None and len(result.task.logs) != len(file.experiment.log)  # some could not be used
+        if is_other or (file is not None and names_many(text.decode(errors="replace"), origin.resolve())):
             place["logs"] = _sources(result.task.logs)
         (made / "origin.json").write_text(json.dumps(place), encoding="utf-8")
         if result.sign_curves is not None:

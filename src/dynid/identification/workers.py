@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,16 @@ from dynid import __version__
 from dynid.errors import DynidError, InvalidRequestError
 from dynid.identification.factor_cache import FactorCache
 from dynid.identification.log_factors import LogFactors, LogWithoutSamples, Reduction, key_of, reduced_log
+from dynid.identification.task import Task
 from dynid.logs import Log, LogSource, PreparedLog, Quantity, is_url
 
 Progress = Callable[[str], None]
 
 DEATHS = 3
 """Workers that a log may kill before it is given up."""
+
+TOGETHER = 20
+"""Logs that are read together, where no workers are asked for; of more, each is reduced by itself."""
 
 WAITING = 4
 """Units that wait for each thread of the workers: enough that none is idle, few enough for any number of logs."""
@@ -76,6 +80,23 @@ class Workers:
         if made.is_asked:
             _require_dask()
         return made
+
+    def reduces(self, task: Task) -> bool:
+        """Whether the logs of a task are reduced one by one, instead of being read together.
+
+        They are where workers are asked for, or where they are many.
+
+        Raises:
+            InvalidRequestError: If workers are asked for what needs the samples of all logs together.
+        """
+        together = {
+            "torque = 'magnitude'": task.torque == "magnitude",
+            f"estimation.robust = '{task.estimation.robust}'": task.estimation.robust is not None,
+        }
+        needed = next((what for what, is_so in together.items() if is_so), None)
+        if needed is not None and self.is_asked:
+            raise InvalidRequestError(f"{needed} needs the samples of all logs together; leave the workers out, or it")
+        return needed is None and (self.is_asked or len(task.logs) > TOGETHER)
 
     @property
     def is_asked(self) -> bool:
@@ -137,6 +158,10 @@ class Workers:
         return self._open[-1]
 
 
+ALONE = Workers()
+"""This process, without others."""
+
+
 @dataclass(frozen=True, eq=False)
 class ReducedTask:
     """All logs of a task, reduced.
@@ -191,7 +216,8 @@ def reduce_all(
     wanted = [k for k in keys if k not in problems]
     if workers.cache:
         progress(f"Looking for reduced logs of earlier runs ({len(wanted)} logs)")
-        for k, answer in _done(partial(_key, common), sources, wanted, workers):
+        beside = replace(workers, count=0)  # processes of this machine have no other files than this one
+        for k, answer in _done(partial(_key, common), sources, wanted, beside):
             if isinstance(answer, _Failed):
                 _note(problems, names, k, answer, workers.strict)
             else:
@@ -276,7 +302,7 @@ def _on_client(
     from distributed import KilledWorker, as_completed
 
     waiting, number_of = iter(numbers), dict[Any, int]()
-    running = as_completed(raise_errors=False)
+    running = as_completed(loop=client.loop, raise_errors=False)
 
     def submit() -> None:
         k = next(waiting, None)
@@ -368,7 +394,7 @@ def _version() -> str:
 
 def _require_dask() -> None:
     try:
-        import distributed  # noqa: F401  # pyright: ignore
+        import distributed  # noqa: F401
     except ImportError as error:
         raise InvalidRequestError(
             "workers need Dask, which is not installed; run pip install 'dynid[cluster]'"

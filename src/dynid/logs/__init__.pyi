@@ -8,10 +8,12 @@ from .log_paths import files_of, single_logs, stands_for_many
 from .magnitudes import IN_MILLIMETRES, LARGE, findings_on_magnitudes, findings_on_mass, reach_of
 from .mending import mended
 from .processing.automatic import PreparedLog
+from .processing.long_logs import stretches_of
 from .processing.motion import Motion, Speeds
 from .processing.periods import averaged
 from .processing.power_density import power_density
 from .processing.preparation import findings_on_rest, prepare
+from .processing.sampled_logs import SAMPLE_SAMPLES, on_disk, sample_of
 from .processing.signals import central_difference, decimated
 from .processing.states import processed, step_of
 from .quantities import FIELDS
@@ -29,6 +31,7 @@ __all__ = [
     "IN_MILLIMETRES",
     "LARGE",
     "LENGTH",
+    "SAMPLE_SAMPLES",
     "TURN",
     "UNITS",
     "Drive",
@@ -61,6 +64,7 @@ __all__ = [
     "listed",
     "local_file",
     "mended",
+    "on_disk",
     "power_density",
     "prepare",
     "processed",
@@ -68,6 +72,7 @@ __all__ = [
     "read_columns",
     "read_groups",
     "read_source",
+    "sample_of",
     "silent",
     "single_logs",
     "source_of",
@@ -75,6 +80,7 @@ __all__ = [
     "standing_still",
     "stands_for_many",
     "step_of",
+    "stretches_of",
     "topics_of",
     "transmission_of",
     "unit_in",

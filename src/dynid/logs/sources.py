@@ -1,9 +1,10 @@
 """Reading a log: each of its files once, and only the columns that are needed, in SI units."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal, TypeVar, overload
 
 import numpy as np
 
@@ -20,14 +21,18 @@ from dynid.logs.quantities import is_on_topic_of, quantities_of
 from dynid.logs.readers.bags import is_bag
 from dynid.logs.readers.source import Progress, silent
 from dynid.logs.readers.stamps import EPOCH
-from dynid.logs.settings import Drive, LogSource, Quantity
+from dynid.logs.settings import Drive, LogSource, Processing, Quantity
+from dynid.logs.stored_log import StoredLog
 from dynid.logs.tables import RecordingError, Table, read_groups, states_order
 from dynid.logs.time_units import speed_of
 from dynid.logs.timing import check_time, findings_on_time, require_order
 from dynid.logs.units import LoggedColumns, in_si, is_current, unit_in
 from dynid.robot import JointKind, Limits, Robot
 
+T = TypeVar("T")
 
+
+@overload
 def read_source(
     source: LogSource,
     robot: Robot | None = None,
@@ -35,7 +40,28 @@ def read_source(
     *,
     drive: Drive | None = None,
     allow_resets: bool = False,
-) -> Log:
+    may_store: Literal[False] = False,
+) -> Log: ...
+@overload
+def read_source(
+    source: LogSource,
+    robot: Robot,
+    progress: Progress = silent,
+    *,
+    drive: Drive | None = None,
+    processing: Processing | None = None,
+    may_store: Literal[True],
+) -> Log | StoredLog: ...
+def read_source(
+    source: LogSource,
+    robot: Robot | None = None,
+    progress: Progress = silent,
+    *,
+    drive: Drive | None = None,
+    allow_resets: bool = False,
+    processing: Processing | None = None,
+    may_store: bool = False,
+) -> Log | StoredLog:
     """Read a log; each file is read once, and only the columns that are needed.
 
     Args:
@@ -44,9 +70,12 @@ def read_source(
         progress: Callback; receives a short description of each step.
         drive: The drives, which must fit the unit of torques.
         allow_resets: Whether time may go backwards or repeat, for `split_at_resets`.
+        processing: What was stated about processing, for `mended`; only with `may_store`.
+        may_store: Whether a log that is long (`LONG_LOG`) may stay on disk, mended.
 
     Returns:
-        The log, with findings on its time stamps and units.
+        The log, with findings on its time stamps and units. A `StoredLog` where it is long and may be one; its samples
+        are those of the log in memory after `mended`.
 
     Raises:
         RecordingError: If a file cannot be used, files have different lengths, or nothing remains of a cut.
@@ -57,7 +86,14 @@ def read_source(
         require_single_axes(robot)
     source = with_local_files(source, progress)
     try:
-        return _read(source, quantities_of(source, robot), robot, drive, allow_resets, progress)
+        where = quantities_of(source, robot)
+        if drive is not None and source.torque.unit is not None:
+            _check_unit(source.torque, _as_tuple(source.torque.unit), drive)
+        if may_store and robot is not None and not allow_resets:
+            from dynid.logs.long_logs import long_log
+
+            return long_log(source, where, robot, drive, processing, progress)
+        return log_of(source, where, read_each_file_once(where, robot, progress), robot, drive, allow_resets)
     except MemoryError as error:
         problem = "there is not enough memory for the log; name fewer columns, or cut it into several logs"
         raise RecordingError(source.position.path, problem) from error
@@ -85,40 +121,52 @@ def require_single_axes(robot: Robot) -> None:
         )
 
 
-def _read(
-    source: LogSource,
-    where: Mapping[str, Quantity],
-    robot: Robot | None,
-    drive: Drive | None,
-    allow_resets: bool,
-    progress: Progress,
-) -> Log:
-    if drive is not None and source.torque.unit is not None:
-        _check_unit(source.torque, _as_tuple(source.torque.unit), drive)
-    tables = _read_each_file_once(where, robot, progress)
+Tables = Mapping[str, tuple[Table, int]]
+"""The table of each quantity, and which of its groups it is."""
+
+Decided = tuple[Tables, dict[str, tuple[str, ...]], tuple[Finding, ...]]
+
+
+def decided(
+    source: LogSource, where: Mapping[str, Quantity], tables: Tables, robot: Robot | None, drive: Drive | None
+) -> Decided:
+    """What is known of a log by the names and numbers of its columns.
+
+    Returns:
+        The tables, joined on time where that is stated; the units of each quantity's columns; and what was noticed.
+    """
     units, notes = _units(where, tables, robot, drive)
     tables = joined_on_time(where, tables, units)
     _check_lengths(where, tables)
     if drive is not None:
         _check_unit(source.torque, units["torque"], drive)
+    _check_widths(where, units, tables)
+    return tables, units, notes + _on_order(where, tables, robot)
+
+
+def log_of(
+    source: LogSource,
+    where: Mapping[str, Quantity],
+    tables: Tables,
+    robot: Robot | None,
+    drive: Drive | None,
+    allow_resets: bool = False,
+) -> Log:
+    """The log of tables in memory."""
+    tables, units, notes = decided(source, where, tables, robot, drive)
     values = {role: in_si(role, table.groups[group], units[role]) for role, (table, group) in tables.items()}
-    _check_widths(where, values, units, tables)
-    notes += _on_order(where, tables, robot)
     count, time = len(values["position"]), where.get("time")
     stamps, origin = np.arange(count) / (source.rate or 1.0), 0.0
     if time is not None:
         stamps, origin = _stamps(values["time"], *tables["time"], units["time"])
     files = tuple(dict.fromkeys(quantity.path for quantity in where.values()))
-    part = _part(source, filled_stamps(stamps), files, origin)
-    for table in {id(table): table for table, _ in tables.values()}.values():
-        table.require_undamaged(part)
-        notes += table.notes
+    part = part_of(source, count, lambda: [(0, filled_stamps(stamps))], files, origin)
+    notes += undamaged(tables, part)
     log, first = _filled(source, values, stamps, part, tables)
     names = tables["position"][0].names[tables["position"][1]]
     if robot is not None:
-        _check_robot(where, log, robot)
-    limits = [] if robot is None else [joint.limits for joint in robot.independent_joints]
-    notes += _degrees(where["position"], units["position"], names, log.position, limits)
+        check_robot(where, log.position.shape[1], robot)
+    notes += in_degrees(where, units, names, log.position.min(axis=0), log.position.max(axis=0), robot)
     if time is not None and len(log) > 1:
         row = tables["time"][0].first_row + first
         if not allow_resets:
@@ -127,6 +175,15 @@ def _read(
         at_joints = drive is None or drive.positions == "joint"
         notes += tuple(findings_on_time(check_time(log.time, first_row=row), speed_of(log) if at_joints else math.nan))
     return replace(log, findings=(*notes, *log.findings))
+
+
+def undamaged(tables: Tables, part: slice) -> tuple[Finding, ...]:
+    """What was noticed while tables were read; samples of a part that are damaged are refused."""
+    notes: tuple[Finding, ...] = ()
+    for table in {id(table): table for table, _ in tables.values()}.values():
+        table.require_undamaged(part)
+        notes += table.notes
+    return notes
 
 
 def _filled(
@@ -156,13 +213,18 @@ def _filled(
 
 def _stamps(values: Array, table: Table, group: int, units: tuple[str, ...]) -> tuple[Array, float]:
     """Stamps [s] of a column, or the sum of several such as dates and times of day, and what was taken off them."""
-    origin = float(in_si("time", np.array([table.origins.get(group, (0.0,))]), units).sum())
+    origin = origin_of(table, group, units)
     if values.shape[1] == 1:
         return values[:, 0], origin
     stamps = values.sum(axis=1)
     known = stamps[np.isfinite(stamps)]
     first = float(known[0]) if origin and len(known) else 0.0
     return stamps - first, origin + first
+
+
+def origin_of(table: Table, group: int, units: tuple[str, ...]) -> float:
+    """What was taken off the stamps of a table [s]."""
+    return float(in_si("time", np.array([table.origins.get(group, (0.0,))]), units).sum())
 
 
 def _as_tuple(unit: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -180,22 +242,22 @@ def _check_unit(torque: Quantity, units: tuple[str, ...], drive: Drive) -> None:
         )
 
 
-def _read_each_file_once(
-    where: Mapping[str, Quantity], robot: Robot | None, progress: Progress
-) -> dict[str, tuple[Table, int]]:
+def read_each_file_once(
+    where: Mapping[str, Quantity], robot: Robot | None, progress: Progress, read: Callable[..., T] = read_groups
+) -> dict[str, tuple[T, int]]:
     """For each quantity, the table of its file and which of the table's groups it is."""
     files: dict[tuple[Path, int | None, bool], list[str]] = {}
     for role, quantity in where.items():
         # Topics of a bag share the time stamps of the slowest, which should not be that of temperatures.
         apart = role == "temperature" and not is_on_topic_of(quantity, where["position"])
         files.setdefault((quantity.path, _width(role, quantity, robot), apart), []).append(role)
-    tables: dict[str, tuple[Table, int]] = {}
+    tables: dict[str, tuple[T, int]] = {}
     for (path, width, _), roles in files.items():
         groups = [where[role].columns for role in roles]
         joints = [] if robot is None else [joint.name for joint in robot.independent_joints]
         stamps = [k for k, role in enumerate(roles) if role == "time"]
         options = {"progress": progress, "finite": False, "damaged": True, "joints": joints, "stamps": stamps}
-        table = read_groups(path, groups, width=width, **options)
+        table = read(path, groups, width=width, **options)
         tables |= {role: (table, k) for k, role in enumerate(roles)}
     return tables
 
@@ -269,27 +331,22 @@ def _are_parts(time: Quantity, units: tuple[str, ...], place: tuple[Table, int])
     return states_order(time.columns) and (len(set(units)) > 1 or len({bool(origin) for origin in origins}) > 1)
 
 
-def _check_widths(
-    where: Mapping[str, Quantity],
-    values: Mapping[str, Array],
-    units: Mapping[str, tuple[str, ...]],
-    tables: Mapping[str, tuple[Table, int]],
-) -> None:
-    n = values["position"].shape[1]
-    for role, array in values.items():
-        if role == "temperature" and array.shape[1] not in (1, n):
-            problem = f"it has {array.shape[1]} columns of temperatures, but positions have {n}"
+def _check_widths(where: Mapping[str, Quantity], units: Mapping[str, tuple[str, ...]], tables: Tables) -> None:
+    widths = {role: table.groups[group].shape[1] for role, (table, group) in tables.items()}
+    n = widths["position"]
+    for role, width in widths.items():
+        if role == "temperature" and width not in (1, n):
+            problem = f"it has {width} columns of temperatures, but positions have {n}"
             raise RecordingError(where[role].file, f"{problem}; name one column for all joints, or one for each")
         one = role == "time" and not _are_parts(where[role], units[role], tables[role])
-        if array.shape[1] != (1 if one else n) and role != "temperature" and (one or role != "time"):
+        if width != (1 if one else n) and role != "temperature" and (one or role != "time"):
             reason = "there is one" if role == "time" else f"positions have {n} ({where['position'].file})"
-            problem = f"{array.shape[1]} columns of {role} are chosen, but {reason}"
+            problem = f"{width} columns of {role} are chosen, but {reason}"
             raise RecordingError(where[role].file, f"{problem}; choose columns by name, pattern or position")
 
 
-def _check_robot(where: Mapping[str, Quantity], log: Log, robot: Robot) -> None:
-    """Refuse other numbers of columns than the robot has joints."""
-    found = log.position.shape[1]
+def check_robot(where: Mapping[str, Quantity], found: int, robot: Robot) -> None:
+    """Refuse other numbers of columns of positions than the robot has joints."""
     if found != robot.nv:
         joints = ", ".join(joint.name for joint in robot.independent_joints)
         raise InvalidRequestError(
@@ -298,9 +355,22 @@ def _check_robot(where: Mapping[str, Quantity], log: Log, robot: Robot) -> None:
         )
 
 
-def _part(source: LogSource, stamps: Array, files: tuple[Path, ...], origin: float) -> slice:
-    """The samples of a cut, as a slice with both ends; seconds are since the first stamp, or since 1970."""
-    count = len(stamps)
+def part_of(
+    source: LogSource,
+    count: int,
+    blocks: Callable[[], Iterable[tuple[int, Array]]],
+    files: tuple[Path, ...],
+    origin: float,
+) -> slice:
+    """The samples of a cut, as a slice with both ends; seconds are since the first stamp, or since 1970.
+
+    Args:
+        source: It states the cut.
+        count: How many samples there are.
+        blocks: Goes through their stamps [s] in blocks: the first sample of each, and its stamps.
+        files: The files of the log.
+        origin: What was taken off the stamps [s].
+    """
     if source.rows is not None:
         first, last = source.rows[0] or 0, count if source.rows[1] is None else source.rows[1]
         if not 0 <= first < last <= count:
@@ -309,19 +379,24 @@ def _part(source: LogSource, stamps: Array, files: tuple[Path, ...], origin: flo
         return slice(first, last)
     if source.seconds is None:
         return slice(0, count)
-    known = np.flatnonzero(np.isfinite(stamps))
-    if not np.all(np.diff(stamps[known]) >= 0):
-        raise RecordingError(files[-1], "time goes backwards, so cut segments by rows instead of seconds")
     start, end = (-math.inf if source.seconds[0] is None else source.seconds[0]), source.seconds[1]
     end = math.inf if end is None else end
     if origin:
         start, end = (x - origin if abs(x) >= EPOCH and math.isfinite(x) else x for x in (start, end))
-    first, last = (int(k) for k in np.searchsorted(stamps[known], [start, end]))
-    if first >= last:
+    ends, inside = [], []  # the first and the last of all stamps, and of the samples between start and end
+    for before, stamps in blocks():
+        known = np.flatnonzero(np.isfinite(stamps))
+        if len(known):
+            if not np.all(np.diff(stamps[known]) >= 0) or (ends and stamps[known[0]] < ends[-1]):
+                raise RecordingError(files[-1], "time goes backwards, so cut segments by rows instead of seconds")
+            own = before + known[(stamps[known] >= start) & (stamps[known] < end)]
+            ends = [ends[0] if ends else float(stamps[known[0]]), float(stamps[known[-1]])]
+            inside = [inside[0] if inside else int(own[0]), int(own[-1])] if len(own) else inside
+    if not inside:
         problem = f"no samples lie between {start:g} s and {end:g} s"
-        ends = f"time goes from {stamps[known[0]]:.6g} s to {stamps[known[-1]]:.6g} s" if len(known) else "no stamps"
-        raise RecordingError(files[-1], f"{problem}; {ends}")
-    return slice(int(known[first]), int(known[last - 1]) + 1)
+        between = f"time goes from {ends[0]:.6g} s to {ends[1]:.6g} s" if ends else "no stamps"
+        raise RecordingError(files[-1], f"{problem}; {between}")
+    return slice(inside[0], inside[1] + 1)
 
 
 def _owned(values: Array, whole: Array) -> Array:
@@ -329,16 +404,29 @@ def _owned(values: Array, whole: Array) -> Array:
     return values.copy() if values.base is not None and len(values) < len(whole) else values
 
 
-def _degrees(
-    position: Quantity, units: tuple[str, ...], names: tuple[str, ...], q: Array, limits: Sequence[Limits]
+def in_degrees(
+    where: Mapping[str, Quantity],
+    units: Mapping[str, tuple[str, ...]],
+    names: tuple[str, ...],
+    smallest: Array,
+    largest: Array,
+    robot: Robot | None,
 ) -> tuple[Finding, ...]:
     """A warning where positions declared in rad are as large as degrees are, yet stay within what degrees can be.
 
     They sweep eight revolutions or more; or most joints are far beyond their limits, but not in degrees.
+
+    Args:
+        where: Where each quantity is.
+        units: Units of each quantity's columns.
+        names: Names of the columns of positions.
+        smallest: The smallest position of each, shape (joints,).
+        largest: The largest.
+        robot: The robot, whose limits positions may be beyond.
     """
-    smallest, largest = q.min(axis=0), q.max(axis=0)
+    limits = [] if robot is None else [joint.limits for joint in robot.independent_joints]
     swept = largest - smallest
-    turning = [k for k, unit in enumerate(units) if unit == "rad" and max(-smallest[k], largest[k]) <= 400]
+    turning = [k for k, unit in enumerate(units["position"]) if unit == "rad" and max(-smallest[k], largest[k]) <= 400]
     likely = [k for k in turning if swept[k] > 50]
     if limits:
         beyond = [k for k in turning if _only_in_degrees(limits[k], float(smallest[k]), float(largest[k]))]
@@ -347,7 +435,7 @@ def _degrees(
         return ()
     widest = max(likely, key=lambda k: swept[k])
     turns = float(swept[widest]) / (2 * math.pi)
-    column, file = names[widest], position.file
+    column, file = names[widest], where["position"].file
     return (
         Finding.of("positions-in-degrees", "positions", column=column, file=file, swept=swept[widest], turns=turns),
     )

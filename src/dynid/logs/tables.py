@@ -8,7 +8,7 @@ import difflib
 import fnmatch
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
@@ -21,6 +21,7 @@ from dynid.findings import Finding
 from dynid.logs.column_order import joint_order
 from dynid.logs.readers.bags import SUFFIXES as BAGS
 from dynid.logs.readers.bags import is_bag
+from dynid.logs.readers.column_store import Column, ColumnStore
 from dynid.logs.readers.isolated import isolated
 from dynid.logs.readers.source import Progress, RecordingError, Source, silent
 from dynid.logs.readers.stamps import EPOCH, since_first
@@ -182,13 +183,81 @@ def read_groups(
         source.first_row,
         {group: _since_first(source, values[group], chosen[group]) for group in stamps},
         source.damaged,
-        source.notes,
+        tuple(source.notes),
     )
     if not damaged:
         table.require_undamaged(slice(0, count))
     if finite:
         table.require_finite(slice(0, count))
     return table
+
+
+@dataclass(frozen=True, eq=False)
+class StoredTable:
+    """Groups of columns of one file on disk.
+
+    Attributes:
+        table: Everything but the numbers, in whose place there are zeros that take no memory.
+        columns: The columns of each group.
+    """
+
+    table: Table
+    columns: tuple[tuple[Column, ...], ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes that the columns take."""
+        return 8 * len(self.table) * sum(map(len, self.columns))
+
+    def loaded(self) -> Table:
+        """The table in memory."""
+        groups = tuple(np.empty((len(self.table), len(columns))) for columns in self.columns)
+        for values, columns in zip(groups, self.columns, strict=True):
+            for k, column in enumerate(columns):
+                values[:, k] = column.read()
+        return replace(self.table, groups=groups)
+
+
+def stored_groups(
+    path: Path,
+    groups: Sequence[Columns],
+    *,
+    width: int | None = None,
+    progress: Progress = silent,
+    joints: Sequence[str] = (),
+    stamps: Collection[int] = (),
+    **_: bool,
+) -> StoredTable:
+    """Read several groups of columns of one file to disk; arguments and errors are those of `read_groups`.
+
+    Neither NaN nor damaged samples are refused.
+    """
+    source = source_of(path, width, progress)
+    chosen = [_positions(path, source, columns, joints) for columns in groups]
+    wanted = sorted({position for positions in chosen for position in positions})
+    store = ColumnStore(path)
+    columns, _origins = store.take(source, wanted)
+    by_place = dict(zip(wanted, columns, strict=True))
+    count = len(columns[0]) if columns else 0
+    if not count:
+        raise RecordingError(path, "there are no rows of numbers; check that the whole log was saved")
+    stored = [[by_place[p] for p in positions] for positions in chosen]
+    origins = {group: [0.0] * len(chosen[group]) for group in stamps}
+    for own in stamps:
+        for k, p in enumerate(chosen[own]):
+            if abs(stored[own][k].first_number()) >= EPOCH:
+                (stored[own][k],), (origins[own][k],) = store.take(source, [p], stamps=True)
+    table = Table(
+        path,
+        tuple(np.broadcast_to(0.0, (count, len(positions))) for positions in chosen),
+        tuple(tuple(source.names[p] for p in positions) for positions in chosen),
+        tuple(map(tuple, chosen)),
+        source.first_row,
+        {group: tuple(own) for group, own in origins.items()},
+        source.damaged,
+        tuple(source.notes),
+    )
+    return StoredTable(table, tuple(map(tuple, stored)))
 
 
 def _since_first(source: Source, values: Array, positions: Sequence[int]) -> tuple[float, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dynid.arrays import Array
 from dynid.findings import Finding
 from dynid.logs.log import Log
 
@@ -64,10 +65,20 @@ def findings_on_unit(period: float, speed: float) -> Iterator[Finding]:
 def speed_of(log: Log) -> float:
     """Speed of the fastest joint of a log [rad/s or m/s], coarsely: noise and short steps do not count."""
     rows = np.unique(np.linspace(0, len(log) - 1, 200).astype(int))
-    steps = np.diff(log.time[rows])
+    return speed_between(log.time[rows], log.position[rows])
+
+
+def speed_between(time: Array, position: Array) -> float:
+    """Speed of the fastest joint between single samples [rad/s or m/s].
+
+    Args:
+        time: Their time stamps [s], shape (samples,).
+        position: Their positions [rad or m], shape (samples, joints).
+    """
+    steps = np.diff(time)
     if not (steps > 0.0).any():
         return math.nan
-    speeds = np.abs(np.diff(log.position[rows], axis=0))[steps > 0.0] / steps[steps > 0.0][:, None]
+    speeds = np.abs(np.diff(position, axis=0))[steps > 0.0] / steps[steps > 0.0][:, None]
     return float(np.quantile(speeds, 0.95, axis=0).max())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -31,13 +31,18 @@ JITTER = 0.05
 """Relative standard deviation of steps from which jitter is worth a warning."""
 
 
+ROUNDED = 1e-6
+"""Relative standard deviation of steps below which it is rounding of the stamps: then the mean of the steps is the exact
+period, and their median is rounded, too."""
+
+
 @dataclass(frozen=True)
 class Timing:
     """How the samples of a log lie in time.
 
     Attributes:
         samples: Number of samples.
-        period: Median of the steps forward [s].
+        period: Median of the steps forward [s]; their mean where they differ by rounding alone.
         jitter: Standard deviation of the steps forward, relative to the period; gaps are left out.
         largest_step: The longest step forward [s].
         gaps: Steps over 1.5 periods: index of the sample before it, and its length [s].
@@ -50,9 +55,9 @@ class Timing:
     period: float
     jitter: float
     largest_step: float
-    gaps: tuple[tuple[int, float], ...]
-    repeats: tuple[int, ...]
-    resets: tuple[tuple[int, float], ...]
+    gaps: Sequence[tuple[int, float]]
+    repeats: Sequence[int]
+    resets: Sequence[tuple[int, float]]
     first_row: int = 1
 
     @property
@@ -93,10 +98,13 @@ def check_time(time: Array, *, first_row: int = 1) -> Timing:
         raise InvalidRequestError(f"time never advances in {len(time)} samples; check the column that holds it")
     period = float(np.median(forward))
     regular = forward[forward <= GAP * period]
+    jitter = float(np.std(regular)) / period
+    if jitter < ROUNDED:
+        period += float(np.mean(regular - period))
     return Timing(
         samples=len(time),
         period=period,
-        jitter=float(np.std(regular)) / period,
+        jitter=jitter,
         largest_step=float(forward.max()),
         gaps=tuple((int(k), float(steps[k])) for k in np.flatnonzero(steps > GAP * period)),
         repeats=tuple(int(k) + 1 for k in np.flatnonzero(steps == 0)),

@@ -178,7 +178,7 @@ def drawn(
 def _shown_log(replay: Replay, start: float, number: int) -> DrawnLog:
     log = replay.log
     name = log.name or (log.source[0].name if log.source else f"log {number}")
-    return DrawnLog(name, start, float(log.time[-1] - log.time[0]), replay.rate, len(log))
+    return DrawnLog(name, start, replay.seconds, replay.rate, replay.samples)
 
 
 def _trace(pieces: Sequence[tuple[Line, ...]]) -> JointTrace:

@@ -1,13 +1,14 @@
 """Logs that are too long for memory: chosen for by a sample of them, and processed in windows that go to disk.
 
-What is to be chosen (cut-off frequencies, thresholds, delays) is chosen by evenly spread stretches of the log, which say
-as much as all of it. All samples are then processed as was chosen, and all count.
+What is to be chosen (cut-off frequencies, thresholds, delays) is chosen by evenly spread stretches of the log, which
+say as much as all of it. All samples are then processed as was chosen, and all count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from dynid.logs.processing.automatic import LogScales, PreparedLog, prepared, ro
 from dynid.logs.processing.states import fewest_samples
 from dynid.logs.processing.windows import WINDOW_SAMPLES, Windows, stamps_of
 from dynid.logs.settings import Processing
-from dynid.logs.timing import GAP, LONGEST_GAP, Timing, check_time
+from dynid.logs.timing import GAP, LONGEST_GAP, ROUNDED, Timing, check_time
 from dynid.model import ChunkStore, DynamicModel, StoredChunk
 
 if TYPE_CHECKING:
@@ -89,7 +90,9 @@ class LongLog:
             if window.temperature is not None:
                 warmth.append((window.time[::thin], window.temperature[::thin].mean(axis=1)))
         timing = steps.timing()
-        temperature = (np.concatenate([w[0] for w in warmth]), np.concatenate([w[1] for w in warmth])) if warmth else None
+        temperature = (
+            (np.concatenate([w[0] for w in warmth]), np.concatenate([w[1] for w in warmth])) if warmth else None
+        )
         first, last = _moving(log, np.stack(ends), timing.rate) if cut_rest else (0, len(log))
         return LongLog(log, timing, first, last, temperature)
 
@@ -103,7 +106,7 @@ class LongLog:
         """First samples of its parts between long gaps, and one after their last."""
         longest = LONGEST_GAP * self.timing.period
         edges = [0, *(index + 1 for index, step in self.timing.gaps if step > longest), len(self.log)]
-        for begin, end in zip(edges[:-1], edges[1:], strict=True):
+        for begin, end in pairwise(edges):
             if min(end, self.last) > max(begin, self.first):
                 yield max(begin, self.first), min(end, self.last)
 
@@ -161,6 +164,13 @@ def prepared_in_windows(
         temperature=long.temperature,
     )
     return ready, looked_at, long.timing, sample
+
+
+def stretches_of(log: Log | StoredLog) -> Log:
+    """A log, or evenly spread stretches of a long one, in memory."""
+    if len(log) > LONG_LOG:
+        return LongLog.of(log, cut_rest=True).sample()
+    return log if isinstance(log, Log) else log[:]
 
 
 def joined(parts: list[Log]) -> Log:
@@ -222,11 +232,11 @@ class _Steps:
         self._last = float(time[-1])
 
     def timing(self) -> Timing:
-        """How all samples so far lie in time; the period is the mean of regular steps."""
+        """How all samples so far lie in time."""
         count = max(self._regular, 1)
         mean = self._sum / count
         spread = float(np.sqrt(max(self._squares / count - mean**2, 0.0)))
-        period = self._period + mean
+        period = self._period + (mean if spread < ROUNDED * self._period else 0.0)
         gaps = tuple(sorted((*self._gaps, *self._short_gaps)))
         return Timing(
             self._samples, period, spread / period, self._largest, gaps, tuple(self._repeats), tuple(self._resets)

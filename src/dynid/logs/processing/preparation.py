@@ -45,8 +45,8 @@ def prepare(
 ) -> PreparedLog:
     """A log made ready for a model, with what was noticed and chosen on the way.
 
-    Periods are averaged first where a period is stated; then nothing is chosen automatically. Of a long log, the samples
-    lie on disk, and what is open is chosen by a sample of it.
+    Periods are averaged first where a period is stated; then nothing is chosen automatically. The samples of a long log
+    lie on disk, and what is open is chosen by stretches of it.
 
     Args:
         log: The log.
@@ -99,9 +99,7 @@ def stated_processing(processing: Processing, drive: Drive, robot: Robot) -> Pro
     return processing.but(velocity_threshold=threshold, unmeasured=unmeasured)
 
 
-def findings_on_log(
-    log: Log, drive: Drive, processing: Processing, timing: Timing | None = None
-) -> Iterator[Finding]:
+def findings_on_log(log: Log, drive: Drive, processing: Processing, timing: Timing | None = None) -> Iterator[Finding]:
     """What was noticed about a log, but for what its drives and processing explain.
 
     Args:

@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 
 from dynid.logs.readers.source import Progress, RecordingError, Source, silent
-from dynid.logs.readers.stamps import Numbers, of_array, of_series
+from dynid.logs.readers.stamps import Numbers, SamePiece, of_array, of_series
+
+PIECE = 1_000_000
+"""Samples of a column of Parquet that are read together: row groups are mostly smaller, and read once then."""
 
 DEPTH = 8
 """How deep lists and structs of Parquet are looked at."""
@@ -95,27 +98,40 @@ def parquet(path: Path, progress: Progress = silent) -> Source:
         place for name, kind in schema.items() for place in _inner(name, kind, None if first is None else first[name])
     ]
 
-    def column(p: int, *, stamps: bool = True) -> Numbers:
-        name, way = places[p]
+    def pieces(positions: list[int], stamps: bool) -> Iterator[tuple[int, Numbers]]:
+        as_numbers = [SamePiece(lambda series: of_series(series, stamps=stamps), pl.concat) for _ in positions]
         try:
-            series = pl.read_parquet(path, columns=[way[0]])[way[0]]
-            for step in way[1:]:
-                series = series.arr.to_list() if isinstance(series.dtype, pl.Array) else series
-                series = series.struct.field(step) if isinstance(step, str) else series.list.get(step, null_on_oob=True)
-            found = of_series(series, stamps=stamps)
+            count = int(pl.scan_parquet(path).select(pl.len()).collect().item())
+            for first in range(0, count, PIECE):  # a part of one column at a time is held
+                for k, p in enumerate(positions):
+                    series = _series(path, places[p][1], first)
+                    is_plain = not stamps and series.dtype.is_float()
+                    found = Numbers(series.cast(pl.Float64).to_numpy()) if is_plain else as_numbers[k](series)
+                    if found is None:
+                        raise RecordingError(path, f"column '{places[p][0]}' holds {series.dtype} instead of numbers")
+                    yield k, found
+                progress(f"{path.name}: {min(1.0, (first + PIECE) / count):.0%}")
         except (*damage, OSError) as error:
             raise RecordingError(path, "the Parquet file is damaged; write or copy it again") from error
-        if found is None:
-            raise RecordingError(path, f"column '{name}' holds {series.dtype} instead of numbers")
-        return found
 
     def load(positions: list[int]) -> Iterator[np.ndarray]:
-        for k, p in enumerate(positions, 1):  # one column at a time is held
-            values = column(p, stamps=False).whole
-            progress(f"{path.name}: {k} of {len(positions)} columns")
-            yield values
+        parts: list[list[np.ndarray]] = [[] for _ in positions]
+        for k, numbers in pieces(positions, False):
+            parts[k].append(numbers.whole)
+        return (np.concatenate(part or [np.zeros(0)]) for part in parts)
 
-    return Source(tuple(name for name, _ in places), load, stamps=column)
+    return Source(tuple(name for name, _ in places), load, pieces=pieces)
+
+
+def _series(path: Path, way: "Way", first: int) -> Any:
+    """A piece of a column that begins with a sample."""
+    import polars as pl
+
+    series = pl.scan_parquet(path).select(way[0]).slice(first, PIECE).collect()[way[0]]
+    for step in way[1:]:
+        series = series.arr.to_list() if isinstance(series.dtype, pl.Array) else series
+        series = series.struct.field(step) if isinstance(step, str) else series.list.get(step, null_on_oob=True)
+    return series
 
 
 Way = tuple[Any, ...]

@@ -10,10 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from dynid.logs.readers.column_store import pieces_of, written
 from dynid.logs.readers.source import Progress, RecordingError, Source, available_bytes, used_bytes
-from dynid.logs.readers.stamps import since_first
 
 if TYPE_CHECKING:
     from dynid.logs.readers.messages import Topic
@@ -46,11 +44,12 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
         if reader == "topics":
             return {"topics": [topic.to_dict() for topic in _topics(path, changed)]}
         source = _source(path, reader, changed)
-        if "stamps" in request:
-            return _save_stamps(Path(request["out"]), source, request["stamps"])
         if "positions" in request:
-            count = _save(Path(request["out"]), source, request["positions"])
-            return {"samples": count, "damaged": {str(k): text for k, text in source.damaged.items()}}
+            positions, stamps = request["positions"], request["stamps"]
+            pieces = pieces_of(source, positions, stamps=stamps)
+            count, origins = written(path, Path(request["out"]), pieces, len(positions), whole=not stamps)
+            damaged = {str(k): text for k, text in source.damaged.items()}
+            return {"samples": count, "origins": origins, "damaged": damaged}
         notes = [note.to_dict() for note in source.notes]
         return {"names": source.names, "notes": notes, "unread": dict(source.unread)}
     except RecordingError as error:
@@ -59,23 +58,6 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
         return {"problem": "there is not enough memory for it; name fewer columns, or cut it into several logs"}
     except OSError as error:
         return {"problem": f"the file cannot be read ({error.strerror or error})"}
-
-
-def _save(out: Path, source: Source, positions: list[int]) -> int:
-    """Write columns as plain numbers, one after the other; gives their length."""
-    count = 0
-    with out.open("wb") as stream:
-        for column in source.load(positions):
-            np.ascontiguousarray(column, dtype=np.float64).tofile(stream)
-            count = len(column)
-    return count
-
-
-def _save_stamps(out: Path, source: Source, position: int) -> dict[str, Any]:
-    """Write a column as stamps since the first of them; gives their length, and the first."""
-    numbers = since_first(next(iter(source.load([position])))) if source.stamps is None else source.stamps(position)
-    np.ascontiguousarray(numbers.values, dtype=np.float64).tofile(out)
-    return {"samples": len(numbers.values), "origin": numbers.origin}
 
 
 def _readers() -> Mapping[str, Reader]:

@@ -36,23 +36,26 @@ def isolated(path: Path, reader: str, progress: Progress = silent) -> Source:
         known = asked(path, {"reader": reader}, progress)
     damaged: dict[int, str] = {}
 
+    def store(folder: Path, positions: list[int], stamps: bool) -> tuple[int, list[float]]:
+        request = {"reader": reader, "positions": positions, "stamps": stamps, "out": str(folder.absolute())}
+        answer = asked(path, request, progress)
+        damaged.update({int(k): text for k, text in answer["damaged"].items()})
+        return answer["samples"], answer["origins"]
+
     def load(positions: list[int]) -> Iterator[np.ndarray]:
         with tempfile.TemporaryDirectory(prefix="dynid-") as folder:
-            file = Path(folder) / "columns"
-            answer = asked(path, {"reader": reader, "positions": positions, "out": str(file)}, progress)
-            damaged.update({int(k): text for k, text in answer["damaged"].items()})
-            with file.open("rb") as stream:
-                for _ in positions:
-                    yield np.fromfile(stream, dtype=np.float64, count=answer["samples"])
+            count, _ = store(Path(folder), positions, False)
+            for k in range(len(positions)):
+                yield np.fromfile(Path(folder) / str(k), dtype=np.float64, count=count)
 
     def stamps(position: int) -> Numbers:
         with tempfile.TemporaryDirectory(prefix="dynid-") as folder:
-            file = Path(folder) / "stamps"
-            answer = asked(path, {"reader": reader, "stamps": position, "out": str(file)}, progress)
-            return Numbers(np.fromfile(file, dtype=np.float64, count=answer["samples"]), answer["origin"])
+            count, origins = store(Path(folder), [position], True)
+            return Numbers(np.fromfile(Path(folder) / "0", dtype=np.float64, count=count), origins[0])
 
     notes = tuple(Finding.from_dict(note) for note in known["notes"])
-    return Source(tuple(known["names"]), load, stamps=stamps, notes=notes, unread=known["unread"], damaged=damaged)
+    names, unread = tuple(known["names"]), known["unread"]
+    return Source(names, load, stamps=stamps, notes=notes, unread=unread, damaged=damaged, store=store)
 
 
 LARGE = 10_000_000

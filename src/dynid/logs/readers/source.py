@@ -1,7 +1,7 @@
 """What every reader gives: the names of a file's columns, and a way to read some of them."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,9 +33,13 @@ class Source:
         named: Whether the names are the file's own.
         first_row: Row of the file (from 1, the header included) that holds the first sample.
         stamps: Reads one column as stamps since the first of them, with all their digits; None where `load` gives all.
-        notes: What was noticed.
+        notes: What was noticed; of long text, known once columns are loaded.
         unread: What the file holds beside columns: names, each with what it is.
         damaged: What is wrong with samples that cannot be read, by their index; known once columns are loaded.
+        pieces: Reads the columns at some positions piece by piece: which of the positions, and its next numbers; as
+            stamps since the first where that is asked for. None where a column is only read as a whole.
+        store: Writes the columns at some positions to files of a folder, as stamps where that is asked for; gives their
+            length, and what was taken off each. None where `pieces` and `load` are all there is.
     """
 
     names: tuple[str, ...]
@@ -43,9 +47,11 @@ class Source:
     named: bool = True
     first_row: int = 1
     stamps: Callable[[int], Numbers] | None = None
-    notes: tuple[Finding, ...] = ()
+    notes: Sequence[Finding] = ()
     unread: Mapping[str, str] = field(default_factory=dict)
     damaged: dict[int, str] = field(default_factory=dict)
+    pieces: Callable[[list[int], bool], Iterable[tuple[int, Numbers]]] | None = None
+    store: Callable[[Path, list[int], bool], tuple[int, list[float]]] | None = None
 
 
 def cut_end(path: Path, row: int) -> Finding:

@@ -4,6 +4,7 @@ Stamps come as numbers since the first of them, because a double has no room for
 kept beside them as their origin.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,24 @@ class Numbers:
     def whole(self) -> Array:
         """The numbers as they were, as well as doubles have them."""
         return self.values + self.origin if self.origin else self.values
+
+
+class SamePiece:
+    """Converts a column piece by piece as if it were whole: all pieces are counted from the column's first number."""
+
+    def __init__(self, convert: Callable[[Any], Numbers | None], joined: Callable[[list[Any]], Any]) -> None:
+        self._convert, self._joined, self._first = convert, joined, None
+
+    def __call__(self, piece: Any) -> Numbers | None:
+        """The next piece as numbers; None where it holds something else."""
+        if self._first is not None:
+            found = self._convert(self._joined([self._first, piece]))
+            return None if found is None else Numbers(found.values[1:], found.origin, found.misfits - 1)
+        found = self._convert(piece)
+        there = [] if found is None else np.flatnonzero(np.isfinite(found.values))
+        if len(there):
+            self._first = piece[int(there[0]) : int(there[0]) + 1]
+        return found
 
 
 def of_texts(texts: "pl.Series", *, stamps: bool = False) -> Numbers:

@@ -1,15 +1,16 @@
 """Delimited text of any kind and size, and flat text of one number per line."""
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dynid.findings import Finding
 from dynid.logs.readers.source import RecordingError, Source, cut_end, require_memory
-from dynid.logs.readers.stamps import EPOCH, NOTHING, Numbers, of_texts
+from dynid.logs.readers.stamps import NOTHING, Numbers, SamePiece, of_texts
 from dynid.logs.readers.text_layout import (
     PACKED,
     Layout,
@@ -18,6 +19,7 @@ from dynid.logs.readers.text_layout import (
     is_number,
     layout_of_text,
     unpacked,
+    unpacked_chunks,
     without_damaged_end,
 )
 
@@ -33,7 +35,7 @@ WORDS = [word for each in NOTHING for word in dict.fromkeys((each, each.upper(),
 
 def text(path: Path, width: int | None = None) -> Source:
     """The columns of delimited text, or of flat text with so many numbers per sample."""
-    if width is None and path.suffix.lower() not in PACKED and path.stat().st_size >= LARGE:
+    if width is None and path.stat().st_size * (8 if path.suffix.lower() in PACKED else 1) >= LARGE:
         return large_delimited(path)
     content = as_utf8(path, unpacked(path))
     return delimited(path, content) if width is None else flat(path, content, width)
@@ -73,8 +75,10 @@ def _loaded(read: Frame, positions: list[int]) -> list[Numbers] | None:
     return None if frame is None else [of_texts(frame.drop_in_place(name)) for name in list(frame.columns)]
 
 
-def _problems(layout: Layout, positions: list[int], columns: Sequence[Numbers]) -> Iterator[tuple[int, str]]:
-    """What is wrong with samples that hold something else than numbers."""
+def _problems(
+    layout: Layout, positions: list[int], columns: Sequence[Numbers], sample: int = 0
+) -> Iterator[tuple[int, str]]:
+    """What is wrong with samples that hold something else than numbers, where some samples are above the layout's."""
     bad = {int(k): p for p, numbers in zip(positions, columns, strict=True) for k in numbers.misfits[:1000].tolist()}
     if not bad:
         return
@@ -82,7 +86,8 @@ def _problems(layout: Layout, positions: list[int], columns: Sequence[Numbers]) 
         if k in bad:
             field = layout.fields(line)[bad[k]]
             row, name = layout.first_row + k, layout.names[bad[k]]
-            yield k, f"row {row} of column '{name}' holds '{field[:40]}' instead of a number; {_advice(k)}"
+            problem = f"row {row} of column '{name}' holds '{field[:40]}' instead of a number"
+            yield sample + k, f"{problem}; {_advice(sample + k)}"
 
 
 def _advice(sample: int) -> str:
@@ -128,13 +133,20 @@ def _by_numpy(layout: Layout, positions: list[int]) -> Sequence[np.ndarray] | No
 
 def _by_lines(layout: Layout, positions: list[int], damaged: dict[int, str], *, stamps: bool = False) -> list[Numbers]:
     """Columns line by line, where these are of all kinds; damaged lines become NaN and are noted."""
+    return [of_texts(texts, stamps=stamps) for texts in _texts_by_lines(layout, positions, damaged)]
+
+
+def _texts_by_lines(
+    layout: Layout, positions: list[int], damaged: dict[int, str], sample: int = 0
+) -> "list[pl.Series]":
+    """Columns of texts line by line, the first of which is a sample; damaged lines are empty and noted."""
     import polars as pl
 
     columns: list[list[str | None]] = [[] for _ in positions]
     for row, line in enumerate(io.StringIO(layout.body.decode()), layout.first_row):
         if not line.strip() or line.lstrip()[0] in "#%":
             continue
-        fields, sample = layout.fields(line), len(columns[0])
+        fields, own = layout.fields(line), sample + len(columns[0])
         problem = ""
         if not len(layout.names) <= len(fields) <= layout.width and (len(fields) != layout.width + 1 or fields[-1]):
             problem = f"row {row} has {len(fields)} fields instead of {layout.width}"
@@ -142,10 +154,10 @@ def _by_lines(layout: Layout, positions: list[int], damaged: dict[int, str], *, 
         if bad is not None:
             problem = f"row {row} of column '{layout.names[bad]}' holds '{fields[bad][:40]}' instead of a number"
         if problem:
-            damaged[sample] = f"{problem}; {_advice(sample)}"
+            damaged[own] = f"{problem}; {_advice(own)}"
         for column, p in zip(columns, positions, strict=True):
             column.append(None if problem else fields[p])
-    return [of_texts(pl.Series(column, dtype=pl.String), stamps=stamps) for column in columns]
+    return [pl.Series(column, dtype=pl.String) for column in columns]
 
 
 def flat(path: Path, content: bytes, width: int) -> Source:
@@ -162,124 +174,153 @@ def flat(path: Path, content: bytes, width: int) -> Source:
     return Source(tuple(map(str, range(width))), lambda positions: list(table[:, positions].T), named=False)
 
 
-LARGE = 256_000_000
-"""Size in bytes from which text is read as a stream."""
+LARGE = 32_000_000
+"""Size in bytes from which text is read as a stream; packed text already from an eighth of it."""
 
-COPIES = 5
-"""Copies of the numbers that the reader holds at its worst (measured)."""
+COPIES = 3
+"""Copies of the numbers that are held where all columns are wanted in memory, at the worst (measured)."""
 
 READER = 300_000_000
 """Bytes that the reader itself takes."""
 
 HEAD = 1_000_000
-"""Bytes at the beginning from which the layout of the text is known, and at the end that show how it ends."""
+"""Bytes at the beginning from which the layout of the text is known."""
+
+CHUNK = 16_000_000
+"""Bytes of the text that are read together."""
 
 
-@dataclass(frozen=True)
-class _Large:
-    """Text of which only the columns that are asked for are ever held."""
+@dataclass(frozen=True, eq=False)
+class _Stream:
+    """Text of which a block of lines is held at a time.
+
+    Attributes:
+        path: The file.
+        layout: Its layout, with the first of its lines.
+        damaged: What is wrong with samples that cannot be read, filled while they are read.
+        notes: What was noticed, filled likewise.
+    """
 
     path: Path
     layout: Layout
-    cut: int | None
+    damaged: dict[int, str]
+    notes: list[Finding]
 
-    def numbers(self, positions: list[int]) -> Iterable[np.ndarray]:
-        """Columns as numbers, one after the other, so that no two copies of all of them are ever held."""
+    def load(self, positions: list[int]) -> Iterator[np.ndarray]:
+        """Columns as numbers, one after the other."""
         width = len(self.layout.body) / max(1, self.layout.body.count(b"\n") + 1)
-        require_memory(
-            self.path, int(COPIES * 8 * len(positions) * self.path.stat().st_size / max(width, 1.0)) + READER
-        )
-        if not self.layout.delimiter:
-            return list(self._by_numpy(positions))
-        frame = self.frame(positions, as_text=False)
-        if frame is not None:
-            return (frame.drop_in_place(name).to_numpy() for name in list(frame.columns))
-        return self._of_texts(positions)
-
-    def _of_texts(self, positions: list[int]) -> Iterator[np.ndarray]:
-        for p in positions:
-            numbers = self.stamps(p)  # counted from the first, but for what is small
-            if len(numbers.misfits):
-                row, name = self.layout.first_row + int(numbers.misfits[0]), self.layout.names[p]
-                raise RecordingError(self.path, f"row {row} of column '{name}' holds no number; remove or repair it")
-            yield numbers.whole
+        size = self.path.stat().st_size if self.path.suffix.lower() not in PACKED else 0
+        require_memory(self.path, int(COPIES * 8 * len(positions) * size / max(width, 1.0)) + READER)
+        parts: list[list[np.ndarray]] = [[] for _ in positions]
+        for k, numbers in self.pieces(positions, False):
+            parts[k].append(numbers.whole)
+        for part in parts:
+            column = np.concatenate(part or [np.zeros(0)])
+            part.clear()
+            yield column
 
     def stamps(self, position: int) -> Numbers:
-        frame = self.frame([position], as_text=True) if self.layout.delimiter else None
-        if frame is None:
-            values = next(iter(self._by_numpy([position])))
-            return Numbers(values - values[0], float(values[0])) if abs(values[0]) >= EPOCH else Numbers(values)
-        series = frame.to_series(0)
-        series = series if self.layout.delimiter == "," else series.str.replace(",", ".", literal=True)
-        return of_texts(series, stamps=True)
+        """One column as stamps since the first of them."""
+        parts = [numbers for _, numbers in self.pieces([position], True)]
+        misfits = np.concatenate([part.misfits for part in parts]) if parts else np.zeros(0, dtype=int)
+        return Numbers(np.concatenate([part.values for part in parts]), parts[-1].origin, misfits)
 
-    def frame(self, positions: list[int], *, as_text: bool) -> "pl.DataFrame | None":
+    def pieces(self, positions: list[int], stamps: bool) -> Iterator[tuple[int, Numbers]]:
+        """Columns as numbers, block by block; misfits are counted in the file."""
         import polars as pl
 
-        names, wanted = _columns(self.layout), set(positions)
-        kind = {True: pl.String, False: pl.Float64}[as_text]
-        scanned = pl.scan_csv(
-            self.path,
-            has_header=False,
-            separator=self.layout.delimiter or ",",
-            schema={name: kind if p in wanted else pl.String for p, name in enumerate(names)},
-            skip_rows=self.layout.first_row - 1,
-            decimal_comma=self.layout.delimiter != "," and not as_text,
-            null_values=WORDS,
-        )
-        try:
-            frame = scanned.select([names[p] for p in positions]).collect(engine="streaming")
-        except pl.exceptions.PolarsError as error:
-            if not as_text:
-                return None
-            what = " ".join(str(error).split())[:120]
-            raise RecordingError(self.path, f"this cannot be read as columns of numbers ({what})") from error
-        return frame.head(-1) if self.cut else frame
+        convert = [SamePiece(lambda texts: of_texts(texts, stamps=stamps), pl.concat) for _ in positions]
+        sample = 0
+        for row, body in self._blocks():
+            block = replace(self.layout, first_row=row, body=body)
+            count = 0
+            for k, numbers in enumerate(self._numbers(block, positions, convert, stamps, sample)):
+                count = len(numbers.values)
+                yield k, replace(numbers, misfits=numbers.misfits + sample)
+            sample += count
 
-    def _by_numpy(self, positions: list[int]) -> Sequence[np.ndarray]:
-        def lines() -> Iterator[str]:
-            with self.path.open(encoding="utf-8-sig") as stream:
-                for row, line in enumerate(stream, 1):
-                    if row < self.layout.first_row or not line.strip():
-                        continue
-                    if len(line.split()) != self.layout.width:
-                        if row == self.cut:
-                            return
-                        raise ValueError(f"row {row} has {len(line.split())} fields instead of {self.layout.width}")
-                    yield line
+    def _numbers(
+        self, block: Layout, positions: list[int], convert: list[SamePiece], stamps: bool, sample: int
+    ) -> Sequence[Numbers]:
+        """Columns of a block that begins with a sample."""
+        if not stamps:
+            plain = _plain(block, positions)
+            if plain is not None:
+                return plain
+        frame = _by_polars(block, positions, True) if block.delimiter else None
+        texts = _texts_by_lines(block, positions, self.damaged, sample) if frame is None else frame.get_columns()
+        found = [
+            numbers for one, texts_of in zip(convert, texts, strict=True) if (numbers := one(texts_of)) is not None
+        ]
+        if frame is not None:
+            counted = replace(block, first_row=self.layout.first_row + sample)
+            self.damaged.update(_problems(counted, positions, found, sample))
+        return found
 
-        try:
-            return list(np.loadtxt(lines(), ndmin=2, usecols=positions, comments=None).T)
-        except (ValueError, UnicodeDecodeError) as error:
-            what = " ".join(str(error).split())[:120]
-            raise RecordingError(self.path, f"this cannot be read as columns of numbers ({what})") from error
+    def _blocks(self) -> Iterator[tuple[int, bytes]]:
+        """Blocks of lines as UTF-8, each with the row of its first; without a last line that was cut off."""
+        row, before = self.layout.first_row, 0
+        chunks = _lines(self.path, self.layout.first_row - 1)
+        chunk = next(chunks, b"")
+        while chunk:
+            following = next(chunks, b"")
+            body = as_utf8(self.path, chunk, before) if chunk.strip() else b""
+            body = body.rstrip(b" \r\n") if self.layout.delimiter == "\t" else body.rstrip()
+            body = body if self.layout.delimiter == "," else body.replace(b",", b".")
+            if not following:
+                ended = chunk.endswith((b"\n", b"\r"))
+                end, cut = without_damaged_end(replace(self.layout, first_row=row, body=body), ended)
+                body = end.body
+                if cut and not self.notes:
+                    self.notes.append(cut_end(self.path, cut))
+            if body:
+                yield row, body
+            row, before, chunk = row + chunk.count(b"\n"), before + len(chunk), following
+
+
+def _plain(block: Layout, positions: list[int]) -> list[Numbers] | None:
+    """Columns of a block that holds nothing but numbers; None for others."""
+    if not block.delimiter:
+        columns = _by_numpy(block, positions)
+        return None if columns is None else [Numbers(column) for column in columns]
+    frame = _by_polars(block, positions, False)
+    return None if frame is None else [Numbers(column.to_numpy()) for column in frame.get_columns()]
+
+
+def _lines(path: Path, skipped: int) -> Iterator[bytes]:
+    """The text below some lines in chunks of whole lines, the last with at least two where there are as many."""
+    last, rest = b"", b""
+    for chunk in unpacked_chunks(path, CHUNK):
+        rest += chunk
+        while skipped and (place := rest.find(b"\n") + 1):
+            rest, skipped = rest[place:], skipped - 1
+        place = rest.rfind(b"\n") + 1
+        if skipped or not place:
+            if len(rest) > 4 * CHUNK:
+                raise RecordingError(path, f"a line has more than {4 * CHUNK / 1e6:.0f} MB; this is no text of numbers")
+            continue
+        if last:
+            yield last
+        last, rest = rest[:place], rest[place:]
+    if last or rest:
+        yield last + rest
 
 
 def large_delimited(path: Path) -> Source:
-    """The columns of delimited text, of which only those that are asked for are ever held."""
-    with path.open("rb") as stream:
-        head = stream.read(HEAD)
-        stream.seek(max(0, path.stat().st_size - HEAD))
-        tail = stream.read()
+    """The columns of delimited text, of which a block of lines is held at a time."""
+    head = next(unpacked_chunks(path, HEAD), b"")
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise RecordingError(path, "this is not UTF-8 text, and too large to be converted; save it again as UTF-8")
-    head = head[: head.rfind(b"\n") + 1] or head
-    layout = layout_of_text(path, as_utf8(path, head))
-    cut = _row_of_cut(path, layout, tail)
-    large = _Large(path, layout, cut)
-    notes = (cut_end(path, cut),) if cut else ()
-    return Source(layout.names, large.numbers, layout.named, layout.first_row, large.stamps, notes)
-
-
-def _row_of_cut(path: Path, layout: Layout, tail: bytes) -> int | None:
-    """The row of a last line that was not written to its end, if there is one."""
-    lines = tail[tail.find(b"\n") + 1 :] if len(tail) == HEAD else tail
-    end = Layout(layout.delimiter, layout.names, layout.named, 0, lines.rstrip(), layout.width)
-    try:
-        _, row = without_damaged_end(end, tail.endswith((b"\n", b"\r")))
-    except UnicodeDecodeError:
-        return None
-    if row is None:
-        return None
-    with path.open("rb") as stream:
-        return sum(block.count(b"\n") for block in iter(lambda: stream.read(HEAD), b"")) + 1
+    whole = head[: head.rfind(b"\n") + 1] or head
+    layout = layout_of_text(path, as_utf8(path, whole))
+    stream = _Stream(path, layout, {}, [])
+    return Source(
+        layout.names,
+        stream.load,
+        layout.named,
+        layout.first_row,
+        stream.stamps,
+        stream.notes,
+        damaged=stream.damaged,
+        pieces=stream.pieces,
+    )

@@ -7,7 +7,7 @@ import io
 import lzma
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,6 +22,9 @@ HEAD = 100_000
 
 MOST_UNPACKED = 2 * 10**9
 """Bytes that a packed file may unpack to: a few kilobytes could fill any memory."""
+
+RATIO = 100
+"""Bytes that a packed file that is read as a stream may unpack to, for each of its own: text of numbers has 3 to 20."""
 
 PREAMBLE = 100
 """Lines at the beginning among which the header is looked for."""
@@ -51,8 +54,36 @@ def unpacked(path: Path) -> bytes:
     return content
 
 
-def as_utf8(path: Path, content: bytes) -> bytes:
+def unpacked_chunks(path: Path, size: int) -> Iterator[bytes]:
+    """The content of a file of text in chunks of so many bytes, unpacked if it is packed.
+
+    Raises:
+        RecordingError: If it is damaged, or has no end in sight.
+    """
+    opener = PACKED.get(path.suffix.lower())
+    limit = max(MOST_UNPACKED, RATIO * path.stat().st_size)
+    total = 0
+    try:
+        with path.open("rb") if opener is None else opener(path, "rb") as stream:
+            while chunk := stream.read(size):
+                total += len(chunk)
+                if opener is not None and total > limit:
+                    problem = f"it unpacks to more than {limit / 1e9:.2g} GB"
+                    raise RecordingError(path, f"{problem}; unpack it to a file first")
+                yield chunk
+    except (EOFError, lzma.LZMAError, zlib.error, OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise RecordingError(path, "the packed file is damaged or cut off; unpack it, or copy it again") from error
+
+
+def as_utf8(path: Path, content: bytes, before: int = 0) -> bytes:
     """Text in UTF-8 without marks at its beginning, from UTF-8, UTF-16 or the encoding of Windows.
+
+    Args:
+        path: The file.
+        content: Its text, or a part that follows so many bytes.
+        before: Number of these bytes.
 
     Raises:
         RecordingError: If it is no text.
@@ -67,7 +98,7 @@ def as_utf8(path: Path, content: bytes) -> bytes:
     except UnicodeDecodeError as error:
         if re.search(rb"[\x00-\x08\x0e-\x1f\x7f]", content):
             raise RecordingError(
-                path, f"this is not UTF-8 text (byte {error.start + 1}); save it again as UTF-8"
+                path, f"this is not UTF-8 text (byte {before + error.start + 1}); save it again as UTF-8"
             ) from error
         content = content.decode("cp1252", "replace").encode()
     if not content.strip():

@@ -1,0 +1,183 @@
+"""Logs that are longer than memory: read to disk in pieces, mended there, and used a part at a time."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dynid.findings import Finding
+from dynid.logs import stored_log
+from dynid.logs.log import Log
+from dynid.logs.long_time import filled_time, in_blocks, long_timing
+from dynid.logs.readers.column_store import Column, ColumnStore
+from dynid.logs.readers.source import Progress, RecordingError
+from dynid.logs.settings import Drive, LogSource, Processing, Quantity
+from dynid.logs.sources import (
+    check_robot,
+    decided,
+    in_degrees,
+    log_of,
+    origin_of,
+    part_of,
+    read_each_file_once,
+    undamaged,
+)
+from dynid.logs.stored_log import StoredLog
+from dynid.logs.tables import StoredTable, stored_groups
+from dynid.logs.time_units import speed_between
+from dynid.logs.timing import findings_on_time, require_order
+from dynid.logs.units import KELVIN, UNITS
+from dynid.robot import Robot
+
+
+class NotStoredError(Exception):
+    """Why a log is read into memory as a whole."""
+
+
+def long_log(
+    source: LogSource,
+    where: Mapping[str, Quantity],
+    robot: Robot,
+    drive: Drive | None,
+    processing: Processing | None,
+    progress: Progress,
+) -> Log | StoredLog:
+    """The log, on disk where it is long; arguments and errors are those of `read_source`."""
+    if any(quantity.time is not None or quantity.flat for quantity in where.values()):
+        return log_of(source, where, read_each_file_once(where, robot, progress), robot, drive)
+    stored = read_each_file_once(where, robot, progress, stored_groups)
+    files = {id(table): table for table, _ in stored.values()}.values()
+    why = ""
+    if sum(table.size for table in files) > stored_log.LONG_LOG:
+        try:
+            return _stored(source, where, stored, robot, drive, processing)
+        except NotStoredError as error:
+            why = str(error)
+    loaded = {id(table): table.loaded() for table in files}
+    log = log_of(source, where, {role: (loaded[id(table)], k) for role, (table, k) in stored.items()}, robot, drive)
+    if why:
+        log = replace(log, findings=(*log.findings, Finding.of("log-in-memory", "log", reason=why)))
+    return log
+
+
+@dataclass(frozen=True, eq=False)
+class LongSignals:
+    """Time and signals of a long log, in SI units.
+
+    Attributes:
+        store: Where new columns go.
+        time: Time stamps [s].
+        signals: Columns by role.
+        names: Names of the columns by role, and of time.
+        missing: Of joints whose torques were not all measured, which were not.
+        first: The first of the samples that were read.
+        findings: What was noticed.
+    """
+
+    store: ColumnStore
+    time: Column
+    signals: Mapping[str, tuple[Column, ...]]
+    names: Mapping[str, Sequence[str]]
+    missing: Mapping[int, Column]
+    first: int = 0
+    findings: tuple[Finding, ...] = ()
+
+
+def _stored(
+    source: LogSource,
+    where: Mapping[str, Quantity],
+    stored: Mapping[str, tuple[StoredTable, int]],
+    robot: Robot,
+    drive: Drive | None,
+    processing: Processing | None,
+) -> StoredLog:
+    tables, units, notes = decided(
+        source, where, {role: (table.table, k) for role, (table, k) in stored.items()}, robot, drive
+    )
+    columns = {role: _in_si(role, table.columns[k], units[role]) for role, (table, k) in stored.items()}
+    count = len(columns["position"][0])
+    store = ColumnStore(where["position"].path)
+    files = tuple(dict.fromkeys(quantity.path for quantity in where.values()))
+    time, origin = Column(None, count, rate=source.rate or 1.0), 0.0
+    if "time" in columns:
+        time, origin = _time(store, columns.pop("time"), origin_of(*tables["time"], units["time"]))
+    part = part_of(source, count, lambda: filled_time(store, time).blocks(), files, origin)
+    notes += undamaged(tables, part)
+    names = {role: table.names[k] for role, (table, k) in tables.items()}
+    signals = {role: tuple(column.part(part) for column in own) for role, own in columns.items()}
+    log = LongSignals(store, time.part(part), signals, {"time": ("time",), **names}, {}, part.start)
+    _require_measured(log, tables)
+    log = _filled(log)
+    check_robot(where, len(log.signals["position"]), robot)
+    ends = np.array([_ends(column) for column in log.signals["position"]])
+    notes += in_degrees(where, units, tuple(names["position"]), ends[:, 0], ends[:, 1], robot)
+    found = StoredLog(
+        time=log.time,
+        signals=log.signals,
+        missing=log.missing,
+        name=source.name or "",
+        weight=source.weight,
+        source=tuple(dict.fromkeys(table.path for table, _ in tables.values())),
+        findings=(),
+        first_stamp=time.first_number(),
+    )
+    stamps = where.get("time")
+    if stamps is not None:
+        timing = long_timing(log.time, tables["time"][0].first_row + log.first)
+        if timing.repeats and not timing.resets:
+            raise NotStoredError("time stamps repeat")
+        require_order(timing, stamps.path)
+        at_joints = drive is None or drive.positions == "joint"
+        notes += tuple(findings_on_time(timing, _speed(found) if at_joints else math.nan))
+    return replace(found, findings=(*notes, *log.findings))
+
+
+def _in_si(role: str, columns: Sequence[Column], units: Sequence[str]) -> tuple[Column, ...]:
+    """Columns in SI units, as `in_si` gives them."""
+    if role == "temperature":
+        shifts = [KELVIN if unit == "K" else 0.0 for unit in units]
+        return tuple(replace(column, shift=shift) for column, shift in zip(columns, shifts, strict=True))
+    return tuple(replace(column, scale=UNITS[role][unit]) for column, unit in zip(columns, units, strict=True))
+
+
+def _time(store: ColumnStore, columns: Sequence[Column], origin: float) -> tuple[Column, float]:
+    """Stamps [s] of a column, or the sum of several, and what was taken off them."""
+    if len(columns) == 1:
+        return columns[0], origin
+
+    def summed(first: int, last: int) -> np.ndarray:
+        return np.column_stack([column.read(first, last) for column in columns]).sum(axis=1)
+
+    whole = store.made(in_blocks(len(columns[0]), summed))
+    first = whole.first_number() if origin else 0.0
+    return replace(whole, shift=first), origin + first
+
+
+def _require_measured(log: LongSignals, tables: Mapping[str, tuple[object, int]]) -> None:
+    """Refuse columns without a single number."""
+    for role in ("time", "position", "torque"):
+        for name, column in zip(log.names[role], (log.time,) if role == "time" else log.signals[role], strict=False):
+            if not any(np.isfinite(block).any() for _, block in column.blocks()):
+                problem = f"column '{name}' holds nothing but NaN, Inf or missing values: it was not measured"
+                path = tables[role][0].path  # type: ignore[attr-defined]
+                raise RecordingError(path, f"{problem}; choose another, or lock or leave out its joint")
+
+
+def _filled(log: LongSignals) -> LongSignals:
+    """The log without missing cells."""
+    for column in (log.time, *(column for own in log.signals.values() for column in own)):
+        if not all(np.isfinite(block).all() for _, block in column.blocks()):
+            raise NotStoredError("cells are missing")
+    return log
+
+
+def _ends(column: Column) -> tuple[float, float]:
+    """The smallest and the largest number of a column."""
+    ends = np.array([(block.min(), block.max()) for _, block in column.blocks()])
+    return float(ends[:, 0].min()), float(ends[:, 1].max())
+
+
+def _speed(log: StoredLog) -> float:
+    """What `speed_of` gives."""
+    return speed_between(*log.at(np.unique(np.linspace(0, len(log) - 1, 200).astype(int))))

@@ -1,0 +1,176 @@
+"""Windows of a long log on disk are those of the same log in memory, whatever the format and whatever is wrong."""
+
+from __future__ import annotations
+
+import gc
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dynid import load_robot
+from dynid.logs import Log, LogSource, RecordingError, mended, read_source, stored_log
+from dynid.logs.readers import column_store
+from dynid.logs.stored_log import StoredLog
+
+ROBOT = load_robot("builtin:two_link")
+COLUMNS = {"time": "t", "position": "q_*", "torque": "tau_*"}
+
+
+@pytest.fixture(autouse=True)
+def _everything_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored_log, "LONG_LOG", 0)
+    monkeypatch.setattr(column_store, "BLOCK", 64)
+    for module in ("column_store", "text", "columnar"):
+        monkeypatch.setattr(f"dynid.logs.readers.{module}.BLOCK", 64, raising=False)
+    monkeypatch.setattr("dynid.logs.long_time.BLOCK", 64)
+    monkeypatch.setattr("dynid.logs.readers.text.LARGE", 1)
+    monkeypatch.setattr("dynid.logs.readers.text.CHUNK", 3000)
+
+
+def columns(count: int = 1000) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(1)
+    t = np.arange(count) / 200.0
+    q = 0.5 * np.sin(np.outer(t, [3.0, 5.0])) + 1e-4 * rng.normal(size=(count, 2))
+    tau = np.cos(np.outer(t, [3.0, 5.0])) + 0.01 * rng.normal(size=(count, 2))
+    return {"t": t, "q_1": q[:, 0], "q_2": q[:, 1], "tau_1": tau[:, 0], "tau_2": tau[:, 1]}
+
+
+def source_of(path: Path, **others: Any) -> LogSource:
+    named = {role: {"file": str(path), "columns": columns} for role, columns in COLUMNS.items()}
+    return LogSource.model_validate(named | others)
+
+
+def both(source: LogSource) -> tuple[Log, StoredLog]:
+    """The log in memory, and on disk."""
+    log = mended(read_source(source, ROBOT), ROBOT)
+    stored = read_source(source, ROBOT, may_store=True)
+    assert isinstance(stored, StoredLog), [note.text for note in stored.findings]
+    assert len(stored) == len(log)
+    return log, stored
+
+
+def assert_equal(window: Log, whole: Log) -> None:
+    for name in ("time", "position", "torque", "velocity", "temperature", "missing"):
+        one, other = getattr(window, name), getattr(whole, name)
+        assert (one is None) == (other is None), name
+        assert one is None or np.array_equal(one, other), name
+    for name in ("name", "weight", "source", "first_stamp"):
+        assert getattr(window, name) == getattr(whole, name)
+
+
+def assert_same(source: LogSource) -> StoredLog:
+    log, stored = both(source)
+    for rows in (slice(None), slice(10, 11), slice(50, 300), slice(-70, None)):
+        assert_equal(stored[rows], log[rows])
+        assert np.array_equal(stored.stamps(rows), log.time[rows])
+    assert [note.code for note in stored.findings] == [note.code for note in log.findings]
+    for one, other in zip(stored.findings, log.findings, strict=True):
+        assert one.values == pytest.approx(other.values, rel=1e-9, nan_ok=True) or one.values == other.values
+    return stored
+
+
+def write_csv(path: Path, table: dict[str, np.ndarray]) -> None:
+    pl.DataFrame(table).write_csv(path)
+
+
+def write_gzip(path: Path, table: dict[str, np.ndarray]) -> None:
+    path.write_bytes(gzip.compress(pl.DataFrame(table).write_csv().encode()))
+
+
+def write_lines(path: Path, table: dict[str, np.ndarray]) -> None:
+    rows = pl.DataFrame(table).rows(named=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def write_quoted(path: Path, table: dict[str, np.ndarray]) -> None:
+    path.write_text(pl.DataFrame(table).write_csv(quote_style="always"))
+
+
+def write_semicolons(path: Path, table: dict[str, np.ndarray]) -> None:
+    path.write_text(pl.DataFrame(table).write_csv(separator=";").replace(".", ","))
+
+
+def write_blanks(path: Path, table: dict[str, np.ndarray]) -> None:
+    np.savetxt(path, np.column_stack(list(table.values())), header=" ".join(table))
+
+
+FORMATS: dict[str, tuple[str, Callable[[Path, dict[str, np.ndarray]], object]]] = {
+    "csv": ("log.csv", write_csv),
+    "gzip": ("log.csv.gz", write_gzip),
+    "quotes": ("quoted.csv", write_quoted),
+    "decimal commas": ("semicolons.csv", write_semicolons),
+    "blanks": ("log.txt", write_blanks),
+    "parquet": ("log.parquet", lambda path, table: pl.DataFrame(table).write_parquet(path, row_group_size=130)),
+    "npz": ("log.npz", lambda path, table: np.savez(path, **table)),
+    "json lines": ("log.jsonl", write_lines),
+}
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_windows_of_a_stored_log_are_those_of_the_log_in_memory(kind: str, tmp_path: Path) -> None:
+    name, write = FORMATS[kind]
+    write(tmp_path / name, columns())
+    assert_same(source_of(tmp_path / name))
+
+
+@pytest.mark.parametrize("cut", [{"rows": (100, 777)}, {"seconds": (1.0, 3.3)}, {"rows": (None, 400)}])
+def test_cuts_are_the_same(cut: dict[str, Any], tmp_path: Path) -> None:
+    write_csv(tmp_path / "log.csv", columns())
+    assert_same(source_of(tmp_path / "log.csv", **cut))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(0, 1000), min_size=3, max_size=3).map(sorted))
+def test_windows_do_not_depend_on_each_other(stored: StoredLog, edges: list[int]) -> None:
+    a, b, c = edges
+    if a < b < c:
+        one, two, both = stored[a:b], stored[b:c], stored[a:c]
+        assert np.array_equal(np.concatenate([one.position, two.position]), both.position)
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> StoredLog:
+    path = tmp_path_factory.mktemp("stored") / "log.csv"
+    write_csv(path, columns())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stored_log, "LONG_LOG", 0)
+        found = read_source(source_of(path), ROBOT, may_store=True)
+    assert isinstance(found, StoredLog)
+    return found
+
+
+def test_the_temporary_files_go_with_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    write_csv(tmp_path / "log.csv", columns())
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    log = read_source(source_of(tmp_path / "log.csv"), ROBOT, may_store=True)
+    assert isinstance(log, StoredLog)
+    assert list((tmp_path / "temporary").iterdir())
+    del log
+    gc.collect()
+    assert not list((tmp_path / "temporary").iterdir())
+
+
+def test_a_full_disk_is_refused_with_where_to_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_csv(tmp_path / "log.csv", columns())
+    monkeypatch.setattr(column_store, "SPARE", 1 << 62)
+    with pytest.raises(RecordingError, match="TMPDIR"):
+        read_source(source_of(tmp_path / "log.csv"), ROBOT, may_store=True)
+
+
+def test_a_short_log_stays_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored_log, "LONG_LOG", 10**6)
+    write_csv(tmp_path / "log.csv", columns())
+    log = read_source(source_of(tmp_path / "log.csv"), ROBOT, may_store=True)
+    assert isinstance(log, Log)
+    assert_equal(log, read_source(source_of(tmp_path / "log.csv"), ROBOT))
