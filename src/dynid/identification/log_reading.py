@@ -16,6 +16,7 @@ from dynid.logs import (
     LogSource,
     PreparedLog,
     Processing,
+    StoredLog,
     mended,
     on_disk,
     prepare,
@@ -68,7 +69,7 @@ def prepared_logs(task: Task, base: BaseParameters, progress: Progress) -> Prepa
     findings: list[Finding] = []
     for k, source in enumerate(task.logs, start=1):
         progress(f"Reading log {k} of {len(task.logs)}")
-        log = read(source, model.robot, progress, drive, task.processing)
+        log = read_any_length(source, model.robot, progress, drive, task.processing)
         if drive.signs == "auto":
             progress("Finding the signs of the drives")
             drive, notes = find_drive_signs(stretches_of(log), base, drive, task.processing)
@@ -93,6 +94,20 @@ def read(
     """A log that is in memory, or read from its files, mended where that is certain."""
     log = source if isinstance(source, Log) else read_source(source, robot, progress, drive=drive)
     return mended(log, robot, drive, processing)
+
+
+def read_any_length(
+    source: Log | LogSource,
+    robot: Robot,
+    progress: Progress = lambda _: None,
+    drive: Drive | None = None,
+    processing: Processing | None = None,
+) -> Log | StoredLog:
+    """The same; a log that is long stays on disk."""
+    if isinstance(source, Log):
+        return mended(source, robot, drive, processing)
+    found = read_source(source, robot, progress, drive=drive, processing=processing, may_store=True)
+    return mended(found, robot, drive, processing) if isinstance(found, Log) else found
 
 
 def share_samples(one: Log | LogSource, other: Log | LogSource) -> bool:

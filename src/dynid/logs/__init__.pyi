@@ -6,7 +6,7 @@ from .log import Log
 from .magnitudes import IN_MILLIMETRES, LARGE, findings_on_magnitudes, findings_on_mass, reach_of
 from .mending import mended
 from .processing.automatic import PreparedLog
-from .processing.long_logs import stretches_of
+from .processing.long_preparation import stretches_of
 from .processing.motion import Motion, Speeds
 from .processing.periods import averaged
 from .processing.power_density import power_density
@@ -20,6 +20,7 @@ from .readers.messages import Topic, listed
 from .readers.source import Progress, RecordingError, Source, silent
 from .settings import Drive, LogSource, Processing, Quantity
 from .sources import read_source
+from .stored_log import StoredLog
 from .tables import read_columns, read_groups, source_of
 from .timing import check_time
 from .units import LENGTH, TURN, UNITS, is_current, unit_in
@@ -43,6 +44,7 @@ __all__ = [
     "RecordingError",
     "Source",
     "Speeds",
+    "StoredLog",
     "Topic",
     "Transmission",
     "averaged",

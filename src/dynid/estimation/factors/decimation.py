@@ -19,6 +19,12 @@ from dynid.threads import parallel
 LONGEST_WINDOW = 2000
 """Longest window of samples that is filtered at once, in samples that are left."""
 
+WINDOW_SAMPLES = 50_000
+"""The same in samples, where many are made one, so that memory is bounded."""
+
+SHORTEST_WINDOW = 600
+"""Shortest window, in samples that are left: margins should be small against it."""
+
 FEWEST_MEASURED = 0.25
 """Share of measured torques below which a decimated sample does not count."""
 
@@ -113,8 +119,9 @@ def counted_rows(
 def windows(segment: Segment, factor: int) -> Iterator[tuple[Chunk, slice]]:
     """Overlapping windows of a segment, each with the part of its decimated samples that belongs to it alone."""
     left = -(-len(segment) // factor)
-    for start in range(0, left, LONGEST_WINDOW):
-        stop = min(start + LONGEST_WINDOW, left)
+    size = max(min(LONGEST_WINDOW, WINDOW_SAMPLES // factor), SHORTEST_WINDOW)
+    for start in range(0, left, size):
+        stop = min(start + size, left)
         if left - stop < MARGIN:
             stop = left
         first, last = max(0, start - MARGIN), min(left, stop + MARGIN)
