@@ -43,7 +43,7 @@ SHORT_GAPS = 100
 """Gaps that are short enough to be interpolated across of which a long log's timing has the length and place."""
 
 BEFORE_MOTION = 5.0
-"""Rest [s] before and after the motion that is left for the choice of what to cut."""
+"""Rest [s] before and after the motion that is left for the choice of what to cut: less than a stretch in any case."""
 
 MOVED_SHARE = 1e-3
 """Share of a joint's range by which it must leave its first position to move."""
@@ -98,7 +98,7 @@ class LongLog:
 
     def sample(self) -> Log:
         """Evenly spread stretches of it, both ends among them, as one log with gaps between them."""
-        length = min(STRETCH_SAMPLES, (self.last - self.first) // STRETCHES)
+        length = _stretch(self.last - self.first)
         begins = np.linspace(self.first, self.last - length, STRETCHES).astype(int).tolist()
         return joined([self.log[begin : begin + length] for begin in begins])
 
@@ -243,6 +243,11 @@ class _Steps:
         )
 
 
+def _stretch(samples: int) -> int:
+    """Samples of a stretch of so many, so that there are gaps between stretches."""
+    return min(STRETCH_SAMPLES, samples // (2 * STRETCHES))
+
+
 def _moving(log: Log | StoredLog, ends: Array, rate: float) -> tuple[int, int]:
     """First sample and one after the last of a log's motion, with some rest around it.
 
@@ -262,5 +267,5 @@ def _moving(log: Log | StoredLog, ends: Array, rate: float) -> tuple[int, int]:
         q = log[window * WINDOW_SAMPLES : (window + 1) * WINDOW_SAMPLES].position
         away = np.flatnonzero((np.abs(q - edge) > limit).any(axis=1))
         found.append(window * WINDOW_SAMPLES + int(away[0] if edge is edges[0] else away[-1]))
-    room = int(np.ceil(BEFORE_MOTION * rate))
+    room = min(int(np.ceil(BEFORE_MOTION * rate)), _stretch(found[1] - found[0]) // 4)
     return max(0, found[0] - room), min(len(log), found[1] + room)
