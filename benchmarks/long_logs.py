@@ -1,8 +1,8 @@
 """Logs of any length: `python -m benchmarks.long_logs [MILLIONS ...] [--csv] [--folder FOLDER]`.
 
-Simulates a Panda at 1 kHz, writes Parquet (or CSV), and identifies it in a process of its own, with diagnosis. Prints for
-each length the seconds, the seconds for a million samples, and the peak of resident memory of all processes together;
-the shortest length is the baseline.
+Simulates a Panda at 1 kHz, writes Parquet (or CSV), and identifies it in a process of its own, with diagnosis. Prints
+for each length the seconds, the seconds for a million samples, and the peak of resident memory of all processes
+together; the first length is the baseline.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def measured(command: list[str]) -> tuple[float, float]:
 
 def _family(pid: int) -> list[int]:
     try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
     except OSError:
         return []
     return [pid, *(other for child in children for other in _family(int(child)))]
@@ -80,7 +80,7 @@ def _family(pid: int) -> list[int]:
 
 def _resident(pid: int) -> float:
     try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
     except OSError:
         return 0.0
     return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS:")), 0.0)
