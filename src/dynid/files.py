@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from dynid.errors import DynidError, FileProblemError, OutputExistsError
+from dynid.errors import DynidError, FileProblemError, OutputExistsError, remember_written
 
 
 class OutputError(DynidError):
@@ -33,6 +33,41 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except OSError:
         return False
+
+
+def expanded_path(name: str, folder: Path) -> str:
+    """A path that a file states, with the values of its environment variables (`${NAME}`).
+
+    Errors, findings and results show the path as it was written (`dynid.errors.as_written`). Addresses (`https://...`)
+    are no paths: there a value would leave this machine.
+
+    Args:
+        name: The path.
+        folder: Folder that it is relative to.
+
+    Raises:
+        ValueError: If a variable is not set, or stands in an address; the message names no value.
+
+    >>> expanded_path("run.csv", Path("logs"))
+    'logs/run.csv'
+    """
+    if "$" not in name:
+        return str(folder / Path(name))
+    if "://" in name:
+        raise ValueError("has an environment variable in an address, where none is expanded; write the address")
+    parts = Path(name).parts
+    last = max(k for k, part in enumerate(parts) if "$" in part)
+    head, value = Path(*parts[: last + 1]), Path(os.path.expandvars(Path(*parts[: last + 1])))
+    if "$" in str(value):
+        raise ValueError("uses an environment variable that is not set; set it, or write the path")
+    rest = parts[last + 1 :]
+    for base, path in ((folder, folder / value), (folder.absolute(), Path(os.path.realpath(folder / value)))):
+        written = head if value.is_absolute() else base / head
+        remember_written(str(path), str(written))
+        remember_written(str(path.joinpath(*rest)), str(written.joinpath(*rest)))
+    if not rest:
+        remember_written(value.name, head.name)
+    return str(Path(folder / value, *rest))
 
 
 LARGEST_FILE = 200_000_000
