@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from dynid.estimation import Factors
 from dynid.experiment import Experiment, read_experiment
-from dynid.files import FileKind, expanded_path, read_bytes, replace_folder, use_of
+from dynid.files import FileKind, expanded_path, read_arrays, read_bytes, replace_folder, use_of
 from dynid.findings import Finding
 from dynid.identification.records import SCHEMA, Record
 from dynid.identification.result import Result, ResultError
@@ -168,5 +168,7 @@ def _sign_curves(folder: Path) -> dict[str, np.ndarray] | None:
     path = folder / "signs.npz"
     if not path.exists():
         return None
-    with np.load(path, allow_pickle=False) as arrays:
-        return {name: arrays[name] for name in arrays.files}
+    try:
+        return read_arrays(path)
+    except (OSError, ValueError) as error:
+        raise ResultError(folder, "its signs.npz is damaged; identify again") from error
