@@ -1,18 +1,20 @@
 """Files: what one is, and writing them whole or not at all, never over a user's file without being asked."""
 
 import errno
+import io
 import os
 import re
 import shutil
 import stat
 import tempfile
 import tomllib
+import zipfile
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from dynid.errors import DynidError, FileProblemError, OutputExistsError
+from dynid.errors import DynidError, FileProblemError, OutputExistsError, remember_written
 
 
 class OutputError(DynidError):
@@ -35,6 +37,41 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def expanded_path(name: str, folder: Path) -> str:
+    """A path that a file states, with the values of its environment variables (`${NAME}`).
+
+    Errors, findings and results show the path as it was written (`dynid.errors.as_written`). Addresses (`https://...`)
+    are no paths: there a value would leave this machine.
+
+    Args:
+        name: The path.
+        folder: Folder that it is relative to.
+
+    Raises:
+        ValueError: If a variable is not set, or stands in an address; the message names no value.
+
+    >>> expanded_path("run.csv", Path("logs"))
+    'logs/run.csv'
+    """
+    if "$" not in name:
+        return str(folder / Path(name))
+    if "://" in name:
+        raise ValueError("has an environment variable in an address, where none is expanded; write the address")
+    parts = Path(name).parts
+    last = max(k for k, part in enumerate(parts) if "$" in part)
+    head, value = Path(*parts[: last + 1]), Path(os.path.expandvars(Path(*parts[: last + 1])))
+    if "$" in str(value):
+        raise ValueError("uses an environment variable that is not set; set it, or write the path")
+    rest = parts[last + 1 :]
+    for base, path in ((folder, folder / value), (folder.absolute(), Path(os.path.realpath(folder / value)))):
+        written = head if value.is_absolute() else base / head
+        remember_written(str(path), str(written))
+        remember_written(str(path.joinpath(*rest)), str(written.joinpath(*rest)))
+    if not rest:
+        remember_written(value.name, head.name)
+    return str(Path(folder / value, *rest))
+
+
 LARGEST_FILE = 200_000_000
 """Bytes of the largest file that is read as a whole: robots, experiments, results, meshes."""
 
@@ -54,6 +91,30 @@ def read_bytes(path: Path) -> bytes:
         size = f"it has {status.st_size / 1e6:.0f} MB, and at most {LARGEST_FILE / 1e6:.0f} are read"
         raise OSError(errno.EFBIG, size, str(path))
     return path.read_bytes()
+
+
+def read_arrays(path: Path) -> dict[str, Any]:
+    """All arrays of an archive of NumPy (NPZ), by name; nothing in it is unpickled.
+
+    Raises:
+        OSError: If it cannot be read, or its arrays are enormous.
+        ValueError: If it is damaged, or no such archive.
+    """
+    import numpy as np
+
+    content = io.BytesIO(read_bytes(path))
+    try:
+        with zipfile.ZipFile(content) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+        if size > LARGEST_FILE:
+            raise OSError(errno.EFBIG, f"its arrays have {size / 1e6:.0f} MB", str(path))
+        content.seek(0)
+        with np.load(content, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except OSError:
+        raise
+    except Exception as error:  # zipfile, zlib, ast and tokenize have each their own
+        raise ValueError(f"no archive of arrays ({error})") from error
 
 
 def write_text(path: Path, text: str, *, overwrite: bool = False) -> None:
