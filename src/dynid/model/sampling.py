@@ -1,4 +1,4 @@
-"""Random states that the robot can be in."""
+"""Random states that the robot can be in, and the observation matrix at these."""
 
 import math
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.model.dynamic_model import DynamicModel, Observed
+from dynid.model.independent_columns import Row
 from dynid.robot import Joint, neutral
 
 _SPEED = 3.0
@@ -14,6 +15,10 @@ _ACCELERATION = 10.0
 """Accelerations are drawn from +- this [rad/s^2 or m/s^2]."""
 _LONGEST_STROKE = 2.0
 """Prismatic joints are drawn from ranges of at most this length [m]; angular ones from a full turn."""
+
+
+_MANY_COLUMNS = 1000
+"""Columns above which W is sampled with few rows more than it has columns: the work grows with the cube of these."""
 
 
 def random_states(model: DynamicModel, samples: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
@@ -50,3 +55,28 @@ def _positions(joint: Joint, samples: int, rng: np.random.Generator) -> Array:
         return q
     width = 2 * math.pi if joint.kind.is_angular else _LONGEST_STROKE
     return rng.uniform(*joint.limits.interval(width), (samples, 1))
+
+
+def sampled_rows(model: DynamicModel, rng: np.random.Generator) -> list[Row]:
+    """The columns that act on each row of W, and their values at random states."""
+    samples = _sample_count(model)
+    parts = [random_states(model, min(200, samples - start), rng) for start in range(0, samples, 200)]
+    states = (np.concatenate(of_parts) for of_parts in zip(*parts, strict=True))
+    matrices = model.layout(model.acting).evaluate(*states)[model.rows]
+    return list(zip(model.acting, matrices, strict=True))
+
+
+def _sample_count(model: DynamicModel) -> int:
+    """Number of random states, with which W has more rows than independent columns, wherever these stand.
+
+    The rows of a link's own joint must be enough for the link's columns. Mimic joints have no rows of their own, so
+    that many links may stand on those of one leader.
+    """
+    last = np.zeros(len(model.names), dtype=np.intp)
+    of_row = [joint.v.start for joint in model.robot.independent_joints for _ in range(joint.kind.nv)][model.rows]
+    for joint, columns in zip(of_row, model.acting, strict=True):
+        last[columns] = np.maximum(last[columns], joint)
+    crowded = np.bincount(last, minlength=model.robot.nv) / np.maximum(np.bincount(of_row, minlength=model.robot.nv), 1)
+    fewest = int(1.25 * crowded.max()) + 4
+    width = len(model.names)
+    return fewest if width > _MANY_COLUMNS else max(40, -(-4 * width // model.row_count))
