@@ -9,6 +9,7 @@ import numpy as np
 from dynid.findings import Finding
 from dynid.logs import stored_log
 from dynid.logs.log import Log
+from dynid.logs.long_mending import NotStoredError, ends_of, mended_on_disk
 from dynid.logs.long_time import filled_time, in_blocks, long_timing
 from dynid.logs.readers.column_store import Column, ColumnStore
 from dynid.logs.readers.source import Progress, RecordingError
@@ -29,10 +30,6 @@ from dynid.logs.time_units import speed_between
 from dynid.logs.timing import findings_on_time, require_order
 from dynid.logs.units import KELVIN, UNITS
 from dynid.robot import Robot
-
-
-class NotStoredError(Exception):
-    """Why a log is read into memory as a whole."""
 
 
 def long_log(
@@ -110,7 +107,7 @@ def _stored(
     _require_measured(log, tables)
     log = _filled(log)
     check_robot(where, len(log.signals["position"]), robot)
-    ends = np.array([_ends(column) for column in log.signals["position"]])
+    ends = np.array([ends_of(column) for column in log.signals["position"]])
     notes += in_degrees(where, units, tuple(names["position"]), ends[:, 0], ends[:, 1], robot)
     found = StoredLog(
         time=log.time,
@@ -130,7 +127,7 @@ def _stored(
         require_order(timing, stamps.path)
         at_joints = drive is None or drive.positions == "joint"
         notes += tuple(findings_on_time(timing, _speed(found) if at_joints else math.nan))
-    return replace(found, findings=(*notes, *log.findings))
+    return mended_on_disk(replace(found, findings=(*notes, *log.findings)), store, robot, drive, processing)
 
 
 def _in_si(role: str, columns: Sequence[Column], units: Sequence[str]) -> tuple[Column, ...]:
@@ -170,12 +167,6 @@ def _filled(log: LongSignals) -> LongSignals:
         if not all(np.isfinite(block).all() for _, block in column.blocks()):
             raise NotStoredError("cells are missing")
     return log
-
-
-def _ends(column: Column) -> tuple[float, float]:
-    """The smallest and the largest number of a column."""
-    ends = np.array([(block.min(), block.max()) for _, block in column.blocks()])
-    return float(ends[:, 0].min()), float(ends[:, 1].max())
 
 
 def _speed(log: StoredLog) -> float:
