@@ -217,3 +217,40 @@ def test_samples_that_are_held_are_taken_once_in_memory(tmp_path: Path) -> None:
     expected = mended(read_source(source_of(tmp_path / "log.csv"), ROBOT), ROBOT, None, stated).findings
     assert [note.code for note in expected] == ["samples-held"]
     assert flat(expected[0].values) == pytest.approx(flat(stored.findings[0].values))
+
+
+def with_holes(table: dict[str, np.ndarray], *, seed: int = 0) -> dict[str, np.ndarray]:
+    """Single cells, short and long gaps, gaps at both ends and at the edges of blocks."""
+    rng = np.random.default_rng(seed)
+    table = {name: values.copy() for name, values in table.items()}
+    for name, values in table.items():
+        values[rng.integers(0, len(values), 12)] = np.nan
+        if name != "t":
+            for start in rng.integers(0, len(values), 4):
+                values[start : start + rng.integers(2, 30)] = np.nan
+    table["q_1"][60:67], table["tau_1"][:5], table["tau_2"][120:200] = np.nan, np.nan, np.nan
+    table["q_2"][:3] = np.nan
+    return table
+
+
+@pytest.mark.parametrize("kind", ["csv", "quotes", "decimal commas", "parquet", "json lines"])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_missing_cells_are_filled_alike(kind: str, seed: int, tmp_path: Path) -> None:
+    name, write = FORMATS[kind]
+    write(tmp_path / name, with_holes(columns(), seed=seed))
+    stored = assert_same(source_of(tmp_path / name))
+    assert "cells-missing" in [note.code for note in stored.findings]
+
+
+def test_a_slow_column_is_filled_alike(tmp_path: Path) -> None:
+    table = columns()
+    table["tau_1"][np.arange(1000) % 7 != 0] = np.nan
+    table["q_2"][np.arange(1000) % 3 != 0] = np.nan
+    write_csv(tmp_path / "log.csv", table)
+    assert_same(source_of(tmp_path / "log.csv"))
+
+
+def test_gaps_of_wrapped_angles_are_filled_alike(tmp_path: Path) -> None:
+    write_csv(tmp_path / "log.csv", with_holes(wrapped(columns())))
+    log, stored = both(source_of(tmp_path / "log.csv"))
+    assert np.allclose(stored[:].position, log.position, rtol=1e-14, atol=1e-14)

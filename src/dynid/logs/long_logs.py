@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from dynid.findings import Finding
 from dynid.logs import stored_log
 from dynid.logs.log import Log
+from dynid.logs.long_filling import LongSignals, filled_on_disk
 from dynid.logs.long_mending import NotStoredError, ends_of, mended_on_disk
 from dynid.logs.long_time import filled_time, in_blocks, long_timing
 from dynid.logs.readers.column_store import Column, ColumnStore
@@ -58,29 +59,6 @@ def long_log(
     return log
 
 
-@dataclass(frozen=True, eq=False)
-class LongSignals:
-    """Time and signals of a long log, in SI units.
-
-    Attributes:
-        store: Where new columns go.
-        time: Time stamps [s].
-        signals: Columns by role.
-        names: Names of the columns by role, and of time.
-        missing: Of joints whose torques were not all measured, which were not.
-        first: The first of the samples that were read.
-        findings: What was noticed.
-    """
-
-    store: ColumnStore
-    time: Column
-    signals: Mapping[str, tuple[Column, ...]]
-    names: Mapping[str, Sequence[str]]
-    missing: Mapping[int, Column]
-    first: int = 0
-    findings: tuple[Finding, ...] = ()
-
-
 def _stored(
     source: LogSource,
     where: Mapping[str, Quantity],
@@ -103,9 +81,9 @@ def _stored(
     notes += undamaged(tables, part)
     names = {role: table.names[k] for role, (table, k) in tables.items()}
     signals = {role: tuple(column.part(part) for column in own) for role, own in columns.items()}
-    log = LongSignals(store, time.part(part), signals, {"time": ("time",), **names}, {}, part.start)
+    log = LongSignals(store, time.part(part), signals, {"time": ("time",), **names}, first=part.start)
     _require_measured(log, tables)
-    log = _filled(log)
+    log = filled_on_disk(log)
     check_robot(where, len(log.signals["position"]), robot)
     ends = np.array([ends_of(column) for column in log.signals["position"]])
     notes += in_degrees(where, units, tuple(names["position"]), ends[:, 0], ends[:, 1], robot)
@@ -159,14 +137,6 @@ def _require_measured(log: LongSignals, tables: Mapping[str, tuple[object, int]]
                 problem = f"column '{name}' holds nothing but NaN, Inf or missing values: it was not measured"
                 path = tables[role][0].path  # type: ignore[attr-defined]
                 raise RecordingError(path, f"{problem}; choose another, or lock or leave out its joint")
-
-
-def _filled(log: LongSignals) -> LongSignals:
-    """The log without missing cells."""
-    for column in (log.time, *(column for own in log.signals.values() for column in own)):
-        if not all(np.isfinite(block).all() for _, block in column.blocks()):
-            raise NotStoredError("cells are missing")
-    return log
 
 
 def _speed(log: StoredLog) -> float:
