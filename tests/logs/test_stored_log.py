@@ -234,7 +234,7 @@ def with_holes(table: dict[str, np.ndarray], *, seed: int = 0) -> dict[str, np.n
 
 
 @pytest.mark.parametrize("kind", ["csv", "quotes", "decimal commas", "parquet", "json lines"])
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_missing_cells_are_filled_alike(kind: str, seed: int, tmp_path: Path) -> None:
     name, write = FORMATS[kind]
     write(tmp_path / name, with_holes(columns(), seed=seed))
@@ -254,3 +254,12 @@ def test_gaps_of_wrapped_angles_are_filled_alike(tmp_path: Path) -> None:
     write_csv(tmp_path / "log.csv", with_holes(wrapped(columns())))
     log, stored = both(source_of(tmp_path / "log.csv"))
     assert np.allclose(stored[:].position, log.position, rtol=1e-14, atol=1e-14)
+
+
+@pytest.mark.parametrize("count", [1, 2, 501, 1000])
+def test_quantiles_of_blocks_are_those_of_the_whole(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(column_store, "FEW", 0)
+    values = np.round(np.random.default_rng(count).exponential(size=count), 2) * 1e-3
+    for share in (0.02, 0.5, 0.75):
+        found = column_store.quantile_of(lambda: iter(np.array_split(values, 7)), count, share)
+        assert found == (np.median(values) if share == 0.5 else np.quantile(values, share))
