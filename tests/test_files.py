@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from dynid.errors import OutputExistsError
-from dynid.files import OutputError, is_file, write_bytes, write_text
+from dynid.files import InUseError, OutputError, is_file, reserved, write_bytes, write_text
 
 
 def test_an_existing_file_is_left_alone_unless_asked(tmp_path: Path) -> None:
@@ -65,3 +67,36 @@ def test_names_that_cannot_be_files_are_none(tmp_path: Path) -> None:
     assert not is_file(tmp_path / ("x" * 400))
     with pytest.raises(OutputError, match="cannot be written"):
         write_text(tmp_path / ("x" * 400), "")
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from dynid.files import reserved
+with reserved(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_of_two_runs_into_one_folder_one_is_refused_and_a_killed_one_is_taken_over(tmp_path: Path) -> None:
+    place = tmp_path / "result"
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(place)], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(InUseError, match=f"process {other.pid} on"), reserved(place):
+            pass
+        other.kill()
+    lock = tmp_path / ".result.lock"
+    assert lock.exists()  # nobody was left to delete it
+    with reserved(place), reserved(place):  # once more by the same process
+        assert lock.read_text().split()[0] == str(os.getpid())
+    assert not lock.exists()
+
+
+def test_the_lock_of_another_host_is_left_alone(tmp_path: Path) -> None:
+    lock = tmp_path / ".result.lock"
+    lock.write_text("1 elsewhere\n")
+    with pytest.raises(InUseError, match="process 1 on elsewhere"), reserved(tmp_path / "result"):
+        pass
+    assert lock.read_text() == "1 elsewhere\n"

@@ -8,6 +8,7 @@ import os
 import re
 import string
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dynid.findings import NAMED, UNCODED, Entry, Finding, Severity, catalogue, has
+from dynid.findings import NAMED, UNCODED, Entry, Finding, Range, Severity, catalogue, grouped, has
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = Path(__file__).parent / "data" / "findings.txt"
@@ -196,3 +197,17 @@ def test_findings_are_asked_for_by_code() -> None:
     assert has(findings, "fit-poor")
     assert has(findings, "other", "fit-poor")
     assert not has(findings, "other")
+
+
+def test_findings_that_say_the_same_of_several_logs_are_one_with_the_range_of_their_numbers() -> None:
+    of_logs = [
+        Finding.of("torque-saturated", "joint 'elbow'", share=share, torque=12.0) for share in (0.02, 0.11, 0.05, 0.03)
+    ]
+    named = [replace(finding, logs=(f"run{k}.csv",)) for k, finding in enumerate(of_logs)]
+    other = Finding.of("joint-never-moves", "joint 'wrist'")
+    first, last = grouped([*named, other])
+    assert first.about(20) == "joint 'elbow', in 4 of 20 logs (run0.csv, run1.csv, run2.csv, ...)"
+    assert first.values["share"] == Range(0.02, 0.11)
+    assert "2 % to 11 %" in first.text or "2% to 11%" in first.text
+    assert last is other
+    assert Finding.from_dict(named[0].to_dict()) == named[0]

@@ -4,7 +4,7 @@ from .cli.viewer_page import view
 from .errors import DynidError
 from .estimation.settings import EstimationSettings, PhysicalSettings
 from .experiment.first.first_experiment import init
-from .experiment.log_files import read_log
+from .experiment.log_files import read_log, read_logs
 from .findings import Finding, Severity
 from .identification.pipeline import identify
 from .identification.records import Parameters
@@ -60,6 +60,7 @@ __all__ = [
     "load_result",
     "load_robot",
     "read_log",
+    "read_logs",
     "repair",
     "simulate",
     "validate",

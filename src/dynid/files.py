@@ -5,11 +5,14 @@ import io
 import os
 import re
 import shutil
+import socket
 import stat
+import sys
 import tempfile
 import tomllib
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -70,6 +73,23 @@ def expanded_path(name: str, folder: Path) -> str:
     if not rest:
         remember_written(value.name, head.name)
     return str(Path(folder / value, *rest))
+
+
+def cache_folder(part: str) -> Path:
+    """Folder for what can be made again: in `$DYNID_CACHE`, or in the user's cache folder of this system.
+
+    Args:
+        part: What it holds, such as "logs"; a folder of its own.
+    """
+    stated = os.environ.get("DYNID_CACHE")
+    if stated:
+        return Path(stated).expanduser().resolve() / part
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 (never an error)
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "dynid" / part
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "dynid" / "Cache" / part
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "dynid" / part
 
 
 LARGEST_FILE = 200_000_000
@@ -163,6 +183,101 @@ def write_bytes(
         temporary.unlink(missing_ok=True)
 
 
+class InUseError(DynidError):
+    """Another run writes to the same place.
+
+    Attributes:
+        path: The place.
+    """
+
+    def __init__(self, path: Path, owner: str, lock: Path) -> None:
+        self.path = str(path)
+        super().__init__(
+            f"{path} is being written by another run{owner}; wait for it, name another folder, or delete {lock} if "
+            "that run is gone"
+        )
+
+
+_RESERVED: set[Path] = set()
+"""Places that this process has reserved."""
+
+
+@contextmanager
+def reserved(folder: Path) -> Iterator[None]:
+    """Reserve a place for one run: a lock file beside it names the process and its host, and goes with the run.
+
+    The system releases the lock of a process that is killed; its file is then taken over by the next run. That of
+    another host is left, because nobody here knows whether that run is gone.
+
+    Args:
+        folder: The file or folder that will be written; its own parent folder is made.
+
+    Raises:
+        InUseError: If another run has reserved it.
+        OutputError: If the lock cannot be written.
+    """
+    try:
+        place = folder.resolve()
+        lock = place.parent / f".{place.name}.lock"
+        if place not in _RESERVED:
+            place.parent.mkdir(parents=True, exist_ok=True)
+        handle = None if place in _RESERVED else _lock(lock, folder)
+    except OSError as error:
+        raise OutputError(folder, error) from error
+    if handle is None:  # by a caller
+        yield
+        return
+    _RESERVED.add(place)
+    try:
+        yield
+    finally:
+        _RESERVED.discard(place)
+        with suppress(OSError):
+            lock.unlink()  # while it is locked: whoever waits for it sees that it is gone
+        os.close(handle)
+
+
+def _lock(lock: Path, folder: Path) -> int:
+    """Open and lock a lock file, and write whose it is."""
+    host = socket.gethostname()
+    while True:
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            said = os.pread(handle, 1000, 0).decode(errors="replace").split() if hasattr(os, "pread") else []
+            owner = f" (process {said[0]} on {said[1]})" if len(said) == 2 else ""
+            if not _is_locked(handle) or (len(said) == 2 and said[1] != host):
+                raise InUseError(folder, owner, lock)
+            if not lock.exists() or os.fstat(handle).st_ino != lock.stat().st_ino:
+                os.close(handle)  # its run has ended meanwhile, and the file is gone
+                continue
+            os.ftruncate(handle, 0)
+            os.write(handle, f"{os.getpid()} {host}\n".encode())
+        except BaseException:
+            with suppress(OSError):
+                os.close(handle)
+            raise
+        return handle
+
+
+def _is_locked(handle: int) -> bool:
+    """Lock an open file for this process; False where another has."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        import msvcrt
+
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        except OSError:
+            return False
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 def replace_folder(folder: Path, fill: Callable[[Path], None]) -> None:
     """Write a folder, whole or not at all; one that is there is replaced, and stays as it is where that fails.
 
@@ -171,11 +286,16 @@ def replace_folder(folder: Path, fill: Callable[[Path], None]) -> None:
         fill: Writes the content into a new folder that it is given.
 
     Raises:
+        InUseError: If another run has reserved it.
         OutputError: If it cannot be written.
     """
+    with reserved(folder):
+        _replace_folder(folder, fill)
+
+
+def _replace_folder(folder: Path, fill: Callable[[Path], None]) -> None:
     try:
         place = folder.resolve()
-        place.parent.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
     except OSError as error:
         raise OutputError(folder, error) from error

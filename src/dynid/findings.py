@@ -10,7 +10,7 @@ import math
 import string
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from importlib import resources
@@ -20,6 +20,9 @@ from dynid.errors import as_written
 
 NAMED = 8
 """How many items of a list are named before the rest is counted."""
+
+NAMED_LOGS = 3
+"""How many logs are named before the rest is counted."""
 
 UNCODED = "uncoded"
 """Code of findings in results that were saved before findings had codes."""
@@ -59,12 +62,14 @@ class Finding:
         severity: `ERROR` is certainly wrong, `WARNING` is probably wrong or will hurt, `NOTE` is good to know.
         subject: What it is about, such as "joint 'elbow'".
         values: The evidence: numbers, names, lists of either, or mappings from names to numbers.
+        logs: Names of the logs that it is about, where there are several; empty where it is about all.
     """
 
     code: str
     severity: Severity
     subject: str
     values: Mapping[str, Any] = field(default_factory=dict)
+    logs: tuple[str, ...] = ()
 
     @staticmethod
     def of(code: str, subject: str, severity: Severity | None = None, **values: Any) -> Finding:
@@ -93,6 +98,20 @@ class Finding:
     def __str__(self) -> str:
         return f"{self.severity.value}: {self.subject}: {self.text}"
 
+    def about(self, of: int = 0) -> str:
+        """What it is about, with the logs where they are several: "joint 'elbow', in 3 of 20 logs (a, b, c)".
+
+        Args:
+            of: Number of all logs; not said where it is zero.
+        """
+        if not self.logs:
+            return self.subject
+        named = ", ".join(self.logs[:NAMED_LOGS]) + (", ..." if len(self.logs) > NAMED_LOGS else "")
+        if len(self.logs) == 1:
+            return dict.fromkeys(self.logs, named).get(self.subject) or f"{self.subject}, in {named}"
+        count = f"{len(self.logs)} of {of}" if of else f"{len(self.logs)}"
+        return f"{self.subject}, in {count} logs ({named})"
+
     def to_dict(self) -> dict[str, Any]:
         """Give the finding as plain data for JSON."""
         return {
@@ -101,6 +120,7 @@ class Finding:
             "subject": self.subject,
             "text": self.text,
             "values": {key: _plain(value) for key, value in self.values.items()},
+            **({"logs": list(self.logs)} if self.logs else {}),
         }
 
     @staticmethod
@@ -110,12 +130,66 @@ class Finding:
         values = data.get("values", {})
         if code == UNCODED or code not in catalogue():  # of another version, or without a code: words are all there is
             code, values = UNCODED, {"text": data["text"]}
-        return Finding(code, Severity(data["severity"]), data["subject"], values)
+        return Finding(code, Severity(data["severity"]), data["subject"], values, tuple(map(str, data.get("logs", ()))))
 
 
 def has(findings: Iterable[Finding], *codes: str) -> bool:
     """Whether any finding has one of some codes."""
     return any(finding.code in codes for finding in findings)
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers of several logs, from the smallest to the largest."""
+
+    low: float
+    high: float
+
+    def __format__(self, spec: str) -> str:
+        low, high = format(self.low, spec), format(self.high, spec)
+        return low if low == high else f"{low} to {high}"
+
+
+def grouped(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings that say the same of several logs as one each, with the range of their numbers; in the same order.
+
+    >>> one, other = (Finding("log-end-damaged", Severity.NOTE, "log", {"row": k}, (f"{k}.csv",)) for k in (3, 9))
+    >>> [finding.about(20) for finding in grouped([one, other])]
+    ['log, in 2 of 20 logs (3.csv, 9.csv)']
+    """
+    groups: dict[tuple[object, ...], list[Finding]] = {}
+    for k, finding in enumerate(findings):
+        key = (finding.code, finding.severity, _common_subject(finding)) if finding.logs else (k,)
+        groups.setdefault(key, []).append(finding)
+    return tuple(_joined(group) if len(group) > 1 else group[0] for group in groups.values())
+
+
+def _joined(group: Sequence[Finding]) -> Finding:
+    """What several findings of one code say together."""
+    first = group[0]
+    logs = tuple(dict.fromkeys(log for finding in group for log in finding.logs))
+    said = {key: [finding.values[key] for finding in group if key in finding.values] for key in first.values}
+    values = {key: _together(each) for key, each in said.items()}
+    return replace(first, subject=_common_subject(first), values=values, logs=logs)
+
+
+def _common_subject(finding: Finding) -> str:
+    """What findings of several logs are about: "logs" for those that are about their log's file."""
+    return dict.fromkeys(finding.logs, "logs").get(finding.subject, finding.subject)
+
+
+def _together(values: Sequence[Any]) -> Any:
+    """One value for those of several findings: the range of numbers, all names, each entry of mappings."""
+    if all(isinstance(value, Mapping) for value in values):
+        names = dict.fromkeys(name for value in values for name in value)
+        return {name: _together([value[name] for value in values if name in value]) for name in names}
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return values[0] if len(set(values)) == 1 else Range(min(values), max(values))
+    if all(isinstance(value, Sequence) and not isinstance(value, str) for value in values):
+        return list(dict.fromkeys(str(each) for value in values for each in value))
+    distinct = list(dict.fromkeys(map(str, values)))
+    more = ", ..." if len(distinct) > NAMED_LOGS else ""
+    return values[0] if len(distinct) == 1 else ", ".join(distinct[:NAMED_LOGS]) + more
 
 
 @cache
@@ -149,6 +223,8 @@ def _plain(value: Any) -> Any:
     """A value as JSON has it."""
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, Range):
+        return [_plain(value.low), _plain(value.high)]
     if isinstance(value, str | bool | None):
         return value
     if isinstance(value, Sequence):

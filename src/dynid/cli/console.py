@@ -86,13 +86,19 @@ def show_facts(output: Console, facts: Mapping[str, str]) -> None:
     output.print(shown)
 
 
-def show_findings(output: Console, findings: Iterable[Finding]) -> None:
-    """Print findings, with their severity in colour; nothing where there are none."""
+def show_findings(output: Console, findings: Iterable[Finding], logs: int = 0) -> None:
+    """Print findings, with their severity in colour; nothing where there are none.
+
+    Args:
+        output: The console.
+        findings: The findings.
+        logs: Number of all logs, where findings are about some of them.
+    """
     shown = Table.grid(padding=(0, 1))
     for finding in findings:
         stop = "" if finding.text.endswith(("?", ".")) else "."
         severity = Text(finding.severity.value, style=COLOURS[finding.severity.value])
-        shown.add_row("", severity, f"{finding.subject}: {finding.text}{stop}")
+        shown.add_row("", severity, f"{finding.about(logs)}: {finding.text}{stop}")
     if shown.row_count:
         output.print("\nFindings:")
         output.print(shown)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,9 @@ from dynid.cli.app import FullOption, JsonOption, echo_json, errors_in_words, st
 if TYPE_CHECKING:
     from dynid.identification.records import Record
     from dynid.identification.result import Result
+
+CUTOFFS = 3
+"""Different cut-off frequencies of logs that are named one by one."""
 
 WORST = 3
 """Joints with the largest errors that are named."""
@@ -25,6 +29,17 @@ def identify(
         Path | None, typer.Option("--add-to", help="Saved result whose logs are added; they are not read again.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing result.")] = False,
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="N", min=0, help="Processes that reduce logs side by side.")
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option("--cluster", metavar="ADDRESS", help="Dask scheduler whose workers reduce logs: tcp://HOST:PORT."),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at a log that cannot be used.")] = False,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Reduce all of many logs anew, and keep nothing for later runs.")
+    ] = False,
     full: FullOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -34,13 +49,16 @@ def identify(
     """
     with errors_in_words(), steps_shown() as step:
         import dynid
+        from dynid.files import reserved
         from dynid.identification.result_files import check_free
 
-        if out is not None:
-            check_free(out, overwrite=force)  # before logs are read, which may take long
-        result = dynid.identify(experiment, add_to=add_to, progress=step)
-        if out is not None:
-            result.save(out, overwrite=force)
+        with nullcontext() if out is None else reserved(out):
+            if out is not None:
+                check_free(out, overwrite=force)  # before logs are read, which may take long
+            where = {"workers": workers, "client": cluster, "strict": strict, "cache": not no_cache}
+            result = dynid.identify(experiment, add_to=add_to, progress=step, **where)
+            if out is not None:
+                result.save(out, overwrite=force)
     if json_output:
         echo_json(result.to_dict())
     else:
@@ -50,16 +68,17 @@ def identify(
 def show_result(result: Result, out: Path | None, experiment: Path, *, full: bool = False) -> None:
     """Print a result in ten lines, or with all its tables and findings, and the verdict on it."""
     from dynid.cli.console import plain_console, show_facts, show_findings, show_next, show_verdict
+    from dynid.findings import grouped
 
     output, record = plain_console(), result.record
     output.print(f"{record.robot}: {_errors(record)}.")
     show_facts(output, dict(_facts(result)))
-    notes = sum(finding.severity.value == "note" for finding in result.findings)
+    notes = sum(finding.severity.value == "note" for finding in grouped(result.findings))
     if full:
         from dynid.cli.result_tables import show_tables
 
         show_tables(output, result)
-        show_findings(output, result.findings)
+        show_findings(output, result.findings, record.logs)
         notes = 0
     doubted = result.verdict.answer.value in ("with care", "no")
     show_verdict(output, result.verdict, improvements=doubted and not full)
@@ -116,5 +135,9 @@ def _facts(result: Result) -> Iterator[tuple[str, str]]:
 
 def _filtered(record: Record) -> str:
     cutoffs = dict.fromkeys(processing["lowpass"] for processing in record.processing)
+    known = [cutoff for cutoff in cutoffs if cutoff is not None]
+    if len(cutoffs) > CUTOFFS and known:
+        some = "" if len(known) == len(cutoffs) else ", some logs not at all"
+        return f"low-passed at {min(known):g} to {max(known):g} Hz{some}"
     shown = " and ".join("nothing" if cutoff is None else f"{cutoff:g} Hz" for cutoff in cutoffs)
     return "unfiltered" if shown in ("nothing", "") else f"low-passed at {shown}"

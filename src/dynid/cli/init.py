@@ -30,10 +30,11 @@ TorqueOption = Annotated[
 ]
 TimeOption = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of time stamps.")]
 LogArgument = Annotated[
-    list[Path],
+    list[str],
     typer.Argument(
         metavar="LOG...",
-        help="Logs (CSV, text, Parquet, NPZ, JSON, MAT, ROS bags); or several files of one log, one per quantity.",
+        help="Logs (CSV, text, Parquet, NPZ, JSON, MAT, ROS bags); or several files of one log, one per quantity; "
+        "patterns, folders and URLs stand for their files.",
     ),
 ]
 PositionOption = Annotated[

@@ -23,7 +23,8 @@ def report(
         Path | None, typer.Option("--out", help="Output file (default: report.html in the result folder).")
     ] = None,
     validate_on: Annotated[
-        list[Path], typer.Option("--validate", help="Held-out log or experiment file; may be repeated.")
+        list[str],
+        typer.Option("--validate", help="Held-out log (pattern, folder, URL) or experiment file; may be repeated."),
     ] = [],  # noqa: B006
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     json_output: JsonOption = False,

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 def validate(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="Folder saved by dynid identify.")],
     logs: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
             metavar="LOG...",
-            help="Held-out logs: files laid out as the result's own, or experiment files (.toml); [[log]] suffices.",
+            help="Held-out logs: files laid out as the result's own (patterns, folders, URLs), or experiment files "
+            "(.toml); [[log]] suffices.",
         ),
     ],
     simulated: Annotated[
@@ -51,7 +52,7 @@ def validate(
 def show_validation(validation: Validation, result: Path, *, full: bool = False) -> None:
     """Print how well held-out torques are predicted."""
     from dynid.cli.console import plain_console, plain_table, show_findings, show_next, show_verdict
-    from dynid.findings import Severity
+    from dynid.findings import Severity, grouped
 
     output, every = plain_console(), validation.all_rows
     output.print(f"Relative error on {validation.samples} held-out samples: {_errors(validation)}.")
@@ -71,8 +72,9 @@ def show_validation(validation: Validation, result: Path, *, full: bool = False)
         for joint in validation.simulation["joints"]:
             table.add_row(joint["name"], f"{joint['rms_position']:.3g}", f"{joint['rms_tracking']:.3g}")
         output.print(table)
-    notes = [finding for finding in validation.findings if finding.severity is Severity.NOTE]
-    show_findings(output, [finding for finding in validation.findings if full or finding not in notes])
+    notes = [finding for finding in grouped(validation.findings) if finding.severity is Severity.NOTE]
+    warnings = [finding for finding in validation.findings if finding.severity is not Severity.NOTE]
+    show_findings(output, validation.findings if full else grouped(warnings), validation.logs)
     show_verdict(output, validation.verdict, improvements=True)
     trusted = validation.verdict.answer.value != "no"
     export, report = f"write your robot: dynid export {result} --to urdf", f"look at the causes: dynid report {result}"

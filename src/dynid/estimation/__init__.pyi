@@ -3,11 +3,14 @@ from .diagnosis.cause_findings import CAUSES, diagnose
 from .diagnosis.extra_body import findings_on_payload
 from .drive_sign_findings import find_drive_signs
 from .estimate_findings import ESTIMATE_THRESHOLDS
-from .factors.accumulation import factors_of
+from .factors.accumulation import Blocks, factors_of
 from .factors.decimation import processed_rows
-from .factors.factors import Factors
-from .factors.reduced_logs import EarlierLogs
-from .least_squares import NotIdentifiableError, merge_logs
+from .factors.factors import DAMAGED, Factor, Factors
+from .factors.lazy_sequences import Lazy
+from .factors.reduced_logs import EarlierLogs, ReducedLog, ReducedLogs, joined_logs, probed, reduce_log, reduce_logs
+from .factors.row_forms import TIME_BLOCKS, RowForm
+from .least_squares import NotIdentifiableError, joint_fits, merge_logs
+from .nonlinear.nonlinear_fit import NonlinearFit
 from .physical.parameter_covariances import parameter_covariances
 from .physical.physical_links import physics_of
 from .physical.references import plain_body
@@ -20,14 +23,23 @@ from .term_choice.determined import determined_terms
 
 __all__ = [
     "CAUSES",
+    "DAMAGED",
     "ESTIMATE_THRESHOLDS",
     "RESIDUAL_THRESHOLDS",
+    "TIME_BLOCKS",
+    "Blocks",
     "EarlierLogs",
     "EstimationSettings",
+    "Factor",
     "Factors",
+    "Lazy",
+    "NonlinearFit",
     "NotIdentifiableError",
     "PhysicalSettings",
+    "ReducedLog",
+    "ReducedLogs",
     "Replay",
+    "RowForm",
     "Segment",
     "SignedLogs",
     "TermChoice",
@@ -39,11 +51,16 @@ __all__ = [
     "findings_on_payload",
     "friction_columns",
     "is_frictional",
+    "joined_logs",
+    "joint_fits",
     "merge_logs",
     "parameter_covariances",
     "physics_of",
     "plain_body",
+    "probed",
     "processed_rows",
     "recover_logs",
+    "reduce_log",
+    "reduce_logs",
     "replayed",
 ]

@@ -15,7 +15,7 @@ from dynid.estimation.correlation import correlation_samples
 from dynid.estimation.error_stretches import error_stretches
 from dynid.estimation.factors.accumulation import Blocks
 from dynid.estimation.factors.factors import Factor
-from dynid.estimation.factors.row_forms import TORQUES, RowForm, RowPasses, block_rows
+from dynid.estimation.factors.row_forms import TIME_BLOCKS, TORQUES, RowForm, RowPasses, block_rows
 from dynid.estimation.quantiles import student_quantile
 from dynid.estimation.robust import Loss
 from dynid.logs import PreparedLog
@@ -92,6 +92,7 @@ def block_bootstrap(
     form: RowForm = TORQUES,
     blocks: Sequence[Blocks] = (),
     sample: Sequence[PreparedLog] | None = None,
+    size: int | None = None,
 ) -> Bootstrap | None:
     """Draw blocks of time anew.
 
@@ -99,7 +100,7 @@ def block_bootstrap(
     rows are weighed by their errors, they are.
 
     Args:
-        logs: The samples of each log.
+        logs: The logs; without samples where a sample is given.
         stds: Standard deviation of the errors of each joint (or other row) in each log; rows are divided by them.
         whole: The factor of all rows so weighed, with the prior if there is one, over the base parameters.
         base: The base parameters.
@@ -107,18 +108,20 @@ def block_bootstrap(
         rng: The random generator.
         loss: Weights by errors, where the estimate is a robust one.
         form: What the rows are.
-        blocks: The blocks of `block_rows` rows of each log, as they were reduced.
+        blocks: The blocks of each log, as they were reduced.
         sample: A sample of the logs, which shows how long errors last; the logs themselves when None.
+        size: Rows of a block; those of `block_rows` when None.
 
     Returns:
         The standard deviations; None where there are too few blocks.
     """
-    widths = [form.samples_a_row(log.processing, log.sampling) for log in logs]
-    size = block_rows(logs, form)
+    shown = logs if sample is None else sample
+    is_reduced = not any(log.segments for log in logs)
+    size = block_rows(logs, form) if size is None else size
     with single_threaded_blas():
-        if loss is None and form.name == "torque" and len(blocks) == len(logs) > 0:
+        if loss is None and len(blocks) == len(logs) > 0 and (form.name == "torque" or is_reduced):
             G, m = _reduced_moments(blocks, stds, whole, base, values)
-            lasting = _lasting(logs if sample is None else sample, base, values)
+            lasting = _lasting(shown, base, values, form)
         else:
             G, m, lasting = _moments(logs, stds, whole, base, values, size, loss, form)
         joined = max(1, int(np.ceil(THRESHOLDS.block_length * lasting / size)))
@@ -130,7 +133,8 @@ def block_bootstrap(
     from scipy.linalg import solve_triangular
 
     moved = solve_triangular(whole.R, scatter.T).T
-    period = float(np.median(np.diff(logs[0].times[0][:PERIOD_SAMPLES]))) * widths[0]
+    width = form.samples_a_row(shown[0].processing, shown[0].sampling)
+    period = float(np.median(np.diff(shown[0].times[0][:PERIOD_SAMPLES]))) * width
     return Bootstrap(np.std(moved, axis=0, ddof=1), len(G), size * joined * period, lasting * period)
 
 
@@ -199,24 +203,37 @@ def _reduced_moments(
     """Gram matrices and moments as `_moments`, of blocks that were reduced before."""
     rows = blocks[0].rows
     spare = np.zeros(len(rows.model.names) - len(base.model.names))
-    predictors = rows.predictors(np.concatenate([base.to_standard(values), spare]))
-    grams, moments = [], []
-    for of_log, sizes in zip(blocks, stds, strict=True):
+    predictors, maps = rows.predictors(np.concatenate([base.to_standard(values), spare])), _maps(rows, whole, base)
+    grams, moments, begun = [], [], -1
+    for number, (of_log, sizes) in enumerate(zip(blocks, stds, strict=True)):
         G, m = np.zeros((len(of_log), len(base.names), len(base.names))), np.zeros((len(of_log), len(base.names)))
-        for joint, P, b, size in zip(of_log.joints, _maps(rows, whole, base), predictors, sizes, strict=True):
+        for joint, P, b, size in zip(of_log.joints, maps, predictors, sizes, strict=True):
             for k, (triangle, _, _) in enumerate(joint):
                 X = triangle[:, :-1] @ P / size
                 G[k] += X.T @ X
                 m[k] += X.T @ (triangle[:, -1] - triangle[:, :-1] @ b) / size
-        grams.append(G)
-        moments.append(m)
+        group = number * TIME_BLOCKS // len(blocks)
+        if len(blocks) > TIME_BLOCKS and group == begun:  # consecutive logs are one block, where they are many
+            grams[-1] += G.sum(axis=0, keepdims=True)
+            moments[-1] += m.sum(axis=0, keepdims=True)
+        elif len(blocks) > TIME_BLOCKS:
+            grams.append(G.sum(axis=0, keepdims=True))
+            moments.append(m.sum(axis=0, keepdims=True))
+        else:
+            grams.append(G)
+            moments.append(m)
+        begun = group
     return np.concatenate(grams), np.concatenate(moments)
 
 
-def _lasting(logs: Sequence[PreparedLog], base: BaseParameters, values: Array) -> float:
-    """For how many rows errors of torques last, of the worst joint."""
+def _lasting(logs: Sequence[PreparedLog], base: BaseParameters, values: Array, form: RowForm) -> float:
+    """For how many rows errors last, of the worst row."""
     lasting = [1.0]
     for log in logs:
+        if form.name != "torque":
+            errors = [left for _, left in RowPasses(base, log, form=form, held=0).errors(values)]
+            lasting += [correlation_samples(np.concatenate(of_row)) for of_row in zip(*errors, strict=True)]
+            continue
         left = error_stretches(base.model, log, base.to_standard(values))
         lasting += [correlation_samples(*left.of_row(row)) for row in range(base.model.row_count)]
     return max(lasting)

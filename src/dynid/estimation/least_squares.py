@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -141,7 +141,7 @@ def weighted_least_squares(
     Raises:
         NotIdentifiableError: If the data do not determine them.
     """
-    logs = [factors] if isinstance(factors, Factors) else list(factors)
+    logs = [factors] if isinstance(factors, Factors) else factors
     names = base.names if names is None else names
     if stds is None:
         stds = log_stds(logs, base, names)
@@ -186,9 +186,18 @@ def log_stds(logs: Sequence[Factors], base: BaseParameters, names: tuple[str, ..
     return [{joint: _fit(factor, found).rmse for joint, factor in log.joints.items()} for log in logs]
 
 
-def merge_logs(logs: Sequence[Factors]) -> Factors:
-    """The factors of several logs of one model."""
-    return logs[0].merged(*logs[1:])
+MERGED_LOGS = 32
+"""Logs whose factors are in memory at once while they are merged."""
+
+
+def merge_logs(logs: Iterable[Factors]) -> Factors:
+    """The factors of several logs of one model, merged some at a time."""
+    waiting: list[Factors] = []
+    for log in logs:
+        waiting.append(log)
+        if len(waiting) == MERGED_LOGS:
+            waiting = [waiting[0].merged(*waiting[1:])]
+    return waiting[0].merged(*waiting[1:])
 
 
 def joint_weights(stds: Mapping[str, float]) -> dict[str, float]:
@@ -299,7 +308,7 @@ def _weighted(
     stds: Sequence[Mapping[str, float]] | Mapping[str, float],
 ) -> Factor:
     """The factor of all rows of logs, each divided by its standard deviation; arguments as `weighted_least_squares`."""
-    logs = [factors] if isinstance(factors, Factors) else list(factors)
+    logs = [factors] if isinstance(factors, Factors) else factors
     each = [stds] * len(logs) if isinstance(stds, Mapping) else list(stds)
-    weighted = [log.weighted(joint_weights(of_log)) for log, of_log in zip(logs, each, strict=True)]
+    weighted = (log.weighted(joint_weights(of_log)) for log, of_log in zip(logs, each, strict=True))
     return merge_logs(weighted).stacked(names, known=base.known)

@@ -14,7 +14,6 @@ from dynid.estimation.estimate_findings import (
     findings_on_nonlinear,
     findings_on_robust,
 )
-from dynid.estimation.factors.accumulation import Blocks
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.reduced_logs import ReducedLogs, findings_on_friction
 from dynid.estimation.factors.row_forms import RowForm
@@ -66,10 +65,10 @@ class Solution:
     bootstrap: Bootstrap | None
     nonlinear: tuple[FoundNonlinear, ...]
     form: FormFit | None
-    torques: tuple[Factors, ...]
-    rows: tuple[Factors, ...]
+    torques: Sequence[Factors]
+    rows: Sequence[Factors]
     weighted_relative_error: float | None
-    plain: tuple[Factors, ...]
+    plain: Sequence[Factors]
     lost: tuple[Finding, ...]
     findings: tuple[Finding, ...]
 
@@ -86,7 +85,7 @@ def solve(
     """Estimate base parameters.
 
     Args:
-        logs: The logs that were read.
+        logs: The logs that were read; they need no samples where no loss is robust.
         sample: The same, or a sample of them, in memory.
         reduced: The factors of all logs.
         nonlinear: The nonlinear parameters of the model, found or held.
@@ -106,7 +105,7 @@ def solve(
         *findings_on_nonlinear(nonlinear, logs, form),
     )
     try:
-        whole, with_changes, scales, notes = _estimated(settings, logs, list(reduced.rows), nonlinear.linear, progress)
+        whole, with_changes, scales, notes = _estimated(settings, logs, reduced.rows, nonlinear.linear, progress)
         rows = nonlinear.own_logs(with_changes)
         estimate = nonlinear.own(whole, rows)
         essential = essential_parameters(rows, base, settings.essential_ratio)
@@ -120,7 +119,7 @@ def solve(
         torques = plain = nonlinear.own_logs(reduced.torques)
     if plain is not rows:
         estimate, essential = (with_torque_fits(found, plain, base) for found in (estimate, essential))
-    blocks = _bootstrapped(settings, logs, sample, with_changes, nonlinear.linear, whole, scales, reduced.blocks)
+    blocks = _bootstrapped(settings, logs, sample, with_changes, nonlinear.linear, whole, scales, reduced)
     bootstrap = nonlinear.own_bootstrap(blocks)
     lost = findings_on_form(form, estimate, torques, base, logs)
     of_estimate = findings_on_estimate(weighted if fit is None else estimate, base.model, form)
@@ -133,10 +132,10 @@ def solve(
         bootstrap=bootstrap,
         nonlinear=nonlinear.found_values(whole, blocks, settings.confidence),
         form=fit,
-        torques=tuple(torques),
-        rows=tuple(rows),
+        torques=torques,
+        rows=rows,
         weighted_relative_error=None if settings.robust is None else weighted.relative_error,
-        plain=tuple(plain),
+        plain=plain,
         lost=lost,
         findings=(
             *early,
@@ -184,10 +183,10 @@ def _without_prior(logs: Sequence[Factors], base: BaseParameters, estimate: Esti
 def _estimated(
     settings: EstimationSettings,
     logs: Sequence[PreparedLog],
-    factors: list[Factors],
+    factors: Sequence[Factors],
     base: BaseParameters,
     progress: Callable[[str], None],
-) -> tuple[Estimate, list[Factors], Scales, tuple[Finding, ...]]:
+) -> tuple[Estimate, Sequence[Factors], Scales, tuple[Finding, ...]]:
     """The estimate, the factors that it comes from, and the scales that divide each joint's rows in each log."""
     if settings.method == "ols":
         scales = [dict.fromkeys(factors[0].joints, 1.0)] * len(factors)
@@ -225,17 +224,17 @@ def _bootstrapped(
     base: BaseParameters,
     estimate: Estimate,
     scales: Scales,
-    blocks: Sequence[Blocks],
+    reduced: ReducedLogs,
 ) -> Bootstrap | None:
     """Standard deviations by a block bootstrap, where that is asked for and no log was reduced before."""
     if not settings.bootstrap or len(factors) > len(logs):
         return None
     floors = [1e-12 * max(scale.values()) or 1.0 for scale in scales]
     sizes = [[max(size, floor) for size in scale.values()] for scale, floor in zip(scales, floors, strict=True)]
-    weighted = [
+    weighted = (
         log.weighted({joint: 1.0 / size for joint, size in zip(log.joints, of_log, strict=True)})
         for log, of_log in zip(factors, sizes, strict=True)
-    ]
+    )
     whole = merge_logs(weighted).stacked(base.names, known=base.known)
     if settings.prior is not None:
         prior = Prior.near_reference(base, settings.prior)
@@ -243,5 +242,5 @@ def _bootstrapped(
     plain = [[size / log.weight for size in of_log] for log, of_log in zip(logs, sizes, strict=True)]
     loss = None if settings.robust is None else LOSSES[settings.robust]
     rng = np.random.default_rng(0)
-    form = RowForm.of(settings)
-    return block_bootstrap(logs, plain, whole, base, estimate.values, rng, loss, form, blocks, sample)
+    form, blocks, size = RowForm.of(settings), reduced.blocks, reduced.block_rows
+    return block_bootstrap(logs, plain, whole, base, estimate.values, rng, loss, form, blocks, sample, size)

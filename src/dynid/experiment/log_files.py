@@ -10,7 +10,7 @@ from dynid.errors import InvalidRequestError
 from dynid.experiment.first.first_experiment import FilePath, findings_on_layout, look_at
 from dynid.experiment.first.guesses import Group
 from dynid.experiment.first.questions import answers_of
-from dynid.logs import Log, LogSource, Progress, Quantity, RecordingError, read_source, silent
+from dynid.logs import Log, LogSource, Progress, Quantity, RecordingError, files_of, local_file, read_source, silent
 from dynid.robot import Robot, as_robot
 from dynid.settings import checked
 
@@ -41,7 +41,8 @@ def read_log(
     log's findings.
 
     Args:
-        path: The file; or several, one for each quantity, whose columns are guessed.
+        path: The file, or its address (`s3://bucket/run.csv`); or several, one for each quantity, whose columns are
+            guessed.
         robot: The robot, whose joints the columns belong to; needed to guess columns.
         position: Columns of positions.
         torque: Columns of torques, forces or currents.
@@ -60,7 +61,10 @@ def read_log(
         RecordingError: If a file cannot be used, or its columns cannot be found.
         InvalidRequestError: If neither columns nor a robot are given, or the settings contradict each other.
     """
-    files = [Path(path)] if isinstance(path, str | os.PathLike) else [Path(file) for file in path]
+    named = [path] if isinstance(path, str | os.PathLike) else path
+    files = [local_file(file.name, progress) for name in named for file in files_of(name)]
+    if len(files) > len(named) and position is not None:
+        raise InvalidRequestError(f"'{named[0]}' stands for {len(files)} logs; read them with dynid.read_logs")
     of = None if robot is None else as_robot(robot)
     stated: dict[str, Any] = {"position": position, "torque": torque, "velocity": velocity, "time": time}
     stated = {role: columns for role, columns in (stated | {"temperature": temperature}).items() if columns is not None}
@@ -85,6 +89,25 @@ def read_log(
     log = read_source(checked(LogSource, found | common | {"rate": layout.rate}, "log"), of, progress)
     asked = (question.finding for question in layout.questions)
     return replace(log, findings=(*log.findings, *findings_on_layout(layout, of), *asked))
+
+
+def read_logs(
+    path: FilePath | Sequence[FilePath], robot: Robot | FilePath | None = None, **options: Any
+) -> tuple[Log, ...]:
+    """Read several logs that are laid out alike, one for each file.
+
+    Args:
+        path: A pattern (`logs/*.mcap`), a folder, an address of either (`s3://bucket/*.csv`), or several of these.
+        robot: The robot; see `read_log`.
+        options: As those of `read_log`, for all logs.
+
+    Raises:
+        RecordingError: If a name stands for no file, a file cannot be used, or its columns cannot be found.
+        InvalidRequestError: If neither columns nor a robot are given, or the settings contradict each other.
+    """
+    named = [path] if isinstance(path, str | os.PathLike) else path
+    of = None if robot is None else as_robot(robot)
+    return tuple(read_log(file.name, of, **options) for name in named for file in files_of(name))
 
 
 def _quantity(file: Path, columns: Columns, role: str, units: Mapping[str, str | Sequence[str]]) -> Any:

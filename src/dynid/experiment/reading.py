@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from dynid.errors import FileProblemError
 from dynid.experiment.experiment import Experiment
 from dynid.files import expanded_path, is_file, line_of, parse_toml, read_toml_text
+from dynid.logs import RecordingError, is_url, single_logs, stands_for_many
 from dynid.settings import Table, checked, key_of, problem_in_words
 
 T = TypeVar("T", bound=Table)
@@ -59,15 +60,61 @@ def parse_experiment(
     if needs_logs and "log" not in values:
         raise ExperimentError(path, "the key 'log' is missing")
     whole = _with_paths(values, path, text, relative_to or path.parent, needs_logs)
+    whole, tables = _with_single_logs(whole, path, text, needs_logs)
     try:
         return Experiment.model_validate(({"robot": robot} if robot else {}) | whole)
     except ValidationError as error:
         problem = error.errors()[0]
-        at, words = line_of(text, key_of(problem)), problem_in_words(error, Experiment)
-        left_open = _left_open(text, at, key_of(problem))
+        key = _in_file(key_of(problem), tables)
+        at, words = line_of(text, key), problem_in_words(error, Experiment)
+        left_open = _left_open(text, at, key)
         if left_open is not None:
             at, words = left_open
         raise ExperimentError(path, words, at) from error
+
+
+def _with_single_logs(
+    values: dict[str, Any], path: Path, text: str, needs_logs: bool
+) -> tuple[dict[str, Any], list[int]]:
+    """The same values with one log for each file that patterns and folders stand for, and the table that each is of.
+
+    Where no logs are needed, such tables are left out: what they stand for is not known then.
+    """
+    logs = values.get("log")
+    if not isinstance(logs, list):
+        return values, []
+    found: list[tuple[int, Any]] = []
+    for k, log in enumerate(logs):
+        if not isinstance(log, dict):
+            found.append((k, log))
+        elif needs_logs or not _is_of_many(log):
+            try:
+                found += [(k, one) for one in single_logs(log)]
+            except RecordingError as error:
+                problem = f"'{error.path}': {error.problem}"
+                raise ExperimentError(path, problem, line_of(text, ("log", k))) from error
+    return {**values, "log": [log for _, log in found]}, [k for k, _ in found]
+
+
+def _is_of_many(log: Mapping[str, Any]) -> bool:
+    """Whether a table `[[log]]` names a pattern or a folder."""
+    names = (part.get("file") for part in log.values() if isinstance(part, dict))
+    return any(isinstance(name, str) and stands_for_many(name) for name in names)
+
+
+def _in_file(key: tuple[str | int, ...], tables: Sequence[int]) -> tuple[str | int, ...]:
+    """A key of the experiment as its file has it, where one table stands for several logs."""
+    if len(key) > 1 and key[0] == "log" and isinstance(key[1], int) and key[1] < len(tables):
+        return ("log", tables[key[1]], *key[2:])
+    return key
+
+
+def names_many(text: str, path: Path) -> bool:
+    """Whether an experiment names patterns or folders of logs, whose files may be others another day."""
+    logs = parse_toml(text, path, ExperimentError).get("log")
+    tables = [log for log in logs if isinstance(log, dict)] if isinstance(logs, list) else []
+    whole = _with_paths({"log": tables}, path, text, path.parent, needs_logs=False)
+    return any(map(_is_of_many, whole["log"]))
 
 
 CHOICE = re.compile(r"^#\s*CHOOSE:\s*(?P<question>.*)$")
@@ -118,6 +165,8 @@ def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path, nee
 
     def whole(name: object, where: tuple[str | int, ...], keep: str = "") -> object:
         if not isinstance(name, str) or (keep and name.startswith(keep)):
+            return name
+        if (is_url(name) or name.startswith("file://")) and "$" not in name:
             return name
         try:
             return expanded_path(name, folder)

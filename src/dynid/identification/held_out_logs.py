@@ -1,6 +1,6 @@
 """Logs that a result was not made from: read and processed as its own were."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from dynid.experiment import Experiment, read_experiment, read_log
 from dynid.identification.log_reading import read_any_length, share_samples
 from dynid.identification.result import Result, ResultError
 from dynid.identification.task import ROBOT_OF_RESULT, Task, robot_difference, robot_of
-from dynid.logs import Log, LogSource, PreparedLog, StoredLog, prepare
+from dynid.logs import Log, LogSource, PreparedLog, StoredLog, files_of, prepare
 
 Progress = Callable[[str], None]
 
@@ -33,7 +33,7 @@ def unseen_logs(
 ) -> tuple[UnseenLog, ...]:
     """Logs that a result was not made from, each read and processed once, as the result's own logs were."""
     found: list[UnseenLog] = []
-    for one in logs:
+    for one in _single(logs):
         if isinstance(one, UnseenLog):
             found.append(one)
             continue
@@ -51,6 +51,12 @@ def unseen_logs(
     return tuple(found)
 
 
+def _single(logs: Sequence[Log | str | Path | UnseenLog]) -> Iterator[Log | str | UnseenLog]:
+    """The logs one by one: names may be patterns or folders."""
+    for one in logs:
+        yield from (file.name for file in files_of(one)) if isinstance(one, str | Path) else (one,)
+
+
 def _task(result: Result, log: Log | str | Path) -> Task:
     """The task that a log belongs to: the result's with other logs, read as their experiment file says."""
     own = replace(result.task, drive=result.drive)
@@ -61,8 +67,8 @@ def _task(result: Result, log: Log | str | Path) -> Task:
         return own.with_logs_of(held_out_experiment(result, path))
     first = next((source for source in result.task.logs if isinstance(source, LogSource)), None)
     if first is None:
-        return replace(own, logs=(read_log(path, result.robot),), torque="signed")
-    return replace(own, logs=(_with_file(first, path),))
+        return replace(own, logs=(read_log(log, result.robot),), torque="signed")
+    return replace(own, logs=(_with_file(first, log),))
 
 
 def held_out_experiment(result: Result, path: Path) -> Experiment:
@@ -79,7 +85,7 @@ def held_out_experiment(result: Result, path: Path) -> Experiment:
     return experiment
 
 
-def _with_file(source: LogSource, path: Path) -> LogSource:
+def _with_file(source: LogSource, path: str | Path) -> LogSource:
     """Where a log is that is laid out as another one."""
     moved = {
         role: quantity.model_copy(update={"file": str(path)})

@@ -1,7 +1,8 @@
 """From a task to logs that are ready for its model, with signs where they had none."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -40,6 +41,8 @@ class PreparedLogs:
         drive: The drive, with signs that were found.
         signs: The signs of torques that were logged without; None where they had them.
         findings: What was noticed and chosen on the way.
+        ready: Where logs are reduced one by one, those that were read for the sample, by their numbers; else None.
+        failed: Why logs could not be read, by their numbers, where the others go on.
     """
 
     logs: tuple[PreparedLog, ...]
@@ -47,6 +50,8 @@ class PreparedLogs:
     drive: Drive
     signs: SignedLogs | None
     findings: tuple[Finding, ...]
+    ready: Mapping[int, PreparedLog] | None = None
+    failed: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def samples(self) -> int:
@@ -76,7 +81,7 @@ def prepared_logs(task: Task, base: BaseParameters, progress: Progress) -> Prepa
             findings += notes
         ready = prepare(log, model, drive, task.processing, progress=progress)
         del log
-        findings += ready.findings
+        findings += of_log(ready.findings, name_of(source, k), len(task.logs))
         logs.append(ready)
         held += ready.samples
         if held > SAMPLE_SAMPLES:
@@ -108,6 +113,18 @@ def read_any_length(
         return mended(source, robot, drive, processing)
     found = read_source(source, robot, progress, drive=drive, processing=processing, may_store=True)
     return mended(found, robot, drive, processing) if isinstance(found, Log) else found
+
+
+def name_of(source: Log | LogSource, number: int) -> str:
+    """What a log is called: its name, its file's, or its number."""
+    if isinstance(source, LogSource):
+        return source.name or Path(source.position.file).name
+    return source.name or (source.source[0].name if source.source else f"log {number}")
+
+
+def of_log(findings: Sequence[Finding], name: str, count: int) -> tuple[Finding, ...]:
+    """Findings on one of several logs, with its name; as they are where there is one log."""
+    return tuple(replace(finding, logs=(name,)) for finding in findings) if count > 1 else tuple(findings)
 
 
 def share_samples(one: Log | LogSource, other: Log | LogSource) -> bool:

@@ -1,11 +1,13 @@
 """Identification as a recipe: from a robot and logs to a result."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from dynid import __version__
 from dynid.errors import InvalidRequestError
@@ -24,16 +26,21 @@ from dynid.findings import Finding, has
 from dynid.identification.chosen_terms import alternatives, chosen_instead, with_chosen_terms, without_undetermined
 from dynid.identification.drive_units import findings_in_units_of, with_units_of
 from dynid.identification.log_reading import PreparedLogs, prepared_logs
+from dynid.identification.many_logs import reduced_by_log, sampled_logs
 from dynid.identification.noticed import each_once
 from dynid.identification.records import SCHEMA, Record, TermChoiceRecord
 from dynid.identification.result import Result
 from dynid.identification.result_files import load_result
 from dynid.identification.task import ExperimentFile, Task, experiment_file
 from dynid.identification.verdict import judge
+from dynid.identification.workers import ALONE, Workers
 from dynid.logs import Drive, Log, Processing
-from dynid.model import BaseParameters, Term, known_base, known_of, specification, stored_inertia
+from dynid.model import BaseParameters, DynamicModel, Term, known_base, known_of, specification, stored_inertia
 from dynid.robot import Robot
 from dynid.threads import single_threaded_blas
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 Progress = Callable[[str], None]
 
@@ -51,13 +58,17 @@ def identify(
     estimation: EstimationSettings | Mapping[str, Any] | None = None,
     physical: PhysicalSettings | Mapping[str, Any] | None = None,
     add_to: Result | str | Path | None = None,
+    workers: int | None = None,
+    client: Client | str | None = None,
+    strict: bool = False,
+    cache: bool = True,
     progress: Progress = lambda _: None,
 ) -> Result:
     """Identify the base parameters of a robot, and physically consistent parameters of its links and joints.
 
     Args:
         source: The robot (also a path, or "builtin:NAME") with `logs` in memory; or the path of an experiment file,
-            which states everything and needs no other argument but `add_to` and `progress`.
+            which states everything and needs no other argument but `add_to` and those after it.
         logs: What was measured.
         terms: Friction and actuator terms: names such as "viscous", or `Term` objects; "auto" chooses them by the error
             on held-out blocks of the logs.
@@ -69,6 +80,11 @@ def identify(
         estimation: Estimator, weights, robust loss, prior, bootstrap.
         physical: Prior and constraints of the physically consistent fit; `{"fit": False}` leaves it out.
         add_to: A result (or its folder) whose logs count, too; they are not read again.
+        workers: Processes of this machine that reduce logs side by side; needs the extra `dynid[cluster]`.
+        client: A `dask.distributed.Client`, or the address of a Dask scheduler, whose workers reduce logs instead.
+        strict: Whether a log that cannot be used stops the run; otherwise, where logs are reduced one by one, it is
+            named in a finding and the result is of the others.
+        cache: Whether logs that are reduced one by one are kept, so that they are not reduced again in another run.
         progress: Callback; receives a short description of each step.
 
     Raises:
@@ -88,6 +104,7 @@ def identify(
     """
     stated = {"torque": torque, "discard_sign": discard_sign, "drive": drive, "processing": processing}
     stated |= {"estimation": estimation, "physical": physical}
+    where = Workers.of(workers, client, strict=strict, cache=cache)
     added = load_result(add_to) if isinstance(add_to, str | Path) else add_to
     if logs is not None:
         task, file = Task.of(source, logs, terms, known, **stated), None
@@ -101,7 +118,8 @@ def identify(
         task = replace(task, earlier=added.task.all_logs)
     elif not task.logs:
         raise InvalidRequestError("there is no log to identify from; give one or more")
-    return run(task, file, earlier, progress)
+    with where.started() as running:
+        return run(task, file, earlier, progress, running)
 
 
 def run(
@@ -109,6 +127,7 @@ def run(
     file: ExperimentFile | None = None,
     earlier: EarlierLogs | None = None,
     progress: Progress = lambda _: None,
+    workers: Workers = ALONE,
 ) -> Result:
     """Identify what a task asks for.
 
@@ -117,6 +136,7 @@ def run(
         file: The experiment file that it was read from, if it was.
         earlier: Logs that were reduced before, and count, too.
         progress: Callback; receives a short description of each step.
+        workers: Where logs are reduced.
     """
     start = time.perf_counter()
     progress("Finding base parameters")
@@ -124,12 +144,15 @@ def run(
     base = known_base(model, known_of(model, task.known) if task.chooses_terms else task.known)
     if task.estimation.estimator != "torque":
         stored_inertia(model)  # a term that does not go with other rows is refused before a log is read
-    read = prepared_logs(task, base, progress)
+    by_log = workers.reduces(task)
+    read = sampled_logs(task, base, workers, progress) if by_log else prepared_logs(task, base, progress)
+    reduce = Reducing(base.model, read, workers, earlier, progress)
     chosen, choice, notes = with_chosen_terms(task, read, progress)
     base = base if chosen is task else None
-    found = _estimated(chosen, base, read, earlier, (*read.findings, *notes), progress)
+    found = _estimated(chosen, base, reduce, notes, progress)
     if choice is not None and found.doubt:
-        found, choice = _with_sounder_links(found, choice, read, progress)
+        found, choice = _with_sounder_links(found, choice, reduce, progress)
+    read = found.read
     causes = _causes(found, read, progress)
     findings = each_once(findings_in_units_of(found.task.drive, (*causes, *found.findings)))
     record = _record(found, read, findings, time.perf_counter() - start)
@@ -149,6 +172,38 @@ def run(
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Reducing:
+    """How the logs of a task are reduced to factors: together, or one by one where they are many.
+
+    Attributes:
+        preparing: The model that logs are prepared with.
+        read: The logs, or a sample of them.
+        workers: Where logs are reduced one by one.
+        earlier: Logs that were reduced before, and count, too.
+        progress: Callback; receives a short description of each step.
+    """
+
+    preparing: DynamicModel
+    read: PreparedLogs
+    workers: Workers
+    earlier: EarlierLogs | None
+    progress: Progress
+
+    @property
+    def by_log(self) -> bool:
+        """Whether logs are reduced one by one."""
+        return self.read.ready is not None
+
+    def __call__(self, task: Task, nonlinear: NonlinearFit) -> tuple[Task, PreparedLogs, ReducedLogs]:
+        """The task with the logs that could be used, these logs, and their factors."""
+        read, earlier = self.read, self.earlier
+        if self.by_log:
+            return reduced_by_log(task, self.preparing, read, nonlinear, self.workers, earlier, self.progress)
+        reduced = reduce_logs(read.logs, nonlinear, task.estimation, earlier, folds=True, progress=self.progress)
+        return task, read, reduced
+
+
 COLLAPSED = 1.5
 """Error of physical links over that of base parameters from which the terms that were chosen are in doubt."""
 
@@ -158,6 +213,7 @@ class _Estimated:
     """An estimate with all that belongs to it; the task has the terms that the logs determine."""
 
     task: Task
+    read: PreparedLogs
     nonlinear: NonlinearFit
     solution: Solution
     residuals: Sequence[JointDiagnostics]
@@ -180,34 +236,30 @@ class _Estimated:
 
 
 def _estimated(
-    task: Task,
-    base: BaseParameters | None,
-    read: PreparedLogs,
-    earlier: EarlierLogs | None,
-    findings: tuple[Finding, ...],
-    progress: Progress,
+    task: Task, base: BaseParameters | None, reduce: Reducing, notes: tuple[Finding, ...], progress: Progress
 ) -> _Estimated:
     """Estimate base parameters and links; terms that the logs do not determine are left out, and named."""
     base = known_base(task.model, task.known) if base is None else base
     try:
-        nonlinear, reduced, solution = _solved(task, base, read, earlier, findings, progress)
+        task, read, nonlinear, reduced, solution = _solved(task, base, reduce, notes, progress)
     except NotIdentifiableError as error:
-        fewer = None if earlier is not None else without_undetermined(task, read, error.names)
+        fewer = None if reduce.earlier is not None else without_undetermined(task, reduce.read, error.names)
         if fewer is None:
             raise
-        return _estimated(fewer[0], None, read, earlier, (*findings, *fewer[1]), progress)
-    base, findings = nonlinear.base, (*findings, *solution.findings)
+        return _estimated(fewer[0], None, reduce, (*notes, *fewer[1]), progress)
+    base, findings = nonlinear.base, (*read.findings, *notes, *solution.findings)
     progress("Analysing residuals")
-    residuals, notes = analyse_residuals(read.sample, base, solution.estimate, findings, bool(solution.lost))
-    links, more = None, ()
+    residuals, more = analyse_residuals(read.sample, base, solution.estimate, findings, bool(solution.lost))
+    findings, links = (*findings, *more), None
     if task.fits_links:
         progress("Fitting physically consistent links")
         method, folds = task.estimation.method, reduced.folds
         links, more = fit_physical(solution, base, task.physical, task.reference, folds, method)
+        findings = (*findings, *more)
     prior = None if task.estimation.prior is None else Prior.near_reference(base, task.estimation.prior)
     left_out = () if links is None else links.left_out
     held_out = held_out_blocks(reduced.folds, base, task.estimation.method, prior, left_out)
-    return _Estimated(task, nonlinear, solution, residuals, links, held_out, (*findings, *notes, *more))
+    return _Estimated(task, read, nonlinear, solution, residuals, links, held_out, findings)
 
 
 def _causes(found: _Estimated, read: PreparedLogs, progress: Progress) -> tuple[Finding, ...]:
@@ -222,25 +274,21 @@ def _causes(found: _Estimated, read: PreparedLogs, progress: Progress) -> tuple[
 
 
 def _solved(
-    task: Task,
-    base: BaseParameters,
-    read: PreparedLogs,
-    earlier: EarlierLogs | None,
-    findings: Sequence[Finding],
-    progress: Progress,
-) -> tuple[NonlinearFit, ReducedLogs, Solution]:
-    """The nonlinear parameters, the factors of all logs, and the estimate."""
-    hold = earlier is not None
-    nonlinear = find_nonlinear(base, read.logs, task.estimation, task.known, hold=hold, progress=progress)
-    reduced = reduce_logs(read.logs, nonlinear, task.estimation, earlier, folds=True, progress=progress)
+    task: Task, base: BaseParameters, reduce: Reducing, notes: Sequence[Finding], progress: Progress
+) -> tuple[Task, PreparedLogs, NonlinearFit, ReducedLogs, Solution]:
+    """The task and its logs, as far as they can be used, nonlinear parameters, factors, and the estimate."""
+    logs, hold = reduce.read.sample if reduce.by_log else reduce.read.logs, reduce.earlier is not None
+    nonlinear = find_nonlinear(base, logs, task.estimation, task.known, hold=hold, progress=progress)
+    task, read, reduced = reduce(task, nonlinear)
     progress("Estimating")
     with single_threaded_blas():
-        solution = solve(read.logs, read.sample, reduced, nonlinear, task.estimation, findings, progress)
-    return nonlinear, reduced, solution
+        noticed = (*read.findings, *notes)
+        solution = solve(read.logs, read.sample, reduced, nonlinear, task.estimation, noticed, progress)
+    return task, read, nonlinear, reduced, solution
 
 
 def _with_sounder_links(
-    found: _Estimated, choice: TermChoiceRecord, read: PreparedLogs, progress: Progress
+    found: _Estimated, choice: TermChoiceRecord, reduce: Reducing, progress: Progress
 ) -> tuple[_Estimated, TermChoiceRecord]:
     """The estimate with offsets or motor inertia beside the chosen terms, where links need them.
 
@@ -251,7 +299,7 @@ def _with_sounder_links(
         progress(f"Fitting links with {', '.join(terms)}")
         note = Finding.of(f"terms-chosen-{found.doubt}", "terms", terms=list(terms), without=found.links_cost)
         try:
-            other = _estimated(found.task.with_terms(terms), None, read, None, (*read.findings, note), progress)
+            other = _estimated(found.task.with_terms(terms), None, reduce, (note,), progress)
         except NotIdentifiableError:
             continue
         if not other.doubt:

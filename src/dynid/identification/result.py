@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import FileProblemError, InvalidRequestError
-from dynid.estimation import EarlierLogs, Factors, Replay, replayed
+from dynid.estimation import EarlierLogs, Factors, Replay, joint_fits, replayed
 from dynid.findings import Finding
 from dynid.identification.answers import Verdict
 from dynid.identification.drive_units import is_in_amperes
@@ -56,8 +56,8 @@ class Result:
     record: Record
     findings: tuple[Finding, ...]
     task: Task
-    torques: tuple[Factors, ...]
-    rows: tuple[Factors, ...]
+    torques: Sequence[Factors]
+    rows: Sequence[Factors]
     sign_curves: Mapping[str, np.ndarray] | None = None
     file: ExperimentFile | None = None
     folder: Path | None = None
@@ -160,14 +160,27 @@ class Result:
         torques = self.model.inverse_dynamics(positions, velocities, accelerations, p)
         return torques[0] if states[0].ndim == 1 else torques
 
-    def replays(self, progress: Callable[[str], None] = lambda _: None) -> Iterator[Replay]:
+    def log_errors(self) -> list[float]:
+        """Norm of the residual over the norm of the measured torques, of each log that is not an earlier result's."""
+        own = self.torques[len(self.torques) - len(self.task.logs) :]
+        return [joint_fits(factors, self.values)[1] for factors in own]
+
+    def replays(
+        self, progress: Callable[[str], None] = lambda _: None, numbers: Collection[int] | None = None
+    ) -> Iterator[Replay]:
         """The logs once more, each read once, with the torques that the result predicts.
+
+        Args:
+            progress: Callback; receives a short description of each step.
+            numbers: Which of the logs, counted from 0; all when None.
 
         Raises:
             DynidError: If a log cannot be read any more.
         """
         p, task, signed = self.standard_parameters(), self.task, self.task.torque == "signed"
         for k, source in enumerate(task.logs, start=1):
+            if numbers is not None and k - 1 not in numbers:
+                continue
             progress(f"Reading log {k} of {len(task.logs)} again")
             log = read_any_length(source, self.robot, progress, self.drive, task.processing)
             prepared = prepare(log, self.model, self.drive, task.processing, choose=signed, progress=progress)

@@ -10,13 +10,13 @@ import numpy as np
 from pydantic import ValidationError
 
 from dynid.estimation import Factors
-from dynid.experiment import Experiment, read_experiment
+from dynid.experiment import Experiment, names_many, read_experiment
 from dynid.files import FileKind, expanded_path, read_arrays, read_bytes, replace_folder, use_of
 from dynid.findings import Finding
 from dynid.identification.records import SCHEMA, Record
 from dynid.identification.result import Result, ResultError
 from dynid.identification.task import ExperimentFile, Task, experiment_text, source_tables, task_of
-from dynid.logs import LogSource
+from dynid.logs import LogSource, is_url
 from dynid.model import BaseParameters, known_base
 
 
@@ -42,6 +42,9 @@ def save_result(result: Result, folder: Path, *, overwrite: bool = False) -> Non
         (made / "result.json").write_text(content + "\n", encoding="utf-8")
         (made / "experiment.toml").write_bytes(text)
         place = {"experiment": str(origin.resolve()), "earlier": source_tables(result.task.earlier)}
+        is_other = file is not None and len(result.task.logs) != len(file.experiment.log)  # some could not be used
+        if is_other or (file is not None and names_many(text.decode(errors="replace"), origin.resolve())):
+            place["logs"] = source_tables(result.task.logs)
         (made / "origin.json").write_text(json.dumps(place), encoding="utf-8")
         if result.sign_curves is not None:
             curves: dict[str, Any] = dict(result.sign_curves)
@@ -84,6 +87,7 @@ def load_result(folder: str | Path) -> Result:
         place = json.loads(read_bytes(folder / "origin.json"))
         origin = Path(place["experiment"])
         earlier = tuple(map(_source, place.get("earlier", ())))
+        logs = tuple(map(_source, place.get("logs", ())))
         schema = data["schema"]
         text = read_bytes(folder / "experiment.toml")
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -97,6 +101,7 @@ def load_result(folder: str | Path) -> Result:
     except (ValidationError, KeyError, TypeError, ValueError) as error:
         raise ResultError(folder, f"its result.json is damaged ({_where(error)}); identify again") from error
     experiment = read_experiment(folder / "experiment.toml", relative_to=origin.parent, needs_logs=False)
+    experiment = experiment.model_copy(update={"log": logs}) if logs else experiment
     task = replace(_task_of(experiment, record), earlier=earlier)
     if record.terms is not None:
         task = task.with_terms(record.terms)
@@ -114,7 +119,7 @@ def _source(stated: dict[str, Any]) -> LogSource:
     """A log from its table, with the values of environment variables in its paths where these are set."""
     whole = dict(stated)
     for key, part in stated.items():
-        if isinstance(part, dict) and isinstance(part.get("file"), str):
+        if isinstance(part, dict) and isinstance(part.get("file"), str) and not is_url(part["file"]):
             with suppress(ValueError):
                 whole[key] = {**part, "file": expanded_path(part["file"], Path())}
     return LogSource.model_validate(whole)

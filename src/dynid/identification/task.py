@@ -14,7 +14,7 @@ from dynid.estimation import EstimationSettings, PhysicalSettings
 from dynid.experiment import Experiment, parse_experiment, read_experiment
 from dynid.files import FileKind, is_file, use_of
 from dynid.identification.drive_units import is_in_amperes
-from dynid.logs import Drive, Log, LogSource, Processing
+from dynid.logs import Drive, Log, LogSource, Processing, is_url
 from dynid.model import AUTO, DynamicModel, Term, default_terms, known_model, known_of, specification, split_known
 from dynid.robot import Robot, as_robot, load_robot
 from dynid.settings import checked
@@ -289,7 +289,8 @@ def source_tables(logs: Sequence[Log | LogSource]) -> list[dict[str, Any]]:
             parts = log.model_dump(mode="json", exclude_unset=True, exclude_none=True)
             for part in parts.values():
                 if isinstance(part, dict) and "file" in part:
-                    part["file"] = as_written(str(Path(part["file"]).resolve()))
+                    whole = part["file"] if is_url(part["file"]) else str(Path(part["file"]).resolve())
+                    part["file"] = as_written(whole)
             found.append(parts)
     return found
 

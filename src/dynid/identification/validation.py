@@ -12,6 +12,7 @@ from dynid.estimation import NotIdentifiableError, factors_of, findings_on_paylo
 from dynid.findings import Finding, Severity
 from dynid.identification.answers import Verdict
 from dynid.identification.held_out_logs import UnseenLog, unseen_logs
+from dynid.identification.log_reading import of_log
 from dynid.identification.predictions import JointPrediction, Logs, Prediction, predictions, with_slow_rows
 from dynid.identification.result import Result
 from dynid.identification.result_files import load_result
@@ -40,6 +41,7 @@ class Validation:
         all_rows: Errors of the base parameters over all rows, also those of joints that are slow or at rest.
         physical_all_rows: The same for the physically consistent links.
         simulation: Closed-loop simulation of the result beside measured positions, where it was asked for.
+        logs: Number of logs.
     """
 
     relative_error: float
@@ -51,6 +53,7 @@ class Validation:
     all_rows: Prediction
     physical_all_rows: Prediction | None = None
     simulation: Mapping[str, Any] | None = None
+    logs: int = 1
 
     @property
     def rows(self) -> int:
@@ -123,7 +126,8 @@ def validate(
     everything = with_slow_rows(parts)
     all_rows, links_all_rows = (by_base, by_links) if everything is None else _predicted(result, everything)
     findings = [*_on_use(unseen), *_on_links(by_base, by_links)]
-    findings += [finding for one in unseen for finding in (*_on_filters(one, result), *one.prepared.findings)]
+    for one in unseen:
+        findings += of_log((*_on_filters(one, result), *one.prepared.findings), _name(one), len(unseen))
     findings += _on_payload(result, parts, by_base.relative_error)
     simulation = None
     if simulate:
@@ -144,6 +148,7 @@ def validate(
         all_rows=all_rows,
         physical_all_rows=links_all_rows,
         simulation=simulation,
+        logs=len(unseen),
     )
 
 

@@ -7,7 +7,7 @@ answer is monotone: a lower error, or one finding less, never makes it worse.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, grouped
 from dynid.identification.answers import Answer, Use, Verdict, worst
 from dynid.identification.records import Record
 from dynid.identification.verdict_thresholds import THRESHOLDS, VerdictThresholds
@@ -85,8 +85,9 @@ class _Noticed:
     said: str
 
     @staticmethod
-    def of(finding: Finding) -> "_Noticed":
-        brief, said = (f"{finding.subject}: {text.rstrip('.')}" for text in (finding.evidence, finding.text))
+    def of(finding: Finding, record: Record) -> "_Noticed":
+        about = finding.about(record.logs if finding.logs else 0)
+        brief, said = (f"{about}: {text.rstrip('.')}" for text in (finding.evidence, finding.text))
         return _Noticed(finding.code, brief, said)
 
 
@@ -107,7 +108,8 @@ class _Case:
         warnings = [finding for finding in found if finding.severity is Severity.WARNING]
         doubts = [*sorted(warnings, key=lambda one: one.code in limits.filters), *_drift(record, found, limits)]
         wrong = [finding for finding in found if finding.severity is Severity.ERROR]
-        return _Case(record, unseen, tuple(map(_Noticed.of, wrong)), tuple(map(_Noticed.of, doubts)), limits)
+        said = (tuple(_Noticed.of(one, record) for one in grouped(each)) for each in (wrong, doubts))
+        return _Case(record, unseen, *said, limits)
 
     @property
     def blocks_error(self) -> float | None:

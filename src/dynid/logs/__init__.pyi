@@ -2,7 +2,9 @@
 from .coarse_clock import standing_still
 from .column_order import joint_of, joint_order, speaks_of
 from .drive import Transmission, transmission_of
+from .fetched_files import address_of, is_url, local_file
 from .log import Log
+from .log_paths import files_of, single_logs, stands_for_many
 from .magnitudes import IN_MILLIMETRES, LARGE, findings_on_magnitudes, findings_on_mass, reach_of
 from .mending import mended
 from .processing.automatic import PreparedLog
@@ -47,18 +49,22 @@ __all__ = [
     "StoredLog",
     "Topic",
     "Transmission",
+    "address_of",
     "averaged",
     "central_difference",
     "check_time",
     "decimated",
+    "files_of",
     "findings_on_magnitudes",
     "findings_on_mass",
     "findings_on_rest",
     "is_bag",
     "is_current",
+    "is_url",
     "joint_of",
     "joint_order",
     "listed",
+    "local_file",
     "mended",
     "on_disk",
     "power_density",
@@ -70,9 +76,11 @@ __all__ = [
     "read_source",
     "sample_of",
     "silent",
+    "single_logs",
     "source_of",
     "speaks_of",
     "standing_still",
+    "stands_for_many",
     "step_of",
     "stretches_of",
     "topics_of",

@@ -14,6 +14,7 @@ from dynid.findings import Finding
 from dynid.logs.clock_joining import joined_on_time
 from dynid.logs.coarse_clock import with_advancing_time
 from dynid.logs.column_order import findings_on_order
+from dynid.logs.fetched_files import is_url, local_file
 from dynid.logs.log import Log
 from dynid.logs.missing_cells import filled, filled_stamps
 from dynid.logs.quantities import is_on_topic_of, quantities_of
@@ -83,6 +84,7 @@ def read_source(
     """
     if robot is not None:
         require_single_axes(robot)
+    source = with_local_files(source, progress)
     try:
         where = quantities_of(source, robot)
         if drive is not None and source.torque.unit is not None:
@@ -95,6 +97,20 @@ def read_source(
     except MemoryError as error:
         problem = "there is not enough memory for the log; name fewer columns, or cut it into several logs"
         raise RecordingError(source.position.path, problem) from error
+
+
+def with_local_files(source: LogSource, progress: Progress = silent) -> LogSource:
+    """Where a log is, once files at addresses such as `s3://bucket/run.csv` are fetched.
+
+    Raises:
+        RecordingError: If one cannot be fetched.
+    """
+    remote = {
+        role: part.model_copy(update={"file": str(local_file(part.file, progress))})
+        for role, part in source
+        if isinstance(part, Quantity) and is_url(part.file)
+    }
+    return source.model_copy(update=remote) if remote else source
 
 
 def require_single_axes(robot: Robot) -> None:

@@ -319,6 +319,12 @@ def source_of(path: Path, width: int | None = None, progress: Progress = silent)
         raise RecordingError(path, f"the file cannot be read ({error.strerror or error})") from error
 
 
+def is_log_name(path: Path) -> bool:
+    """Whether the ending of a file is one of those that can be read."""
+    suffix = path.suffix.lower()
+    return suffix in (*TEXT, *BINARY, *BAGS) or (suffix in PACKED and Path(path.stem).suffix.lower() in TEXT)
+
+
 def _other(path: Path) -> str:
     """What a file is that is no log, and what takes it."""
     return use_of(path, "a log", FileKind.LOG, FileKind.TRAJECTORY)

@@ -22,6 +22,9 @@ from dynid.report.drawn_lines import (
 BUCKETS = 1500
 """Buckets of a drawn line over all logs: two points each."""
 
+DRAWN = 20
+"""Logs that are drawn and listed one by one; of more, those with the largest errors."""
+
 CLOUD = 1200
 """Points of the cloud behind a friction curve."""
 

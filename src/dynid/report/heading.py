@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dynid.identification import Result
 from dynid.logs import Log
-from dynid.report.drawn_signals import Signals
+from dynid.report.drawn_signals import DRAWN, Signals
 from dynid.report.subject import Subject
 
 
@@ -55,7 +55,10 @@ class Heading:
 def heading_of(subject: Subject) -> Heading:
     """The heading of a result; the same whenever it is asked for."""
     result = subject.result
-    used = _logs(subject.signals, "identified from") or _named(result)
+    used = _logs(subject.signals, "identified from") or _named(result)[:DRAWN]
+    more = len(result.task.logs) - len(used)
+    if more > 0:
+        used = (*used, HeadLog(f"{more} more logs", "identified from"))
     source = result.robot.description.source
     return Heading(
         name=subject.name,

@@ -11,7 +11,7 @@ from dynid.errors import DynidError, as_written
 from dynid.identification import Result, experiment_text
 from dynid.logs import Log
 from dynid.report.comparison import compared
-from dynid.report.drawn_signals import Signals
+from dynid.report.drawn_signals import DRAWN, Signals
 from dynid.report.figure import Section
 from dynid.report.parameter_figures import error_figure
 from dynid.report.parameter_sections import excitation_section, identifiability_section, link_section, parameter_section
@@ -51,7 +51,7 @@ def _verdict(subjects: Sequence[Subject]) -> Iterator[Section]:
 
 
 def _findings(subjects: Sequence[Subject]) -> Iterator[Section]:
-    counts = Counter(finding.severity.value for finding in subjects[0].findings)
+    counts = Counter(finding.severity.value for finding in subjects[0].shown_findings)
     named = [f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in counts.items()]
     brief = "" if len(subjects) > 1 else ", ".join(named) or "none"
     yield Section("findings", "Findings", "findings.html", {"subjects": subjects}, brief)
@@ -187,9 +187,12 @@ def _experiment(result: Result) -> str:
 
 
 def _logs(result: Result) -> dict[str, str]:
-    """Where the logs are, and their sizes."""
+    """Where the logs are, and their sizes; of many, the first."""
     logs: dict[str, str] = {}
     for k, log in enumerate(result.task.logs, start=1):
+        if k > DRAWN:
+            logs["..."] = f"and {len(result.task.logs) - DRAWN} more logs"
+            break
         if isinstance(log, Log):
             logs[log.name or f"log {k}"] = f"{len(log):,} samples in memory"
             continue

@@ -8,10 +8,10 @@ import numpy as np
 
 from dynid.errors import DynidError
 from dynid.estimation import Replay, diagnose, replayed
-from dynid.findings import Finding
+from dynid.findings import Finding, grouped
 from dynid.identification import Result, Validation, Verdict, comparable, each_once, judge, unseen_logs, validate
 from dynid.logs import Log
-from dynid.report.drawn_signals import Signals, drawn
+from dynid.report.drawn_signals import DRAWN, Signals, drawn
 from dynid.robot import JointKind
 
 Progress = Callable[[str], None]
@@ -43,6 +43,11 @@ class Subject:
     held_out: Signals | None
     findings: tuple[Finding, ...]
     verdict: Verdict
+
+    @property
+    def shown_findings(self) -> tuple[Finding, ...]:
+        """The findings, with those that say the same of several logs as one."""
+        return grouped(self.findings)
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -106,9 +111,10 @@ def _name(result: Result) -> str:
 def _own_logs(result: Result, progress: Progress) -> tuple[Signals | None, str, list[Finding]]:
     """What is drawn of a result's own logs or why nothing is, and causes of residuals where none were looked for."""
     causes: list[Finding] = []
+    numbers = worst_logs(result)
 
     def diagnosed() -> Iterator[Replay]:
-        for k, replay in enumerate(result.replays(progress)):
+        for k, replay in enumerate(result.replays(progress, numbers)):
             if k == 0 and result.record.verdict is None:
                 progress("Diagnosing residuals")
                 causes.extend(_causes(result, replay))
@@ -117,9 +123,18 @@ def _own_logs(result: Result, progress: Progress) -> tuple[Signals | None, str, 
     if not result.task.logs:
         return None, "the logs were in memory, or added from an earlier result, and are not there any more", causes
     try:
-        return _drawn(diagnosed(), len(result.task.logs), result), "", causes
+        return _drawn(diagnosed(), len(numbers), result), "", causes
     except DynidError as error:
         return None, str(error), causes
+
+
+def worst_logs(result: Result) -> list[int]:
+    """Numbers of the logs that are drawn, counted from 0: all, or of many those with the largest errors."""
+    count = len(result.task.logs)
+    if count <= DRAWN:
+        return list(range(count))
+    errors = result.log_errors()
+    return sorted(sorted(range(count), key=lambda k: -errors[k])[:DRAWN])
 
 
 def _causes(result: Result, replay: Replay) -> list[Finding]:
@@ -136,5 +151,7 @@ def _drawn(logs: Iterable[Replay], count: int, result: Result) -> Signals:
 def _on_missing_logs(result: Result) -> Iterator[Finding]:
     """Logs of which only factors are there: in memory when the result was saved, or of an earlier result."""
     logs, drawn_logs = result.record.logs, len(result.task.logs)
+    if drawn_logs > DRAWN:
+        yield Finding.of("logs-drawn-by-error", "logs", drawn=DRAWN, logs=logs)
     if logs > drawn_logs:
         yield Finding.of("logs-not-drawn", "logs", missing=logs - drawn_logs, logs=logs)

@@ -8,7 +8,9 @@ import numpy as np
 
 from dynid.estimation.factors.accumulation import Blocks
 from dynid.estimation.factors.factors import Factor, Factors
+from dynid.estimation.factors.lazy_sequences import chained, mapped
 from dynid.estimation.factors.row_forms import TORQUES, RowForm, block_rows
+from dynid.estimation.least_squares import merge_logs
 from dynid.estimation.nonlinear.nonlinear_fit import NonlinearFit
 from dynid.estimation.settings import EstimationSettings
 from dynid.findings import Finding
@@ -47,8 +49,27 @@ class EarlierLogs:
     """
 
     model: DynamicModel
-    torques: tuple[Factors, ...] = ()
-    rows: tuple[Factors, ...] = ()
+    torques: Sequence[Factors] = ()
+    rows: Sequence[Factors] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedLog:
+    """The factors of one log.
+
+    Attributes:
+        torques: Those of its torques, weighted, with friction that the model lacks.
+        rows: Those that are estimated from, weighted, where they are not torques; else None.
+        blocks: Blocks of time, without its weight; of the rows that are estimated from.
+    """
+
+    torques: Factors
+    rows: Factors | None
+    blocks: Blocks
+
+    def estimated_from(self, names: tuple[str, ...]) -> Factors:
+        """The factors that are estimated from, over the parameters of the model."""
+        return self.torques.restricted(names) if self.rows is None else self.rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +83,15 @@ class ReducedLogs:
         probes: The factors of the torques of each log that was read now, with friction that the model lacks.
         blocks: Blocks of time of each log that was read now, without its weight; of the rows that are estimated from,
             with friction that the model lacks where these are torques.
+        block_rows: Rows of a block.
     """
 
-    torques: tuple[Factors, ...]
-    rows: tuple[Factors, ...]
+    torques: Sequence[Factors]
+    rows: Sequence[Factors]
     folds: tuple[Fold, ...]
-    probes: tuple[Factors, ...]
-    blocks: tuple[Blocks, ...] = ()
+    probes: Sequence[Factors]
+    blocks: Sequence[Blocks] = ()
+    block_rows: int = 1
 
 
 def reduce_logs(
@@ -90,25 +113,63 @@ def reduce_logs(
         folds: Whether factors of parts of the logs are wanted, too.
         progress: Callback; receives a short description of each step.
     """
-    form, model = RowForm.of(settings), nonlinear.linear.model
-    torques, rows = ([], []) if earlier is None else (list(earlier.torques), list(earlier.rows))
-    probes, blocks = list[Factors](), list[Blocks]()
-    with_probes, size = probed(model), block_rows(logs, form)
+    form, size, parts = RowForm.of(settings), block_rows(logs, RowForm.of(settings)), list[ReducedLog]()
+    with_probes = probed(nonlinear.linear.model)
     for k, log in enumerate(logs, start=1):
         progress(f"Reducing log {k} of {len(logs)}")
-        segments, processing, weight = log.segments, log.processing, log.weight
-        of_form = None
-        if form.name == "torque":
-            of_torques, own = form.blocks(with_probes, log, size)
-        else:
-            of_torques = TORQUES.factors(with_probes, segments, processing, log.sampling)
-            of_form, own = form.blocks(model, log, size)
-        probes.append(of_torques.weighted(weight))
-        torques.append(probes[-1].restricted(model.names))
-        rows.append(torques[-1] if of_form is None else of_form.weighted(weight))
-        blocks.append(own)
-    parts = _folds(rows, blocks, [log.weight for log in logs], nonlinear.base.model.names) if folds else ()
-    return ReducedLogs(tuple(torques), tuple(rows), parts, tuple(probes), tuple(blocks))
+        parts.append(reduce_log(log, nonlinear.linear.model, with_probes, form, size))
+    return joined_logs(parts, [log.weight for log in logs], nonlinear, size, earlier, folds=folds)
+
+
+def reduce_log(
+    log: PreparedLog, model: DynamicModel, with_probes: DynamicModel, form: RowForm, size: int
+) -> ReducedLog:
+    """Reduce one log to factors.
+
+    Args:
+        log: The log, ready for the model.
+        model: The model.
+        with_probes: The same with friction on all joints, as `probed` gives it.
+        form: The rows that are estimated from.
+        size: Rows of a block of time.
+    """
+    if form.name == "torque":
+        of_torques, blocks = form.blocks(with_probes, log, size)
+        return ReducedLog(of_torques.weighted(log.weight), None, blocks)
+    of_torques = TORQUES.factors(with_probes, log.segments, log.processing, log.sampling)
+    of_form, blocks = form.blocks(model, log, size)
+    return ReducedLog(of_torques.weighted(log.weight), of_form.weighted(log.weight), blocks)
+
+
+def joined_logs(
+    parts: Sequence[ReducedLog],
+    weights: Sequence[float],
+    nonlinear: NonlinearFit,
+    size: int,
+    earlier: EarlierLogs | None = None,
+    *,
+    folds: bool = False,
+) -> ReducedLogs:
+    """The factors of all logs.
+
+    Args:
+        parts: Those of each log; where they are made when they are asked for, so are the results.
+        weights: The weight of each log.
+        nonlinear: The nonlinear parameters of the model, found or held.
+        size: Rows of a block of time.
+        earlier: Logs that were reduced before.
+        folds: Whether factors of parts of the logs are wanted, too.
+    """
+    names = nonlinear.linear.model.names
+    before = EarlierLogs(nonlinear.linear.model) if earlier is None else earlier
+    torques = mapped(parts, lambda part: part.torques.restricted(names))
+    rows = torques
+    if len(parts) and parts[0].rows is not None:
+        rows = mapped(parts, lambda part: part.estimated_from(names))
+    all_rows, blocks = chained(before.rows, rows), mapped(parts, lambda part: part.blocks)
+    found = _folds(all_rows, blocks, weights, nonlinear.base.model.names) if folds else ()
+    all_torques = all_rows if rows is torques and before.rows is before.torques else chained(before.torques, torques)
+    return ReducedLogs(all_torques, all_rows, found, mapped(parts, lambda part: part.torques), blocks, size)
 
 
 def _folds(
@@ -116,12 +177,18 @@ def _folds(
 ) -> tuple[Fold, ...]:
     """Parts of logs from the blocks of time that they were reduced in: runs of these, with gaps between them.
 
+    Of more than `FOLDS` logs, consecutive ones share a fold.
+
     Args:
         rows: The factors of each log; those without blocks are the first, and one fold each.
         blocks: The blocks of each of the others.
         weights: Their weights.
         names: Parameters of the folds' factors.
     """
+    if len(rows) > FOLDS:
+        ends = [len(rows) * k // FOLDS for k in range(FOLDS + 1)]
+        together = ((rows[i].restricted(names) for i in range(*pair)) for pair in pairwise(ends))
+        return tuple(Fold(k, merge_logs(each)) for k, each in enumerate(together))
     earlier, total = len(rows) - len(blocks), sum(map(len, blocks))
     found = [Fold(k, rows[k].restricted(names)) for k in range(earlier)]
     for k, (own, weight) in enumerate(zip(blocks, weights, strict=True), start=earlier):
@@ -210,7 +277,7 @@ def _probes(logs: Sequence[Factors], base: BaseParameters) -> Iterator[Probe]:
     """What friction would explain on each joint, where it is large and brakes."""
     if not logs or logs[0].names == base.model.names:
         return
-    whole = logs[0].merged(*logs[1:])
+    whole = merge_logs(logs)
     own = set(base.model.names)
     roles = {parameter.name: parameter.role for parameter in probed(base.model).parameters}
     for joint, factor in whole.joints.items():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dynid.estimation.bootstrap import Bootstrap
 from dynid.estimation.factors.factors import Factors
+from dynid.estimation.factors.lazy_sequences import mapped
 from dynid.estimation.factors.row_forms import TORQUES, RowForm
 from dynid.estimation.least_squares import Estimate, NotIdentifiableError, merge_logs
 from dynid.estimation.nonlinear.projection_point import FURTHEST_STEP, significance
@@ -71,9 +72,9 @@ class NonlinearFit:
         """Names of the nonlinear parameters that were found."""
         return self.linear.names[len(self.base) :]
 
-    def own_logs(self, logs: Iterable[Factors]) -> list[Factors]:
+    def own_logs(self, logs: Sequence[Factors]) -> Sequence[Factors]:
         """Factors without the derivatives over nonlinear parameters."""
-        return [log.restricted(self.base.model.names) for log in logs]
+        return mapped(logs, lambda log: log.restricted(self.base.model.names))
 
     def own(self, estimate: Estimate, logs: Sequence[Factors]) -> Estimate:
         """The estimate of linear parameters, whose covariance accounts for that of nonlinear parameters."""

@@ -159,7 +159,7 @@ def weighed(logs: Sequence[Factors], base: BaseParameters, method: str = "wls", 
         dispersion: How many times larger than those of white errors the variances of estimates are.
     """
     weights = row_weights(logs, base, method)
-    parts = [log.weighted(of_log) for log, of_log in zip(logs, weights, strict=True)]
+    parts = (log.weighted(of_log) for log, of_log in zip(logs, weights, strict=True))
     return merge_logs(parts).stacked(base.names, known=base.known).weighted(1.0 / np.sqrt(dispersion))
 
 

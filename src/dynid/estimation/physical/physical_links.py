@@ -147,7 +147,7 @@ def fit_physical(
             physical = replace(physical, left_out=choice.left_out)
     except SolverError as error:
         return None, (*notes, Finding.of("physical-fit-failed", "physical links", problem=str(error)))
-    if solution.plain != solution.rows:
+    if solution.plain is not solution.rows:
         physical = links_with_torque_fits(physical, solution.plain)
     return physical, (*notes, *findings_on_physical(physical, solution.estimate))
 

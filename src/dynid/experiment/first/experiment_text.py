@@ -11,7 +11,7 @@ import numpy as np
 from dynid.experiment.first.guesses import Group, Layout
 from dynid.experiment.first.questions import Question
 from dynid.findings import Finding
-from dynid.logs import check_time
+from dynid.logs import address_of, check_time
 
 PLAIN = {"position": "rad", "velocity": "rad/s", "torque": "N m", "time": "s"}
 """Units of candidates."""
@@ -46,7 +46,9 @@ def quoted(text: str) -> str:
 
 
 def relative(path: Path, folder: Path) -> str:
-    """A path as the experiment states it."""
+    """A path as the experiment states it; of a fetched file, its address."""
+    if address := address_of(path):
+        return address
     try:
         return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
     except ValueError:  # another drive of Windows

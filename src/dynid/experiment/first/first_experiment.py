@@ -19,7 +19,7 @@ from dynid.experiment.first.recordings import recordings
 from dynid.experiment.reading import ExperimentError, parse_experiment
 from dynid.files import FileKind, kind_of, write_text
 from dynid.findings import Finding, Severity
-from dynid.logs import Progress, RecordingError, silent
+from dynid.logs import Progress, RecordingError, files_of, local_file, silent
 from dynid.robot import Robot, load_robot
 
 FilePath: TypeAlias = str | os.PathLike[str]
@@ -150,7 +150,8 @@ def init(
 
     Args:
         robot: The robot, as `load_robot` takes it.
-        *logs: The logs: tables, bags, or tables that each hold some of the quantities.
+        *logs: The logs: tables, bags, or tables that each hold some of the quantities; also patterns, folders and
+            addresses of these.
         position: Columns of positions.
         velocity: Columns of velocities.
         torque: Columns of torques, forces or currents.
@@ -180,7 +181,8 @@ def init(
         raise InvalidRequestError(
             f"'{loaded.name}' has a floating base or spherical joints, whose logs cannot be read yet"
         )
-    files = tuple(Path(file) for log in logs for file in ([log] if isinstance(log, str | os.PathLike) else log))
+    named = (file for log in logs for file in ([log] if isinstance(log, str | os.PathLike) else log))
+    files = tuple(local_file(file.name, progress) for name in named for file in files_of(name))
     if not files:
         raise InvalidRequestError("a first experiment needs a log; give its file or files")
     stated = {"position": position, "velocity": velocity, "torque": torque, "time": time}

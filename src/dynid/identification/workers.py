@@ -1,0 +1,401 @@
+"""Logs reduced one by one: in this process, in processes of this machine, or on a Dask cluster.
+
+All ways do the same work on the same units, so that they give the same numbers. What a worker gets and gives back is
+pickled by Dask: use clusters on networks that you trust.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from dynid import __version__
+from dynid.errors import DynidError, InvalidRequestError
+from dynid.identification.factor_cache import FactorCache
+from dynid.identification.log_factors import LogFactors, LogWithoutSamples, Reduction, key_of, reduced_log
+from dynid.identification.task import Task
+from dynid.logs import Log, LogSource, PreparedLog, Quantity, is_url
+
+Progress = Callable[[str], None]
+
+DEATHS = 3
+"""Workers that a log may kill before it is given up."""
+
+TOGETHER = 20
+"""Logs that are read together, where no workers are asked for; of more, each is reduced by itself."""
+
+WAITING = 4
+"""Units that wait for each thread of the workers: enough that none is idle, few enough for any number of logs."""
+
+
+class LogFailedError(DynidError):
+    """A log could not be used.
+
+    Attributes:
+        name: What it is called.
+        problem: Why.
+    """
+
+    def __init__(self, name: str, problem: str) -> None:
+        self.name = name
+        self.problem = problem
+        super().__init__(f"{name}: {problem}")
+
+
+@dataclass(frozen=True, eq=False)
+class Workers:
+    """Where logs are reduced.
+
+    Attributes:
+        count: Processes of this machine; none when zero.
+        client: A `dask.distributed.Client`, or the address of a scheduler, such as "tcp://10.0.0.1:8786"; None for
+            processes of this machine.
+        strict: Whether a log that fails stops the run.
+        cache: Whether reduced logs are kept for later runs.
+    """
+
+    count: int = 0
+    client: Any = None
+    strict: bool = False
+    cache: bool = True
+    _open: list[Any] = field(default_factory=list, repr=False)
+
+    @staticmethod
+    def of(workers: int | None, client: Any, *, strict: bool = False, cache: bool = True) -> Workers:
+        """The workers that were asked for; checked.
+
+        Raises:
+            InvalidRequestError: If the number is negative, both are given, or Dask is not installed.
+        """
+        if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 0):
+            raise InvalidRequestError(f"workers must be a whole number that is not negative, not {workers!r}")
+        if workers and client is not None:
+            raise InvalidRequestError("give either workers (of this machine) or a cluster, not both")
+        made = Workers(workers or 0, client, strict, cache)
+        if made.is_asked:
+            _require_dask()
+        return made
+
+    def reduces(self, task: Task) -> bool:
+        """Whether the logs of a task are reduced one by one, instead of being read together.
+
+        They are where workers are asked for, or where they are many.
+
+        Raises:
+            InvalidRequestError: If workers are asked for what needs the samples of all logs together.
+        """
+        together = {
+            "torque = 'magnitude'": task.torque == "magnitude",
+            f"estimation.robust = '{task.estimation.robust}'": task.estimation.robust is not None,
+        }
+        needed = next((what for what, is_so in together.items() if is_so), None)
+        if needed is not None and self.is_asked:
+            raise InvalidRequestError(f"{needed} needs the samples of all logs together; leave the workers out, or it")
+        return needed is None and (self.is_asked or len(task.logs) > TOGETHER)
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether logs are to be reduced in other processes."""
+        return self.count > 0 or self.client is not None
+
+    @contextmanager
+    def started(self) -> Iterator[Workers]:
+        """The same, whose processes live for a while; they are started when they are first needed."""
+        running = Workers(self.count, self.client, self.strict, self.cache)
+        try:
+            yield running
+        finally:
+            for one in reversed(running._open):
+                one.close()
+
+    def connected(self) -> Any:
+        """The client of the cluster, which is started or connected to once.
+
+        Raises:
+            InvalidRequestError: If there is no cluster there, it has no workers, or they run another version.
+        """
+        if self.client is not None and not isinstance(self.client, str):
+            client = self.client
+        elif self._open:
+            return self._open[-1]
+        else:
+            client = self._started_client()
+        _check_workers(client)
+        return client
+
+    def _started_client(self) -> Any:
+        import logging
+
+        import dask
+        from distributed import Client, LocalCluster
+
+        if isinstance(self.client, str):
+            try:
+                client = Client(self.client, timeout=10, set_as_default=False)
+            except (OSError, ValueError, TypeError) as error:
+                problem = f"there is no Dask scheduler at '{self.client}' ({error})"
+                raise InvalidRequestError(
+                    f"{problem}; start one with 'dask scheduler', and workers beside it"
+                ) from error
+            self._open.append(client)
+            return client
+        with dask.config.set({"distributed.scheduler.allowed-failures": DEATHS - 1}):
+            cluster = LocalCluster(
+                n_workers=self.count,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=None,
+                memory_limit=0,
+                silence_logs=logging.CRITICAL,
+            )
+            self._open.append(cluster)
+            self._open.append(Client(cluster, set_as_default=False))
+        return self._open[-1]
+
+
+ALONE = Workers()
+"""This process, without others."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedTask:
+    """All logs of a task, reduced.
+
+    Attributes:
+        numbers: Numbers of the logs that could be used, counted from 0.
+        logs: These logs, without samples.
+        failed: Why the others could not, by their numbers.
+        computed: Number of logs that were reduced now; the others were in the cache.
+        cache: Where they are.
+        reduction: How they were reduced.
+    """
+
+    numbers: tuple[int, ...]
+    logs: tuple[LogWithoutSamples, ...]
+    failed: Mapping[int, str]
+    computed: int
+    cache: FactorCache
+    reduction: Reduction
+
+    def load(self, k: int) -> LogFactors:
+        """The factors of one of the logs that could be used, counted from 0."""
+        return self.cache.load(self.numbers[k], self.reduction)
+
+
+def reduce_all(
+    sources: Sequence[Log | LogSource],
+    names: Sequence[str],
+    reduction: Reduction,
+    workers: Workers,
+    ready: Mapping[int, PreparedLog],
+    failed: Mapping[int, str],
+    progress: Progress = lambda _: None,
+) -> ReducedTask:
+    """Reduce logs, each once, where the workers are; those in the cache are not reduced again.
+
+    Args:
+        sources: The logs.
+        names: What they are called.
+        reduction: How they are reduced.
+        workers: Where.
+        ready: Logs that are prepared already, by their numbers; used where no workers are asked for.
+        failed: Logs that are known to fail, by their numbers.
+        progress: Callback; receives a short description of each step.
+
+    Raises:
+        LogFailedError: If a log fails and the workers are strict, or all fail.
+    """
+    cache, problems = FactorCache(keep=workers.cache), dict(failed)
+    found: dict[int, LogWithoutSamples] = {}
+    keys, common = dict.fromkeys(range(len(sources)), ""), pickle.dumps(reduction)
+    wanted = [k for k in keys if k not in problems]
+    if workers.cache:
+        progress(f"Looking for reduced logs of earlier runs ({len(wanted)} logs)")
+        beside = replace(workers, count=0)  # processes of this machine have no other files than this one
+        for k, answer in _done(partial(_key, common), sources, wanted, beside):
+            if isinstance(answer, _Failed):
+                _note(problems, names, k, answer, workers.strict)
+            else:
+                keys[k] = answer
+                known = cache.find(k, answer, reduction)
+                found |= {} if known is None else {k: known.log}
+    missing = [k for k in wanted if k not in found and k not in problems]
+    for done, (k, answer) in enumerate(_reduced(common, reduction, sources, missing, ready, workers), start=1):
+        progress(f"Reduced {done} of {len(missing)} logs ({names[k]})")
+        if isinstance(answer, _Failed):
+            _note(problems, names, k, answer, workers.strict)
+            continue
+        found[k] = LogFactors.from_bytes(answer, reduction).log
+        cache.put(k, keys[k], answer)
+    cache.trim()
+    numbers = tuple(sorted(found))
+    if not numbers:
+        first = min(problems)
+        raise LogFailedError(names[first], problems[first])
+    computed = sum(k not in problems for k in missing)
+    return ReducedTask(numbers, tuple(found[k] for k in numbers), problems, computed, cache, reduction)
+
+
+@dataclass(frozen=True)
+class _Failed:
+    """Why a unit failed, in words: errors themselves need not survive the way between processes."""
+
+    problem: str
+
+
+def _note(problems: dict[int, str], names: Sequence[str], k: int, failed: _Failed, strict: bool) -> None:
+    if strict:
+        raise LogFailedError(names[k], failed.problem)
+    problems[k] = failed.problem
+
+
+def _reduced(
+    common: bytes,
+    reduction: Reduction,
+    sources: Sequence[Log | LogSource],
+    missing: Sequence[int],
+    ready: Mapping[int, PreparedLog],
+    workers: Workers,
+) -> Iterator[tuple[int, Any]]:
+    """Each missing log with its reduced form, as they finish."""
+    if workers.is_asked:
+        yield from _done(partial(_unit, common), sources, missing, workers)
+        return
+    for k in missing:
+
+        def work(k: int = k) -> bytes:
+            found = reduction.of(ready[k]) if k in ready else reduced_log(sources[k], reduction, alone=False)
+            return found.to_bytes()
+
+        yield k, _guarded(work)
+
+
+def _done(
+    work: Callable[[Log | LogSource], Any], sources: Sequence[Log | LogSource], numbers: Iterable[int], workers: Workers
+) -> Iterator[tuple[int, Any]]:
+    """Work on some of the sources, each with its result, as they finish."""
+    if not workers.is_asked:
+        yield from ((k, work(sources[k])) for k in numbers)
+        return
+    numbers = list(numbers)
+    if not numbers:
+        return
+    client, killers = workers.connected(), list[int]()
+    for k, answer in _on_client(client, work, sources, numbers, WAITING * _threads(client)):
+        if answer is None:
+            killers.append(k)
+        else:
+            yield k, answer
+    for k, answer in _on_client(client, work, sources, killers, 1):  # alone: another may have been the cause
+        yield k, answer or _Failed(f"it killed {DEATHS} workers, by a crash or for lack of memory; cut it into parts")
+
+
+def _on_client(
+    client: Any, work: Callable[[Any], Any], sources: Sequence[Log | LogSource], numbers: Sequence[int], window: int
+) -> Iterator[tuple[int, Any]]:
+    """Results as they finish, None where workers died over a unit; few units wait at a time."""
+    from distributed import KilledWorker, as_completed
+
+    waiting, number_of = iter(numbers), dict[Any, int]()
+    running = as_completed(loop=client.loop, raise_errors=False)
+
+    def submit() -> None:
+        k = next(waiting, None)
+        if k is not None:
+            future = client.submit(work, _everywhere(sources[k]), pure=False)
+            number_of[future.key] = k
+            running.add(future)
+
+    for _ in range(window):
+        submit()
+    try:
+        for future in running:
+            k = number_of.pop(future.key)
+            if future.status == "finished":
+                answer = future.result()
+            else:
+                error = future.exception() if future.status == "error" else None
+                answer = None if isinstance(error, KilledWorker) else _Failed(_in_words(error))
+            future.release()
+            submit()
+            yield k, answer
+    finally:
+        running.clear()
+
+
+def _unit(common: bytes, source: Log | LogSource) -> bytes | _Failed:
+    """A reduced log as bytes; runs on a worker."""
+    return _guarded(lambda: reduced_log(source, _reduction(common)).to_bytes())
+
+
+def _key(common: bytes, source: Log | LogSource) -> str | _Failed:
+    """What a reduced log is kept under; runs on a worker."""
+    return _guarded(lambda: key_of(source, _reduction(common)))
+
+
+def _guarded(work: Callable[[], Any]) -> Any:
+    """What work gives, or why it failed: one log must not stop the others."""
+    try:
+        return work()
+    except Exception as error:
+        return _Failed(_in_words(error))
+
+
+def _in_words(error: BaseException | None) -> str:
+    if error is None:
+        return "its worker was lost; identify again"
+    if isinstance(error, DynidError):
+        return str(error)
+    if isinstance(error, OSError):
+        return f"{error.filename or 'it'} cannot be read ({error.strerror or error})"
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+
+
+@lru_cache(maxsize=2)
+def _reduction(common: bytes) -> Reduction:
+    """How logs are reduced, unpacked once on each worker; the bytes are those that the client itself made."""
+    return pickle.loads(common)
+
+
+def _everywhere(source: Log | LogSource) -> Log | LogSource:
+    """Where a log is, with paths that hold in any folder."""
+    if isinstance(source, Log):
+        return source
+    whole = {
+        role: part.model_copy(update={"file": str(Path(part.file).resolve())})
+        for role, part in source
+        if isinstance(part, Quantity) and not is_url(part.file)
+    }
+    return source.model_copy(update=whole)
+
+
+def _threads(client: Any) -> int:
+    return max(1, sum(client.nthreads().values()))
+
+
+def _check_workers(client: Any) -> None:
+    """Refuse a cluster without workers, and workers of another version."""
+    found = client.run(_version)
+    if not found:
+        raise InvalidRequestError("the cluster has no workers; start some with 'dask worker ADDRESS'")
+    other = next((version for version in found.values() if version != __version__), None)
+    if other is not None:
+        raise InvalidRequestError(f"a worker runs dynid {other}, and this is {__version__}; install the same on all")
+
+
+def _version() -> str:
+    return __version__
+
+
+def _require_dask() -> None:
+    try:
+        import distributed  # noqa: F401
+    except ImportError as error:
+        raise InvalidRequestError(
+            "workers need Dask, which is not installed; run pip install 'dynid[cluster]'"
+        ) from error
