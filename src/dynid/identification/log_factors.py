@@ -19,9 +19,9 @@ import numpy as np
 from dynid import __version__
 from dynid.arrays import Array, frozen
 from dynid.errors import FileProblemError
-from dynid.estimation import DAMAGED, Blocks, Factor, Factors, ReducedLog, RowForm, probed, reduce_log
+from dynid.estimation import Blocks, Factor, Factors, ReducedLog, RowForm, probed, reduce_log
 from dynid.findings import Finding
-from dynid.identification.log_reading import read
+from dynid.identification.log_reading import read_any_length
 from dynid.logs import Drive, Log, LogSource, Motion, PreparedLog, Processing, Quantity, Speeds, local_file, prepare
 from dynid.model import DynamicModel, specification
 from dynid.threads import in_one_thread
@@ -107,7 +107,9 @@ class LogFactors:
             blocks = Blocks(reduction.block_equations, joints)
             reduced = ReducedLog(_factors_of(head["torques"], numbers), rows, blocks)
             return LogFactors(_log_of(head["log"], numbers), reduced)
-        except (*DAMAGED, KeyError, TypeError, ValueError, AttributeError) as error:
+        except LogFactorsError:
+            raise
+        except Exception as error:  # zipfile, zlib, ast and tokenize have each their own
             raise LogFactorsError(path, "holds no reduced log; it is computed again") from error
 
 
@@ -190,7 +192,7 @@ def reduced_log(source: Log | LogSource, reduction: Reduction, *, alone: bool = 
     """
     with in_one_thread() if alone else nullcontext():
         robot = reduction.model.robot
-        log = read(source, robot, drive=reduction.drive, processing=reduction.processing)
+        log = read_any_length(source, robot, drive=reduction.drive, processing=reduction.processing)
         return reduction.of(prepare(log, reduction.preparing, reduction.drive, reduction.processing))
 
 

@@ -19,7 +19,7 @@ from dynid.estimation import (
 )
 from dynid.findings import Finding
 from dynid.identification.log_factors import Reduction
-from dynid.identification.log_reading import PreparedLogs, name_of, of_log, read
+from dynid.identification.log_reading import PreparedLogs, name_of, of_log, read_any_length
 from dynid.identification.task import Task
 from dynid.identification.workers import LogFailedError, Workers, reduce_all
 from dynid.logs import SAMPLE_SAMPLES, PreparedLog, prepare, sample_of, stretches_of
@@ -60,7 +60,7 @@ def sampled_logs(task: Task, base: BaseParameters, workers: Workers, progress: P
             break
         progress(f"Reading a sample of the logs ({name_of(task.logs[k], k + 1)})")
         try:
-            log = read(task.logs[k], base.model.robot, progress, drive, task.processing)
+            log = read_any_length(task.logs[k], base.model.robot, progress, drive, task.processing)
             if drive.signs == "auto":
                 drive, notes = find_drive_signs(stretches_of(log), base, drive, task.processing)
                 findings += notes
