@@ -118,25 +118,23 @@ def test_a_folder_that_goes_away_is_named_and_the_rest_is_identified(experiment:
         name="other/*.parquet"
     )
     experiment.write_text(text, encoding="utf-8")
-    sampled: list[str] = []
 
     def step(words: str) -> None:
-        if words.startswith("Reading a sample") and not sampled:
+        if words.startswith("Reading a sample") and away.exists():
             away.rename(tmp_path / "gone")
-        sampled.append(words)
 
     found = dynid.identify(experiment, progress=step)
-    same_but_failed = [finding for finding in found.findings if finding.code == "log-failed"]
-    assert sorted(finding.subject for finding in same_but_failed) == ["run3.parquet", "run7.parquet"]
+    failed = [finding.subject for finding in found.findings if finding.code == "log-failed"]
+    assert sorted(failed) == ["run3.parquet", "run7.parquet"]
     assert found.record.logs == LOGS - 2
     np.testing.assert_allclose(list(found.values.values()), list(rest.values.values()), rtol=1e-9)
     (tmp_path / "gone").rename(away)
     steps: list[str] = []
     whole = dynid.identify(experiment, progress=steps.append)
     assert (reduced(steps), whole.record.logs) == (2, LOGS)
+    away.rename(tmp_path / "gone")
+    experiment.write_text(text.replace("other/*.parquet", "other/run3.parquet"), encoding="utf-8")
     with pytest.raises(LogFailedError, match=r"run3\.parquet"):
-        away.rename(tmp_path / "gone")
-        experiment.write_text(text.replace("other/*.parquet", "other/run3.parquet"), encoding="utf-8")
         dynid.identify(experiment, strict=True)
 
 

@@ -11,6 +11,7 @@ import re
 import shutil
 import tempfile
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -47,7 +48,8 @@ class FactorCache:
                     self._kept = None
             except OSError:  # a cache that cannot be written is none: results do not depend on it
                 self._kept = None
-        self._run = tempfile.TemporaryDirectory(prefix=RUN, dir=self._kept, ignore_cleanup_errors=True)
+        self._run = Path(tempfile.mkdtemp(prefix=RUN, dir=self._kept))
+        weakref.finalize(self, shutil.rmtree, self._run, ignore_errors=True)
 
     def find(self, number: int, key: str, reduction: Reduction) -> LogFactors | None:
         """A log that an earlier run reduced, as one of this run; None where there is none, or it is damaged.
@@ -104,7 +106,7 @@ class FactorCache:
             return
         for folder in self._kept.glob(f"{RUN}*"):
             with suppress(OSError):
-                if folder != Path(self._run.name) and time.time() - folder.stat().st_mtime > STALE:
+                if folder != self._run and time.time() - folder.stat().st_mtime > STALE:
                     shutil.rmtree(folder, ignore_errors=True)
         entries = sorted(_entries(self._kept), key=lambda entry: -entry[0])
         total = 0
@@ -114,7 +116,7 @@ class FactorCache:
                 path.unlink(missing_ok=True)
 
     def _own(self, number: int) -> Path:
-        return Path(self._run.name) / f"{number}.npz"
+        return self._run / f"{number}.npz"
 
     def _share(self, place: Path, number: int) -> None:
         own = self._own(number)
