@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dynid
+from dynid.estimation import RowForm
+from dynid.identification.log_factors import LogFactors, Reduction, reduced_log
 from dynid.logs import Drive, Log, PreparedLog, Processing, on_disk, prepare, sample_of, transmission_of
 from dynid.logs.processing import long_preparation
 from dynid.logs.processing.automatic import LogScales
@@ -167,3 +169,25 @@ def test_files_of_samples_are_removed_with_the_samples() -> None:
     assert file.exists()
     del stored
     assert not file.parent.exists()
+
+
+@pytest.mark.parametrize("decimate", [(), (4,)], ids=str)
+def test_parts_in_time_of_a_long_log_make_the_whole(
+    decimate: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(long_preparation, "LONG_LOG", 5_000)
+    processing = STATED.but(decimate=decimate, row_trim=2 if decimate else 0, outliers="keep")
+    reduction = Reduction(MODEL, MODEL, Drive(), processing, RowForm(), 300)
+    log = swinging(9_000)
+    whole_log = reduced_log(log, reduction)
+    parts = [reduced_log(log, reduction, (k, 3)) for k in range(3)]
+    assert whole_log is not None
+    made = LogFactors.joined([part for part in parts if part is not None])
+    assert made.log.samples == whole_log.log.samples
+    for joint, factor in whole_log.reduced.torques.joints.items():
+        other = made.reduced.torques.joints[joint]
+        assert other.rows == factor.rows
+        one, two = (np.column_stack([x.R, x.z]) for x in (factor, other))
+        np.testing.assert_allclose(two.T @ two, one.T @ one, rtol=0, atol=1e-9 * np.abs(one.T @ one).max())
+        assert other.squares == pytest.approx(factor.squares, rel=1e-9)
+    assert reduced_log(swinging(2_000), reduction, (1, 3)) is None

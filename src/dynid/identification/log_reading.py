@@ -43,6 +43,7 @@ class PreparedLogs:
         findings: What was noticed and chosen on the way.
         ready: Where logs are reduced one by one, those that were read for the sample, by their numbers; else None.
         failed: Why logs could not be read, by their numbers, where the others go on.
+        lengths: Samples of the logs that were read for the sample, by their numbers.
     """
 
     logs: tuple[PreparedLog, ...]
@@ -52,6 +53,7 @@ class PreparedLogs:
     findings: tuple[Finding, ...]
     ready: Mapping[int, PreparedLog] | None = None
     failed: Mapping[int, str] = field(default_factory=dict)
+    lengths: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def samples(self) -> int:

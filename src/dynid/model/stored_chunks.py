@@ -32,13 +32,23 @@ class StoredChunk:
         widths: Number of columns of each array that it has.
         samples: Number of samples.
         store: What wrote it, whose folder lives as long as what is in it.
+        own: First sample that counts for it and one after the last, where the others are those of its neighbours that
+            filters need; all of them when None.
     """
 
-    def __init__(self, file: Path, widths: dict[str, int], samples: int, store: ChunkStore) -> None:
+    def __init__(
+        self,
+        file: Path,
+        widths: dict[str, int],
+        samples: int,
+        store: ChunkStore,
+        own: tuple[int, int] | None = None,
+    ) -> None:
         self._file = file
         self._widths = widths
         self._samples = samples
         self._store = store
+        self.own = (0, samples) if own is None else own
 
     def __len__(self) -> int:
         return self._samples
@@ -72,7 +82,7 @@ class StoredChunk:
 
     def without_keep(self) -> StoredChunk:
         """The same samples, of which all count that were measured."""
-        return _Measured(self._file, self._widths, self._samples, self._store)
+        return _Measured(self._file, self._widths, self._samples, self._store, self.own)
 
     def _ends(self, part: slice) -> tuple[int, int]:
         first, last, step = part.indices(self._samples)
@@ -119,6 +129,11 @@ Times = Array | StoredTimes
 """Their time stamps [s]."""
 
 
+def own_samples(segment: Segment) -> tuple[int, int]:
+    """First sample of a segment that counts, and one after the last; the others are there for filters."""
+    return (0, len(segment)) if isinstance(segment, Chunk) else segment.own
+
+
 def pieces(segment: Segment, samples: int = PIECE_SAMPLES) -> Iterator[Chunk]:
     """The samples of a segment in their order, at most so many at a time."""
     for first in range(0, len(segment), samples):
@@ -147,8 +162,12 @@ class ChunkStore:
         self._count = 0
         weakref.finalize(self, shutil.rmtree, str(self._folder), ignore_errors=True)  # also at the end of the process
 
-    def add(self, parts: Iterator[tuple[Chunk, Array]]) -> StoredChunk | None:
+    def add(self, parts: Iterator[tuple[Chunk, Array]], own: tuple[int, int] | None = None) -> StoredChunk | None:
         """Store the pieces of a segment with their stamps; None where they hold no sample.
+
+        Args:
+            parts: The pieces.
+            own: First sample that counts and one after the last; all when None.
 
         Raises:
             InvalidRequestError: If the disk has no room for them.
@@ -169,7 +188,7 @@ class ChunkStore:
                 f"long logs need room for their samples in {self._folder.parent}, where {free / 1e9:.2g} GB "
                 f"are free ({error.strerror or error}); name a larger folder in the environment variable TMPDIR"
             ) from error
-        return StoredChunk(file, widths, samples, self) if samples else None
+        return StoredChunk(file, widths, samples, self, own) if samples else None
 
 
 def _widths(chunk: Chunk) -> dict[str, int]:
