@@ -101,7 +101,7 @@ def as_utf8(path: Path, content: bytes, before: int = 0) -> bytes:
                 path, f"this is not UTF-8 text (byte {before + error.start + 1}); save it again as UTF-8"
             ) from error
         content = content.decode("cp1252", "replace").encode()
-    if not content.strip():
+    if not content or content.isspace():
         raise RecordingError(path, "the file is empty")
     return content
 
