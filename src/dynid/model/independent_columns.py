@@ -13,6 +13,7 @@ import numpy as np
 
 from dynid.arrays import Array, Indices
 from dynid.model.parameters import Parameter
+from dynid.threads import parallel
 
 _ROUNDING_COLUMN = 1e-12
 """Columns below this part of the largest of all are rounding, whatever their unit."""
@@ -20,10 +21,10 @@ _ROUNDING_COLUMN = 1e-12
 _ROUNDING_COEFFICIENT = 1e-11
 """Coefficients of scaled columns below this are rounding, and zero in truth."""
 
-_PANEL = 64
+_PANEL = 128
 """Columns that are tried at a time: enough for products of matrices to be fast."""
 
-_TILE = 1024
+_TILE = 512
 """Columns that are updated at a time: what is computed meanwhile stays small."""
 
 _FAVOUR = 1e-8
@@ -119,10 +120,9 @@ def columns_in_order(rows: Sequence[Row], sequence: Sequence[int], tolerance: fl
         triangle = np.asarray(np.linalg.qr(front[:, :tried], mode="r"))
         chosen, own_parts[at[:tried]] = _chosen_in_order(triangle, tolerance)
         dropped = np.setdiff1d(np.arange(tried), chosen)
-        U, front = _eliminated(front, chosen, np.append(dropped, np.arange(tried, len(at))))
-        others = np.append(at[dropped], at[tried:])
-        steps.append(_Step(at[chosen], U, others, front[: len(chosen)].copy()))
-        front, at = front[len(chosen) :, len(dropped) :], at[tried:]
+        U, rest = _eliminated(front, tried, chosen, dropped)
+        steps.append(_Step(at[chosen], U, np.append(at[dropped], at[tried:]), rest))
+        front, at = front[len(chosen) :, tried:], at[tried:]
     return _solved(steps, sequence, own_parts)
 
 
@@ -186,24 +186,27 @@ def _chosen_in_order(triangle: Array, tolerance: float) -> tuple[Indices, Array]
     return np.array(chosen, dtype=np.intp), own_parts
 
 
-def _eliminated(front: Array, chosen: Indices, others: Indices) -> tuple[Array, Array]:
-    """Triangular factor U of chosen columns, and Q' times the others: first the rows of U, then the rest.
+def _eliminated(front: Array, tried: int, chosen: Indices, dropped: Indices) -> tuple[Array, Array]:
+    """Take the directions of chosen columns out of those that are not yet tried, in place.
 
-    Q = I - V T V' is a product of reflections, with the inverse of T the upper half of V' V and 1 / tau.
+    Returns:
+        The triangular factor U of the chosen columns, and the rows of Q' W that belong to it, of the dropped columns
+        and of those that are not yet tried; in the front the latter stay in its first rows.
     """
-    left = front[:, others]
-    if not len(chosen):
-        return np.zeros((0, 0)), left
     raw, tau = np.linalg.qr(front[:, chosen], mode="raw")
     U = np.triu(raw.T[: len(chosen)])
     V = np.tril(raw.T, -1)
     np.fill_diagonal(V, 1.0)
     V[:, tau == 0.0] = 0.0  # no reflection
-    inverse = np.triu(V.T @ V, 1) + np.diag(1.0 / np.where(tau == 0.0, 1.0, tau))
-    for start in range(0, left.shape[1], _TILE):
-        tile = left[:, start : start + _TILE]
-        tile -= V @ np.linalg.solve(inverse.T, V.T @ tile)
-    return U, left
+    # Q = I - V T V' is a product of reflections, with the inverse of T the upper half of V' V and 1 / tau.
+    T = np.linalg.inv(np.triu(V.T @ V, 1) + np.diag(1.0 / np.where(tau == 0.0, 1.0, tau)))
+
+    def reflect(tile: Array) -> Array:
+        tile -= V @ (T.T @ (V.T @ tile))
+        return tile[: len(chosen)]
+
+    tiles = [front[:, start : start + _TILE] for start in range(tried, front.shape[1], _TILE)]
+    return U, np.concatenate(parallel(reflect, [front[:, dropped], *tiles]), axis=1)
 
 
 def _solved(steps: Sequence[_Step], sequence: Sequence[int], own_parts: Array) -> IndependentColumns:

@@ -7,7 +7,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.model.dynamic_model import DynamicModel, Observed
 from dynid.model.independent_columns import Row
-from dynid.robot import Joint, neutral
+from dynid.robot import SIZE, Joint, neutral
 
 _SPEED = 3.0
 """Velocities are drawn from +- this [rad/s or m/s]: centrifugal effects then weigh as much as gravity."""
@@ -69,14 +69,19 @@ def sampled_rows(model: DynamicModel, rng: np.random.Generator) -> list[Row]:
 def _sample_count(model: DynamicModel) -> int:
     """Number of random states, with which W has more rows than independent columns, wherever these stand.
 
-    The rows of a link's own joint must be enough for the link's columns. Mimic joints have no rows of their own, so
-    that many links may stand on those of one leader.
+    Each link's columns need rows that act on it and that no other link takes. Mimic joints have no rows of their own,
+    so that many links may stand on those of one leader.
     """
-    last = np.zeros(len(model.names), dtype=np.intp)
-    of_row = [joint.v.start for joint in model.robot.independent_joints for _ in range(joint.kind.nv)][model.rows]
-    for joint, columns in zip(of_row, model.acting, strict=True):
-        last[columns] = np.maximum(last[columns], joint)
-    crowded = np.bincount(last, minlength=model.robot.nv) / np.maximum(np.bincount(of_row, minlength=model.robot.nv), 1)
-    fewest = int(1.25 * crowded.max()) + 4
     width = len(model.names)
-    return fewest if width > _MANY_COLUMNS else max(40, -(-4 * width // model.row_count))
+    if width <= _MANY_COLUMNS:
+        return max(40, -(-4 * width // model.row_count))
+    of_links = SIZE * len(model.robot.solid_links)
+    rows: list[list[int]] = [[] for _ in model.robot.solid_links]
+    taken = np.zeros(model.row_count)
+    for row, columns in enumerate(model.acting):
+        taken[row] = np.count_nonzero(columns >= of_links)
+        for link in columns[columns < of_links][::SIZE] // SIZE:
+            rows[link].append(row)
+    for of_link in filter(None, rows):
+        taken[of_link[int(np.argmin(taken[of_link]))]] += SIZE
+    return int(1.25 * taken.max()) + 4
