@@ -217,7 +217,7 @@ def _put_in_place(made: Path, place: Path) -> None:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Have two folders change places in one step, so that none is missing in between; whether the system can do that."""
+    """Have two folders change places in one step, so that none is missing meanwhile; whether the system can do that."""
     if sys.platform != "linux":
         return False
     import ctypes
