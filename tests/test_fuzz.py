@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from tests.fuzz.cases import GROUPS, Outcome, prepare, run
 from tests.fuzz.corpus import write_corpus
 from tests.fuzz.watching import Limits, fuzz
+from tests.kills import kill
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the fuzzer ends processes by signals")
 
@@ -93,3 +95,10 @@ def test_files_left_behind_and_half_written_are_seen(corpus: Path, tmp_path: Pat
         monkeypatch.setattr("tests.fuzz.cases.FUNCTIONS", {"do": lambda path, text=content: path.write_text(text)})
         run(["do", name], outcome, place)
         assert expected in outcome.problem
+
+
+def test_killed_commands_leave_whole_outputs_or_none(corpus: Path, tmp_path: Path) -> None:
+    """All commands, at many moments: `make kills`."""
+    shutil.copytree(corpus, tmp_path / "work")
+    kills = kill("export", 3, tmp_path / "work")
+    assert kills.problems == []

@@ -130,7 +130,10 @@ def read_arrays(path: Path) -> dict[str, Any]:
             raise OSError(errno.EFBIG, f"its arrays have {size / 1e6:.0f} MB", str(path))
         content.seek(0)
         with np.load(content, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
+            found = {name: arrays[name] for name in arrays.files}
+            if not all(isinstance(array, np.ndarray) for array in found.values()):
+                raise ValueError("files that are no arrays")
+            return found
     except OSError:
         raise
     except Exception as error:  # zipfile, zlib, ast and tokenize have each their own
@@ -310,9 +313,11 @@ def _replace_folder(folder: Path, fill: Callable[[Path], None]) -> None:
 
 
 def _put_in_place(made: Path, place: Path) -> None:
-    """Move a folder to its place; what is there is moved aside first, and deleted last."""
+    """Move a folder to its place; what is there changes places with it, or is moved aside first, and deleted last."""
     if not place.exists():
         made.replace(place)
+        return
+    if _exchange(made, place):
         return
     aside = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
     old = aside / "old"
@@ -328,6 +333,20 @@ def _put_in_place(made: Path, place: Path) -> None:
             aside.rmdir()
         raise
     shutil.rmtree(aside, ignore_errors=True)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Have two folders change places in one step, so that none is missing meanwhile; whether the system can do that."""
+    if sys.platform != "linux":
+        return False
+    import ctypes
+
+    try:
+        rename: Any = ctypes.CDLL(None).renameat2
+    except (OSError, AttributeError):
+        return False
+    here, exchange = -100, 2  # AT_FDCWD and RENAME_EXCHANGE
+    return rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0
 
 
 def _refuse_to_replace(path: Path, overwrite: bool) -> None:
