@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= auto
 
-.PHONY: setup demo test check format bench accuracy docs report-shots clean
+.PHONY: setup demo test fuzz kills check format bench accuracy docs report-shots clean
 
 setup: $(READY)
 
@@ -21,6 +21,17 @@ demo: $(READY)
 test: export OPENBLAS_NUM_THREADS = 1
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
+
+MINUTES ?= 60
+SEED ?= 1
+
+fuzz: export OPENBLAS_NUM_THREADS = 1
+fuzz: $(READY)
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --seed $(SEED)
+
+kills: export OPENBLAS_NUM_THREADS = 1
+kills: $(READY)
+	$(BIN)/python -m tests.kills --count 50
 
 check: $(READY)
 	$(BIN)/ruff check

@@ -16,7 +16,7 @@ from tests.references import example_robot_file
 from dynid import DynamicModel, load_robot
 from dynid.estimation.factors.accumulation import factorise
 from dynid.model.chunks import Chunk
-from dynid.model.independent_columns import row_bases
+from dynid.model.row_bases import row_bases
 from dynid.model.sampling import random_states
 
 

@@ -10,8 +10,8 @@ from dynid import DynamicModel, Robot, find_base_parameters, load_robot
 from dynid.arrays import Array
 from dynid.estimation.factors.accumulation import factorise
 from dynid.model.chunks import Chunk
-from dynid.model.independent_columns import row_bases
 from dynid.model.kernels.kernel import RegressorPlan
+from dynid.model.row_bases import row_bases
 from dynid.model.sampling import random_states
 from dynid.robot.pinocchio import to_pinocchio
 

@@ -5,12 +5,24 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dynid.errors import OutputExistsError
-from dynid.files import InUseError, OutputError, is_file, reserved, write_bytes, write_text
+from dynid.files import (
+    InUseError,
+    OutputError,
+    is_file,
+    read_arrays,
+    replace_folder,
+    reserved,
+    write_bytes,
+    write_text,
+)
 
 
 def test_an_existing_file_is_left_alone_unless_asked(tmp_path: Path) -> None:
@@ -100,3 +112,48 @@ def test_the_lock_of_another_host_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(InUseError, match="process 1 on elsewhere"), reserved(tmp_path / "result"):
         pass
     assert lock.read_text() == "1 elsewhere\n"
+
+
+def test_folders_change_places_in_one_step(tmp_path: Path, monkeypatch) -> None:
+    """Where the system can do that, no moment is without the folder; elsewhere the old one is moved aside."""
+    folder = tmp_path / "out"
+
+    def fill(text: str) -> Callable[[Path], None]:
+        def write(made: Path) -> None:
+            (made / "a.txt").write_text(text)
+            assert not folder.exists() or (folder / "a.txt").exists()
+
+        return write
+
+    for text in ("one", "two"):
+        replace_folder(folder, fill(text))
+    monkeypatch.setattr("dynid.files._exchange", lambda *_: False)
+    assert (folder / "a.txt").read_text() == "two"
+    replace_folder(folder, fill("three"))
+    assert (folder / "a.txt").read_text() == "three"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such call")
+def test_exchanging_leaves_no_moment_without_the_folder(tmp_path: Path, monkeypatch) -> None:
+    moves: list[Path] = []
+    monkeypatch.setattr(Path, "replace", lambda self, _: moves.append(self))
+    (tmp_path / "out").mkdir()
+    replace_folder(tmp_path / "out", lambda made: (made / "new").touch())
+    assert (moves, (tmp_path / "out/new").exists()) == ([], True)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"\x93NUMPY", b"{"])
+def test_damaged_archives_of_arrays_are_seen(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        head = b"{'descr': '<f8', 'fortran_order': False, 'shape': (" + content
+        archive.writestr("a.npy", b"\x93NUMPY\x01\x00\x46\x00" + head.ljust(0x46))
+        archive.writestr("b", b"no array")
+    with pytest.raises(ValueError, match="no archive of arrays"):
+        read_arrays(path)
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="no archive of arrays"):
+        read_arrays(path)
+    np.savez(path, a=np.ones(2))
+    assert read_arrays(path)["a"].tolist() == [1.0, 1.0]

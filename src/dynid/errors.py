@@ -6,6 +6,7 @@ Every message is one sentence or two: what was found, where, what was expected, 
 from __future__ import annotations
 
 import difflib
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,8 +14,40 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_WRITTEN: dict[str, str] = {}
+"""Beginnings of paths that hold values of environment variables, and how they were written."""
+
+
+def remember_written(path: str, written: str) -> None:
+    """Have messages and results show a path, and what is below it, as it was written: with `${VARIABLE}`.
+
+    Single words are left, since a message may hold them for another reason.
+    """
+    if re.search(r"\w", path) and re.search(r"[/\\.]", path) and path != written:
+        _WRITTEN[path] = written
+
+
+def as_written(text: str) -> str:
+    """A text in which paths with values of environment variables stand as they were written in a file.
+
+    >>> remember_written("/home/ann/secret", "${DATA}")
+    >>> as_written("/home/ann/secret/run.csv: there is no such file")
+    '${DATA}/run.csv: there is no such file'
+    """
+    for path in sorted(_WRITTEN, key=len, reverse=True):  # the longest, which may begin with another
+        if path in text:
+            text = re.sub(rf"(?<![\w.$-]){re.escape(path)}(?![\w$-])", lambda _, path=path: _WRITTEN[path], text)
+    return text
+
+
 class DynidError(Exception):
-    """Base of all errors that dynid raises on purpose; the command line turns it into exit status 2."""
+    """Base of all errors that dynid raises on purpose; the command line turns it into exit status 2.
+
+    Values of environment variables in paths are not shown: messages have the paths as they were written.
+    """
+
+    def __init__(self, *parts: object) -> None:
+        super().__init__(*(as_written(part) if isinstance(part, str) else part for part in parts))
 
 
 class FileProblemError(DynidError):

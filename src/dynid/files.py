@@ -1,6 +1,7 @@
 """Files: what one is, and writing them whole or not at all, never over a user's file without being asked."""
 
 import errno
+import io
 import os
 import re
 import shutil
@@ -9,13 +10,14 @@ import stat
 import sys
 import tempfile
 import tomllib
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from dynid.errors import DynidError, FileProblemError, OutputExistsError
+from dynid.errors import DynidError, FileProblemError, OutputExistsError, remember_written
 
 
 class OutputError(DynidError):
@@ -36,6 +38,41 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except OSError:
         return False
+
+
+def expanded_path(name: str, folder: Path) -> str:
+    """A path that a file states, with the values of its environment variables (`${NAME}`).
+
+    Errors, findings and results show the path as it was written (`dynid.errors.as_written`). Addresses (`https://...`)
+    are no paths: there a value would leave this machine.
+
+    Args:
+        name: The path.
+        folder: Folder that it is relative to.
+
+    Raises:
+        ValueError: If a variable is not set, or stands in an address; the message names no value.
+
+    >>> expanded_path("run.csv", Path("logs"))
+    'logs/run.csv'
+    """
+    if "$" not in name:
+        return str(folder / Path(name))
+    if "://" in name:
+        raise ValueError("has an environment variable in an address, where none is expanded; write the address")
+    parts = Path(name).parts
+    last = max(k for k, part in enumerate(parts) if "$" in part)
+    head, value = Path(*parts[: last + 1]), Path(os.path.expandvars(Path(*parts[: last + 1])))
+    if "$" in str(value):
+        raise ValueError("uses an environment variable that is not set; set it, or write the path")
+    rest = parts[last + 1 :]
+    for base, path in ((folder, folder / value), (folder.absolute(), Path(os.path.realpath(folder / value)))):
+        written = head if value.is_absolute() else base / head
+        remember_written(str(path), str(written))
+        remember_written(str(path.joinpath(*rest)), str(written.joinpath(*rest)))
+    if not rest:
+        remember_written(value.name, head.name)
+    return str(Path(folder / value, *rest))
 
 
 def cache_folder(part: str) -> Path:
@@ -74,6 +111,33 @@ def read_bytes(path: Path) -> bytes:
         size = f"it has {status.st_size / 1e6:.0f} MB, and at most {LARGEST_FILE / 1e6:.0f} are read"
         raise OSError(errno.EFBIG, size, str(path))
     return path.read_bytes()
+
+
+def read_arrays(path: Path) -> dict[str, Any]:
+    """All arrays of an archive of NumPy (NPZ), by name; nothing in it is unpickled.
+
+    Raises:
+        OSError: If it cannot be read, or its arrays are enormous.
+        ValueError: If it is damaged, or no such archive.
+    """
+    import numpy as np
+
+    content = io.BytesIO(read_bytes(path))
+    try:
+        with zipfile.ZipFile(content) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+        if size > LARGEST_FILE:
+            raise OSError(errno.EFBIG, f"its arrays have {size / 1e6:.0f} MB", str(path))
+        content.seek(0)
+        with np.load(content, allow_pickle=False) as arrays:
+            found = {name: arrays[name] for name in arrays.files}
+            if not all(isinstance(array, np.ndarray) for array in found.values()):
+                raise ValueError("files that are no arrays")
+            return found
+    except OSError:
+        raise
+    except Exception as error:  # zipfile, zlib, ast and tokenize have each their own
+        raise ValueError(f"no archive of arrays ({error})") from error
 
 
 def write_text(path: Path, text: str, *, overwrite: bool = False) -> None:
@@ -249,9 +313,11 @@ def _replace_folder(folder: Path, fill: Callable[[Path], None]) -> None:
 
 
 def _put_in_place(made: Path, place: Path) -> None:
-    """Move a folder to its place; what is there is moved aside first, and deleted last."""
+    """Move a folder to its place; what is there changes places with it, or is moved aside first, and deleted last."""
     if not place.exists():
         made.replace(place)
+        return
+    if _exchange(made, place):
         return
     aside = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
     old = aside / "old"
@@ -267,6 +333,20 @@ def _put_in_place(made: Path, place: Path) -> None:
             aside.rmdir()
         raise
     shutil.rmtree(aside, ignore_errors=True)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Have two folders change places in one step, so that none is missing meanwhile; whether the system can do that."""
+    if sys.platform != "linux":
+        return False
+    import ctypes
+
+    try:
+        rename: Any = ctypes.CDLL(None).renameat2
+    except (OSError, AttributeError):
+        return False
+    here, exchange = -100, 2  # AT_FDCWD and RENAME_EXCHANGE
+    return rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0
 
 
 def _refuse_to_replace(path: Path, overwrite: bool) -> None:

@@ -16,6 +16,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from dynid.errors import as_written
+
 NAMED = 8
 """How many items of a list are named before the rest is counted."""
 
@@ -77,7 +79,8 @@ class Finding:
         >>> finding.severity.value
         'warning'
         """
-        return Finding(code, severity or catalogue()[code].severity, subject, values)
+        shown = {name: as_written(value) if isinstance(value, str) else value for name, value in values.items()}
+        return Finding(code, severity or catalogue()[code].severity, as_written(subject), shown)
 
     @property
     def evidence(self) -> str:

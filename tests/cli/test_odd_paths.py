@@ -19,6 +19,8 @@ from tests.practice_logs import MODEL, PROCESSING, in_memory, log
 
 LONG = "a" * 5000
 
+OTHERS = ["identify {}.toml", "excite {}.toml", "init builtin:two_link {}.csv", "init builtin:two_link {}.mcap"]
+
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pipes and devices as files")
 
 
@@ -58,11 +60,12 @@ def test_names_of_5000_letters_are_refused_in_a_sentence(
 
 @posix
 @pytest.mark.parametrize("kind", ["pipe", "device"])
-@pytest.mark.parametrize("command", ["inspect {}.urdf", "inspect {}.xml", "identify {}.toml", "excite {}.toml"])
+@pytest.mark.parametrize("command", [f"inspect {{}}.{kind}" for kind in ("urdf", "xml", "xacro", "toml")] + OTHERS)
 def test_pipes_and_devices_are_not_read(kind: str, command: str, tmp_path: Path) -> None:
-    path = Path(command.split()[1].format(tmp_path / "odd"))
+    words = command.format(tmp_path / "odd").split()
+    path = Path(words[-1])
     os.mkfifo(path) if kind == "pipe" else path.symlink_to("/dev/zero")
-    status, _, error = run(command.split()[0], path)
+    status, _, error = run(*words)
     assert status == 2
     assert path.name in error
 
@@ -94,8 +97,9 @@ def test_damaged_factors_are_refused_in_a_sentence(result: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize("where", ["body", "inertial"])
-def test_quaternions_of_enormous_length_are_refused(where: str, tmp_path: Path) -> None:
-    quats = {where: 'quat="1e308 0 0 1e308"'}
+@pytest.mark.parametrize("quat", ["1e200 0 0 0", "1e308 0 0 1e308", "1e-200 0 0 0"])
+def test_quaternions_of_enormous_length_are_refused(quat: str, where: str, tmp_path: Path) -> None:
+    quats = {where: f'quat="{quat}"'}
     path = tmp_path / "arm.xml"
     path.write_text(
         f'<mujoco><worldbody><body name="a" {quats.get("body", "")}><joint/><inertial pos="0 0 0" mass="1" '

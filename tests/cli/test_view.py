@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import socket
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
+from queue import Queue
 
 import numpy as np
 import polars as pl
@@ -16,13 +20,15 @@ from typer.testing import CliRunner
 
 from dynid import DynamicModel, Log, load_robot
 from dynid.cli import app
+from dynid.cli.page_guard import PageGuard, UnguardedViewerError, free_port
 from dynid.cli.viewer_page import Gauge, gauge_table, gauges, motion_to_show, serve
-from dynid.errors import FileProblemError, ShapeError
+from dynid.errors import FileProblemError, InvalidRequestError, ShapeError
 from dynid.excitation.trajectories import fourier_motion
 from dynid.excitation.trajectory_formats import Written, json_text
 from dynid.report.drawn_bodies import poses, quaternion, shapes
 from dynid.robot.joints import rotation_from_quaternion
 from dynid.robot.robot import WORLD
+from tests.browser import ARGUMENTS, CHROMIUM, needs_chromium
 from tests.verdict_cases import motion as sines
 
 UR5 = load_robot("builtin:ur5")
@@ -140,7 +146,10 @@ def test_without_viser_the_command_says_how_to_get_it(tmp_path: Path, monkeypatc
     assert (done.exit_code, "pip install 'dynid[view]'" in done.stderr) == (2, True)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("viser") is None, reason="viser is not installed")
+needs_viser = pytest.mark.skipif(importlib.util.find_spec("viser") is None, reason="viser is not installed")
+
+
+@needs_viser
 @pytest.mark.filterwarnings("ignore")
 def test_the_page_moves_the_robot(tmp_path: Path) -> None:
     motion = motion_to_show(trajectory(tmp_path / "a.csv", list("123456")), UR5)
@@ -148,6 +157,115 @@ def test_the_page_moves_the_robot(tmp_path: Path) -> None:
     left = iter(range(5))
     serve(UR5, motion, 18080, addresses.append, lambda: next(left, None) is not None)
     assert addresses[0].startswith("http://127.0.0.1:")
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[str]:
+    """The address of a page that is served meanwhile."""
+    pytest.importorskip("viser", reason="viser is not installed")
+    t, q, v, a = sines(seconds=1.0)
+    addresses: Queue[str] = Queue()
+    done = threading.Event()
+    arguments = (UR5, motion_to_show((t, q, v, a), UR5), 18180, addresses.put, lambda: not done.is_set())
+    server = threading.Thread(target=serve, args=arguments, daemon=True)
+    server.start()
+    yield addresses.get(timeout=30.0)
+    done.set()
+    server.join(timeout=10.0)
+
+
+def socket_status(address: str, origin: str | None, host: str | None = None) -> int:
+    """Open a websocket as the page's script does; the status that the server answers with."""
+    from websockets.exceptions import InvalidStatus
+    from websockets.sync.client import connect
+
+    version = importlib.import_module("viser").__version__
+    headers = {} if host is None else {"Host": host}
+    try:
+        with connect(
+            address.replace("http://", "ws://").rstrip("/"),
+            origin=origin,  # type: ignore[arg-type]
+            subprotocols=[f"viser-v{version}"],  # type: ignore[list-item]
+            additional_headers=headers,
+            max_size=None,
+        ) as client:
+            assert client.recv(timeout=10.0)
+            return 101
+    except InvalidStatus as refused:
+        return refused.response.status_code
+
+
+def page_status(address: str, **headers: str) -> int:
+    from urllib.error import HTTPError
+    from urllib.request import Request, build_opener
+
+    try:
+        return build_opener().open(Request(address, headers=headers), timeout=10.0).status
+    except HTTPError as refused:
+        return refused.code
+
+
+@needs_viser
+@pytest.mark.filterwarnings("ignore")
+def test_the_scene_is_for_its_own_page_with_the_token(page: str) -> None:
+    here, token, _ = page.removeprefix("http://").split("/")
+    port = here.partition(":")[2]
+    assert len(token) >= 32
+    assert socket_status(page, f"http://{here}") == 101
+    assert socket_status(f"http://localhost:{port}/{token}/", f"http://localhost:{port}") == 101
+    for origin in ("http://evil.example", f"http://evil.example:{port}", "http://127.0.0.1:1", "null", None):
+        assert socket_status(page, origin) == 403
+    for path in ("", "/", "/viser", f"/{token[:-1]}", f"/{token}x", f"/x/{token}", f"/?{token}"):
+        assert socket_status(f"http://{here}{path}", f"http://{here}") == 403
+
+
+@needs_viser
+@pytest.mark.filterwarnings("ignore")
+def test_the_page_too_needs_its_token_and_a_name_of_this_machine(page: str) -> None:
+    here = page.removeprefix("http://").partition("/")[0]
+    assert page_status(page) == 200
+    assert page_status(page + "../../etc/passwd") in (400, 403, 404)
+    assert page_status(f"http://{here}/") == 403
+    assert page_status(page, Origin="http://evil.example") == 403
+    assert page_status(page, Host=f"evil.example:{here.partition(':')[2]}") == 403  # a name that leads here
+
+
+@needs_viser
+@pytest.mark.filterwarnings("ignore")
+def test_a_viewer_that_asks_no_guard_is_not_shown(monkeypatch) -> None:
+    monkeypatch.setattr(PageGuard, "before", lambda _, process_request: process_request)
+    addresses: list[str] = []
+    with pytest.raises(UnguardedViewerError):
+        serve(UR5, motion_to_show(sines(seconds=1.0), UR5), 18280, addresses.append)
+    assert addresses == []
+
+
+def test_taken_ports_are_passed_over() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert free_port(port) > port
+    with socket.socket() as last:
+        last.bind(("127.0.0.1", 65535))
+        last.listen()
+        with pytest.raises(InvalidRequestError, match="65535"):
+            free_port(65535)
+
+
+@needs_chromium
+@needs_viser
+@pytest.mark.filterwarnings("ignore")
+def test_the_scene_reaches_the_browser(page: str) -> None:
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        try:
+            shown = browser.new_page()
+            shown.goto(page)
+            shown.wait_for_selector("text=torque (needed)", timeout=30_000)  # what a websocket brought
+        finally:
+            browser.close()
 
 
 def test_meshes_that_cannot_be_read_become_capsules(tmp_path: Path) -> None:

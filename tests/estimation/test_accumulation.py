@@ -17,7 +17,7 @@ from dynid.estimation.factors.accumulation import ONE_PASS, factorise, reduced
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.row_forms import Reweighted, residuals
 from dynid.model.chunks import Chunk
-from dynid.model.independent_columns import row_bases
+from dynid.model.row_bases import row_bases
 from dynid.model.sampling import random_states
 from dynid.model.terms import Armature, Coulomb, Offset, Viscous
 from tests.strategies import robots

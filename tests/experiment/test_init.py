@@ -141,6 +141,8 @@ def test_joints_that_do_not_move_are_locked_where_they_rest(tmp_path: Path) -> N
     assert made.joints == ("joint_1", "joint_2", "joint_4", "joint_5", "joint_7")
     (finding,) = [f for f in made.findings if f.code == "joints-at-rest"]
     assert set(finding.values["joints"]) == {"joint_3", "joint_6"}
+    with pytest.raises(DynidError, match=r"must end in \.toml"):
+        made.save(tmp_path / "first.urdf")
     made.save(tmp_path / "first.toml")
     experiment = read_experiment(tmp_path / "first.toml")
     assert experiment.lock == pytest.approx({"joint_3": 0.4, "joint_6": 1.2}, abs=1e-3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import lzma
 from pathlib import Path
@@ -136,3 +137,11 @@ def test_a_packed_file_that_is_damaged_inside_is_an_error(tmp_path: Path) -> Non
     (tmp_path / "log.csv.gz").write_bytes(content)
     with pytest.raises(RecordingError, match="damaged"):
         source_of(tmp_path / "log.csv.gz")
+
+
+@pytest.mark.parametrize("text", ['t,"q"\r1,2\r3,4\r', 't,q\n1,"2\r3"\n', 't,q\n1,"' + "9" * 200_000 + "\n"])
+def test_lines_that_no_csv_has_give_our_own_errors_only(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(text, newline="")
+    with contextlib.suppress(RecordingError):
+        read_columns(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import gzip
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynid import load_robot
-from dynid.logs import Log, LogSource, RecordingError, mended, read_source, stored_log
+from dynid.logs import Log, LogSource, Processing, RecordingError, mended, read_source, stored_log
 from dynid.logs.readers import column_store
 from dynid.logs.stored_log import StoredLog
 
@@ -31,6 +31,7 @@ def _everything_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("column_store", "text", "columnar"):
         monkeypatch.setattr(f"dynid.logs.readers.{module}.BLOCK", 64, raising=False)
     monkeypatch.setattr("dynid.logs.long_time.BLOCK", 64)
+    monkeypatch.setattr("dynid.logs.long_mending.BLOCK", 64)
     monkeypatch.setattr("dynid.logs.readers.text.LARGE", 1)
     monkeypatch.setattr("dynid.logs.readers.text.CHUNK", 3000)
 
@@ -66,6 +67,15 @@ def assert_equal(window: Log, whole: Log) -> None:
         assert getattr(window, name) == getattr(whole, name)
 
 
+def flat(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values in values by their way."""
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        inner = flat(value) if isinstance(value, Mapping) else {"": value}
+        found |= {f"{key}.{way}": one for way, one in inner.items()}
+    return found
+
+
 def assert_same(source: LogSource) -> StoredLog:
     log, stored = both(source)
     for rows in (slice(None), slice(10, 11), slice(50, 300), slice(-70, None)):
@@ -73,7 +83,7 @@ def assert_same(source: LogSource) -> StoredLog:
         assert np.array_equal(stored.stamps(rows), log.time[rows])
     assert [note.code for note in stored.findings] == [note.code for note in log.findings]
     for one, other in zip(stored.findings, log.findings, strict=True):
-        assert one.values == pytest.approx(other.values, rel=1e-9, nan_ok=True) or one.values == other.values
+        assert flat(one.values) == pytest.approx(flat(other.values), rel=1e-9, nan_ok=True)
     return stored
 
 
@@ -174,3 +184,82 @@ def test_a_short_log_stays_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyP
     log = read_source(source_of(tmp_path / "log.csv"), ROBOT, may_store=True)
     assert isinstance(log, Log)
     assert_equal(log, read_source(source_of(tmp_path / "log.csv"), ROBOT))
+
+
+def wrapped(table: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    q = table["q_1"] + 2.0 * table["t"]
+    return table | {"q_1": (q + np.pi) % (2 * np.pi) - np.pi}
+
+
+def test_wrapped_angles_are_unwrapped_alike(tmp_path: Path) -> None:
+    write_csv(tmp_path / "log.csv", wrapped(columns()))
+    stored = assert_same(source_of(tmp_path / "log.csv"))
+    assert "positions-wrapped" in [note.code for note in stored.findings]
+
+
+def test_a_log_at_rest_or_with_coarse_encoders_is_not_taken_for_held(tmp_path: Path) -> None:
+    table = columns()
+    for name in ("q_1", "q_2"):
+        table[name] = np.round(0.05 * table[name], 3)
+    write_csv(tmp_path / "log.csv", table)
+    assert_same(source_of(tmp_path / "log.csv"))
+
+
+def test_samples_that_are_held_are_taken_once_in_memory(tmp_path: Path) -> None:
+    table = columns()
+    for name in ("q_1", "q_2", "tau_1", "tau_2"):
+        table[name] = np.repeat(table[name][::4], 4)
+    write_csv(tmp_path / "log.csv", table)
+    log = read_source(source_of(tmp_path / "log.csv"), ROBOT, may_store=True)
+    assert [note.code for note in log.findings] == ["log-in-memory"]
+    stated = Processing(resample="none")
+    stored = read_source(source_of(tmp_path / "log.csv"), ROBOT, may_store=True, processing=stated)
+    expected = mended(read_source(source_of(tmp_path / "log.csv"), ROBOT), ROBOT, None, stated).findings
+    assert [note.code for note in expected] == ["samples-held"]
+    assert flat(expected[0].values) == pytest.approx(flat(stored.findings[0].values))
+
+
+def with_holes(table: dict[str, np.ndarray], *, seed: int = 0) -> dict[str, np.ndarray]:
+    """Single cells, short and long gaps, gaps at both ends and at the edges of blocks."""
+    rng = np.random.default_rng(seed)
+    table = {name: values.copy() for name, values in table.items()}
+    for name, values in table.items():
+        values[rng.integers(0, len(values), 12)] = np.nan
+        if name != "t":
+            for start in rng.integers(0, len(values), 4):
+                values[start : start + rng.integers(2, 30)] = np.nan
+    table["q_1"][60:67], table["tau_1"][:5], table["tau_2"][120:200] = np.nan, np.nan, np.nan
+    table["q_2"][:3] = np.nan
+    return table
+
+
+@pytest.mark.parametrize("kind", ["csv", "quotes", "decimal commas", "parquet", "json lines"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_missing_cells_are_filled_alike(kind: str, seed: int, tmp_path: Path) -> None:
+    name, write = FORMATS[kind]
+    write(tmp_path / name, with_holes(columns(), seed=seed))
+    stored = assert_same(source_of(tmp_path / name))
+    assert "cells-missing" in [note.code for note in stored.findings]
+
+
+def test_a_slow_column_is_filled_alike(tmp_path: Path) -> None:
+    table = columns()
+    table["tau_1"][np.arange(1000) % 7 != 0] = np.nan
+    table["q_2"][np.arange(1000) % 3 != 0] = np.nan
+    write_csv(tmp_path / "log.csv", table)
+    assert_same(source_of(tmp_path / "log.csv"))
+
+
+def test_gaps_of_wrapped_angles_are_filled_alike(tmp_path: Path) -> None:
+    write_csv(tmp_path / "log.csv", with_holes(wrapped(columns())))
+    log, stored = both(source_of(tmp_path / "log.csv"))
+    assert np.allclose(stored[:].position, log.position, rtol=1e-14, atol=1e-14)
+
+
+@pytest.mark.parametrize("count", [1, 2, 501, 1000])
+def test_quantiles_of_blocks_are_those_of_the_whole(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(column_store, "FEW", 0)
+    values = np.round(np.random.default_rng(count).exponential(size=count), 2) * 1e-3
+    for share in (0.02, 0.5, 0.75):
+        found = column_store.quantile_of(lambda: iter(np.array_split(values, 7)), count, share)
+        assert found == (np.median(values) if share == 0.5 else np.quantile(values, share))

@@ -357,7 +357,7 @@ def test_a_missing_mesh_is_noted_where_inertia_is_stated(tmp_path: Path) -> None
     ],
 )
 def test_a_missing_mesh_is_an_error_where_it_determines_the_inertia(bodies: str, compiler: str, tmp_path: Path) -> None:
-    with pytest.raises(RobotFileError, match=r"lost\.stl' is missing, and meshes determine the inertia of 'x'; put it"):
+    with pytest.raises(RobotFileError, match=r"lost\.stl' is missing; meshes determine the inertia of 'x': put it"):
         described(tmp_path, wrapped(bodies, LOST_MESH, compiler))
 
 

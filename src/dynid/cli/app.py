@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from dynid.errors import DynidError, InvalidRequestError
+from dynid.errors import DynidError, InvalidRequestError, as_written
 
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # type: ignore[assignment]
 """Typer's own, or that of Click, whichever this version of Typer stands on."""
@@ -126,7 +126,7 @@ LONGEST_PATH = 200
 
 def shortened(path: str) -> str:
     """A path as it can be shown: its end, where it is very long, and no bytes that are not text."""
-    shown = path.encode(errors="replace").decode()
+    shown = as_written(path.encode(errors="replace").decode())
     return shown if len(shown) <= LONGEST_PATH else f"...{shown[-LONGEST_PATH:]}"
 
 

@@ -21,7 +21,7 @@ def view(
 ) -> None:
     """Show the robot on a trajectory or a log, in the browser.
 
-    Needs pip install 'dynid[view]'.
+    The page answers on this machine only, at the printed address with its token. Needs pip install 'dynid[view]'.
     """
     with errors_in_words():
         from dynid.cli.viewer_page import view as show

@@ -6,13 +6,17 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
+from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.cli.page_guard import HOST, PageGuard, free_port, guarded
 from dynid.errors import DynidError, InvalidRequestError, ShapeError
 from dynid.excitation import Followable, Trajectory, as_motion, read_trajectory, robot_of_motion, samples
+from dynid.files import read_bytes
 from dynid.model import DynamicModel
 from dynid.report.drawn_bodies import Shape, capsules, poses, quaternion, reach, shapes
 from dynid.robot import WORLD, JointKind, Robot, as_robot
@@ -84,7 +88,7 @@ def view(
         motion: The path of a trajectory or a log, what `excite` returned, a `Log` of joint positions, or arrays (t, q).
         robot: The robot: a path, `builtin:NAME`, or a loaded one.
         port: Port of the page.
-        announce: Callback; receives the page's address.
+        announce: Callback; receives the page's address, whose token nobody else knows.
 
     Raises:
         ViewerMissingError: If viser is not installed.
@@ -146,17 +150,24 @@ def serve(
 ) -> None:
     """Show a motion on a port of this machine, until `running`, which is asked before each frame, says to end.
 
+    The page answers only at the address that is announced, which holds a token; see `page_guard`.
+
     Raises:
         ViewerMissingError: If viser is not installed.
+        UnguardedViewerError: If the installed viser cannot be guarded.
     """
     try:
         import trimesh  # pyright: ignore[reportMissingImports]
         import viser  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise ViewerMissingError from error
-    server = viser.ViserServer(host="127.0.0.1", port=port, label="dynid", verbose=False)
+    guard = PageGuard()
+    port = free_port(port)
+    with guarded(guard):
+        server = viser.ViserServer(host=HOST, port=port, label="dynid", verbose=False)
     try:
-        announce(f"http://127.0.0.1:{server.get_port()}")
+        guard.require_in_place()
+        announce(guard.address(server.get_port()))
         frames = _scene(server, robot, trimesh)
         _play(server, robot, motion, frames, running)
     finally:
@@ -200,10 +211,23 @@ def _meshes(robot: Robot, trimesh: Any) -> Iterator[tuple[Shape, Any]]:
                     yield capsule, _mesh(capsule, trimesh)
 
 
+def _content(path: Path) -> BytesIO:
+    """A mesh file as bytes, from which no other file is read.
+
+    Raises:
+        OSError: If it cannot be read, is enormous, or no regular file.
+        ValueError: If it declares XML entities.
+    """
+    content = read_bytes(path)
+    if b"<!ENTITY" in content.replace(b"\0", b""):
+        raise ValueError("XML entities")
+    return BytesIO(content)
+
+
 def _mesh(shape: Shape, trimesh: Any) -> Any:
     """Triangles of a shape in its own frame."""
-    if shape.kind == "mesh":
-        mesh = trimesh.load_mesh(shape.mesh, process=False)
+    if shape.kind == "mesh" and shape.mesh is not None:
+        mesh = trimesh.load_mesh(_content(shape.mesh), file_type=shape.mesh.suffix[1:].lower(), process=False)
         mesh = mesh.to_mesh() if hasattr(mesh, "to_mesh") else mesh
         if not len(mesh.faces):
             raise ValueError("no triangles")

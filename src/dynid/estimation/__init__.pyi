@@ -5,7 +5,7 @@ from .drive_sign_findings import find_drive_signs
 from .estimate_findings import ESTIMATE_THRESHOLDS
 from .factors.accumulation import Blocks, factors_of
 from .factors.decimation import processed_rows
-from .factors.factors import DAMAGED, Factor, Factors
+from .factors.factors import Factor, Factors
 from .factors.lazy_sequences import Lazy
 from .factors.reduced_logs import EarlierLogs, ReducedLog, ReducedLogs, joined_logs, probed, reduce_log, reduce_logs
 from .factors.row_forms import TIME_BLOCKS, RowForm
@@ -23,7 +23,6 @@ from .term_choice.determined import determined_terms
 
 __all__ = [
     "CAUSES",
-    "DAMAGED",
     "ESTIMATE_THRESHOLDS",
     "RESIDUAL_THRESHOLDS",
     "TIME_BLOCKS",

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from dynid.errors import FileProblemError
 from dynid.experiment.experiment import Experiment
-from dynid.files import is_file, line_of, parse_toml, read_toml_text
+from dynid.files import expanded_path, is_file, line_of, parse_toml, read_toml_text
 from dynid.logs import RecordingError, is_url, single_logs, stands_for_many
 from dynid.settings import Table, checked, key_of, problem_in_words
 
@@ -30,7 +30,8 @@ def read_experiment(
 ) -> Experiment:
     """Read an experiment file.
 
-    Paths in it may use environment variables such as `${DYNID_DATASETS}`.
+    Paths in it may use environment variables such as `${DYNID_DATASETS}`; nothing else may. Messages and results show
+    such paths as they are written, without the values.
 
     Args:
         path: The file.
@@ -165,11 +166,14 @@ def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path, nee
     def whole(name: object, where: tuple[str | int, ...], keep: str = "") -> object:
         if not isinstance(name, str) or (keep and name.startswith(keep)):
             return name
-        expanded = os.path.expandvars(name)
-        if "$" in expanded and (needs_logs or where[0] != "log"):
-            problem = f"'{name}' uses an environment variable that is not set; set it, or write the path"
-            raise ExperimentError(path, problem, line_of(text, where))
-        return expanded if is_url(expanded) or expanded.startswith("file://") else str(folder / Path(expanded))
+        if (is_url(name) or name.startswith("file://")) and "$" not in name:
+            return name
+        try:
+            return expanded_path(name, folder)
+        except ValueError as error:
+            if needs_logs or where[0] != "log":
+                raise ExperimentError(path, f"'{name}' {error}", line_of(text, where)) from error
+            return str(folder / name)
 
     values = dict(values)
     if "robot" in values:

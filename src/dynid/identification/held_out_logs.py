@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dynid.experiment import Experiment, read_experiment, read_log
-from dynid.identification.log_reading import read, share_samples
+from dynid.identification.log_reading import read_any_length, share_samples
 from dynid.identification.result import Result, ResultError
 from dynid.identification.task import ROBOT_OF_RESULT, Task, robot_difference, robot_of
-from dynid.logs import Log, LogSource, PreparedLog, files_of, prepare
+from dynid.logs import Log, LogSource, PreparedLog, StoredLog, files_of, prepare
 
 Progress = Callable[[str], None]
 
@@ -18,12 +18,12 @@ class UnseenLog:
     """A log that a result was not made from, ready for its model.
 
     Attributes:
-        log: The log.
+        log: The log, on disk where it is long.
         prepared: The same, ready for the model.
         used: Whether the result was identified from it after all, so that it validates nothing.
     """
 
-    log: Log
+    log: Log | StoredLog
     prepared: PreparedLog
     used: bool = False
 
@@ -44,7 +44,7 @@ def unseen_logs(
         like = result.training if task.processing == result.task.processing else None
         for source in task.logs:
             progress("Reading a log")
-            log = read(source, task.model.robot, progress, task.drive, task.processing)
+            log = read_any_length(source, task.model.robot, progress, task.drive, task.processing)
             prepared = prepare(log, result.model, task.drive, task.processing, like=like, progress=progress)
             used = any(share_samples(own, source) for own in result.task.all_logs)
             found.append(UnseenLog(log, prepared, used))

@@ -10,7 +10,7 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,22 @@ import numpy as np
 from dynid import __version__
 from dynid.arrays import Array, frozen
 from dynid.errors import FileProblemError
-from dynid.estimation import DAMAGED, Blocks, Factor, Factors, ReducedLog, RowForm, probed, reduce_log
+from dynid.estimation import Blocks, Factor, Factors, ReducedLog, RowForm, probed, reduce_log
 from dynid.findings import Finding
-from dynid.identification.log_reading import read
-from dynid.logs import Drive, Log, LogSource, Motion, PreparedLog, Processing, Quantity, Speeds, local_file, prepare
+from dynid.identification.log_reading import read_any_length
+from dynid.logs import (
+    Drive,
+    Log,
+    LogSource,
+    Motion,
+    PreparedLog,
+    Processing,
+    Quantity,
+    Speeds,
+    is_long,
+    local_file,
+    prepare,
+)
 from dynid.model import DynamicModel, specification
 from dynid.threads import in_one_thread
 
@@ -70,6 +82,16 @@ class LogFactors:
     log: LogWithoutSamples
     reduced: ReducedLog
 
+    @staticmethod
+    def joined(parts: Sequence[LogFactors]) -> LogFactors:
+        """A log from its parts in time."""
+        if len(parts) == 1:
+            return parts[0]
+        first, logs = parts[0], [part.log for part in parts]
+        motion = Motion.joined([log.motion for log in logs])
+        whole = replace(first.log, known_motion=motion, known_samples=sum(log.samples for log in logs))
+        return LogFactors(whole, ReducedLog.joined([part.reduced for part in parts]))
+
     def to_bytes(self) -> bytes:
         """The content of a file (NPZ, no pickle)."""
         arrays = _Arrays()
@@ -107,7 +129,9 @@ class LogFactors:
             blocks = Blocks(reduction.block_equations, joints)
             reduced = ReducedLog(_factors_of(head["torques"], numbers), rows, blocks)
             return LogFactors(_log_of(head["log"], numbers), reduced)
-        except (*DAMAGED, KeyError, TypeError, ValueError, AttributeError) as error:
+        except LogFactorsError:
+            raise
+        except Exception as error:  # zipfile, zlib, ast and tokenize have each their own
             raise LogFactorsError(path, "holds no reduced log; it is computed again") from error
 
 
@@ -177,12 +201,15 @@ class Reduction:
         return self._cached["facts"]
 
 
-def reduced_log(source: Log | LogSource, reduction: Reduction, *, alone: bool = True) -> LogFactors:
-    """Read, mend, prepare and reduce one log.
+def reduced_log(
+    source: Log | LogSource, reduction: Reduction, share: tuple[int, int] = (0, 1), *, alone: bool = True
+) -> LogFactors | None:
+    """Read, mend, prepare and reduce one log, or a part of it.
 
     Args:
         source: The log.
         reduction: How it is reduced.
+        share: Which of how many parts in time; None is given of the later parts of a log that is not long.
         alone: Whether to work in one thread, as one of several processes.
 
     Raises:
@@ -190,8 +217,10 @@ def reduced_log(source: Log | LogSource, reduction: Reduction, *, alone: bool = 
     """
     with in_one_thread() if alone else nullcontext():
         robot = reduction.model.robot
-        log = read(source, robot, drive=reduction.drive, processing=reduction.processing)
-        return reduction.of(prepare(log, reduction.preparing, reduction.drive, reduction.processing))
+        log = read_any_length(source, robot, drive=reduction.drive, processing=reduction.processing)
+        if share[0] and not is_long(log, reduction.processing):
+            return None
+        return reduction.of(prepare(log, reduction.preparing, reduction.drive, reduction.processing, share=share))
 
 
 def key_of(source: Log | LogSource, reduction: Reduction) -> str:

@@ -17,6 +17,7 @@ from dynid.logs import (
     LogSource,
     PreparedLog,
     Processing,
+    StoredLog,
     mended,
     on_disk,
     prepare,
@@ -42,6 +43,7 @@ class PreparedLogs:
         findings: What was noticed and chosen on the way.
         ready: Where logs are reduced one by one, those that were read for the sample, by their numbers; else None.
         failed: Why logs could not be read, by their numbers, where the others go on.
+        lengths: Samples of the logs that were read for the sample, by their numbers.
     """
 
     logs: tuple[PreparedLog, ...]
@@ -51,6 +53,7 @@ class PreparedLogs:
     findings: tuple[Finding, ...]
     ready: Mapping[int, PreparedLog] | None = None
     failed: Mapping[int, str] = field(default_factory=dict)
+    lengths: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def samples(self) -> int:
@@ -73,7 +76,7 @@ def prepared_logs(task: Task, base: BaseParameters, progress: Progress) -> Prepa
     findings: list[Finding] = []
     for k, source in enumerate(task.logs, start=1):
         progress(f"Reading log {k} of {len(task.logs)}")
-        log = read(source, model.robot, progress, drive, task.processing)
+        log = read_any_length(source, model.robot, progress, drive, task.processing)
         if drive.signs == "auto":
             progress("Finding the signs of the drives")
             drive, notes = find_drive_signs(stretches_of(log), base, drive, task.processing)
@@ -98,6 +101,20 @@ def read(
     """A log that is in memory, or read from its files, mended where that is certain."""
     log = source if isinstance(source, Log) else read_source(source, robot, progress, drive=drive)
     return mended(log, robot, drive, processing)
+
+
+def read_any_length(
+    source: Log | LogSource,
+    robot: Robot,
+    progress: Progress = lambda _: None,
+    drive: Drive | None = None,
+    processing: Processing | None = None,
+) -> Log | StoredLog:
+    """The same; a log that is long stays on disk."""
+    if isinstance(source, Log):
+        return mended(source, robot, drive, processing)
+    found = read_source(source, robot, progress, drive=drive, processing=processing, may_store=True)
+    return mended(found, robot, drive, processing) if isinstance(found, Log) else found
 
 
 def name_of(source: Log | LogSource, number: int) -> str:

@@ -19,10 +19,10 @@ from dynid.estimation import (
 )
 from dynid.findings import Finding
 from dynid.identification.log_factors import Reduction
-from dynid.identification.log_reading import PreparedLogs, name_of, of_log, read
+from dynid.identification.log_reading import PreparedLogs, name_of, of_log, read_any_length
 from dynid.identification.task import Task
 from dynid.identification.workers import LogFailedError, Workers, reduce_all
-from dynid.logs import SAMPLE_SAMPLES, PreparedLog, prepare, sample_of, stretches_of
+from dynid.logs import SAMPLE_SAMPLES, PreparedLog, is_long, prepare, sample_of, stretches_of
 from dynid.model import BaseParameters, DynamicModel
 
 Progress = Callable[[str], None]
@@ -54,17 +54,20 @@ def sampled_logs(task: Task, base: BaseParameters, workers: Workers, progress: P
         LogFailedError: If a log cannot be read and the workers are strict, or none can.
     """
     drive, held, ready = task.drive, 0, dict[int, PreparedLog]()
-    findings, failed = list[Finding](), dict[int, str]()
+    findings, failed, lengths = list[Finding](), dict[int, str](), dict[int, int]()
     for k in spread(len(task.logs)):
         if held >= SAMPLE_SAMPLES:
             break
         progress(f"Reading a sample of the logs ({name_of(task.logs[k], k + 1)})")
         try:
-            log = read(task.logs[k], base.model.robot, progress, drive, task.processing)
+            log = read_any_length(task.logs[k], base.model.robot, progress, drive, task.processing)
             if drive.signs == "auto":
                 drive, notes = find_drive_signs(stretches_of(log), base, drive, task.processing)
                 findings += notes
+            if workers.is_asked and is_long(log, task.processing):  # the workers see all of it
+                lengths[k], log = len(log), stretches_of(log)
             ready[k] = prepare(log, base.model, drive, task.processing, progress=progress)
+            lengths.setdefault(k, ready[k].samples)
         except DynidError as error:
             failed[k] = str(error)
             if workers.strict:
@@ -76,7 +79,7 @@ def sampled_logs(task: Task, base: BaseParameters, workers: Workers, progress: P
         raise LogFailedError(name_of(task.logs[first], first + 1), failed[first])
     known = {} if workers.is_asked else failed  # files may be there for the workers alone
     sample = sample_of([ready[k] for k in sorted(ready)])
-    return PreparedLogs((), sample, drive, None, tuple(findings), ready, known)
+    return PreparedLogs((), sample, drive, None, tuple(findings), ready, known, lengths)
 
 
 def reduced_by_log(
@@ -103,7 +106,8 @@ def reduced_by_log(
         LogFailedError: If a log fails and the workers are strict, or all fail.
     """
     form, ready = RowForm.of(task.estimation), read_logs.ready or {}
-    rows = sum(log.samples // form.samples_a_row(log.processing, log.sampling) for log in ready.values())
+    lengths = read_logs.lengths
+    rows = sum(lengths[k] // form.samples_a_row(log.processing, log.sampling) for k, log in ready.items())
     size = max(1, -(-rows * len(task.logs) // (len(ready) * TIME_BLOCKS)))
     reduction = Reduction(nonlinear.linear.model, preparing, read_logs.drive, task.processing, form, size)
     names = [name_of(source, k) for k, source in enumerate(task.logs, start=1)]

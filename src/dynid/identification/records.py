@@ -30,6 +30,8 @@ SHOWN = 8
 HEADER = ("parameter", "value", "standard deviation", "unit")
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
+Three = tuple[Finite, Finite, Finite]
+Four = tuple[Finite, Finite, Finite, Finite]
 Estimator = Literal["torque", "power", "energy", "momentum"]
 
 
@@ -199,8 +201,8 @@ class LinkEstimate(Entry):
     name: str
     joint: str
     mass: Finite
-    centre_of_mass: tuple[Finite, Finite, Finite]
-    inertia: tuple[tuple[Finite, ...], ...]
+    centre_of_mass: Three
+    inertia: tuple[Three, Three, Three]
     principal_moments: tuple[float, ...]
     reference: str
     parameters: tuple[StandardParameter, ...]
@@ -345,8 +347,8 @@ class JointPlacement(Entry):
 
     joint: str
     parent: int
-    placement: tuple[tuple[float, ...], ...]
-    axis: tuple[float, ...]
+    placement: tuple[Four, Four, Four, Four]
+    axis: Three
 
 
 class Record(Entry):

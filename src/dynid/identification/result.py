@@ -15,7 +15,7 @@ from dynid.estimation import EarlierLogs, Factors, Replay, joint_fits, replayed
 from dynid.findings import Finding
 from dynid.identification.answers import Verdict
 from dynid.identification.drive_units import is_in_amperes
-from dynid.identification.log_reading import read, share_samples
+from dynid.identification.log_reading import read_any_length, share_samples
 from dynid.identification.records import NonlinearEstimate, Parameters, PhysicalModel, Record
 from dynid.identification.task import ExperimentFile, Task
 from dynid.identification.verdict import judge
@@ -182,7 +182,7 @@ class Result:
             if numbers is not None and k - 1 not in numbers:
                 continue
             progress(f"Reading log {k} of {len(task.logs)} again")
-            log = read(source, self.robot, progress, self.drive, task.processing)
+            log = read_any_length(source, self.robot, progress, self.drive, task.processing)
             prepared = prepare(log, self.model, self.drive, task.processing, choose=signed, progress=progress)
             yield replayed(log, prepared, self.model, p)
 

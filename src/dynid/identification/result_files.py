@@ -1,7 +1,7 @@
 """Results as folders: what was found as JSON, the factors it came from, and the experiment."""
 
 import json
-from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,12 @@ from pydantic import ValidationError
 
 from dynid.estimation import Factors
 from dynid.experiment import Experiment, names_many, read_experiment
-from dynid.files import FileKind, read_bytes, replace_folder, use_of
+from dynid.files import FileKind, expanded_path, read_arrays, read_bytes, replace_folder, use_of
 from dynid.findings import Finding
 from dynid.identification.records import SCHEMA, Record
 from dynid.identification.result import Result, ResultError
-from dynid.identification.task import ExperimentFile, Task, experiment_text, task_of
-from dynid.logs import Log, LogSource, is_url
+from dynid.identification.task import ExperimentFile, Task, experiment_text, source_tables, task_of
+from dynid.logs import LogSource, is_url
 from dynid.model import BaseParameters, known_base
 
 
@@ -41,10 +41,10 @@ def save_result(result: Result, folder: Path, *, overwrite: bool = False) -> Non
         content = json.dumps(result.to_dict(), indent=2, allow_nan=False)
         (made / "result.json").write_text(content + "\n", encoding="utf-8")
         (made / "experiment.toml").write_bytes(text)
-        place = {"experiment": str(origin.resolve()), "earlier": _sources(result.task.earlier)}
+        place = {"experiment": str(origin.resolve()), "earlier": source_tables(result.task.earlier)}
         is_other = file is not None and len(result.task.logs) != len(file.experiment.log)  # some could not be used
         if is_other or (file is not None and names_many(text.decode(errors="replace"), origin.resolve())):
-            place["logs"] = _sources(result.task.logs)
+            place["logs"] = source_tables(result.task.logs)
         (made / "origin.json").write_text(json.dumps(place), encoding="utf-8")
         if result.sign_curves is not None:
             curves: dict[str, Any] = dict(result.sign_curves)
@@ -86,8 +86,8 @@ def load_result(folder: str | Path) -> Result:
         data = json.loads(read_bytes(folder / "result.json"))
         place = json.loads(read_bytes(folder / "origin.json"))
         origin = Path(place["experiment"])
-        earlier = tuple(LogSource.model_validate(source) for source in place.get("earlier", ()))
-        logs = tuple(LogSource.model_validate(source) for source in place.get("logs", ()))
+        earlier = tuple(map(_source, place.get("earlier", ())))
+        logs = tuple(map(_source, place.get("logs", ())))
         schema = data["schema"]
         text = read_bytes(folder / "experiment.toml")
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -115,17 +115,14 @@ def load_result(folder: str | Path) -> Result:
     return Result(base, record, findings, task, torques, rows, _sign_curves(folder), file, folder)
 
 
-def _sources(logs: Sequence[Log | LogSource]) -> list[dict[str, Any]]:
-    """Where logs are, with paths that hold in any folder; those in memory are nowhere."""
-    found = []
-    for log in logs:
-        if isinstance(log, LogSource):
-            parts = log.model_dump(mode="json", exclude_unset=True, exclude_none=True)
-            for part in parts.values():
-                if isinstance(part, dict) and "file" in part:
-                    part["file"] = part["file"] if is_url(part["file"]) else str(Path(part["file"]).resolve())
-            found.append(parts)
-    return found
+def _source(stated: dict[str, Any]) -> LogSource:
+    """A log from its table, with the values of environment variables in its paths where these are set."""
+    whole = dict(stated)
+    for key, part in stated.items():
+        if isinstance(part, dict) and isinstance(part.get("file"), str) and not is_url(part["file"]):
+            with suppress(ValueError):
+                whole[key] = {**part, "file": expanded_path(part["file"], Path())}
+    return LogSource.model_validate(whole)
 
 
 def _task_of(experiment: Experiment, record: Record) -> Task:
@@ -176,5 +173,7 @@ def _sign_curves(folder: Path) -> dict[str, np.ndarray] | None:
     path = folder / "signs.npz"
     if not path.exists():
         return None
-    with np.load(path, allow_pickle=False) as arrays:
-        return {name: arrays[name] for name in arrays.files}
+    try:
+        return read_arrays(path)
+    except (OSError, ValueError) as error:
+        raise ResultError(folder, "its signs.npz is damaged; identify again") from error

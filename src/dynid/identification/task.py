@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dynid.errors import InvalidRequestError
+from dynid.errors import InvalidRequestError, as_written
 from dynid.estimation import EstimationSettings, PhysicalSettings
 from dynid.experiment import Experiment, parse_experiment, read_experiment
 from dynid.files import FileKind, is_file, use_of
 from dynid.identification.drive_units import is_in_amperes
-from dynid.logs import Drive, Log, LogSource, Processing
+from dynid.logs import Drive, Log, LogSource, Processing, is_url
 from dynid.model import AUTO, DynamicModel, Term, default_terms, known_model, known_of, specification, split_known
 from dynid.robot import Robot, as_robot, load_robot
 from dynid.settings import checked
@@ -274,12 +274,28 @@ def experiment_text(task: Task) -> str:
     }
     stated_none = [key for key in NONE if key in task.processing.model_fields_set]
     values["processing"] = dict.fromkeys(stated_none, "none") | values["processing"]
-    sources = [log for log in task.logs if isinstance(log, LogSource)]
-    values["log"] = [log.model_dump(mode="json", exclude_unset=True, exclude_none=True) for log in sources]
+    values["log"] = source_tables(task.logs)
     return tomli_w.dumps({key: value for key, value in values.items() if value not in ({}, [], False)})
 
 
+def source_tables(logs: Sequence[Log | LogSource]) -> list[dict[str, Any]]:
+    """Where logs are, with paths that hold in any folder; those in memory are nowhere.
+
+    Paths that were written with environment variables have these again, not their values.
+    """
+    found = []
+    for log in logs:
+        if isinstance(log, LogSource):
+            parts = log.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+            for part in parts.values():
+                if isinstance(part, dict) and "file" in part:
+                    whole = part["file"] if is_url(part["file"]) else str(Path(part["file"]).resolve())
+                    part["file"] = as_written(whole)
+            found.append(parts)
+    return found
+
+
 def _source(robot: Robot) -> str:
-    """Where a robot was read from; the path is absolute, so that it holds in any folder."""
+    """Where a robot was read from, as it was written; the path is absolute, so that it holds in any folder."""
     source = robot.description.source
-    return str(Path(source).resolve()) if is_file(Path(source)) else source
+    return as_written(str(Path(source).resolve())) if is_file(Path(source)) else source

@@ -210,7 +210,7 @@ def _simulated(
     paths = [Path(log) for log in logs if isinstance(log, str | Path)]
     if len(paths) < len(logs):
         raise InvalidRequestError("only experiment files state what the robot followed; name one to simulate")
-    return simulate_result(result, paths, logs=[one.log for one in unseen])
+    return simulate_result(result, paths, logs=[one.log[:] for one in unseen])
 
 
 def _name(one: UnseenLog) -> str:

@@ -19,7 +19,7 @@ from dynid.errors import DynidError, InvalidRequestError
 from dynid.identification.factor_cache import FactorCache
 from dynid.identification.log_factors import LogFactors, LogWithoutSamples, Reduction, key_of, reduced_log
 from dynid.identification.task import Task
-from dynid.logs import Log, LogSource, PreparedLog, Quantity, is_url
+from dynid.logs import Log, LogSource, PreparedLog, Processing, Quantity, is_long, is_url
 
 Progress = Callable[[str], None]
 
@@ -102,6 +102,11 @@ class Workers:
     def is_asked(self) -> bool:
         """Whether logs are to be reduced in other processes."""
         return self.count > 0 or self.client is not None
+
+    @property
+    def threads(self) -> int:
+        """How many units are worked on at a time."""
+        return self.count or _threads(self.connected())
 
     @contextmanager
     def started(self) -> Iterator[Workers]:
@@ -217,7 +222,7 @@ def reduce_all(
     if workers.cache:
         progress(f"Looking for reduced logs of earlier runs ({len(wanted)} logs)")
         beside = replace(workers, count=0)  # processes of this machine have no other files than this one
-        for k, answer in _done(partial(_key, common), sources, wanted, beside):
+        for k, answer in _done(partial(_key, common), [*map(_everywhere, sources)], wanted, beside):
             if isinstance(answer, _Failed):
                 _note(problems, names, k, answer, workers.strict)
             else:
@@ -264,19 +269,63 @@ def _reduced(
 ) -> Iterator[tuple[int, Any]]:
     """Each missing log with its reduced form, as they finish."""
     if workers.is_asked:
-        yield from _done(partial(_unit, common), sources, missing, workers)
+        yield from _reduced_in_parts(common, reduction, sources, missing, workers)
         return
     for k in missing:
 
         def work(k: int = k) -> bytes:
             found = reduction.of(ready[k]) if k in ready else reduced_log(sources[k], reduction, alone=False)
+            assert found is not None  # the first part of a log is always there
             return found.to_bytes()
 
         yield k, _guarded(work)
 
 
+LARGE_FILE = 50_000_000
+"""Bytes of a file from which its log is worth being split between workers."""
+
+
+def _reduced_in_parts(
+    common: bytes,
+    reduction: Reduction,
+    sources: Sequence[Log | LogSource],
+    missing: Sequence[int],
+    workers: Workers,
+) -> Iterator[tuple[int, Any]]:
+    """The same by workers: where they are more than logs, each reduces a part in time of a long log."""
+    each = max(1, -(-workers.threads // max(len(missing), 1))) if reduction.form.name == "torque" else 1
+    shares = {k: each if _is_large(sources[k]) else 1 for k in missing}
+    units = [(k, (i, shares[k])) for k in missing for i in range(shares[k])]
+    items = [(_everywhere(sources[k]), share) for k, share in units]
+    found: dict[int, list[Any]] = {k: [] for k in missing}
+    for unit, answer in _done(partial(_unit, common), items, range(len(items)), workers):
+        k = units[unit][0]
+        found[k].append((units[unit][1], answer))
+        if len(found[k]) == shares[k]:
+            yield k, _joined(found.pop(k), reduction)
+
+
+def _joined(parts: list[tuple[tuple[int, int], Any]], reduction: Reduction) -> Any:
+    """A reduced log from its parts, or why one of them failed; later parts of logs that are not long are empty."""
+    answers = [answer for _, answer in sorted(parts, key=lambda part: part[0])]
+    failed = next((answer for answer in answers if isinstance(answer, _Failed)), None)
+    if failed is not None or len(answers) == 1:
+        return failed or answers[0]
+    return LogFactors.joined([LogFactors.from_bytes(answer, reduction) for answer in answers if answer]).to_bytes()
+
+
+def _is_large(source: Log | LogSource) -> bool:
+    """Whether a log is surely long."""
+    if isinstance(source, Log):
+        return is_long(source, Processing())
+    try:
+        return Path(source.position.file).stat().st_size > LARGE_FILE
+    except OSError:  # it may be there for the workers alone
+        return False
+
+
 def _done(
-    work: Callable[[Log | LogSource], Any], sources: Sequence[Log | LogSource], numbers: Iterable[int], workers: Workers
+    work: Callable[[Any], Any], sources: Sequence[Any], numbers: Iterable[int], workers: Workers
 ) -> Iterator[tuple[int, Any]]:
     """Work on some of the sources, each with its result, as they finish."""
     if not workers.is_asked:
@@ -296,7 +345,7 @@ def _done(
 
 
 def _on_client(
-    client: Any, work: Callable[[Any], Any], sources: Sequence[Log | LogSource], numbers: Sequence[int], window: int
+    client: Any, work: Callable[[Any], Any], sources: Sequence[Any], numbers: Sequence[int], window: int
 ) -> Iterator[tuple[int, Any]]:
     """Results as they finish, None where workers died over a unit; few units wait at a time."""
     from distributed import KilledWorker, as_completed
@@ -307,7 +356,7 @@ def _on_client(
     def submit() -> None:
         k = next(waiting, None)
         if k is not None:
-            future = client.submit(work, _everywhere(sources[k]), pure=False)
+            future = client.submit(work, sources[k], pure=False)
             number_of[future.key] = k
             running.add(future)
 
@@ -328,9 +377,14 @@ def _on_client(
         running.clear()
 
 
-def _unit(common: bytes, source: Log | LogSource) -> bytes | _Failed:
-    """A reduced log as bytes; runs on a worker."""
-    return _guarded(lambda: reduced_log(source, _reduction(common)).to_bytes())
+def _unit(common: bytes, unit: tuple[Log | LogSource, tuple[int, int]]) -> bytes | _Failed:
+    """A reduced log, or a part of it, as bytes, none where there is no such part; runs on a worker."""
+
+    def work() -> bytes:
+        found = reduced_log(unit[0], _reduction(common), unit[1])
+        return b"" if found is None else found.to_bytes()
+
+    return _guarded(work)
 
 
 def _key(common: bytes, source: Log | LogSource) -> str | _Failed:

@@ -8,13 +8,13 @@ from .log_paths import files_of, single_logs, stands_for_many
 from .magnitudes import IN_MILLIMETRES, LARGE, findings_on_magnitudes, findings_on_mass, reach_of
 from .mending import mended
 from .processing.automatic import PreparedLog
-from .processing.long_logs import stretches_of
+from .processing.long_preparation import is_long, stretches_of
 from .processing.motion import Motion, Speeds
 from .processing.periods import averaged
 from .processing.power_density import power_density
 from .processing.preparation import findings_on_rest, prepare
 from .processing.sampled_logs import SAMPLE_SAMPLES, on_disk, sample_of
-from .processing.signals import central_difference, decimated
+from .processing.signals import DECIMATION_MARGIN, central_difference, decimated
 from .processing.states import processed, step_of
 from .quantities import FIELDS
 from .readers.bags import is_bag, topics_of
@@ -22,11 +22,13 @@ from .readers.messages import Topic, listed
 from .readers.source import Progress, RecordingError, Source, silent
 from .settings import Drive, LogSource, Processing, Quantity
 from .sources import read_source
+from .stored_log import StoredLog
 from .tables import read_columns, read_groups, source_of
 from .timing import check_time
 from .units import LENGTH, TURN, UNITS, is_current, unit_in
 
 __all__ = [
+    "DECIMATION_MARGIN",
     "FIELDS",
     "IN_MILLIMETRES",
     "LARGE",
@@ -45,6 +47,7 @@ __all__ = [
     "RecordingError",
     "Source",
     "Speeds",
+    "StoredLog",
     "Topic",
     "Transmission",
     "address_of",
@@ -58,6 +61,7 @@ __all__ = [
     "findings_on_rest",
     "is_bag",
     "is_current",
+    "is_long",
     "is_url",
     "joint_of",
     "joint_order",

@@ -5,6 +5,7 @@ of (nearly) the same length. Encoders repeat values, too, where joints are slow,
 with steps of one count; and everything may repeat at rest.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -81,7 +82,7 @@ def held_in(x: Array) -> HeldSignal | None:
     runs = np.diff(at)
     runs = runs[runs <= HOLD.rest * np.median(runs)]
     run = float(runs.mean())
-    if run < HOLD.run or np.mean(_is_regular(runs, run)) < HOLD.regular:
+    if run < HOLD.run or np.mean(is_regular(runs, run)) < HOLD.regular:
         return None
     together = changed[np.ix_(at, moving)].mean(axis=0)
     coarse = [_is_coarse(steps[:, k]) for k in moving]
@@ -90,7 +91,7 @@ def held_in(x: Array) -> HeldSignal | None:
     return HeldSignal(run, _filled(at + 1, run, len(x)))
 
 
-def _is_regular(runs: np.ndarray, run: float) -> np.ndarray:
+def is_regular(runs: np.ndarray, run: float) -> np.ndarray:
     """Which runs are as long as a source of even rate makes them."""
     spare = max(0.0, 0.1 * run) if run >= 5.0 else 0.0
     return (runs >= np.floor(run + 0.1 - spare)) & (runs <= np.ceil(run - 0.1 + spare))
@@ -128,15 +129,8 @@ def without_held_samples(log: Log, may_change: bool) -> Log:
     if not found:
         return log
     rate = (len(log) - 1) / max(float(log.time[-1] - log.time[0]), 1e-300)
-    slowest = rate / max(held.run for held in found.values())
-    values = {
-        "signals": {HOLDABLE[name]: rate / held.run for name, held in found.items()},
-        "logged": rate,
-        "rate": rate / found["position"].run if "position" in found else slowest,
-    }
+    note = finding_on_held({name: held.run for name, held in found.items()}, rate, may_change)
     if not may_change:
-        severity = Severity.ERROR if "position" in found else Severity.WARNING
-        note = Finding.of("samples-held", "samples", severity, **values)
         return replace(log, findings=(*log.findings, note))
     changes = {
         name: frozen(_interpolated(getattr(log, name), held.fresh))
@@ -145,9 +139,27 @@ def without_held_samples(log: Log, may_change: bool) -> Log:
     }
     log = replace(log, **changes)
     log = log.at(found["position"].fresh) if "position" in found else log
-    slow = "torque" in found and rate / found["torque"].run < HOLD.slow_torque
-    note = Finding.of("samples-held-taken-once", "samples", Severity.WARNING if slow else None, **values)
     return replace(log, findings=(*log.findings, note))
+
+
+def finding_on_held(runs: Mapping[str, float], rate: float, may_change: bool) -> Finding:
+    """A finding on signals that are held.
+
+    Args:
+        runs: Of each signal that is held, how many rows it is.
+        rate: Rate of the log [Hz].
+        may_change: Whether new values are taken once.
+    """
+    values = {
+        "signals": {HOLDABLE[name]: rate / run for name, run in runs.items()},
+        "logged": rate,
+        "rate": rate / runs["position"] if "position" in runs else rate / max(runs.values()),
+    }
+    if not may_change:
+        severity = Severity.ERROR if "position" in runs else Severity.WARNING
+        return Finding.of("samples-held", "samples", severity, **values)
+    slow = "torque" in runs and rate / runs["torque"] < HOLD.slow_torque
+    return Finding.of("samples-held-taken-once", "samples", Severity.WARNING if slow else None, **values)
 
 
 def _held(log: Log, name: str) -> HeldSignal | None:

@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from dynid.findings import Finding
 from dynid.logs import stored_log
 from dynid.logs.log import Log
+from dynid.logs.long_filling import LongSignals, filled_on_disk
+from dynid.logs.long_mending import NotStoredError, ends_of, mended_on_disk
 from dynid.logs.long_time import filled_time, in_blocks, long_timing
 from dynid.logs.readers.column_store import Column, ColumnStore
 from dynid.logs.readers.source import Progress, RecordingError
@@ -29,10 +31,6 @@ from dynid.logs.time_units import speed_between
 from dynid.logs.timing import findings_on_time, require_order
 from dynid.logs.units import KELVIN, UNITS
 from dynid.robot import Robot
-
-
-class NotStoredError(Exception):
-    """Why a log is read into memory as a whole."""
 
 
 def long_log(
@@ -61,29 +59,6 @@ def long_log(
     return log
 
 
-@dataclass(frozen=True, eq=False)
-class LongSignals:
-    """Time and signals of a long log, in SI units.
-
-    Attributes:
-        store: Where new columns go.
-        time: Time stamps [s].
-        signals: Columns by role.
-        names: Names of the columns by role, and of time.
-        missing: Of joints whose torques were not all measured, which were not.
-        first: The first of the samples that were read.
-        findings: What was noticed.
-    """
-
-    store: ColumnStore
-    time: Column
-    signals: Mapping[str, tuple[Column, ...]]
-    names: Mapping[str, Sequence[str]]
-    missing: Mapping[int, Column]
-    first: int = 0
-    findings: tuple[Finding, ...] = ()
-
-
 def _stored(
     source: LogSource,
     where: Mapping[str, Quantity],
@@ -106,11 +81,11 @@ def _stored(
     notes += undamaged(tables, part)
     names = {role: table.names[k] for role, (table, k) in tables.items()}
     signals = {role: tuple(column.part(part) for column in own) for role, own in columns.items()}
-    log = LongSignals(store, time.part(part), signals, {"time": ("time",), **names}, {}, part.start)
+    log = LongSignals(store, time.part(part), signals, {"time": ("time",), **names}, first=part.start)
     _require_measured(log, tables)
-    log = _filled(log)
+    log = filled_on_disk(log)
     check_robot(where, len(log.signals["position"]), robot)
-    ends = np.array([_ends(column) for column in log.signals["position"]])
+    ends = np.array([ends_of(column) for column in log.signals["position"]])
     notes += in_degrees(where, units, tuple(names["position"]), ends[:, 0], ends[:, 1], robot)
     found = StoredLog(
         time=log.time,
@@ -130,7 +105,7 @@ def _stored(
         require_order(timing, stamps.path)
         at_joints = drive is None or drive.positions == "joint"
         notes += tuple(findings_on_time(timing, _speed(found) if at_joints else math.nan))
-    return replace(found, findings=(*notes, *log.findings))
+    return mended_on_disk(replace(found, findings=(*notes, *log.findings)), store, robot, drive, processing)
 
 
 def _in_si(role: str, columns: Sequence[Column], units: Sequence[str]) -> tuple[Column, ...]:
@@ -162,20 +137,6 @@ def _require_measured(log: LongSignals, tables: Mapping[str, tuple[object, int]]
                 problem = f"column '{name}' holds nothing but NaN, Inf or missing values: it was not measured"
                 path = tables[role][0].path  # type: ignore[attr-defined]
                 raise RecordingError(path, f"{problem}; choose another, or lock or leave out its joint")
-
-
-def _filled(log: LongSignals) -> LongSignals:
-    """The log without missing cells."""
-    for column in (log.time, *(column for own in log.signals.values() for column in own)):
-        if not all(np.isfinite(block).all() for _, block in column.blocks()):
-            raise NotStoredError("cells are missing")
-    return log
-
-
-def _ends(column: Column) -> tuple[float, float]:
-    """The smallest and the largest number of a column."""
-    ends = np.array([(block.min(), block.max()) for _, block in column.blocks()])
-    return float(ends[:, 0].min()), float(ends[:, 1].max())
 
 
 def _speed(log: StoredLog) -> float:

@@ -32,8 +32,13 @@ def mended(log: Log, robot: Robot, drive: Drive | None = None, processing: Proce
     if not log.source and not has(log.findings, *TIMING) and len(log) > 1:  # files are looked at while they are read
         on_time = findings_on_time(check_time(log.time), math.nan if at_motor else speed_of(log))
         log = replace(log, findings=(*log.findings, *on_time))
-    anywhere = Limits()
-    turning = [anywhere if at_motor else None if j.kind is JointKind.PRISMATIC else j.limits for j in joints]
-    log = without_wraps(log, [joint.name for joint in joints], turning)
+    log = without_wraps(log, [joint.name for joint in joints], limits_of_turning(robot, drive))
     free = "resample" in (processing or Processing()).free()
     return without_held_samples(log, may_change=free)
+
+
+def limits_of_turning(robot: Robot, drive: Drive | None = None) -> list[Limits | None]:
+    """Limits of the joints that turn, for `without_wraps`; none where motors were logged."""
+    anywhere, at_motor = Limits(), drive is not None and drive.positions == "motor"
+    joints = robot.independent_joints
+    return [anywhere if at_motor else None if joint.kind is JointKind.PRISMATIC else joint.limits for joint in joints]

@@ -7,7 +7,7 @@ ones only because filters run over them, so they are interpolated across every g
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -174,7 +174,7 @@ class _Filling:
         values = np.array(values)
         self.signals[name] = values
         for k in np.flatnonzero(holes.any(axis=0)).tolist():
-            column = _Column(self.time, values[:, k], holes[:, k] | self.out, turns=name == "position")
+            column = GappedColumn(self.time, values[:, k], holes[:, k] | self.out, turns=name == "position")
             if name in ("torque", "temperature"):
                 values[:, k] = column.across_all_gaps()
             else:
@@ -184,22 +184,59 @@ class _Filling:
                 self.missing[:, k] = holes[:, k]
 
 
-class _Column:
-    """One signal with missing samples; an angle may be wrapped."""
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What all samples of a column say about its gaps.
 
-    def __init__(self, time: Array, values: Array, holes: Mask, *, turns: bool) -> None:
+    Attributes:
+        step: Median number of rows from one sample to the next.
+        unwraps: Whether it is an angle that is wrapped.
+        advances: Whether time advances from each sample to the next.
+        allowed: Error of interpolation up to which a gap is short.
+        best: By size of gaps, the least error of interpolation, with how many samples, and on which clock.
+    """
+
+    step: float
+    unwraps: bool
+    advances: bool
+    allowed: float = math.nan
+    best: Mapping[int, tuple[float, int, int]] = field(default_factory=dict)
+
+
+class GappedColumn:
+    """One signal with missing samples, or some rows of one; an angle may be wrapped.
+
+    Args:
+        time: Time stamps [s], shape (samples,).
+        values: The signal, shape (samples,).
+        holes: Which samples are missing, shape (samples,).
+        turns: Whether it is an angle.
+        facts: What all samples say, where these are some rows only.
+        first: The first of the rows.
+    """
+
+    def __init__(
+        self, time: Array, values: Array, holes: Mask, *, turns: bool, facts: ColumnFacts | None = None, first: int = 0
+    ) -> None:
         self.holes = holes
         self.good = np.flatnonzero(~holes)
         self.values = values
         self.x = values[self.good]
-        steps = np.abs(np.diff(self.x)) if turns else np.zeros(0)
-        if (steps > math.pi).any() and np.median(steps) < 1.0:
+        self._facts = facts or self._looked_at(time, turns)
+        if self._facts.unwraps:
             self.x = np.unwrap(self.x)
-        self.step = float(np.median(np.diff(self.good))) if len(self.good) > 1 else 1.0
-        self.clocks = [np.arange(len(values), dtype=float)]  # stamps that are rounded are less even than samples
-        if bool((np.diff(time[self.good]) > 0.0).all()):
+        self.step = self._facts.step
+        # Stamps that are rounded are less even than samples.
+        self.clocks = [np.arange(first, first + len(values), dtype=float)]
+        if self._facts.advances:
             self.clocks.append(np.where(np.isfinite(time), time, 0.0))
-        self._known: dict[int, tuple[float, int, int]] = {}
+        self._known = dict(self._facts.best)
+
+    def _looked_at(self, time: Array, turns: bool) -> ColumnFacts:
+        steps = np.abs(np.diff(self.x)) if turns else np.zeros(0)
+        step = float(np.median(np.diff(self.good))) if len(self.good) > 1 else 1.0
+        unwraps = bool((steps > math.pi).any() and np.median(steps) < 1.0)
+        return ColumnFacts(step, unwraps, bool((np.diff(time[self.good]) > 0.0).all()))
 
     def across_all_gaps(self) -> Array:
         """The signal with every gap filled: short ones as well as can be, long ones by a line, ends by the nearest."""
@@ -227,37 +264,22 @@ class _Column:
         yield from ((length, edges[lengths == length, 0]) for length in np.unique(lengths).tolist())
 
     def _left_out(self, length: int) -> int:
-        """How many samples of the column, as often as it has them, a gap leaves out."""
-        return max(1, int(np.ceil((length + 1) / self.step - 1e-9)) - 1)
+        return left_out(length, self.step)
 
     def _allowed(self) -> float:
         """Error of interpolation up to which a gap is short."""
+        if not math.isnan(self._facts.allowed):
+            return self._facts.allowed
         steps = np.diff(self.x, 2)[np.diff(self.good, 2) == 0]
-        curvature = float(np.sqrt(np.mean(steps**2))) if len(steps) else 0.0
-        single = self._best(1)[0]
-        return max(GAPS.noise * single if np.isfinite(single) else 0.0, GAPS.curvature * curvature)
+        return allowed_error(float(np.sqrt(np.mean(steps**2))) if len(steps) else 0.0, self._best(1)[0])
 
     def _best(self, size: int) -> tuple[float, int, int]:
         """Least error (root mean square) of interpolated gaps of a size, with how many samples, and on which clock."""
         if size not in self._known:
-            tried = [(self._error(size, n, clock), n, k) for n in POINTS for k, clock in enumerate(self.clocks)]
-            self._known[size] = min(tried)
+            samples = (lambda at: self.x[at]), (lambda at: self.good[at])
+            clocks = [(lambda at, clock=clock: clock[self.good[at]]) for clock in self.clocks]
+            self._known[size] = best_interpolation(size, len(self.good), self.step, *samples, clocks)
         return self._known[size]
-
-    def _error(self, size: int, points: int, clock: Array) -> float:
-        """Error (root mean square) of samples that are left out, so many in a row, at places all over the column."""
-        half, span = points // 2, size + points
-        if len(self.good) < span:
-            return np.inf
-        starts = np.unique(np.linspace(0, len(self.good) - span, TRIALS).astype(int))
-        lengths = self.good[starts + span - 1] - self.good[starts]
-        starts = starts[lengths <= UNBROKEN * (span - 1) * self.step][:, None]
-        if not len(starts):
-            return np.inf
-        own = starts + np.arange(half, half + size)
-        others = starts + np.concatenate([np.arange(half), np.arange(half + size, span)])
-        found = _polynomial(clock[self.good[others]], self.x[others], clock[self.good[own]])
-        return float(np.sqrt(np.mean((found - self.x[own]) ** 2)))
 
     def _interpolate(self, found: Array, firsts: np.ndarray, length: int) -> None:
         """Fill gaps of a length, in place, by polynomials through the nearest samples on their two sides."""
@@ -270,6 +292,57 @@ class _Column:
             rows = firsts[mine][:, None] + np.arange(length)
             wraps = (self.x[places[mine] - 1] - self.values[firsts[mine] - 1])[:, None]
             found[rows] = _polynomial(clock[self.good[near]], self.x[near], clock[rows]) - wraps
+
+
+def left_out(length: int, step: float) -> int:
+    """How many samples of a column, as often as it has them, a gap of so many rows leaves out."""
+    return max(1, int(np.ceil((length + 1) / step - 1e-9)) - 1)
+
+
+def allowed_error(curvature: float, single: float) -> float:
+    """Error of interpolation up to which a gap is short, by second differences and the error of single samples."""
+    return max(GAPS.noise * single if np.isfinite(single) else 0.0, GAPS.curvature * curvature)
+
+
+At = Callable[[np.ndarray], np.ndarray]
+"""Something of the samples of a column that are there, by their indexes among these."""
+
+
+def trial_starts(size: int, points: int, count: int) -> np.ndarray:
+    """First samples of the places all over a column at which so many are left out and others interpolate them."""
+    span = size + points
+    return np.unique(np.linspace(0, count - span, TRIALS).astype(int)) if count >= span else np.zeros(0, dtype=int)
+
+
+def best_interpolation(
+    size: int, count: int, step: float, x: At, rows: At, clocks: Sequence[At]
+) -> tuple[float, int, int]:
+    """Least error (root mean square) of interpolated gaps, with how many samples, and on which clock.
+
+    Samples that are there are left out, so many in a row, at places all over the column.
+
+    Args:
+        size: Samples in a gap.
+        count: Samples that are there.
+        step: Median number of rows from one to the next.
+        x: Their values.
+        rows: Their rows.
+        clocks: Their stamps on each clock.
+    """
+
+    def error(points: int, clock: At) -> float:
+        half, span = points // 2, size + points
+        starts = trial_starts(size, points, count)
+        lengths = rows(starts + span - 1) - rows(starts)
+        starts = starts[lengths <= UNBROKEN * (span - 1) * step][:, None]
+        if not len(starts):
+            return np.inf
+        own = starts + np.arange(half, half + size)
+        others = starts + np.concatenate([np.arange(half), np.arange(half + size, span)])
+        found = _polynomial(clock(others), x(others), clock(own))
+        return float(np.sqrt(np.mean((found - x(own)) ** 2)))
+
+    return min((error(points, clock), points, k) for points in POINTS for k, clock in enumerate(clocks))
 
 
 def _polynomial(t: Array, x: Array, at: Array) -> Array:

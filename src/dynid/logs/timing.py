@@ -32,8 +32,8 @@ JITTER = 0.05
 
 
 ROUNDED = 1e-6
-"""Relative standard deviation of steps below which it is rounding of the stamps: then the mean of the steps is the exact
-period, and their median is rounded, too."""
+"""Relative standard deviation of steps below which it is rounding of the stamps: then the mean of the steps is the
+exact period, and their median is rounded, too."""
 
 
 @dataclass(frozen=True)

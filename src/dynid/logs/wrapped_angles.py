@@ -65,7 +65,7 @@ def without_wraps(log: Log, names: Sequence[str], limits: Sequence[Limits | None
         if limit is not None and turns.any():
             whole = position[1:, k] - TURN * np.cumsum(turns)
             position[1:, k] = whole
-            position[:, k] += TURN * _revolution(position[:, k], limit)
+            position[:, k] += TURN * revolution(float(position[:, k].min()), float(position[:, k].max()), limit)
             found[name] = int(np.count_nonzero(turns))
     if not found:
         return log
@@ -90,27 +90,36 @@ def jumps_in(q: Array, gaps: np.ndarray) -> Array:
     moving = np.abs(d[d != 0.0])
     if not len(moving) or np.median(moving) > WRAP.fastest:
         return np.zeros(len(d))
-    within = d - TURN * np.round(d / TURN)
-    n = WRAP.around
-    windows = np.lib.stride_tricks.sliding_window_view(np.pad(d, n, mode="edge"), 2 * n + 1)
-    large = np.lib.stride_tricks.sliding_window_view(np.pad(np.abs(within), n, mode="edge"), 2 * n + 1)
-    at = np.flatnonzero(np.abs(d) > math.pi)
-    own = np.median(windows[at], axis=1)
-    turns = np.round((d[at] - own) / TURN)
-    others = np.delete(large[at], n, axis=1).max(axis=1, initial=0.0)
-    allowed = np.minimum(WRAP.near + WRAP.by_motion * others, WRAP.farthest)
-    is_jump = (turns != 0.0) & (np.abs(d[at] - own - TURN * turns) <= allowed) & (np.abs(own) < WRAP.fastest)
-    certain = is_jump & ~gaps[at]
-    is_jump = certain if not certain.any() else is_jump  # across a gap only where the angle wraps elsewhere, too
+    at, turns = possible_jumps(np.pad(d, WRAP.around, mode="edge"))
     found = np.zeros(len(d))
-    found[at[is_jump]] = turns[is_jump]
+    if not gaps[at].all():  # across a gap only where the angle wraps elsewhere, too
+        found[at] = turns
     return found
 
 
-def _revolution(q: Array, limits: Limits) -> float:
+def possible_jumps(d: Array) -> tuple[np.ndarray, Array]:
+    """Steps of an angle that look like jumps, counted without those at the ends, and by how many revolutions.
+
+    Args:
+        d: Steps [rad], shape (steps,), with `WRAP.around` more at either end that only show how the joint moves.
+    """
+    n = WRAP.around
+    within = d - TURN * np.round(d / TURN)
+    windows, large = (np.lib.stride_tricks.sliding_window_view(x, 2 * n + 1) for x in (d, np.abs(within)))
+    steps = d[n : len(d) - n]
+    at = np.flatnonzero(np.abs(steps) > math.pi)
+    own = np.median(windows[at], axis=1)
+    turns = np.round((steps[at] - own) / TURN)
+    others = np.delete(large[at], n, axis=1).max(axis=1, initial=0.0)
+    allowed = np.minimum(WRAP.near + WRAP.by_motion * others, WRAP.farthest)
+    is_jump = (turns != 0.0) & (np.abs(steps[at] - own - TURN * turns) <= allowed) & (np.abs(own) < WRAP.fastest)
+    return at[is_jump], turns[is_jump]
+
+
+def revolution(smallest: float, largest: float, limits: Limits) -> float:
     """Revolutions to add so that positions are within limits, or as near as can be."""
     if not (math.isfinite(limits.lower) and math.isfinite(limits.upper) and limits.lower < limits.upper):
         return 0.0
-    if limits.lower <= q.min() and q.max() <= limits.upper:
+    if limits.lower <= smallest and largest <= limits.upper:
         return 0.0
-    return float(np.round((0.5 * (limits.lower + limits.upper) - 0.5 * (q.min() + q.max())) / TURN))
+    return float(np.round((0.5 * (limits.lower + limits.upper) - 0.5 * (smallest + largest)) / TURN))

@@ -4,15 +4,15 @@ from .chunks import Chunk, Samples, checked, split
 from .dynamic_model import DynamicModel, Observed, known_model, known_of, matches, split_known
 from .formulations.energy import stored_inertia
 from .formulations.torque_rows import Rows, TorqueRows
-from .independent_columns import RowBasis
 from .inspection import Inspection
 from .kernels.kernel import NO_COMPILE, joint_poses, kernel_for, stacked_rows
 from .kernels.row_layout import RowLayout, Slopes, layout_slopes, prepare
 from .linearisation import Candidates, linearised, nonlinear_columns
 from .parameters import Role, Sign, matching, of_joint
 from .plain_tables import html_table, text_table
+from .row_bases import RowBasis
 from .sampling import random_states
-from .stored_chunks import ChunkStore, Segment, StoredChunk, Times, chunks_of, loaded, pieces
+from .stored_chunks import ChunkStore, Segment, StoredChunk, Times, chunks_of, loaded, own_samples, pieces
 from .terms import AUTO, Coulomb, JointTerm, NonlinearParameter, Term, Viscous, specification
 from .terms.parsing import default_terms, findings_on_default, is_auto
 
@@ -61,6 +61,7 @@ __all__ = [
     "matching",
     "nonlinear_columns",
     "of_joint",
+    "own_samples",
     "pieces",
     "prepare",
     "random_states",

@@ -16,10 +16,10 @@ from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.findings import Finding
 from dynid.model.dynamic_model import DynamicModel, split_known
-from dynid.model.independent_columns import largest_by_unit, regroup, select_in_order, select_pivoted
+from dynid.model.independent_columns import columns_in_order, largest_by_unit, norms_of, pivoted_columns
 from dynid.model.parameters import matching
 from dynid.model.plain_tables import html_table
-from dynid.model.sampling import random_states
+from dynid.model.sampling import sampled_rows
 from dynid.threads import single_threaded_blas
 
 
@@ -244,26 +244,26 @@ def find_base_parameters(
     values = _known_values(model, known)
     sequence = _sequence(model, values, order, selection)
     with single_threaded_blas():
-        R = _triangle(model, rng or np.random.default_rng(0))
-        norms = np.linalg.norm(R, axis=0)
+        rows = sampled_rows(model.typical, rng or np.random.default_rng(0))
+        norms = norms_of(rows, len(model.names))
         scale = largest_by_unit(model.parameters, norms)
-        select = select_pivoted if selection == "pivoted" else select_in_order
-        kept, own_parts = select(R / scale, sequence, tolerance)
+        for acting, matrix in rows:
+            matrix /= scale[acting]
+        choose = pivoted_columns if selection == "pivoted" else columns_in_order
+        found = choose(rows, sequence, tolerance)
         no_effect = [k for k in sequence if norms[k] <= tolerance * scale[k]]
-        columns = tuple(sorted(kept))
-        K = regroup(R / scale, columns, [k for k in sequence if k not in no_effect])
-    # Undo the scaling of columns: with w~ = w / s, w2 = w1 B becomes B = diag(1/s1) B~ diag(s2).
-    K = _rounded(K * scale / scale[list(columns), None])
-    dropped = [own_parts[k] for k in sequence if k not in kept]
+        columns, K = found.regrouping(scale, no_effect)
+    own_parts = np.zeros(len(model.names))
+    own_parts[sequence] = found.own_parts
     return BaseParameters(
         model=model,
-        columns=columns,
-        regrouping=frozen(K),
+        columns=tuple(columns),
+        regrouping=frozen(_rounded(K)),
         no_effect=tuple(model.names[k] for k in sorted(no_effect)),
         known=values,
         own_parts=frozen(own_parts),
         gap=Gap(kept=float(min(own_parts[k] for k in columns)) if columns else 0.0,
-                dropped=float(max(dropped, default=0.0))),
+                dropped=float(max(own_parts[found.others], default=0.0))),
         tolerance=tolerance,
     )  # fmt: skip
 
@@ -294,25 +294,21 @@ def _sequence(model: DynamicModel, known: Mapping[str, float], order: Sequence[s
         raise UnknownNameError("selection", selection, ["natural", "pivoted"])
     if order and selection == "pivoted":
         raise InvalidRequestError("the pivoted selection chooses its own order; leave the order out")
-    first = [model.names.index(name) for name in matching(order, model.names)]
-    rest = [k for k in range(len(model.names)) if k not in first]
-    return [k for k in (*first, *rest) if model.names[k] not in known]
-
-
-def _triangle(model: DynamicModel, rng: np.random.Generator) -> Array:
-    """Triangular factor of W at random states, shape (parameters, parameters)."""
-    width = len(model.names)
-    samples = max(40, -(-4 * width // model.row_count))
-    R = np.zeros((0, width))
-    for start in range(0, samples, 200):
-        W = model.typical.regressor(*random_states(model, min(200, samples - start), rng))
-        R = np.asarray(np.linalg.qr(np.concatenate([R, W.reshape(-1, width)]), mode="r"))
-    return R
+    first = dict.fromkeys(model.names.index(name) for name in matching(order, model.names))
+    return [k for k in (*first, *(k for k in range(len(model.names)) if k not in first)) if model.names[k] not in known]
 
 
 def _rounded(values: Array) -> Array:
     """Values with the digits that the arithmetic gives, so that one half reads 0.5."""
-    return np.array([float(f"{value:.13g}") for value in values.ravel()]).reshape(values.shape)
+    size = np.abs(values)
+    # Powers of ten up to the 22nd are exact, so that the quotient is the number nearest to the decimal one.
+    usual = (size > 1e-9) & (size < 1e12)
+    power = 10.0 ** (12 - np.floor(np.log10(size[usual])))
+    rounded = np.zeros(values.shape)
+    rounded[usual] = np.round(values[usual] * power) / power
+    rare = ~usual & (size > 0.0)
+    rounded[rare] = [float(f"{value:.13g}") for value in values[rare]]
+    return rounded
 
 
 def _as_text(group: Mapping[str, float]) -> str:
@@ -320,7 +316,7 @@ def _as_text(group: Mapping[str, float]) -> str:
     for name, coefficient in group.items():
         if abs(coefficient) < _TEXT_TOLERANCE:
             continue
-        size = f"{abs(coefficient):.6g}"
+        size = f"{float(f'{abs(coefficient):.10g}'):.6g}"  # 0.00041006250 reads the same, whatever its last digits
         factor = "" if size == "1" else f"{size}*"
         sign = (" - " if coefficient < 0 else " + ") if text else ("-" if coefficient < 0 else "")
         text += f"{sign}{factor}{name}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -10,13 +11,13 @@ from functools import cached_property
 
 import numpy as np
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Indices
 from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.model.kernels.kernel import stacked_rows
 from dynid.model.kernels.row_layout import RowLayout
 from dynid.model.parameters import Parameter, link_parameters, matching
 from dynid.model.terms import NonlinearParameter, Term, parse_terms
-from dynid.robot import Robot, as_robot
+from dynid.robot import SIZE, Robot, as_robot
 
 
 class Observed(Enum):
@@ -67,7 +68,7 @@ class DynamicModel:
                 "the wrench on the base is a row of floating-base robots only; load the robot with floating_base=True"
             )
         for names in (self.names, [parameter.name for parameter in self.nonlinear]):
-            twice = next((name for name in names if names.count(name) > 1), None)
+            twice = next((name for name, count in Counter(names).items() if count > 1), None)
             if twice is not None:
                 raise InvalidRequestError(
                     f"two of the terms {', '.join(type(term).__name__ for term in self.terms)} have the parameter "
@@ -169,6 +170,28 @@ class DynamicModel:
         of_all_rows: list[Sequence[int]] = [()] * self.robot.nv
         of_all_rows[self.rows] = columns
         return RowLayout.of(self.robot, self.terms, of_all_rows, spare)
+
+    @cached_property
+    def acting(self) -> tuple[Indices, ...]:
+        """For each observed row the indices of the parameters that can act on it, ascending.
+
+        They are those of the links that the joint moves, and of terms that have an entry there.
+        """
+        robot = self.robot
+        of_links: list[list[int]] = [[] for _ in range(robot.nv)]
+        of_terms: list[set[int]] = [set() for _ in range(robot.nv)]
+        for block, i in enumerate(robot.solid_links):
+            columns = range(SIZE * block, SIZE * (block + 1))
+            for row in {row for at in robot.chain(i) for row in range(robot.nv)[robot.joints[at].v]}:
+                of_links[row] += columns
+        rest = np.zeros((1, robot.nv))
+        first = SIZE * len(robot.solid_links)
+        for term in self.terms:
+            for row, column, _ in term.entries(robot, robot.neutral[None], rest, rest):
+                of_terms[row].add(first + column)
+            first += len(term.parameters(robot))
+        rows = range(robot.nv)[self.rows]
+        return tuple(np.array([*of_links[row], *sorted(of_terms[row])], dtype=np.intp) for row in rows)
 
     @cached_property
     def _dense(self) -> RowLayout:

@@ -1,4 +1,4 @@
-"""Random states that the robot can be in."""
+"""Random states that the robot can be in, and the observation matrix at these."""
 
 import math
 
@@ -6,7 +6,8 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.model.dynamic_model import DynamicModel, Observed
-from dynid.robot import Joint, neutral
+from dynid.model.independent_columns import Row
+from dynid.robot import SIZE, Joint, neutral
 
 _SPEED = 3.0
 """Velocities are drawn from +- this [rad/s or m/s]: centrifugal effects then weigh as much as gravity."""
@@ -14,6 +15,10 @@ _ACCELERATION = 10.0
 """Accelerations are drawn from +- this [rad/s^2 or m/s^2]."""
 _LONGEST_STROKE = 2.0
 """Prismatic joints are drawn from ranges of at most this length [m]; angular ones from a full turn."""
+
+
+_MANY_COLUMNS = 1000
+"""Columns above which W is sampled with few rows more than it has columns: the work grows with the cube of these."""
 
 
 def random_states(model: DynamicModel, samples: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
@@ -50,3 +55,33 @@ def _positions(joint: Joint, samples: int, rng: np.random.Generator) -> Array:
         return q
     width = 2 * math.pi if joint.kind.is_angular else _LONGEST_STROKE
     return rng.uniform(*joint.limits.interval(width), (samples, 1))
+
+
+def sampled_rows(model: DynamicModel, rng: np.random.Generator) -> list[Row]:
+    """The columns that act on each row of W, and their values at random states."""
+    samples = _sample_count(model)
+    parts = [random_states(model, min(200, samples - start), rng) for start in range(0, samples, 200)]
+    states = (np.concatenate(of_parts) for of_parts in zip(*parts, strict=True))
+    matrices = model.layout(model.acting).evaluate(*states)[model.rows]
+    return list(zip(model.acting, matrices, strict=True))
+
+
+def _sample_count(model: DynamicModel) -> int:
+    """Number of random states, with which W has more rows than independent columns, wherever these stand.
+
+    Each link's columns need rows that act on it and that no other link takes. Mimic joints have no rows of their own,
+    so that many links may stand on those of one leader.
+    """
+    width = len(model.names)
+    if width <= _MANY_COLUMNS:
+        return max(40, -(-4 * width // model.row_count))
+    of_links = SIZE * len(model.robot.solid_links)
+    rows: list[list[int]] = [[] for _ in model.robot.solid_links]
+    taken = np.zeros(model.row_count)
+    for row, columns in enumerate(model.acting):
+        taken[row] = np.count_nonzero(columns >= of_links)
+        for link in columns[columns < of_links][::SIZE] // SIZE:
+            rows[link].append(row)
+    for of_link in filter(None, rows):
+        taken[of_link[int(np.argmin(taken[of_link]))]] += SIZE
+    return int(1.25 * taken.max()) + 4

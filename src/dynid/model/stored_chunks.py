@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, overload
@@ -20,9 +21,6 @@ PIECE_SAMPLES = 50_000
 NUMBERS = ("q", "v", "a", "torque", "temperature", "weight")
 FLAGS = ("keep", "measured")
 
-Folder = tempfile.TemporaryDirectory[str]
-"""A folder that is removed with the last of the samples in it."""
-
 
 class StoredChunk:
     """Samples of a log on disk, with their time stamps; slices of it are chunks in memory.
@@ -33,14 +31,24 @@ class StoredChunk:
         file: The file of its numbers, one sample after the other; flags stand in another beside it.
         widths: Number of columns of each array that it has.
         samples: Number of samples.
-        folder: The folder, which lives as long as what is in it.
+        store: What wrote it, whose folder lives as long as what is in it.
+        own: First sample that counts for it and one after the last, where the others are those of its neighbours that
+            filters need; all of them when None.
     """
 
-    def __init__(self, file: Path, widths: dict[str, int], samples: int, folder: Folder) -> None:
+    def __init__(
+        self,
+        file: Path,
+        widths: dict[str, int],
+        samples: int,
+        store: ChunkStore,
+        own: tuple[int, int] | None = None,
+    ) -> None:
         self._file = file
         self._widths = widths
         self._samples = samples
-        self._folder = folder
+        self._store = store
+        self.own = (0, samples) if own is None else own
 
     def __len__(self) -> int:
         return self._samples
@@ -74,7 +82,7 @@ class StoredChunk:
 
     def without_keep(self) -> StoredChunk:
         """The same samples, of which all count that were measured."""
-        return _Measured(self._file, self._widths, self._samples, self._folder)
+        return _Measured(self._file, self._widths, self._samples, self._store, self.own)
 
     def _ends(self, part: slice) -> tuple[int, int]:
         first, last, step = part.indices(self._samples)
@@ -121,6 +129,11 @@ Times = Array | StoredTimes
 """Their time stamps [s]."""
 
 
+def own_samples(segment: Segment) -> tuple[int, int]:
+    """First sample of a segment that counts, and one after the last; the others are there for filters."""
+    return (0, len(segment)) if isinstance(segment, Chunk) else segment.own
+
+
 def pieces(segment: Segment, samples: int = PIECE_SAMPLES) -> Iterator[Chunk]:
     """The samples of a segment in their order, at most so many at a time."""
     for first in range(0, len(segment), samples):
@@ -145,17 +158,22 @@ class ChunkStore:
     """Writes samples to disk, in pieces, in a folder that is removed when nobody holds its samples any more."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="dynid-samples-")
+        self._folder = Path(tempfile.mkdtemp(prefix="dynid-samples-"))
         self._count = 0
+        weakref.finalize(self, shutil.rmtree, str(self._folder), ignore_errors=True)  # also at the end of the process
 
-    def add(self, parts: Iterator[tuple[Chunk, Array]]) -> StoredChunk | None:
+    def add(self, parts: Iterator[tuple[Chunk, Array]], own: tuple[int, int] | None = None) -> StoredChunk | None:
         """Store the pieces of a segment with their stamps; None where they hold no sample.
+
+        Args:
+            parts: The pieces.
+            own: First sample that counts and one after the last; all when None.
 
         Raises:
             InvalidRequestError: If the disk has no room for them.
         """
         self._count += 1
-        file = Path(self._folder.name) / f"segment_{self._count}"
+        file = self._folder / f"segment_{self._count}"
         widths, samples = dict[str, int](), 0
         try:
             with file.open("wb") as numbers, _flags(file).open("wb") as flags:
@@ -165,12 +183,12 @@ class ChunkStore:
                     _write(flags, _arrays(chunk, FLAGS, widths), np.bool_)
                     samples += len(chunk)
         except OSError as error:
-            free = shutil.disk_usage(self._folder.name).free
+            free = shutil.disk_usage(self._folder).free
             raise InvalidRequestError(
-                f"long logs need room for their samples in {Path(self._folder.name).parent}, where {free / 1e9:.2g} GB "
+                f"long logs need room for their samples in {self._folder.parent}, where {free / 1e9:.2g} GB "
                 f"are free ({error.strerror or error}); name a larger folder in the environment variable TMPDIR"
             ) from error
-        return StoredChunk(file, widths, samples, self._folder) if samples else None
+        return StoredChunk(file, widths, samples, self, own) if samples else None
 
 
 def _widths(chunk: Chunk) -> dict[str, int]:

@@ -7,7 +7,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from dynid.errors import DynidError
+from dynid.errors import DynidError, as_written
 from dynid.identification import Result, experiment_text
 from dynid.logs import Log
 from dynid.report.comparison import compared
@@ -198,7 +198,9 @@ def _logs(result: Result) -> dict[str, str]:
             continue
         for quantity in filter(None, (log.position, log.torque, log.velocity, log.time)):
             path = Path(quantity.file)
-            logs[quantity.file] = f"{path.stat().st_size:,} bytes" if path.is_file() else "not there any more"
+            logs[as_written(quantity.file)] = (
+                f"{path.stat().st_size:,} bytes" if path.is_file() else "not there any more"
+            )
     return logs
 
 

@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dynid.errors import InvalidRequestError, RobotFileError, UnknownNameError
-from dynid.files import FileKind, use_of, write_bytes, write_text
+from dynid.files import FileKind, expanded_path, use_of, write_bytes, write_text
 from dynid.robot.assembly import assemble
 from dynid.robot.description import Description
 from dynid.robot.robot import Robot
@@ -180,7 +181,9 @@ def robot_file(source: str | os.PathLike[str]) -> Path:
     Raises:
         RobotFileError: If there is no such file.
     """
-    path = Path(os.path.expandvars(os.path.expanduser(source)))  # noqa: PTH111 (Path's own fails on unknown users)
+    path = Path(os.path.expanduser(source))  # noqa: PTH111 (Path's own fails on unknown users)
+    with suppress(ValueError):  # no such variable: a file may have the sign in its name
+        path = Path(expanded_path(str(path), Path()))
     try:
         is_folder, is_there = path.is_dir(), path.exists()
     except OSError as error:

@@ -61,6 +61,12 @@ class Blocks:
         """Number of blocks."""
         return len(self.joints[0])
 
+    @staticmethod
+    def joined(parts: Sequence[Blocks]) -> Blocks:
+        """Blocks one after the other."""
+        joints = zip(*(part.joints for part in parts), strict=True)
+        return Blocks(parts[0].rows, tuple(tuple(block for part in own for block in part) for own in joints))
+
     def factors(self, first: int, last: int) -> Factors:
         """The factors of the blocks from first to before last, over all standard parameters."""
         sums = [_Sum(basis) for basis in self.rows.bases]

@@ -12,17 +12,23 @@ from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.errors import ShapeError
-from dynid.logs import Processing, decimated
-from dynid.model import Chunk, Segment, TorqueRows, checked
+from dynid.logs import DECIMATION_MARGIN, Processing, decimated
+from dynid.model import Chunk, Segment, TorqueRows, checked, own_samples
 from dynid.threads import parallel
 
 LONGEST_WINDOW = 2000
 """Longest window of samples that is filtered at once, in samples that are left."""
 
+WINDOW_SAMPLES = 50_000
+"""The same in samples, where many are made one, so that memory is bounded."""
+
+SHORTEST_WINDOW = 600
+"""Shortest window, in samples that are left: margins should be small against it."""
+
 FEWEST_MEASURED = 0.25
 """Share of measured torques below which a decimated sample does not count."""
 
-MARGIN = 100
+MARGIN = DECIMATION_MARGIN
 """Samples that are left on each side of a window, so that its filter has forgotten where the window began."""
 
 
@@ -113,13 +119,15 @@ def counted_rows(
 def windows(segment: Segment, factor: int) -> Iterator[tuple[Chunk, slice]]:
     """Overlapping windows of a segment, each with the part of its decimated samples that belongs to it alone."""
     left = -(-len(segment) // factor)
-    for start in range(0, left, LONGEST_WINDOW):
-        stop = min(start + LONGEST_WINDOW, left)
-        if left - stop < MARGIN:
-            stop = left
+    size = max(min(LONGEST_WINDOW, WINDOW_SAMPLES // factor), SHORTEST_WINDOW)
+    begin, end = (-(-k // factor) for k in own_samples(segment))
+    for start in range(begin, end, size):
+        stop = min(start + size, end)
+        if end - stop < MARGIN:
+            stop = end
         first, last = max(0, start - MARGIN), min(left, stop + MARGIN)
         yield segment[first * factor : min(len(segment), last * factor)], slice(start - first, stop - first)
-        if stop == left:
+        if stop == end:
             return
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 import io
 import json
 import math
-import zipfile
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,10 +18,7 @@ import numpy as np
 
 from dynid.arrays import Array, frozen
 from dynid.errors import FileProblemError, InvalidRequestError, UnknownNameError
-from dynid.files import read_bytes, write_bytes
-
-DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, MemoryError)
-"""What NumPy and zipfile raise on damaged archives; RuntimeError has NotImplementedError and RecursionError."""
+from dynid.files import read_arrays, write_bytes
 
 SCHEMA = "dynid-factors-1"
 """What a file of factors says of itself."""
@@ -230,22 +225,42 @@ class Factors:
             FactorsFileError: If the file is missing or holds something else.
         """
         try:
-            with np.load(io.BytesIO(read_bytes(path)), allow_pickle=False) as arrays:
-                head = json.loads(arrays["head"].tobytes())
-                if head["schema"] != SCHEMA:
-                    raise FactorsFileError(path, f"it says '{head['schema']}' instead of '{SCHEMA}'")
-                joints = {
-                    entry["joint"]: Factor(
-                        tuple(entry["names"]),
-                        frozen(arrays[f"R{k}"]),
-                        frozen(arrays[f"z{k}"]),
-                        float.fromhex(entry["squares"]),
-                        int(entry["rows"]),
-                    )
-                    for k, entry in enumerate(head["joints"])
-                }
-                return Factors(tuple(head["names"]), joints, str(head.get("form", "torque")))
+            arrays = read_arrays(path)
+            head = json.loads(arrays["head"].tobytes())
+            if head["schema"] != SCHEMA:
+                raise FactorsFileError(path, f"it says '{head['schema']}' instead of '{SCHEMA}'")
+            joints = {
+                str(entry["joint"]): _loaded(entry, arrays[f"R{k}"], arrays[f"z{k}"])
+                for k, entry in enumerate(head["joints"])
+            }
+            return Factors(_distinct(head["names"]), joints, str(head.get("form", "torque")))
         except OSError as error:
             raise FactorsFileError(path, f"cannot be read ({error.strerror or error})") from error
-        except (*DAMAGED, KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError, AttributeError) as error:
             raise FactorsFileError(path, "holds no factors; expected a file that dynid saved") from error
+
+
+def _loaded(entry: Mapping[str, Any], R: Array, z: Array) -> Factor:
+    """A factor from a file.
+
+    Raises:
+        ValueError: If its parts do not fit together, or are no finite numbers.
+    """
+    names, squares, rows = _distinct(entry["names"]), float.fromhex(entry["squares"]), int(entry["rows"])
+    fits = R.dtype == z.dtype == float and R.ndim == 2 and R.shape == (len(z), len(names)) and z.ndim == 1
+    if not fits or len(z) > len(names) or not (np.isfinite(R).all() and np.isfinite(z).all()):
+        raise ValueError("no triangular factor")
+    if not (0.0 <= squares < math.inf and 0 <= rows < 2**53):
+        raise ValueError("no sum of squares, or no number of rows")
+    return Factor(names, frozen(R), frozen(z), squares, rows)
+
+
+def _distinct(names: Any) -> tuple[str, ...]:
+    """Names from a file.
+
+    Raises:
+        ValueError: If they are no list of distinct texts.
+    """
+    if not isinstance(names, list) or len({name for name in names if isinstance(name, str)}) < len(names):
+        raise ValueError("no distinct names")
+    return tuple(names)

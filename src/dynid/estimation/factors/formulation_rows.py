@@ -22,7 +22,7 @@ from dynid.model.dynamic_model import DynamicModel
 from dynid.model.formulations.chosen_columns import energy_columns, impulse_rows, momentum_rows
 from dynid.model.formulations.energy import dissipation_regressor
 from dynid.model.formulations.torque_rows import CHUNK_BYTES, Rows
-from dynid.model.independent_columns import power_basis, row_bases
+from dynid.model.row_bases import power_basis, row_bases
 from dynid.model.stored_chunks import Segment
 from dynid.threads import parallel
 

@@ -1,5 +1,7 @@
 """From logs to factors: all that estimation needs of them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -66,6 +68,14 @@ class ReducedLog:
     torques: Factors
     rows: Factors | None
     blocks: Blocks
+
+    @staticmethod
+    def joined(parts: Sequence[ReducedLog]) -> ReducedLog:
+        """The factors of a log from those of its parts in time."""
+        first, *others = parts
+        rows = None if first.rows is None else first.rows.merged(*(part.rows for part in others if part.rows))
+        blocks = Blocks.joined([part.blocks for part in parts])
+        return ReducedLog(first.torques.merged(*(part.torques for part in others)), rows, blocks)
 
     def estimated_from(self, names: tuple[str, ...]) -> Factors:
         """The factors that are estimated from, over the parameters of the model."""

@@ -114,9 +114,12 @@ class FirstExperiment:
         """Write the experiment file, with paths relative to its folder.
 
         Raises:
+            InvalidRequestError: If the name does not end in `.toml`, by which experiments are known.
             OutputExistsError: If the file exists and may not be replaced.
         """
         path = Path(path)
+        if path.suffix.lower() != ".toml":
+            raise InvalidRequestError(f"the experiment file '{path}' must end in .toml, as all experiments do")
         write_text(path, _text(self, path.parent), overwrite=overwrite)
         return path
 

@@ -31,7 +31,7 @@ from dynid.logs.processing.states import even_segments, processed, step_of
 from dynid.logs.processing.velocities import by_positions, compared, findings_on_velocities, without_wrong_velocities
 from dynid.logs.settings import KEYS, Processing
 from dynid.logs.timing import LONGEST_GAP, check_time
-from dynid.model import DynamicModel, Segment, Times
+from dynid.model import DynamicModel, Segment, Times, own_samples
 from dynid.robot import JointKind
 
 
@@ -103,7 +103,7 @@ class PreparedLog:
     @property
     def samples(self) -> int:
         """Number of samples."""
-        return sum(map(len, self.segments))
+        return sum(last - first for first, last in map(own_samples, self.segments))
 
 
 def prepared(

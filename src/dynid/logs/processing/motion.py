@@ -93,7 +93,18 @@ class Motion:
             if chunk.temperature is not None:
                 warmth.append([chunk.temperature.min(axis=0), chunk.temperature.max(axis=0)])
         kept, counted, everywhere = (Speeds.joined(parts) for parts in zip(*found, strict=True))
-        temperatures = None
-        if warmth:
-            temperatures = np.stack([np.min([w[0] for w in warmth], axis=0), np.max([w[1] for w in warmth], axis=0)])
-        return Motion(kept, counted, everywhere, temperatures)
+        return Motion(kept, counted, everywhere, _ends(warmth))
+
+    @staticmethod
+    def joined(parts: Sequence[Motion]) -> Motion:
+        """How several logs move together."""
+        speeds = ([getattr(part, name) for part in parts] for name in ("kept", "counted", "everywhere"))
+        warmth = [part.temperatures for part in parts if part.temperatures is not None]
+        return Motion(*map(Speeds.joined, speeds), _ends(warmth))
+
+
+def _ends(found: Sequence[Sequence[Array]]) -> Array | None:
+    """Lowest and highest of pairs of such, shape (2, joints); None where there are none."""
+    if not found:
+        return None
+    return np.stack([np.min([pair[0] for pair in found], axis=0), np.max([pair[1] for pair in found], axis=0)])

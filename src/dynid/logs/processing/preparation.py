@@ -15,7 +15,7 @@ from dynid.logs.drive import check_count, transmission_of
 from dynid.logs.log import Log
 from dynid.logs.magnitudes import findings_on_magnitudes
 from dynid.logs.processing.automatic import PreparedLog, prepared
-from dynid.logs.processing.long_logs import is_long, prepared_in_windows
+from dynid.logs.processing.long_preparation import is_long, prepared_in_windows
 from dynid.logs.processing.motion import Speeds
 from dynid.logs.processing.periods import averaged, processed_period
 from dynid.logs.processing.states import step_of
@@ -41,6 +41,7 @@ def prepare(
     *,
     choose: bool = True,
     like: Processing | None = None,
+    share: tuple[int, int] = (0, 1),
     progress: Progress = silent,
 ) -> PreparedLog:
     """A log made ready for a model, with what was noticed and chosen on the way.
@@ -55,6 +56,7 @@ def prepare(
         processing: What to do with the signals; what it leaves open is chosen by what the log shows.
         choose: Whether anything may be chosen; torques without signs do not allow it.
         like: What was done to another log, whose filters are used again where `processing` leaves them open.
+        share: Which of how many parts in time of a long log is wanted; a log that is not long is its first part.
         progress: Callback; receives a short description of each step.
 
     Raises:
@@ -72,7 +74,9 @@ def prepare(
     timing, transmission = None, transmission_of(drive, model.robot)
     _require_temperature(log, model, processing)
     if is_long(log, stated):
-        ready, looked_at, timing, sample = prepared_in_windows(log, transmission, stated, model, drive.delay, free)
+        ready, looked_at, timing, sample = prepared_in_windows(
+            log, transmission, stated, model, drive.delay, free, share
+        )
         log = replace(sample, source=log.source, findings=log.findings)
     else:
         log = log if isinstance(log, Log) else log[:]

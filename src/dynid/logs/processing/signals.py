@@ -178,6 +178,9 @@ def trimmed(x: Array, samples: int) -> Array:
     return x[samples : len(x) - samples]
 
 
+DECIMATION_MARGIN = 100
+"""Decimated samples after which the filters of decimation have forgotten where a signal began."""
+
 PASSED_BAND = 0.8
 """Part of the new band that the filter of decimation passes."""
 

@@ -88,22 +88,31 @@ class Windows:
             return last - first
         return even_count(self._stamp(last - 1) - self._stamp(first), self.rate)
 
-    def of(self, first: int, last: int) -> Iterator[tuple[Chunk, Array]]:
+    def made(self, first: int, last: int) -> int:
+        """How many samples are made of the logged ones from first to before last."""
+        step = step_of(self.rate, self.processing.rate)
+        return max(0, -(-(self.count(first, last) - 2 * self.processing.trim) // step))
+
+    def of(self, first: int, last: int, part: slice = slice(None)) -> Iterator[tuple[Chunk, Array]]:
         """The samples of a segment between gaps, with their stamps, a window at a time.
 
         Args:
             first: Its first logged sample.
             last: One after its last.
+            part: Which of the samples that are made of it.
         """
         trim, step = self.processing.trim, step_of(self.rate, self.processing.rate)
         total, context = self.count(first, last), self.context
+        begin_made, end_made, _ = part.indices(self.made(first, last))
         size = max(self.size, -(-context // NOISE_BLOCK) * NOISE_BLOCK)
-        done = trim  # the next sample of the even segment that is wanted
+        done = trim + begin_made * step  # the next sample of the even segment that is wanted
+        end = min(total - trim, trim + end_made * step)
         for begin in range(first, last, size):
+            stop = end if begin + size >= last else min(self._index(begin + size, first), end)
+            if stop <= done:
+                continue
             low, high = max(first, begin - context), min(last, begin + size + context)
             piece, at = self._piece(low, high, first, slice(begin - low, begin - low + size))
-            stop = total - trim if high == last and begin + size >= last else self._index(begin + size, first)
-            stop = min(stop, total - trim)
             skip = -(done - trim) % step
             own = slice(done + skip - at, stop - at, step)
             if stop > done + skip:

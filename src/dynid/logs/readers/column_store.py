@@ -180,25 +180,36 @@ Blocks = Callable[[], Iterator[Array]]
 """Begins to go through some numbers, block by block."""
 
 
+FEW = 2_000_000
+"""Numbers that are sorted in memory."""
+
+DIGIT = 16
+"""Bits of numbers that are counted in one pass."""
+
+
 def order_statistics(blocks: Blocks, ranks: Iterable[int]) -> list[float]:
-    """Numbers at some places in ascending order, of numbers that are not negative, in three passes over their bits."""
+    """Numbers at some places in ascending order, of numbers that are not negative, in four passes over their bits."""
+    ranks = list(ranks)
     found = {rank: (0, rank) for rank in ranks}  # the bits that are known, and the rank among those that share them
-    for shift, width in ((42, 22), (21, 21), (0, 21)):
-        counts = {prefix: np.zeros(1 << width, dtype=np.int64) for prefix, _ in found.values()}
+    for shift in range(64 - DIGIT, -1, -DIGIT):
+        counts = {prefix: np.zeros(1 << DIGIT, dtype=np.int64) for prefix, _ in found.values()}
         for block in blocks():
             bits = np.ascontiguousarray(block, dtype=np.float64).view(np.int64) >> shift
             for prefix, count in counts.items():
-                own = bits if shift == 42 else bits[(bits >> width) == prefix]
-                count += np.bincount(own & ((1 << width) - 1), minlength=1 << width)
+                own = bits if shift == 64 - DIGIT else bits[(bits >> DIGIT) == prefix]
+                count += np.bincount(own & ((1 << DIGIT) - 1), minlength=1 << DIGIT)
         for rank, (prefix, within) in found.items():
             below = np.cumsum(counts[prefix])
             digit = int(np.searchsorted(below, within, side="right"))
-            found[rank] = (prefix << width) | digit, within - (int(below[digit - 1]) if digit else 0)
+            found[rank] = (prefix << DIGIT) | digit, within - (int(below[digit - 1]) if digit else 0)
     return [float(np.array(found[rank][0], dtype=np.int64).view(np.float64)) for rank in ranks]
 
 
 def quantile_of(blocks: Blocks, count: int, share: float) -> float:
     """What `numpy.quantile` gives for so many numbers that are not negative; half is their median."""
+    if count <= FEW:
+        values = np.concatenate(list(blocks()))
+        return float(np.median(values) if share == 0.5 else np.quantile(values, share))
     place = (count - 1) * share
     low = min(int(place), count - 1)
     near = order_statistics(blocks, sorted({low, min(low + 1, count - 1)}))

@@ -8,6 +8,7 @@ import lzma
 import re
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -101,7 +102,7 @@ def as_utf8(path: Path, content: bytes, before: int = 0) -> bytes:
                 path, f"this is not UTF-8 text (byte {before + error.start + 1}); save it again as UTF-8"
             ) from error
         content = content.decode("cp1252", "replace").encode()
-    if not content.strip():
+    if not content or content.isspace():
         raise RecordingError(path, "the file is empty")
     return content
 
@@ -140,7 +141,8 @@ def fields_of(line: str, delimiter: str | None) -> list[str]:
     """The fields of a line, without blanks and quotes around them."""
     line = line.strip(" \r\n")
     if '"' in line and delimiter is not None:
-        return [field.strip() for field in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))]
+        with suppress(csv.Error):  # a carriage return within the line, or a quote that is never closed
+            return [field.strip() for field in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))]
     return [field.strip().strip('"').strip() for field in line.split(delimiter)]
 
 

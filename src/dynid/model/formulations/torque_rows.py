@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dynid.arrays import Array
 from dynid.model.chunks import Chunk, checked, rechunked
 from dynid.model.dynamic_model import DynamicModel
-from dynid.model.independent_columns import RowBasis, row_bases
+from dynid.model.row_bases import RowBasis, row_bases
 from dynid.model.stored_chunks import Segment, chunks_of
 
 CHUNK_BYTES = 16_000_000

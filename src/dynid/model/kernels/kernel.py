@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.model.kernels.vectorised import vectorised_regressor
+from dynid.model.kernels.vectorised import link_blocks
 from dynid.robot import SIZE, WORLD, Joint, JointKind, Robot, skew
 from dynid.threads import cores, parallel
 
@@ -99,16 +99,22 @@ class RegressorPlan:
         if compiled is None and self.form is not RowKind.TORQUE:
             raise NotImplementedError(f"rows of {self.form.name.lower()} are computed by `formulations` instead")
         if compiled is None:
-            self._fill_with_numpy(rows, q, v, a)
+            self._fill_with_numpy(buffer, ends, q, v, a)
         else:
             self._fill_in_threads(compiled.fill, buffer, ends, q, v, a)
         return rows
 
-    def _fill_with_numpy(self, rows: Sequence[Array], q: Array, v: Array, a: Array) -> None:
-        W = vectorised_regressor(self.robot, q, v, a)
-        for row, matrix in enumerate(rows):
-            wanted = np.flatnonzero(self.places[row] >= 0)
-            matrix[:, self.places[row][wanted]] = W[row][:, wanted]
+    def _fill_with_numpy(self, buffer: Array, ends: Integers, q: Array, v: Array, a: Array) -> None:
+        starts, screws, rows, columns, adds = self.pairs
+        first, strides = ends[rows], np.array(self.widths)[rows]
+        samples = np.arange(len(q))[:, None, None]
+        for link, of_link, values in link_blocks(self.robot, q, v, a):
+            pairs = np.arange(starts[link], starts[link + 1])
+            for some in (pairs[~adds[pairs]], *pairs[adds[pairs]][:, None]):
+                places = (first[some, None] + columns[some]) + samples * strides[some, None]
+                wanted = np.broadcast_to(columns[some] >= 0, places.shape)
+                found = values[:, np.searchsorted(of_link, screws[some])]
+                buffer[places[wanted]] += found[wanted]
 
     def _fill_in_threads(
         self, fill: Callable[..., None], buffer: Array, ends: Integers, q: Array, v: Array, a: Array
@@ -130,36 +136,26 @@ class RegressorPlan:
         For each link where its pairs start; for each pair the unit motion, the row, the ten columns, and whether
         another motion in the same row (that of a mimic joint) has written there before.
         """
-        robot = self.robot
-        first_screw = np.cumsum([0, *(joint.kind.nv for joint in robot.joints)]).tolist()
+        robot, solid = self.robot, self.robot.solid_links
+        blocks = {i: SIZE * block for block, i in enumerate(solid)}
+        places = np.array(self.places)
         starts, screws, rows, columns, adds = [0], [], [], [], []
-        for i in range(len(robot.joints)):
-            block = SIZE * robot.solid_links.index(i) if i in robot.solid_links else 0
-            written: set[int] = set()
-            if self.form is RowKind.ENERGY and i in robot.solid_links:
-                screws.append(0)
-                rows.append(0)
-                columns.append(self.places[0][block : block + SIZE])
-                adds.append(False)
-            for at in robot.chain(i) if i in robot.solid_links and self.form is not RowKind.ENERGY else ():
-                joint = robot.joints[at]
-                for k in range(joint.kind.nv):
-                    row = joint.v.start + k
-                    wanted = self.places[row][block : block + SIZE]
-                    if (wanted >= 0).any():
-                        screws.append(first_screw[at] + k)
-                        rows.append(row)
-                        columns.append(wanted)
-                        adds.append(row in written)
-                        written.add(row)
-            starts.append(len(screws))
-        return (
-            np.array(starts),
-            np.array(screws, dtype=np.int64),
-            np.array(rows, dtype=np.int64),
-            np.array(columns, dtype=np.int64).reshape(-1, SIZE),
-            np.array(adds, dtype=np.bool_),
-        )
+        below: dict[int, tuple[Integers, Integers]] = {WORLD: (np.zeros(0, dtype=np.int64),) * 2}
+        first = 0
+        for i, joint in enumerate(robot.joints):
+            own = np.arange(joint.kind.nv), np.arange(joint.v.start, joint.v.stop)
+            below[i] = np.append(first + own[0], below[joint.parent][0]), np.append(own[1], below[joint.parent][1])
+            first += joint.kind.nv
+            of_link, in_rows = below[i] if self.form is not RowKind.ENERGY else np.zeros((2, 1), dtype=np.int64)
+            found = places[in_rows, blocks[i] : blocks[i] + SIZE] if i in blocks else np.zeros((0, SIZE), np.int64)
+            wanted = np.flatnonzero((found >= 0).any(axis=1))
+            again = np.ones(len(wanted), dtype=np.bool_)
+            again[np.unique(in_rows[wanted], return_index=True)[1]] = False
+            parts = of_link[wanted], in_rows[wanted], found[wanted], again
+            for every, of_this in zip((screws, rows, columns, adds), parts, strict=True):
+                every.append(of_this)
+            starts.append(starts[-1] + len(wanted))
+        return (np.array(starts), *map(np.concatenate, (screws, rows, columns, adds)))
 
 
 def stacked_rows(rows: Sequence[Array]) -> Array:

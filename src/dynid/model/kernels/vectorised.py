@@ -6,9 +6,11 @@ are batched: a leading axis of samples, and matrix products over the last two. S
 the adjoint; here all vectors of a link stand in its own frame and are carried to its parent.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Indices
 from dynid.robot import INERTIA_BASIS, SIZE, WORLD, Robot, skew
 
 
@@ -22,17 +24,37 @@ def vectorised_regressor(robot: Robot, q: Array, v: Array, a: Array) -> Array:
         a: Accelerations, shape (samples, nv).
     """
     W = np.zeros((robot.nv, len(q), SIZE * len(robot.solid_links)))
-    rotations, translations, velocities, accelerations = kinematics(robot, q, v, a)
-    for block, i in enumerate(robot.solid_links):
-        columns = slice(SIZE * block, SIZE * (block + 1))
-        wrench = body_regressor(velocities[i], accelerations[i])
-        for at in robot.chain(i):
-            joint = robot.joints[at]
-            W[joint.v, :, columns] += np.einsum("kr,skp->rsp", joint.subspace, wrench)
-            force = rotations[at] @ wrench[:, :3]
-            moment = rotations[at] @ wrench[:, 3:] + skew(translations[at]) @ force
-            wrench = np.concatenate([force, moment], axis=1)
+    row_of = np.concatenate([np.arange(joint.v.start, joint.v.stop) for joint in robot.joints])
+    for block, (_, screws, values) in enumerate(link_blocks(robot, q, v, a)):
+        # Rows of mimic joints are their leaders', so that one row may stand here several times.
+        np.add.at(W[:, :, SIZE * block : SIZE * (block + 1)], row_of[screws], values.transpose(1, 0, 2))
     return W
+
+
+def link_blocks(robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, Indices, Array]]:
+    """Torques per unit of each solid link's parameters along the unit motions (screws) of the joints that move it.
+
+    Screws are counted joint by joint. Those below a link are carried up the tree once, all together, so that the work
+    for a link is a few products of matrices, however many joints move it.
+
+    Yields:
+        The link, the screws, and the values, shape (samples, screws, 10).
+    """
+    rotations, translations, velocities, accelerations = kinematics(robot, q, v, a)
+    first = np.cumsum([0, *(joint.kind.nv for joint in robot.joints)])
+    last_child = {joint.parent: i for i, joint in enumerate(robot.joints)}
+    solid = set(robot.solid_links)
+    carried: dict[int, tuple[Indices, Array]] = {WORLD: (np.zeros(0, dtype=np.intp), np.zeros((len(q), 0, 6)))}
+    for i, joint in enumerate(robot.joints):
+        below, motions = carried[joint.parent] if last_child[joint.parent] != i else carried.pop(joint.parent)
+        linear = (motions[:, :, :3] + motions[:, :, 3:] @ skew(translations[i])) @ rotations[i]
+        own = np.broadcast_to(joint.subspace.T, (len(q), joint.kind.nv, 6))
+        motions = np.concatenate([np.concatenate([linear, motions[:, :, 3:] @ rotations[i]], axis=2), own], axis=1)
+        screws = np.concatenate([below, np.arange(first[i], first[i + 1])])
+        if i in last_child:
+            carried[i] = screws, motions
+        if i in solid:
+            yield i, screws, motions @ body_regressor(velocities[i], accelerations[i])
 
 
 def kinematics(robot: Robot, q: Array, v: Array, a: Array) -> tuple[list[Array], list[Array], list[Array], list[Array]]:

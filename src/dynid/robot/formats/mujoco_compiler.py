@@ -7,8 +7,9 @@ import importlib
 import math
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,6 +18,7 @@ import numpy as np
 from dynid.errors import RobotFileError
 from dynid.files import is_file
 from dynid.findings import Finding
+from dynid.robot.formats.packages import is_below, outside, own_folders
 from dynid.robot.formats.xml_files import Element, read_xml
 from dynid.robot.joints import LARGEST_NUMBER
 
@@ -34,17 +36,19 @@ def compile_mjcf(path: Path, root: Element) -> tuple[MjModel, tuple[Finding, ...
         root: Its root element.
 
     Raises:
-        RobotFileError: If MuJoCo cannot load the file, or it holds NaN or infinite values.
+        RobotFileError: If MuJoCo cannot load the file, it holds NaN or infinite values, or includes a file from outside
+            its folder.
     """
-    _refuse_nan(path, root)
-    model, notes = _compiled(path, root)
+    parts = list(_with_included(path, path, root, {path.resolve()}))
+    _refuse_nan(parts)
+    model, notes = _compiled(path, root, _assets_outside(path, parts))
     _refuse_infinite(path, model)
     return model, notes
 
 
-def _refuse_nan(path: Path, root: Element) -> None:
+def _refuse_nan(parts: Sequence[tuple[Path, Element]]) -> None:
     """MuJoCo takes a NaN for a value that was left out, and would go on with its default."""
-    for file, top in _with_included(path, path, root, {path.resolve()}):
+    for file, top in parts:
         for element in top.iter("*"):
             for key, text in element.items():
                 if key not in ("name", "class") and not _NAN.isdisjoint(text.lower().split()):
@@ -53,14 +57,60 @@ def _refuse_nan(path: Path, root: Element) -> None:
 
 
 def _with_included(main: Path, path: Path, root: Element, seen: set[Path]) -> Iterator[tuple[Path, Element]]:
-    """A file and all that it includes; files that are not found are left for MuJoCo to complain about."""
+    """A file and all that it includes; files that are not found are left for MuJoCo to complain about.
+
+    Raises:
+        RobotFileError: If a file, or another model, is not below the folder of the main one.
+    """
     yield path, root
-    for element in root.iter("include"):
-        candidates = [folder / element.get("file", "") for folder in (main.parent, path.parent)]
-        included = next((candidate for candidate in candidates if is_file(candidate)), None)
-        if included is not None and included.resolve() not in seen:
-            seen.add(included.resolve())
-            yield from _with_included(main, included, read_xml(included), seen)
+    for element in root.iter("include", *MODELS):
+        name = element.get("file", "")
+        candidates = [folder / name for folder in (main.parent, path.parent)] if name else []
+        there = [candidate for candidate in candidates if is_file(candidate)]
+        for candidate in there:
+            if not is_below(candidate, own_folders(main)):
+                raise RobotFileError(path, f"<{element.tag}> names {outside(name, candidate)}", element.sourceline)
+        if there and there[0].resolve() not in seen and element.tag == "include":
+            seen.add(there[0].resolve())
+            yield from _with_included(main, there[0], read_xml(there[0]), seen)
+
+
+MODELS = ("model", "flexcomp")
+"""Elements beside `<include>` whose files become parts of the model."""
+
+SHOWN = ("texture", "skin")
+"""Elements whose files are only for show."""
+
+
+@dataclass(frozen=True)
+class _Outside:
+    """A file of a mesh, height field, texture or skin that is outside the folders that may be read.
+
+    Attributes:
+        element: The element that names it.
+        problem: What is wrong with it.
+    """
+
+    element: str
+    problem: str
+
+
+def _assets_outside(main: Path, parts: Sequence[tuple[Path, Element]]) -> _Outside | None:
+    """The first file of a mesh or height field, or else of what is only for show, that must not be read."""
+    compilers = [compiler for _, root in parts for compiler in root.iter("compiler")]
+    folders = own_folders(main, package=True)
+    bare = any(compiler.get("strippath") == "true" for compiler in compilers)
+    found: list[_Outside] = []
+    for _, root in parts:
+        for element in root.iter("mesh", "hfield", *SHOWN):
+            keys = ("texturedir" if element.tag == "texture" else "meshdir", "assetdir")
+            bases = [Path(c.get(key, "")) for c in compilers for key in keys if c.get(key)] or [Path()]
+            for name in (text for key, text in element.items() if key.startswith("file")):
+                places = [main.parent / base / (Path(name).name if bare else name) for base in bases]
+                there = next((place for place in places if is_file(place) and not is_below(place, folders)), None)
+                if there is not None:
+                    found.append(_Outside(element.tag, outside(name, there)))
+    return min(found, key=lambda asset: asset.element in SHOWN, default=None)
 
 
 def _refuse_infinite(path: Path, model: MjModel) -> None:
@@ -87,17 +137,25 @@ def enum_name(enumeration: str, value: object) -> str:
     return getattr(mujoco_module(), enumeration)(value).name
 
 
-def _compiled(path: Path, root: Element) -> tuple[MjModel, tuple[Finding, ...]]:
-    """MuJoCo's model of a file; where files of shapes are missing and not needed for inertia, without these shapes."""
+def _compiled(path: Path, root: Element, kept_out: _Outside | None) -> tuple[MjModel, tuple[Finding, ...]]:
+    """MuJoCo's model of a file; where files of shapes are missing and not needed for inertia, without these shapes.
+
+    Args:
+        path: The file.
+        root: Its root element.
+        kept_out: A file that must not be read; what it is for is left out as if it were missing.
+    """
     mujoco = mujoco_module()
     missing = ""
-    for stripped in ("nothing", "textures", "meshes"):
+    stages = ("nothing", "textures", "meshes")
+    first = 0 if kept_out is None else 1 if kept_out.element in SHOWN else 2
+    for stripped in stages[first:]:
         try:
             with _collected_warnings() as warned:
                 spec = mujoco.MjSpec.from_file(str(path))
                 if stripped != "nothing":
                     _strip_textures(spec)
-                notes = _strip_meshes(path, spec, missing) if stripped == "meshes" else ()
+                notes = _strip_meshes(path, spec, missing, kept_out) if stripped == "meshes" else ()
                 model = spec.compile()
             return model, (*notes, *(Finding.of("mujoco-warning", "file", warning=text) for text in warned))
         except (ValueError, mujoco.FatalError) as error:
@@ -133,16 +191,19 @@ def _strip_textures(spec: MjSpec) -> None:
     _delete(spec, [*spec.textures, *spec.skins])
 
 
-def _strip_meshes(path: Path, spec: MjSpec, missing: str) -> tuple[Finding, ...]:
+def _strip_meshes(path: Path, spec: MjSpec, missing: str, kept_out: _Outside | None) -> tuple[Finding, ...]:
     """Drop all meshes, unless they determine the inertia of a body."""
+    what = f"the file '{missing}' is missing" if kept_out is None else kept_out.problem
     weighed = [body.name or "(unnamed)" for body in spec.bodies[1:] if _is_weighed_by_meshes(spec, body)]
     if weighed:
         shown = ", ".join(f"'{name}'" for name in weighed[:3]) + (", ..." if len(weighed) > 3 else "")
-        problem = f"the file '{missing}' is missing, and meshes determine the inertia of {shown}"
-        raise RobotFileError(path, problem + "; put it in its place, or give these bodies an <inertial>")
+        problem = f"{what}; meshes determine the inertia of {shown}"
+        raise RobotFileError(path, problem + ": put it in its place, or give these bodies an <inertial>")
     shapes = [geom for geom in spec.geoms if geom.meshname or geom.hfieldname]
     # Sensors and contact pairs may refer to the shapes, and matter to simulation only.
     _delete(spec, [*shapes, *spec.pairs, *spec.sensors, *spec.meshes, *spec.hfields])
+    if kept_out is not None:
+        return (Finding.of("meshes-outside", "meshes", problem=kept_out.problem),)
     return (Finding.of("meshes-missing", "meshes", file=missing),)
 
 

@@ -12,15 +12,18 @@ import builtins
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TextIO
 
 from dynid.errors import RobotFileError
-from dynid.robot.formats.packages import package_folders
+from dynid.files import read_bytes
+from dynid.robot.formats.packages import is_below, outside, own_folders, package_folders
 
 SECONDS = 60
 """Time [s] that an expansion may take; those of large robots take one."""
@@ -90,7 +93,7 @@ def _expanded(path: Path, arguments: tuple[tuple[str, str], ...]) -> tuple[bytes
             encoding="utf-8",
             timeout=SECONDS,
             check=False,
-            env={**os.environ, "PYTHONPATH": known},
+            env={**_environment(), "PYTHONPATH": known},
         )
         answer = json.loads(done.stdout)
     except subprocess.TimeoutExpired as error:
@@ -100,6 +103,15 @@ def _expanded(path: Path, arguments: tuple[tuple[str, str], ...]) -> tuple[bytes
     if "problem" in answer:
         raise RobotFileError(path, f"cannot be expanded: {answer['problem']}")
     return answer["text"].encode(), answer["files"]
+
+
+def _environment() -> dict[str, str]:
+    """The environment variables that a file may use, as `$(env NAME)`: none whose name is that of a secret."""
+    return {name: value for name, value in os.environ.items() if not _SECRET.search(name)}
+
+
+_SECRET = re.compile("SECRET|TOKEN|PASS|CREDENTIAL|AUTH|PRIVATE|(^|_)KEY|KEY($|_)|COOKIE|SESSION", re.IGNORECASE)
+"""Names of environment variables that are nobody's business."""
 
 
 def serve() -> None:
@@ -146,10 +158,9 @@ def _restrict(xacro: ModuleType, parts: ModuleType, path: Path) -> None:
     What leads from a value to its class is taken away from the package's names, since `python['type']` is no name that
     a check of the expression would see.
     """
-    for symbols in (xacro._global_symbols, *xacro._global_symbols.values()):
-        for name in _REFUSED if isinstance(symbols, dict) else ():
-            dict.pop(symbols, name, None)
+    _take_away(xacro._global_symbols)
     evaluate, evaluate_argument, parse = xacro.safe_eval, parts._eval, xacro.parse
+    reach = own_folders(path, package=True)  # and packages that are found
     names = {**parts._eval_dict, **parts._eval_dict["__builtins__"]}
     functions = {name for name in names if not name.startswith("_")} | {"arg", "dirname"}
 
@@ -169,10 +180,14 @@ def _restrict(xacro: ModuleType, parts: ModuleType, path: Path) -> None:
                 f"there is no package '{package}' above the file or in AMENT_PREFIX_PATH and ROS_PACKAGE_PATH; add the "
                 "folder that holds it to one of these"
             )
+        reach.append(folder.resolve())
         return str(folder)
 
+    def checked_open(name: str) -> TextIO:
+        return TextIOWrapper(BytesIO(_included(Path(name), reach)), encoding="utf-8")
+
     def checked_parse(text: Any, filename: str | None = None) -> Any:
-        content = Path(str(filename)).read_bytes() if text is None else text
+        content = _included(Path(str(filename)), reach) if text is None else text
         if isinstance(content, bytes) and b"<!ENTITY" in content.replace(b"\0", b""):
             raise ValueError(f"{filename} declares XML entities, which are not expanded for safety; write them out")
         return parse(text, filename)
@@ -181,6 +196,26 @@ def _restrict(xacro: ModuleType, parts: ModuleType, path: Path) -> None:
         checked_eval, checked_argument, find, checked_parse
     )  # fmt: skip
     parts._eval_dict["find"] = find
+    xacro.open = checked_open  # type: ignore[attr-defined]
+
+
+def _take_away(known: dict[str, Any]) -> None:
+    """Take names away from the names that the package knows, and from the tables of names among them."""
+    for symbols in (known, *known.values()):
+        for name in _REFUSED if isinstance(symbols, dict) else ():
+            dict.pop(symbols, name, None)
+
+
+def _included(path: Path, folders: Sequence[Path]) -> bytes:
+    """The content of a file that is included.
+
+    Raises:
+        ValueError: If it is not below one of the folders.
+        OSError: If it cannot be read.
+    """
+    if not is_below(path, folders):
+        raise ValueError(outside(str(path), path))
+    return read_bytes(path)
 
 
 def check_expression(text: str, names: set[str] | None = None) -> None:

@@ -18,6 +18,7 @@ from dynid.findings import Finding
 from dynid.logs.drive import Transmission
 from dynid.logs.log import SIGNALS, Log
 from dynid.logs.processing.automatic import LogScales, PreparedLog, prepared, rounded_rate
+from dynid.logs.processing.signals import DECIMATION_MARGIN
 from dynid.logs.processing.states import fewest_samples
 from dynid.logs.processing.windows import WINDOW_SAMPLES, Windows, stamps_of
 from dynid.logs.settings import Processing
@@ -43,7 +44,7 @@ SHORT_GAPS = 100
 """Gaps that are short enough to be interpolated across of which a long log's timing has the length and place."""
 
 BEFORE_MOTION = 5.0
-"""Rest [s] before and after the motion that is left for the choice of what to cut."""
+"""Rest [s] before and after the motion that is left for the choice of what to cut: less than a stretch in any case."""
 
 MOVED_SHARE = 1e-3
 """Share of a joint's range by which it must leave its first position to move."""
@@ -98,7 +99,7 @@ class LongLog:
 
     def sample(self) -> Log:
         """Evenly spread stretches of it, both ends among them, as one log with gaps between them."""
-        length = min(STRETCH_SAMPLES, (self.last - self.first) // STRETCHES)
+        length = _stretch(self.last - self.first)
         begins = np.linspace(self.first, self.last - length, STRETCHES).astype(int).tolist()
         return joined([self.log[begin : begin + length] for begin in begins])
 
@@ -135,8 +136,9 @@ def prepared_in_windows(
     model: DynamicModel,
     delay: float,
     free: frozenset[str],
+    share: tuple[int, int] = (0, 1),
 ) -> tuple[PreparedLog, PreparedLog, Timing, Log]:
-    """Process a long log; arguments as `prepared`.
+    """Process a long log; arguments as `prepared`, and which of how many parts in time is wanted.
 
     Returns:
         The log, ready for the model, with its samples on disk; the stretches that choices were made by, ready, too;
@@ -151,7 +153,7 @@ def prepared_in_windows(
     scales = LogScales.of(sample, is_even=long.timing.is_even_between_gaps) if "outliers" in free else None
     warm = any(term.needs_temperature for term in model.terms)
     windows = Windows(log, transmission, used, long.timing.rate, looked_at.delay, scales, warm)
-    segments, notes = _stored(long, windows)
+    segments, notes = _stored(long, windows, share)
     replaced = ("processing-outliers", "processing-idle", "segments-short")
     chosen = [finding for finding in looked_at.findings if finding.code not in replaced]
     seen: dict[str, Any] = {"samples": len(sample), "of": len(log), "stretches": STRETCHES}
@@ -185,18 +187,33 @@ def joined(parts: list[Log]) -> Log:
     return replace(parts[0], **arrays)
 
 
-def _stored(long: LongLog, windows: Windows) -> tuple[tuple[StoredChunk, ...], list[Finding]]:
+def _stored(long: LongLog, windows: Windows, share: tuple[int, int]) -> tuple[tuple[StoredChunk, ...], list[Finding]]:
     """The segments of a log on disk, and a finding on those that are too short for the filters."""
     store, fewest = ChunkStore(), fewest_samples(windows.processing)
     parts = list(long.segments())
     counts = [windows.count(*part) for part in parts]
     fewest = min(fewest, max(counts))  # of parts that are all too short, the longest is tried
-    found = [store.add(windows.of(*part)) for part, count in zip(parts, counts, strict=True) if count >= fewest]
+    used = [part for part, count in zip(parts, counts, strict=True) if count >= fewest]
+    found = [_part(store, windows, part, share) for part in used]
     short = [last - first for (first, last), count in zip(parts, counts, strict=True) if count < fewest]
     if not short:
         return tuple(segment for segment in found if segment is not None), []
     values: dict[str, Any] = {"count": len(short), "segments": len(parts), "samples": sum(short), "of": len(long.log)}
     return tuple(one for one in found if one is not None), [Finding.of("segments-short", "log", **values)]
+
+
+def _part(store: ChunkStore, windows: Windows, segment: tuple[int, int], share: tuple[int, int]) -> StoredChunk | None:
+    """A part of a segment on disk, with as many samples around it as the filters of decimation need."""
+    factor = int(np.prod(windows.processing.decimate or (1,)))
+    margin = DECIMATION_MARGIN if factor > 1 else 0
+    made = windows.made(*segment)
+    rows = -(-made // factor)
+    first, last = (rows * k // share[1] for k in (share[0], share[0] + 1))
+    if first == last:
+        return None
+    low, high = max(0, first - margin) * factor, min(made, (last + margin) * factor)
+    own = first * factor - low, min(made, last * factor) - low
+    return store.add(windows.of(*segment, slice(low, high)), own)
 
 
 class _Steps:
@@ -243,6 +260,11 @@ class _Steps:
         )
 
 
+def _stretch(samples: int) -> int:
+    """Samples of a stretch of so many, so that there are gaps between stretches."""
+    return min(STRETCH_SAMPLES, samples // (2 * STRETCHES))
+
+
 def _moving(log: Log | StoredLog, ends: Array, rate: float) -> tuple[int, int]:
     """First sample and one after the last of a log's motion, with some rest around it.
 
@@ -262,5 +284,5 @@ def _moving(log: Log | StoredLog, ends: Array, rate: float) -> tuple[int, int]:
         q = log[window * WINDOW_SAMPLES : (window + 1) * WINDOW_SAMPLES].position
         away = np.flatnonzero((np.abs(q - edge) > limit).any(axis=1))
         found.append(window * WINDOW_SAMPLES + int(away[0] if edge is edges[0] else away[-1]))
-    room = int(np.ceil(BEFORE_MOTION * rate))
+    room = min(int(np.ceil(BEFORE_MOTION * rate)), _stretch(found[1] - found[0]) // 4)
     return max(0, found[0] - room), min(len(log), found[1] + room)
