@@ -91,6 +91,22 @@ def _of_machine() -> int:
     return 1 << 62  # unknown: let the machine decide
 
 
+MEMORY = (2 * 10**9, 50)
+"""Bytes that reading may take, in memory or unpacked on disk, and how many more for each byte of the file."""
+
+
+def require_plausible(path: Path, samples: int) -> None:
+    """Refuse columns that are far longer than a file of its size can be: nothing was ever written to them.
+
+    Raises:
+        RecordingError: If there are so many samples.
+    """
+    most = MEMORY[0] + MEMORY[1] * path.stat().st_size
+    if 8 * samples > most:
+        problem = f"a column would take {8 * samples / 1e9:.2g} GB, and the file has {path.stat().st_size / 1e9:.2g} GB"
+        raise RecordingError(path, f"{problem}: it is damaged or holds nothing; write or copy it again")
+
+
 def require_memory(path: Path, needed: int) -> None:
     """Refuse to read what does not fit.
 
