@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dynid.logs.readers.column_store import pieces_of, written
-from dynid.logs.readers.source import MEMORY, Progress, RecordingError, Source, available_bytes, used_bytes
+from dynid.logs.readers.source import MEMORY, Progress, RecordingError, Source
+from dynid.memory import available_bytes, used_bytes
 
 if TYPE_CHECKING:
     from dynid.logs.readers.messages import Topic
