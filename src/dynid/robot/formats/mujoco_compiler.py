@@ -18,7 +18,7 @@ import numpy as np
 from dynid.errors import RobotFileError
 from dynid.files import is_file
 from dynid.findings import Finding
-from dynid.robot.formats.packages import is_below, outside, own_folders
+from dynid.robot.formats.packages import ALLOWED, is_below, outside, own_folders
 from dynid.robot.formats.xml_files import Element, read_xml
 from dynid.robot.joints import LARGEST_NUMBER
 
@@ -88,11 +88,13 @@ class _Outside:
 
     Attributes:
         element: The element that names it.
-        problem: What is wrong with it.
+        name: How it is named.
+        path: Where it is.
     """
 
     element: str
-    problem: str
+    name: str
+    path: Path
 
 
 def _assets_outside(main: Path, parts: Sequence[tuple[Path, Element]]) -> _Outside | None:
@@ -109,7 +111,7 @@ def _assets_outside(main: Path, parts: Sequence[tuple[Path, Element]]) -> _Outsi
                 places = [main.parent / base / (Path(name).name if bare else name) for base in bases]
                 there = next((place for place in places if is_file(place) and not is_below(place, folders)), None)
                 if there is not None:
-                    found.append(_Outside(element.tag, outside(name, there)))
+                    found.append(_Outside(element.tag, name, there))
     return min(found, key=lambda asset: asset.element in SHOWN, default=None)
 
 
@@ -193,7 +195,7 @@ def _strip_textures(spec: MjSpec) -> None:
 
 def _strip_meshes(path: Path, spec: MjSpec, missing: str, kept_out: _Outside | None) -> tuple[Finding, ...]:
     """Drop all meshes, unless they determine the inertia of a body."""
-    what = f"the file '{missing}' is missing" if kept_out is None else kept_out.problem
+    what = f"the file '{missing}' is missing" if kept_out is None else outside(kept_out.name, kept_out.path)
     weighed = [body.name or "(unnamed)" for body in spec.bodies[1:] if _is_weighed_by_meshes(spec, body)]
     if weighed:
         shown = ", ".join(f"'{name}'" for name in weighed[:3]) + (", ..." if len(weighed) > 3 else "")
@@ -203,7 +205,8 @@ def _strip_meshes(path: Path, spec: MjSpec, missing: str, kept_out: _Outside | N
     # Sensors and contact pairs may refer to the shapes, and matter to simulation only.
     _delete(spec, [*shapes, *spec.pairs, *spec.sensors, *spec.meshes, *spec.hfields])
     if kept_out is not None:
-        return (Finding.of("meshes-outside", "meshes", problem=kept_out.problem),)
+        folder = str(kept_out.path.resolve().parent)
+        return (Finding.of("meshes-outside", "meshes", file=kept_out.name, variable=ALLOWED, folder=folder),)
     return (Finding.of("meshes-missing", "meshes", file=missing),)
 
 
