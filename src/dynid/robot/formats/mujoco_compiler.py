@@ -107,7 +107,7 @@ def _assets_outside(main: Path, parts: Sequence[tuple[Path, Element]]) -> _Outsi
         for element in root.iter("mesh", "hfield", *SHOWN):
             keys = ("texturedir" if element.tag == "texture" else "meshdir", "assetdir")
             bases = [Path(c.get(key, "")) for c in compilers for key in keys if c.get(key)] or [Path()]
-            for name in (text for key, text in element.items() if key.startswith("file")):
+            for name in (str(text) for key, text in element.items() if str(key).startswith("file")):
                 places = [main.parent / base / (Path(name).name if bare else name) for base in bases]
                 there = next((place for place in places if is_file(place) and not is_below(place, folders)), None)
                 if there is not None:
@@ -148,10 +148,9 @@ def _compiled(path: Path, root: Element, kept_out: _Outside | None) -> tuple[MjM
         kept_out: A file that must not be read; what it is for is left out as if it were missing.
     """
     mujoco = mujoco_module()
-    missing = ""
-    stages = ("nothing", "textures", "meshes")
+    missing, failure = "", Exception("MuJoCo says nothing")
     first = 0 if kept_out is None else 1 if kept_out.element in SHOWN else 2
-    for stripped in stages[first:]:
+    for stripped in ("nothing", "textures", "meshes")[first:]:
         try:
             with _collected_warnings() as warned:
                 spec = mujoco.MjSpec.from_file(str(path))
