@@ -86,7 +86,7 @@ def _problems(
         return
     for k, line in enumerate(line for line in io.StringIO(layout.body.decode()) if line.strip()):
         if k in bad:
-            field = layout.fields(line)[bad[k]]
+            field = next(iter(layout.fields(line)[bad[k] :]), "nothing")
             row, name = layout.first_row + k, layout.names[bad[k]]
             problem = f"row {row} of column '{name}' holds '{field[:40]}' instead of a number"
             yield sample + k, f"{problem}; {_advice(sample + k)}"
