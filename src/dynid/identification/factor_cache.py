@@ -23,6 +23,9 @@ from dynid.identification.log_factors import LogFactors, LogFactorsError, Reduct
 LARGEST_CACHE = 10 * 10**9
 """Bytes that are kept; beyond them, the reduced logs that were used longest ago are removed."""
 
+HELD = 64
+"""Logs whose factors are held in memory; those of more are read from disk whenever they are needed."""
+
 STALE = 2 * 24 * 3600.0
 """Seconds after which the folder of a run that was killed is removed."""
 

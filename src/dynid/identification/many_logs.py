@@ -18,6 +18,7 @@ from dynid.estimation import (
     joined_logs,
 )
 from dynid.findings import Finding
+from dynid.identification.factor_cache import HELD
 from dynid.identification.log_factors import Reduction
 from dynid.identification.log_reading import PreparedLogs, name_of, of_log, read_any_length
 from dynid.identification.task import Task
@@ -26,9 +27,6 @@ from dynid.logs import SAMPLE_SAMPLES, PreparedLog, is_long, prepare, sample_of,
 from dynid.model import BaseParameters, DynamicModel
 
 Progress = Callable[[str], None]
-
-HELD = 64
-"""Logs whose factors are held in memory; those of more are read from disk whenever they are needed."""
 
 
 def spread(count: int) -> list[int]:

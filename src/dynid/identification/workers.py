@@ -341,7 +341,12 @@ def _done(
         else:
             yield k, answer
     for k, answer in _on_client(client, work, sources, killers, 1):  # alone: another may have been the cause
-        yield k, answer or _Failed(f"it killed {DEATHS} workers, by a crash or for lack of memory; cut it into parts")
+        yield (
+            k,
+            answer
+            if answer is not None
+            else _Failed(f"it killed {DEATHS} workers, by a crash or for lack of memory; cut it into parts"),
+        )
 
 
 def _on_client(
