@@ -42,8 +42,8 @@ MEANINGS = {
     "LogSource.rows": "rows to use: first and last, the last not included",
     "LogSource.seconds": "time to use: first and last [s]",
     "LogSource.weight": "rows of this log are multiplied with it",
-    "Quantity.file": "the file, relative to the experiment; may use environment variables, and be a pattern, a folder or "
-    "a URL: see [many logs](many_logs.md)",
+    "Quantity.file": "the file, relative to the experiment; may use environment variables, and be a pattern, a folder "
+    "or a URL: see [many logs](many_logs.md)",
     "Quantity.topic": "topic of a bag",
     "Quantity.field": "field of its messages",
     "Quantity.columns": "columns by name, pattern (`q_*`), position (from 0), or a list; all when left out",

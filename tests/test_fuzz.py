@@ -17,7 +17,7 @@ from tests.kills import kill
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the fuzzer ends processes by signals")
 
-SECONDS = 8.0
+SECONDS = 6.0
 """How long the short run takes, once its process has started."""
 
 WORKER = """
@@ -100,5 +100,5 @@ def test_files_left_behind_and_half_written_are_seen(corpus: Path, tmp_path: Pat
 def test_killed_commands_leave_whole_outputs_or_none(corpus: Path, tmp_path: Path) -> None:
     """All commands, at many moments: `make kills`."""
     shutil.copytree(corpus, tmp_path / "work")
-    kills = kill("export", 3, tmp_path / "work")
+    kills = kill("export", 2, tmp_path / "work")
     assert kills.problems == []

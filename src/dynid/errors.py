@@ -128,6 +128,24 @@ class InvalidRequestError(DynidError):
     """What was asked for contradicts the robot or itself."""
 
 
+class TooLargeError(DynidError):
+    """What was asked for does not fit into memory.
+
+    Attributes:
+        what: What would have to be computed.
+        needed: Memory that it takes [bytes].
+        available: Memory that is free [bytes].
+    """
+
+    def __init__(self, what: str, needed: int, available: int, advice: str) -> None:
+        self.what = what
+        self.needed = needed
+        self.available = available
+        super().__init__(
+            f"{what} would take about {needed / 1e9:.2g} GB of memory, and {available / 1e9:.2g} GB are free; {advice}"
+        )
+
+
 class OutputExistsError(DynidError):
     """An output would overwrite a file.
 

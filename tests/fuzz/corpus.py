@@ -58,7 +58,7 @@ def write_corpus(folder: Path) -> Path:
     """Write one valid file of each kind into a folder that is not there yet; gives the folder."""
     folder.mkdir(parents=True)
     _write_robots(folder)
-    _write_logs(folder)
+    write_logs(folder)
     (folder / "experiment.toml").write_text(EXPERIMENT.replace("builtin:two_link", "arm.urdf"))
     (folder / "logs.toml").write_text(LOGS.replace("log.csv", "other.csv"))
     dynid.identify(folder / "experiment.toml").save(folder / "result")
@@ -88,7 +88,8 @@ def _write_robots(folder: Path) -> None:
         (folder / f"{name}.toml").write_text(table.read_text(encoding="utf-8"))
 
 
-def _write_logs(folder: Path) -> None:
+def write_logs(folder: Path) -> None:
+    """Write one log of each format."""
     columns = log(seconds=1.5)
     q, tau = (np.column_stack([columns[f"{letter}_{k}"] for k in (1, 2)]) for letter in ("q", "tau"))
     frame = pl.DataFrame(columns)

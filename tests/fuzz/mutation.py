@@ -75,7 +75,7 @@ def _span(rng: Rng, content: bytes, longest: int = 300) -> tuple[int, int]:
 def _flip(rng: Rng, content: bytes, _: Sequence[bytes]) -> bytes:
     changed = bytearray(content)
     for at in rng.integers(len(content), size=int(rng.choice([1, 2, 8]))):
-        changed[at] ^= 1 << int(rng.integers(8))
+        changed[int(at)] ^= 1 << int(rng.integers(8))
     return bytes(changed)
 
 
@@ -99,7 +99,7 @@ def _repeat(rng: Rng, content: bytes, _: Sequence[bytes]) -> bytes:
 
 
 def _splice(rng: Rng, content: bytes, others: Sequence[bytes]) -> bytes:
-    other = others[rng.integers(len(others))] or b"\0"
+    other = others[int(rng.integers(len(others)))] or b"\0"
     start, stop = _span(rng, other, 2000)
     at, end = _span(rng, content)
     return content[:at] + other[start:stop] + content[at if rng.random() < 0.5 else end :]
@@ -128,9 +128,10 @@ def _replace(rng: Rng, content: bytes, pattern: re.Pattern[bytes], values: Seque
         return content
     count = int(rng.choice([1, 1, 1, 5, len(found)]))
     chosen = {int(k) for k in rng.integers(len(found), size=count)}
-    parts, last = [], 0
+    parts: list[bytes] = []
+    last = 0
     for k in sorted(chosen):
-        parts += [content[last : found[k].start()], values[rng.integers(len(values))]]
+        parts += [content[last : found[k].start()], values[int(rng.integers(len(values)))]]
         last = found[k].end()
     return b"".join(parts) + content[last:]
 

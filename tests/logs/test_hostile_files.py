@@ -113,7 +113,7 @@ def test_an_npz_that_declares_more_than_there_may_be_is_refused(tmp_path: Path) 
     with zipfile.ZipFile(path, "w") as archive, archive.open("q.npy", "w") as stream:
         head = {"descr": "<f8", "fortran_order": False, "shape": (2**40,)}
         np.lib.format.write_array_header_1_0(stream, head)
-    with pytest.raises(RecordingError, match="not enough memory"):
+    with pytest.raises(RecordingError, match="a column would take"):
         read_columns(path)
 
 
@@ -143,7 +143,7 @@ def _huge(file: h5py.File, _: Path) -> None:
     [
         (_elsewhere, r"but stored \(an array in another file\), virtual \("),
         (_endless, "no arrays"),
-        (_huge, "not enough memory"),
+        (_huge, "a column would take"),
     ],
 )
 def test_arrays_elsewhere_without_end_or_beyond_memory_are_refused(

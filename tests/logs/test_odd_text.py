@@ -139,7 +139,11 @@ def test_a_packed_file_that_is_damaged_inside_is_an_error(tmp_path: Path) -> Non
         source_of(tmp_path / "log.csv.gz")
 
 
-@pytest.mark.parametrize("text", ['t,"q"\r1,2\r3,4\r', 't,q\n1,"2\r3"\n', 't,q\n1,"' + "9" * 200_000 + "\n"])
+ODD_LINES = ['t,"q"\r1,2\r3,4\r', 't,q\n1,"2\r3"\n', 't,q\n1,"' + "9" * 200_000 + "\n"]
+ODD_LINES += ['1,2,3,4,5\n\nx = { x = 1, y = 2, z = 3 }\nlink = "one"']
+
+
+@pytest.mark.parametrize("text", ODD_LINES)
 def test_lines_that_no_csv_has_give_our_own_errors_only(text: str, tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text(text, newline="")

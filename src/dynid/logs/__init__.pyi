@@ -9,7 +9,7 @@ from .magnitudes import IN_MILLIMETRES, LARGE, findings_on_magnitudes, findings_
 from .mending import mended
 from .processing.automatic import PreparedLog
 from .processing.long_preparation import is_long, stretches_of
-from .processing.motion import Motion, Speeds
+from .processing.motion_ranges import Motion, Speeds
 from .processing.periods import averaged
 from .processing.power_density import power_density
 from .processing.preparation import findings_on_rest, prepare

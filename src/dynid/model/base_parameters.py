@@ -137,7 +137,8 @@ class BaseParameters:
     @cached_property
     def only_in_groups(self) -> tuple[str, ...]:
         """Names of the parameters that have an effect, but only together with others."""
-        alone = {next(iter(group)) for group in self.groups if len(group) == 1}
+        counts = np.count_nonzero(self.regrouping, axis=1)
+        alone = {name for name, count in zip(self.names, counts, strict=True) if count == 1}
         silent = alone | set(self.no_effect) | set(self.known)
         return tuple(name for name in self.model.names if name not in silent)
 
@@ -241,6 +242,10 @@ def find_base_parameters(
     """
     if not 0.0 < tolerance < 1.0:
         raise InvalidRequestError(f"the tolerance must lie between 0 and 1, such as 1e-10, not {tolerance}")
+    # The sampled rows of W, then the regrouping with what it is made of.
+    width = len(model.names)
+    needed = 8 * ((width // model.row_count + 4) * model.entry_count + 2 * width**2)
+    model.require_memory("finding the base parameters of", needed)
     values = _known_values(model, known)
     sequence = _sequence(model, values, order, selection)
     with single_threaded_blas():
@@ -252,13 +257,14 @@ def find_base_parameters(
         choose = pivoted_columns if selection == "pivoted" else columns_in_order
         found = choose(rows, sequence, tolerance)
         no_effect = [k for k in sequence if norms[k] <= tolerance * scale[k]]
+        del rows  # what follows is as large
         columns, K = found.regrouping(scale, no_effect)
     own_parts = np.zeros(len(model.names))
     own_parts[sequence] = found.own_parts
     return BaseParameters(
         model=model,
         columns=tuple(columns),
-        regrouping=frozen(_rounded(K)),
+        regrouping=_rounded(K),
         no_effect=tuple(model.names[k] for k in sorted(no_effect)),
         known=values,
         own_parts=frozen(own_parts),
@@ -299,16 +305,20 @@ def _sequence(model: DynamicModel, known: Mapping[str, float], order: Sequence[s
 
 
 def _rounded(values: Array) -> Array:
-    """Values with the digits that the arithmetic gives, so that one half reads 0.5."""
-    size = np.abs(values)
-    # Powers of ten up to the 22nd are exact, so that the quotient is the number nearest to the decimal one.
-    usual = (size > 1e-9) & (size < 1e12)
-    power = 10.0 ** (12 - np.floor(np.log10(size[usual])))
-    rounded = np.zeros(values.shape)
-    rounded[usual] = np.round(values[usual] * power) / power
-    rare = ~usual & (size > 0.0)
-    rounded[rare] = [float(f"{value:.13g}") for value in values[rare]]
-    return rounded
+    """The values, in place, with the digits that the arithmetic gives, so that one half reads 0.5; then frozen."""
+    for row in values:
+        places = np.flatnonzero(row)
+        size = np.abs(row[places])
+        # Powers of ten up to the 22nd are exact, so that the quotient is the number nearest to the decimal one.
+        usual = (size > 1e-9) & (size < 1e12)
+        power = 10.0 ** (12 - np.floor(np.log10(size)))
+        with np.errstate(over="ignore"):
+            rounded = np.round(row[places] * power) / power
+        rare = np.flatnonzero(~usual)
+        rounded[rare] = [float(f"{value:.13g}") for value in row[places[rare]]]
+        row[places] = rounded
+    values.flags.writeable = False
+    return values
 
 
 def _as_text(group: Mapping[str, float]) -> str:

@@ -13,11 +13,11 @@ import numpy as np
 
 from dynid.arrays import Array, Indices
 from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
-from dynid.model.kernels.kernel import stacked_rows
+from dynid.model.kernels.kernel import require_memory, stacked_rows
 from dynid.model.kernels.row_layout import RowLayout
 from dynid.model.parameters import Parameter, link_parameters, matching
 from dynid.model.terms import NonlinearParameter, Term, parse_terms
-from dynid.robot import SIZE, Robot, as_robot
+from dynid.robot import SIZE, WORLD, Robot, as_robot
 
 
 class Observed(Enum):
@@ -178,20 +178,47 @@ class DynamicModel:
         They are those of the links that the joint moves, and of terms that have an entry there.
         """
         robot = self.robot
-        of_links: list[list[int]] = [[] for _ in range(robot.nv)]
+        blocks: list[list[int]] = [[] for _ in range(robot.nv)]
         of_terms: list[set[int]] = [set() for _ in range(robot.nv)]
         for block, i in enumerate(robot.solid_links):
-            columns = range(SIZE * block, SIZE * (block + 1))
             for row in {row for at in robot.chain(i) for row in range(robot.nv)[robot.joints[at].v]}:
-                of_links[row] += columns
+                blocks[row].append(block)
         rest = np.zeros((1, robot.nv))
         first = SIZE * len(robot.solid_links)
         for term in self.terms:
             for row, column, _ in term.entries(robot, robot.neutral[None], rest, rest):
                 of_terms[row].add(first + column)
             first += len(term.parameters(robot))
-        rows = range(robot.nv)[self.rows]
-        return tuple(np.array([*of_links[row], *sorted(of_terms[row])], dtype=np.intp) for row in rows)
+        return tuple(
+            np.append(
+                np.add.outer(SIZE * np.array(blocks[row], dtype=np.intp), np.arange(SIZE)).ravel(),
+                np.array(sorted(of_terms[row]), dtype=np.intp),
+            )
+            for row in range(robot.nv)[self.rows]
+        )
+
+    @cached_property
+    def entry_count(self) -> int:
+        """About how many numbers of W, at one state, are not always zero."""
+        deep: list[int] = []  # rows that act on each link
+        for joint in self.robot.joints:
+            deep.append(joint.kind.nv + (deep[joint.parent] if joint.parent != WORLD else 0))
+        of_links = SIZE * sum(min(deep[i], self.row_count) for i in self.robot.solid_links)
+        return of_links + len(self.names)
+
+    def require_memory(self, what: str, needed: int) -> None:
+        """Refuse what does not fit into memory.
+
+        Args:
+            what: What would be done with the robot, before its name.
+            needed: Memory that it takes [bytes].
+
+        Raises:
+            TooLargeError: If so much is not free.
+        """
+        size = f"{len(self.robot.joints)} moving joints, {len(self.names)} parameters"
+        advice = "lock joints that need not be identified, or take one limb as a robot of its own"
+        require_memory(f"{what} '{self.robot.name}' ({size})", needed, advice)
 
     @cached_property
     def _dense(self) -> RowLayout:

@@ -24,7 +24,7 @@ from dynid.logs.processing import choices, signals
 from dynid.logs.processing.choices import with_filters, with_threshold, without_rest
 from dynid.logs.processing.delay import Delay, estimated_delay
 from dynid.logs.processing.filter_findings import findings_on_filters
-from dynid.logs.processing.motion import Motion
+from dynid.logs.processing.motion_ranges import Motion
 from dynid.logs.processing.outliers import SignalScale, outliers_in, pulses_in, repaired, second_differences
 from dynid.logs.processing.spectra import spectra_of
 from dynid.logs.processing.states import even_segments, processed, step_of

@@ -16,7 +16,7 @@ from dynid.logs.log import Log
 from dynid.logs.magnitudes import findings_on_magnitudes
 from dynid.logs.processing.automatic import PreparedLog, prepared
 from dynid.logs.processing.long_preparation import is_long, prepared_in_windows
-from dynid.logs.processing.motion import Speeds
+from dynid.logs.processing.motion_ranges import Speeds
 from dynid.logs.processing.periods import averaged, processed_period
 from dynid.logs.processing.states import step_of
 from dynid.logs.readers.source import Progress, silent

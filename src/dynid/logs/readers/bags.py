@@ -5,7 +5,7 @@ Messages stream by one at a time; only the numbers that were asked for are kept.
 """
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from dynid.logs.readers.bag_file import BagFile, opened
 from dynid.logs.readers.isolated import asked
 from dynid.logs.readers.messages import Taker, Topic, listed
 from dynid.logs.readers.source import Progress, RecordingError, Source, silent
+from dynid.logs.readers.stamps import Numbers
 
 SUFFIXES = (".bag", ".mcap", ".db3")
 
@@ -59,21 +60,39 @@ def bag(path: Path, progress: Progress = silent, topics: Sequence[Topic] | None 
         problem = "; ".join(topic.problem for topic in topics if topic.problem) or "there are no numbers in it"
         raise RecordingError(path, f"{problem}; its topics are {listed(topics)}")
 
-    def load(positions: list[int]) -> Sequence[np.ndarray]:
+    by_name = {topic.name: topic for topic in topics}
+
+    def streams_of(positions: list[int]) -> dict[Stream, list[int]]:
         wanted: dict[str, list[int]] = {}
         for p in positions:
             wanted.setdefault(places[p][0].name, []).append(places[p][1])
-        by_name = {topic.name: topic for topic in topics}
-        streams: dict[Stream, list[int]] = {
+        return {
             (name, k): columns
             for name, chosen in wanted.items()
             for k, columns in enumerate(by_name[name].streams(chosen))
         }
+
+    def load(positions: list[int]) -> Sequence[np.ndarray]:
+        streams = streams_of(positions)
         with opened(path) as file:
             read = {of: _numbers(file, by_name[of[0]], columns, progress) for of, columns in streams.items()}
         return _on_one_clock([(places[p][0].name, places[p][1]) for p in positions], streams, read)
 
-    return Source(tuple(topic.column_name(k) for topic, k in places), load)
+    def pieces(positions: list[int], _: bool) -> Iterator[tuple[int, Numbers]]:
+        streams = streams_of(positions)
+        if len(streams) > 1:  # the others are interpolated to the slowest, once it is known
+            yield from ((k, Numbers(column)) for k, column in enumerate(load(positions)))
+            return
+        (name, _), columns = next(iter(streams.items()))
+        first: int | None = None
+        with opened(path) as file:
+            for stamps, values in _samples(file, by_name[name], columns, progress):
+                first = int(stamps[0]) if first is None else first
+                for k, place in enumerate(places[p][1] for p in positions):
+                    own = values[:, columns.index(place)] if place >= 0 else (stamps - first) / 1e9
+                    yield k, Numbers(own)
+
+    return Source(tuple(topic.column_name(k) for topic, k in places), load, pieces=pieces)
 
 
 def _on_one_clock(
@@ -99,12 +118,70 @@ def _on_one_clock(
 
 def _numbers(file: BagFile, topic: Topic, columns: Sequence[int], progress: Progress) -> tuple[Array, Array]:
     """Stamps [ns], shape (samples,), and columns of a topic, shape (samples, columns), where all are present."""
+    stamps, values = zip(*_samples(file, topic, columns, progress), strict=True)
+    return np.concatenate(stamps), np.concatenate(values)
+
+
+MESSAGES = 20_000
+"""Messages whose numbers are held at a time."""
+
+SIMULATED = 1_000_000_000
+"""Stamp [ns] below which a clock is simulated: it begins at zero."""
+
+
+def _samples(
+    file: BagFile, topic: Topic, columns: Sequence[int], progress: Progress
+) -> Iterator[tuple[np.ndarray, Array]]:
+    """What `_numbers` gives, piece by piece.
+
+    Stamps are those of headers, or of recording where no header has one. Before its clock is set, a driver writes zero:
+    such messages have no time. Samples that repeat the one before in stamp and numbers alike are left out.
+    """
     links = file.links_of(topic.name)
-    messages = file.messages(links)
+    first = _first_header(file, topic, columns)
+    stamps, values = np.zeros(0, dtype=np.int64), np.zeros((0, len(columns)))
+    for headers, recorded, numbers in _messages(file, topic, columns, progress):
+        own = recorded if first is None else headers
+        kept = headers > 0 if first is not None and first >= SIMULATED else np.ones(len(headers), dtype=bool)
+        before = len(stamps[-1:])
+        stamps, values = np.append(stamps[-1:], own[kept]), np.concatenate([values[-1:], numbers[kept]])
+        new = np.ones(len(stamps), dtype=bool)
+        new[1:] = (np.diff(stamps) != 0) | np.any(values[1:] != values[:-1], axis=1)
+        new[:before] = False
+        if len(links) > 1 and np.any(np.diff(np.append(stamps[:before], stamps[new])) <= 0):
+            problem = f"{len(links)} senders publish the same joints on topic {topic.name}, and their messages mix"
+            raise RecordingError(file.path, f"{problem}: two robots in one bag? Record each on a topic of its own")
+        if new.any():
+            yield stamps[new], values[new]
+
+
+def _first_header(file: BagFile, topic: Topic, columns: Sequence[int]) -> int | None:
+    """The first stamp of a header [ns] that is not zero, of the messages that hold all columns; None without any."""
+    links = file.links_of(topic.name)
     take: Taker | None = None
-    headers, recorded, numbers = array("q"), array("q"), array("d")
+    for header, _, message in file.messages(links):
+        if not hasattr(message, "header"):
+            return None
+        take = take or Taker([topic.columns[c] for c in columns], file.names_field(topic.kind))
+        if header > 0 and take(message) is not None:
+            return header
+    return None
+
+
+def _messages(
+    file: BagFile, topic: Topic, columns: Sequence[int], progress: Progress
+) -> Iterator[tuple[np.ndarray, np.ndarray, Array]]:
+    """Stamps of headers and of recording [ns], and numbers, of the messages that hold all columns, piece by piece."""
+    links = file.links_of(topic.name)
+    take: Taker | None = None
+    headers, recorded, numbers, count = array("q"), array("q"), array("d"), 0
     total = sum(link.msgcount or 0 for link in links)
-    for k, (header, moment, message) in enumerate(messages):
+
+    def piece() -> tuple[np.ndarray, np.ndarray, Array]:
+        values = np.array(numbers, dtype=np.float64).reshape(len(headers), -1)
+        return np.array(headers, dtype=np.int64), np.array(recorded, dtype=np.int64), values
+
+    for k, (header, moment, message) in enumerate(file.messages(links)):
         if take is None:
             take = Taker([topic.columns[c] for c in columns], file.names_field(topic.kind))
         row = take(message)
@@ -112,35 +189,14 @@ def _numbers(file: BagFile, topic: Topic, columns: Sequence[int], progress: Prog
             headers.append(header)
             recorded.append(moment)
             numbers.extend(row)
+        if len(headers) == MESSAGES:
+            count += MESSAGES
+            yield piece()
+            headers, recorded, numbers = array("q"), array("q"), array("d")
         if k % 5000 == 4999 and total:
             progress(f"{file.path.name}: {min(1.0, k / total):.0%} of {topic.name}")
-    if take is None or not headers:
+    if take is None or not count + len(headers):
         reason = "can be read" if take is None else take.complaint()
         raise RecordingError(file.path, f"no message of topic {topic.name} {reason}")
-    values = np.frombuffer(numbers, dtype=np.float64).reshape(len(headers), -1)
-    kept, stamps = _stamps(np.frombuffer(headers, dtype=np.int64), np.frombuffer(recorded, dtype=np.int64))
-    stamps, values = _once(stamps, values if kept is None else values[kept])
-    if len(links) > 1 and np.any(np.diff(stamps) <= 0):
-        problem = f"{len(links)} senders publish the same joints on topic {topic.name}, and their messages mix"
-        raise RecordingError(file.path, f"{problem}: two robots in one bag? Record each on a topic of its own")
-    return stamps, values
-
-
-def _stamps(headers: np.ndarray, recorded: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
-    """Which samples have a time (all when None), and it: that of headers, or of recording where no header has one.
-
-    Before its clock is set, a driver writes zero: such messages have no time. A simulated clock begins at zero, though.
-    """
-    stamped = headers > 0
-    if not stamped.any():
-        return None, recorded
-    if stamped.all() or headers[stamped][0] < 1_000_000_000:
-        return None, headers
-    return stamped, headers[stamped]
-
-
-def _once(stamps: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Samples without those that repeat the one before in stamp and numbers alike."""
-    again = np.zeros(len(stamps), dtype=bool)
-    again[1:] = (np.diff(stamps) == 0) & np.all(values[1:] == values[:-1], axis=1)
-    return (stamps[~again], values[~again]) if again.any() else (stamps, values)
+    if headers:
+        yield piece()

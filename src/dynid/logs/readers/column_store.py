@@ -63,7 +63,10 @@ def written(path: Path, folder: Path, pieces: Pieces, count: int, *, whole: bool
                 lengths[k] += len(values)
                 origins[k] = 0.0 if whole else numbers.origin
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
+        if error.errno == errno.EFBIG:
+            problem = "it unpacks to far more than a file of its size should hold"
+            raise RecordingError(path, f"{problem}; write or copy it again, or cut it into several logs") from error
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
             problem = f"there is no space left for temporary files in {folder.parent}"
             raise RecordingError(path, f"{problem}; set TMPDIR to a folder on a larger disk") from error
         raise
@@ -81,6 +84,17 @@ def pieces_of(source: Source, positions: list[int], *, stamps: bool = False) -> 
         yield from ((k, read(p)) for k, p in enumerate(positions))
     else:
         yield from ((k, Numbers(column)) for k, column in enumerate(source.load(positions)))
+
+
+def joined(pieces: Pieces, count: int) -> Iterator[Array]:
+    """Columns as they are in memory, one after the other."""
+    parts: list[list[Array]] = [[] for _ in range(count)]
+    for k, numbers in pieces:
+        parts[k].append(numbers.whole)
+    for part in parts:
+        column = np.concatenate(part or [np.zeros(0)])
+        part.clear()
+        yield column
 
 
 @dataclass(frozen=True, eq=False)

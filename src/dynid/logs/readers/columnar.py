@@ -1,19 +1,27 @@
 """NPZ files, without pickle, and Parquet."""
 
+import contextlib
+import math
+import shutil
+import tempfile
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
-from dynid.logs.readers.source import Progress, RecordingError, Source, silent
+from dynid.logs.readers.column_store import joined
+from dynid.logs.readers.source import Progress, RecordingError, Source, require_plausible, silent
 from dynid.logs.readers.stamps import Numbers, SamePiece, of_array, of_series
 
 PIECE = 1_000_000
 """Samples of a column of Parquet that are read together: row groups are mostly smaller, and read once then."""
+
+ROWS = 100_000
+"""Rows of an array of NPZ that are read together."""
 
 DEPTH = 8
 """How deep lists and structs of Parquet are looked at."""
@@ -35,25 +43,71 @@ def npz(path: Path) -> Source:
         places += [(key, k) for k in range(width)]
         names += [f"{key}[{k}]" for k in range(width)] if len(shape) == 2 else [key]
 
-    def columns(positions: list[int], *, stamps: bool = False) -> Iterator[Numbers]:
+    def pieces(positions: list[int], stamps: bool) -> Iterator[tuple[int, Numbers]]:
         keys = list(dict.fromkeys(places[p][0] for p in positions))
         for key in keys:
             _check_array(path, key, *shapes[key], keys[0], shapes[keys[0]][0])
+        require_plausible(path, shapes[keys[0]][0][0] if keys else 0)
+        as_numbers = [SamePiece(lambda values: of_array(values, stamps=stamps), np.concatenate) for _ in positions]
         try:
-            with np.load(path, allow_pickle=False) as arrays:
-                values = {key: arrays[key] for key in keys}
+            for parts in _npz_parts(path, keys):
+                for n, (key, k) in enumerate(places[p] for p in positions):
+                    found = as_numbers[n](parts[key][:, k] if parts[key].ndim == 2 else parts[key])
+                    if found is None:
+                        raise RecordingError(path, f"array '{key}' holds texts that are neither numbers nor dates")
+                    yield n, found
         except (*_NPZ_DAMAGE, OSError) as error:
             raise RecordingError(path, "the NPZ file is damaged; write or copy it again") from error
-        for key, k in (places[p] for p in positions):
-            found = of_array(values[key][:, k] if values[key].ndim == 2 else values[key], stamps=stamps)
-            if found is None:
-                raise RecordingError(path, f"array '{key}' holds texts that are neither numbers nor dates")
+
+    def load(positions: list[int]) -> Iterator[np.ndarray]:
+        return joined(pieces(positions, False), len(positions))
+
+    return Source(tuple(names), load, pieces=pieces)
+
+
+def _npz_parts(path: Path, keys: Sequence[str]) -> Iterator[dict[str, np.ndarray]]:
+    """Arrays of an NPZ file, some rows of each at a time."""
+    with zipfile.ZipFile(path) as archive, contextlib.ExitStack() as stack:
+        members = {name.removesuffix(".npy"): name for name in archive.namelist()}
+        reads = {key: _npz_rows(stack.enter_context(archive.open(members[key]))) for key in keys}
+        while True:
+            parts = {key: next(read, None) for key, read in reads.items()}
+            found = {key: part for key, part in parts.items() if part is not None}
+            if len(found) < len(keys):
+                return
             yield found
 
-    def load(positions: list[int]) -> list[np.ndarray]:
-        return [numbers.whole for numbers in columns(positions)]
 
-    return Source(tuple(names), load, stamps=lambda position: next(columns([position], stamps=True)))
+def _npz_rows(stream: IO[bytes]) -> Iterator[np.ndarray]:
+    """Rows of an array in parts; those of arrays in the order of columns are put in a temporary file before."""
+    shape, by_columns, kind = _npz_head(stream)
+    width = math.prod(shape[1:]) * kind.itemsize
+    if by_columns and len(shape) > 1:
+        with tempfile.TemporaryFile() as file:
+            shutil.copyfileobj(stream, file)
+            if file.tell() != shape[0] * width:
+                raise ValueError("the array is cut off")
+            for first in range(0, max(shape[0], 1), ROWS):
+                count = min(ROWS, shape[0] - first)
+                parts = []
+                for k in range(shape[1]):
+                    file.seek((k * shape[0] + first) * kind.itemsize)
+                    parts.append(np.frombuffer(file.read(count * kind.itemsize), dtype=kind))
+                yield np.column_stack(parts) if parts else np.zeros((count, 0))
+        return
+    for first in range(0, max(shape[0], 1), ROWS):
+        size = min(ROWS, shape[0] - first) * width
+        content = stream.read(size)
+        if len(content) != size:
+            raise ValueError("the array is cut off")
+        yield np.frombuffer(content, dtype=kind).reshape(-1, *shape[1:])
+
+
+def _npz_head(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Shape of an array, whether it is in the order of columns, and its type."""
+    version = np.lib.format.read_magic(stream)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    return read(stream)
 
 
 def _npz_shapes(path: Path) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
@@ -62,9 +116,7 @@ def _npz_shapes(path: Path) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
     with zipfile.ZipFile(path) as archive:
         for member in archive.namelist():
             with archive.open(member) as stream:
-                version = np.lib.format.read_magic(stream)
-                read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-                shape, _, kind = read(stream)
+                shape, _, kind = _npz_head(stream)
             shapes[member.removesuffix(".npy")] = shape, kind
     return shapes
 
@@ -115,10 +167,7 @@ def parquet(path: Path, progress: Progress = silent) -> Source:
             raise RecordingError(path, "the Parquet file is damaged; write or copy it again") from error
 
     def load(positions: list[int]) -> Iterator[np.ndarray]:
-        parts: list[list[np.ndarray]] = [[] for _ in positions]
-        for k, numbers in pieces(positions, False):
-            parts[k].append(numbers.whole)
-        return (np.concatenate(part or [np.zeros(0)]) for part in parts)
+        return joined(pieces(positions, False), len(positions))
 
     return Source(tuple(name for name, _ in places), load, pieces=pieces)
 

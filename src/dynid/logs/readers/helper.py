@@ -11,15 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dynid.logs.readers.column_store import pieces_of, written
-from dynid.logs.readers.source import Progress, RecordingError, Source, available_bytes, used_bytes
+from dynid.logs.readers.source import MEMORY, Progress, RecordingError, Source
+from dynid.memory import available_bytes, used_bytes
 
 if TYPE_CHECKING:
     from dynid.logs.readers.messages import Topic
 
 Reader = Callable[[Path, Progress], Source]
-
-MEMORY = (2 * 10**9, 50)
-"""Bytes that reading may take, in memory or unpacked on disk, and how many more for each byte of the file."""
 
 SECONDS = (10.0, 5e-6)
 """Seconds of processor time that reading may take, and how many more for each byte of the file."""

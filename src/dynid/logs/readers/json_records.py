@@ -13,14 +13,18 @@ from typing import Any
 
 import numpy as np
 
+from dynid.logs.readers.column_store import joined
 from dynid.logs.readers.source import Progress, RecordingError, Source, cut_end, silent
-from dynid.logs.readers.stamps import Numbers, of_array, of_texts
+from dynid.logs.readers.stamps import Numbers, SamePiece, of_array, of_texts
 
 DEPTH = 8
 """How deep objects in objects are looked at."""
 
 MOST = 20_000
 """Columns that are looked at."""
+
+RECORDS = 50_000
+"""Records that are held at a time."""
 
 LOOKED_AT = 1000
 """Records at the beginning that show which columns there are."""
@@ -221,21 +225,32 @@ def json_lines(path: Path, progress: Progress = silent) -> Source:
     own, damaged = tuple(names), dict[int, str]()
     last = _cut_line(path)
 
-    def columns(positions: list[int], *, stamps: bool) -> list[Numbers]:
-        wanted: dict[str, list[Any]] = {own[p]: [] for p in positions}
-        for k, (row, record) in enumerate(_records(path, damaged, last)):
+    def pieces(positions: list[int], stamps: bool) -> Iterator[tuple[int, Numbers]]:
+        names = [own[p] for p in positions]
+        convert = [
+            SamePiece(lambda values, name=name: _numbers(path, name, values, stamps), _chained) for name in names
+        ]
+        values: list[list[Any]] = [[] for _ in names]
+        for k, (row, record) in enumerate(_records(path, damaged, last), 1):
             found = dict(_flattened(record))
-            for name, values in wanted.items():
-                values.append(found.get(name))
-            if k % 50_000 == 49_999:
+            for name, column in zip(names, values, strict=True):
+                column.append(found.get(name))
+            if k % RECORDS == 0:
+                yield from ((n, numbers) for n, one in enumerate(convert) if (numbers := one(values[n])) is not None)
+                values = [[] for _ in names]
                 progress(f"{path.name}: line {row}")
-        return [_numbers(path, name, values, stamps) for name, values in wanted.items()]
+        if values and values[0]:
+            yield from ((n, numbers) for n, one in enumerate(convert) if (numbers := one(values[n])) is not None)
 
-    def load(positions: list[int]) -> list[np.ndarray]:
-        return [numbers.whole for numbers in columns(positions, stamps=False)]
+    def load(positions: list[int]) -> Iterator[np.ndarray]:
+        return joined(pieces(positions, False), len(positions))
 
     notes = (cut_end(path, last),) if last else ()
-    return Source(own, load, stamps=lambda p: columns([p], stamps=True)[0], notes=notes, damaged=damaged)
+    return Source(own, load, notes=notes, damaged=damaged, pieces=pieces)
+
+
+def _chained(parts: list[list[Any]]) -> list[Any]:
+    return [value for part in parts for value in part]
 
 
 def _records(path: Path, damaged: dict[int, str], last: int | None = None) -> Iterator[tuple[int, Any]]:

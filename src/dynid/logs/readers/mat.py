@@ -1,12 +1,13 @@
 """MATLAB files: version 4 to 7 with SciPy, version 7.3 (which is HDF5) with h5py. Nothing in them is ever run."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dynid.logs.readers.column_store import joined
 from dynid.logs.readers.matlab_objects import (
     ObjectTable,
     Variable,
@@ -15,8 +16,8 @@ from dynid.logs.readers.matlab_objects import (
     table_of_version_5,
     variables_of,
 )
-from dynid.logs.readers.source import Progress, RecordingError, Source, silent
-from dynid.logs.readers.stamps import Numbers, of_array
+from dynid.logs.readers.source import Progress, RecordingError, Source, require_plausible, silent
+from dynid.logs.readers.stamps import Numbers, SamePiece, of_array
 
 Shape = tuple[int, ...]
 
@@ -35,12 +36,13 @@ class _Content:
 
     Attributes:
         shapes: Shapes of the arrays of numbers, by name.
-        read: Reads columns of one, as rows of an array of shape (columns, samples).
+        parts: Reads columns of some, piece by piece: which array, and its columns as rows of an array of shape
+            (columns, samples).
         others: What else there is: names, each with what it is.
     """
 
     shapes: dict[str, Shape]
-    read: Callable[[str, list[int]], np.ndarray]
+    parts: Callable[[Mapping[str, list[int]]], Iterator[tuple[str, np.ndarray]]]
     others: dict[str, str]
 
 
@@ -65,11 +67,11 @@ def mat(path: Path, progress: Progress = silent) -> Source:
 
 
 def _columns(path: Path, content: _Content) -> Source:
-    shapes, read = content.shapes, content.read
+    shapes = content.shapes
     places = [(name, k) for name, shape in shapes.items() for k in range(min(shape))]
     names = [f"{name}[{k}]" if min(shapes[name]) > 1 else name for name, k in places]
 
-    def load(positions: list[int]) -> Iterator[np.ndarray]:
+    def pieces(positions: list[int], stamps: bool) -> Iterator[tuple[int, Numbers]]:
         wanted: dict[str, list[int]] = {}
         for name, k in (places[p] for p in positions):
             wanted.setdefault(name, []).append(k)
@@ -78,21 +80,23 @@ def _columns(path: Path, content: _Content) -> Source:
             if max(shapes[name]) != max(shapes[first]):
                 problem = f"array '{name}' has {max(shapes[name])} samples, but '{first}' has {max(shapes[first])}"
                 raise RecordingError(path, problem)
-        for name, columns in wanted.items():  # one array at a time is held
-            try:
-                values = read(name, columns)
-            except (RecordingError, MemoryError):
-                raise
-            except Exception as error:
-                raise RecordingError(path, "the MAT file is damaged; write or copy it again") from error
-            yield from values
-            del values
+        require_plausible(path, max(shapes[first]))
+        order = {place: n for n, place in enumerate(places[p] for p in positions)}
+        convert = [SamePiece(lambda values: of_array(values, stamps=stamps), np.concatenate) for _ in positions]
+        try:
+            for name, values in content.parts(wanted):
+                for k, column in zip(wanted[name], values, strict=True):
+                    n = order[name, k]
+                    yield n, convert[n](column) or Numbers(np.zeros(0))
+        except (RecordingError, MemoryError, GeneratorExit):
+            raise
+        except Exception as error:
+            raise RecordingError(path, "the MAT file is damaged; write or copy it again") from error
 
-    def stamps(position: int) -> Numbers:
-        name, k = places[position]
-        return of_array(read(name, [k])[0], stamps=True) or Numbers(np.zeros(0))
+    def load(positions: list[int]) -> Iterator[np.ndarray]:
+        return joined(pieces(positions, False), len(positions))
 
-    return Source(tuple(names), load, stamps=stamps, unread=content.others)
+    return Source(tuple(names), load, unread=content.others, pieces=pieces)
 
 
 NUMERIC = frozenset(
@@ -140,7 +144,10 @@ def _version_5(path: Path, progress: Progress) -> _Content:
             )
             raise RecordingError(path, f"{problem}; save it in MATLAB with '-v7.3', which is read in parts") from error
 
-    return _Content(shapes, read, others)
+    def parts(wanted: Mapping[str, list[int]]) -> Iterator[tuple[str, np.ndarray]]:
+        yield from ((name, read(name, columns)) for name, columns in wanted.items())  # one array at a time is held
+
+    return _Content(shapes, parts, others)
 
 
 def _described(one: Variable) -> str:
@@ -225,7 +232,7 @@ def _members(name: str, struct: Any, depth: int = 0) -> Iterator[tuple[str, np.n
 MOST = 20_000
 """Entries that are looked at."""
 
-BLOCK = 32_000_000
+BLOCK = 16_000_000
 """Bytes of an array that are read at once."""
 
 
@@ -251,14 +258,18 @@ def _version_73(path: Path, progress: Progress) -> _Content:
                 break
     shapes = {key: squeezed(shape) for key, shape in shapes.items()}
 
-    def read(key: str, columns: list[int]) -> np.ndarray:
-        place = places[key]
-        if isinstance(place, np.ndarray):
-            return place.T[columns]
+    def parts(wanted: Mapping[str, list[int]]) -> Iterator[tuple[str, np.ndarray]]:
         with h5py.File(path, "r") as file:
-            return _read(file[place], columns, lambda share: progress(f"{path.name}: {share:.0%} of {key}"))
+            for key, columns in wanted.items():
+                place = places[key]
+                if isinstance(place, np.ndarray):
+                    yield key, place.T[columns]
+                    continue
+                for share, values in _read(file[place], columns):
+                    yield key, values
+                    progress(f"{path.name}: {share:.0%} of {key}")
 
-    return _Content(shapes, read, others)
+    return _Content(shapes, parts, others)
 
 
 def _kind(item: Any) -> str:
@@ -339,21 +350,22 @@ def _is_text(item: Any) -> bool:
     return item.attrs.get("MATLAB_class", b"") in (b"char", "char")
 
 
-def _read(dataset: Any, columns: list[int], said: Callable[[float], None]) -> np.ndarray:
-    """Columns of an array, block by block, shape (columns, samples); samples are along its longer side."""
+def _read(dataset: Any, columns: list[int]) -> Iterator[tuple[float, np.ndarray]]:
+    """Columns of an array in blocks of shape (columns, samples), each with the share read by then.
+
+    Samples are along the longer side of the array.
+    """
     if len(dataset.shape) != 2:
         values = dataset[()].reshape(squeezed(dataset.shape[::-1])[::-1])
-        return (values.T if values.shape[0] > values.shape[1] else values)[columns].astype(_exact(dataset))
+        yield 1.0, (values.T if values.shape[0] > values.shape[1] else values)[columns].astype(_exact(dataset))
+        return
     turned = dataset.shape[0] > dataset.shape[1]
     width, samples = sorted(dataset.shape)
-    values = np.empty((len(columns), samples), dtype=_exact(dataset))
     step = max(1, BLOCK // (width * dataset.dtype.itemsize))
     for start in range(0, samples, step):
         part = slice(start, min(start + step, samples))
         block = dataset[part, :].T if turned else dataset[:, part]
-        values[:, part] = block[columns]
-        said(part.stop / samples)
-    return values
+        yield part.stop / samples, block[columns].astype(_exact(dataset), copy=False)
 
 
 def _exact(dataset: Any) -> np.dtype:

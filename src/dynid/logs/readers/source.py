@@ -1,6 +1,5 @@
 """What every reader gives: the names of a file's columns, and a way to read some of them."""
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ import numpy as np
 from dynid.errors import FileProblemError
 from dynid.findings import Finding
 from dynid.logs.readers.stamps import Numbers
+from dynid.memory import available_bytes
 
 Progress = Callable[[str], None]
 """Callback; receives a short description of each step."""
@@ -59,36 +59,20 @@ def cut_end(path: Path, row: int) -> Finding:
     return Finding.of("log-end-damaged", path.name, row=row)
 
 
-def available_bytes() -> int:
-    """Memory that may still be used: of the machine, or below the limit of this process."""
-    free = _of_machine()
-    try:
-        import resource
-
-        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if limit != resource.RLIM_INFINITY:
-            free = min(free, max(0, limit - used_bytes()))
-    except ImportError:  # other systems have no such limits
-        pass
-    return free
+MEMORY = (2 * 10**9, 50)
+"""Bytes that reading may take, in memory or unpacked on disk, and how many more for each byte of the file."""
 
 
-def used_bytes() -> int:
-    """Address space of this process; zero where the system does not say."""
-    try:
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError):
-        return 0
+def require_plausible(path: Path, samples: int) -> None:
+    """Refuse columns that are far longer than a file of its size can be: nothing was ever written to them.
 
-
-def _of_machine() -> int:
-    try:
-        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return 1024 * int(line.split()[1])
-    except OSError:
-        pass
-    return 1 << 62  # unknown: let the machine decide
+    Raises:
+        RecordingError: If there are so many samples.
+    """
+    most = MEMORY[0] + MEMORY[1] * path.stat().st_size
+    if 8 * samples > most:
+        problem = f"a column would take {8 * samples / 1e9:.2g} GB, and the file has {path.stat().st_size / 1e9:.2g} GB"
+        raise RecordingError(path, f"{problem}: it is damaged or holds nothing; write or copy it again")
 
 
 def require_memory(path: Path, needed: int) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dynid.findings import Finding
+from dynid.logs.readers.column_store import joined
 from dynid.logs.readers.source import RecordingError, Source, cut_end, require_memory
 from dynid.logs.readers.stamps import NOTHING, Numbers, SamePiece, of_texts
 from dynid.logs.readers.text_layout import (
@@ -85,7 +86,7 @@ def _problems(
         return
     for k, line in enumerate(line for line in io.StringIO(layout.body.decode()) if line.strip()):
         if k in bad:
-            field = layout.fields(line)[bad[k]]
+            field = next(iter(layout.fields(line)[bad[k] :]), "nothing")
             row, name = layout.first_row + k, layout.names[bad[k]]
             problem = f"row {row} of column '{name}' holds '{field[:40]}' instead of a number"
             yield sample + k, f"{problem}; {_advice(sample + k)}"
@@ -222,13 +223,7 @@ class _Stream:
         width = len(self.layout.body) / max(1, self.layout.body.count(b"\n") + 1)
         size = self.path.stat().st_size if self.path.suffix.lower() not in PACKED else 0
         require_memory(self.path, int(COPIES * 8 * len(positions) * size / max(width, 1.0)) + READER)
-        parts: list[list[np.ndarray]] = [[] for _ in positions]
-        for k, numbers in self.pieces(positions, False):
-            parts[k].append(numbers.whole)
-        for part in parts:
-            column = np.concatenate(part or [np.zeros(0)])
-            part.clear()
-            yield column
+        return joined(self.pieces(positions, False), len(positions))
 
     def stamps(self, position: int) -> Numbers:
         """One column as stamps since the first of them."""

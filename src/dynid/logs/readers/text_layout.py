@@ -12,8 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dynid.logs.readers.source import RecordingError, available_bytes
+from dynid.logs.readers.source import RecordingError
 from dynid.logs.readers.stamps import INFINITE, NOTHING
+from dynid.memory import available_bytes
 
 PACKED = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 """Packed text, by the second ending: log.csv.gz."""

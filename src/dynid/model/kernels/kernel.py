@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
+from dynid.errors import TooLargeError
+from dynid.memory import available_bytes
 from dynid.model.kernels.vectorised import link_blocks
 from dynid.robot import SIZE, WORLD, Joint, JointKind, Robot, skew
 from dynid.threads import cores, parallel
@@ -31,6 +33,9 @@ NO_COMPILE = "DYNID_NO_COMPILE"
 
 WORTH_COMPILING = 2000
 """Below this number of samples NumPy is done before Numba is imported."""
+
+_SURELY_FREE = 100_000_000
+"""Bytes that are taken without asking the system."""
 
 _FEWEST_SAMPLES = 512
 """Fewest samples that are worth a thread of their own."""
@@ -92,6 +97,9 @@ class RegressorPlan:
             they are one buffer.
         """
         samples = len(q)
+        what = f"the observation matrix of '{self.robot.name}' ({len(self.robot.joints)} moving joints) at"
+        advice = "take fewer samples at a time, or lock joints"
+        require_memory(f"{what} {samples} samples", 8 * samples * sum(self.widths), advice)
         buffer = np.zeros(samples * sum(self.widths))
         ends = np.cumsum([0, *(samples * width for width in self.widths)])
         rows = [buffer[ends[r] : ends[r + 1]].reshape(samples, width) for r, width in enumerate(self.widths)]
@@ -156,6 +164,21 @@ class RegressorPlan:
                 every.append(of_this)
             starts.append(starts[-1] + len(wanted))
         return (np.array(starts), *map(np.concatenate, (screws, rows, columns, adds)))
+
+
+def require_memory(what: str, needed: int, advice: str) -> None:
+    """Refuse what does not fit into memory.
+
+    Args:
+        what: What would have to be computed.
+        needed: Memory that it takes [bytes].
+        advice: What to try instead.
+
+    Raises:
+        TooLargeError: If so much is not free.
+    """
+    if needed > _SURELY_FREE and needed > (free := available_bytes()):
+        raise TooLargeError(what, needed, free, advice)
 
 
 def stacked_rows(rows: Sequence[Array]) -> Array:

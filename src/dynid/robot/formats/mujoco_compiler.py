@@ -18,7 +18,7 @@ import numpy as np
 from dynid.errors import RobotFileError
 from dynid.files import is_file
 from dynid.findings import Finding
-from dynid.robot.formats.packages import is_below, outside, own_folders
+from dynid.robot.formats.packages import ALLOWED, is_below, outside, own_folders
 from dynid.robot.formats.xml_files import Element, read_xml
 from dynid.robot.joints import LARGEST_NUMBER
 
@@ -88,11 +88,13 @@ class _Outside:
 
     Attributes:
         element: The element that names it.
-        problem: What is wrong with it.
+        name: How it is named.
+        path: Where it is.
     """
 
     element: str
-    problem: str
+    name: str
+    path: Path
 
 
 def _assets_outside(main: Path, parts: Sequence[tuple[Path, Element]]) -> _Outside | None:
@@ -105,11 +107,11 @@ def _assets_outside(main: Path, parts: Sequence[tuple[Path, Element]]) -> _Outsi
         for element in root.iter("mesh", "hfield", *SHOWN):
             keys = ("texturedir" if element.tag == "texture" else "meshdir", "assetdir")
             bases = [Path(c.get(key, "")) for c in compilers for key in keys if c.get(key)] or [Path()]
-            for name in (text for key, text in element.items() if key.startswith("file")):
+            for name in (str(text) for key, text in element.items() if str(key).startswith("file")):
                 places = [main.parent / base / (Path(name).name if bare else name) for base in bases]
                 there = next((place for place in places if is_file(place) and not is_below(place, folders)), None)
                 if there is not None:
-                    found.append(_Outside(element.tag, outside(name, there)))
+                    found.append(_Outside(element.tag, name, there))
     return min(found, key=lambda asset: asset.element in SHOWN, default=None)
 
 
@@ -146,10 +148,9 @@ def _compiled(path: Path, root: Element, kept_out: _Outside | None) -> tuple[MjM
         kept_out: A file that must not be read; what it is for is left out as if it were missing.
     """
     mujoco = mujoco_module()
-    missing = ""
-    stages = ("nothing", "textures", "meshes")
+    missing, failure = "", Exception("MuJoCo says nothing")
     first = 0 if kept_out is None else 1 if kept_out.element in SHOWN else 2
-    for stripped in stages[first:]:
+    for stripped in ("nothing", "textures", "meshes")[first:]:
         try:
             with _collected_warnings() as warned:
                 spec = mujoco.MjSpec.from_file(str(path))
@@ -193,7 +194,7 @@ def _strip_textures(spec: MjSpec) -> None:
 
 def _strip_meshes(path: Path, spec: MjSpec, missing: str, kept_out: _Outside | None) -> tuple[Finding, ...]:
     """Drop all meshes, unless they determine the inertia of a body."""
-    what = f"the file '{missing}' is missing" if kept_out is None else kept_out.problem
+    what = f"the file '{missing}' is missing" if kept_out is None else outside(kept_out.name, kept_out.path)
     weighed = [body.name or "(unnamed)" for body in spec.bodies[1:] if _is_weighed_by_meshes(spec, body)]
     if weighed:
         shown = ", ".join(f"'{name}'" for name in weighed[:3]) + (", ..." if len(weighed) > 3 else "")
@@ -203,7 +204,8 @@ def _strip_meshes(path: Path, spec: MjSpec, missing: str, kept_out: _Outside | N
     # Sensors and contact pairs may refer to the shapes, and matter to simulation only.
     _delete(spec, [*shapes, *spec.pairs, *spec.sensors, *spec.meshes, *spec.hfields])
     if kept_out is not None:
-        return (Finding.of("meshes-outside", "meshes", problem=kept_out.problem),)
+        folder = str(kept_out.path.resolve().parent)
+        return (Finding.of("meshes-outside", "meshes", file=kept_out.name, variable=ALLOWED, folder=folder),)
     return (Finding.of("meshes-missing", "meshes", file=missing),)
 
 
