@@ -17,6 +17,7 @@ from .readers.messages import Topic, listed
 from .readers.source import Progress, RecordingError, Source, silent
 from .settings import Drive, LogSource, Processing, Quantity
 from .sources import read_source
+from .stored_log import LONG_LOG, StoredLog
 from .tables import read_columns, read_groups, source_of
 from .timing import check_time
 from .units import LENGTH, TURN, UNITS, is_current, unit_in
@@ -26,6 +27,7 @@ __all__ = [
     "IN_MILLIMETRES",
     "LARGE",
     "LENGTH",
+    "LONG_LOG",
     "TURN",
     "UNITS",
     "Drive",
@@ -37,6 +39,7 @@ __all__ = [
     "Quantity",
     "RecordingError",
     "Source",
+    "StoredLog",
     "Topic",
     "Transmission",
     "averaged",
