@@ -19,6 +19,11 @@ from hypothesis import strategies as st
 from dynid import DynidError, load_robot
 from dynid.logs import Log, LogSource, Processing, RecordingError, mended, read_source, stored_log
 from dynid.logs.readers import column_store
+from dynid.logs.readers.bags import bag
+from dynid.logs.readers.columnar import npz, parquet
+from dynid.logs.readers.json_records import json_lines
+from dynid.logs.readers.mat import mat
+from dynid.logs.readers.source import Source
 from dynid.logs.stored_log import StoredLog
 from tests.bag_files import joint_states, write_bag
 
@@ -53,7 +58,9 @@ def source_of(path: Path, **others: Any) -> LogSource:
 
 def both(source: LogSource) -> tuple[Log, StoredLog]:
     """The log in memory, and on disk."""
-    log = mended(read_source(source, ROBOT), ROBOT)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dynid.logs.readers.text.LARGE", 1 << 40)
+        log = mended(read_source(source, ROBOT), ROBOT)
     stored = read_source(source, ROBOT, may_store=True)
     assert isinstance(stored, StoredLog), [note.text for note in stored.findings]
     assert len(stored) == len(log)
@@ -157,6 +164,59 @@ def test_so_are_those_of_bags(kind: str, tmp_path: Path) -> None:
     path = write_bag(tmp_path / "run", kind, {"/joint_states": ("sensor_msgs/msg/JointState", messages)})
     file = {"file": str(path)}
     assert_same(LogSource.model_validate({"position": file, "torque": file}))
+
+
+READERS: dict[str, Callable[[Path], Source]] = {
+    "parquet": parquet,
+    "npz": npz,
+    "npz by columns": npz,
+    "json lines": json_lines,
+    "mat 7.3": mat,
+}
+
+
+@pytest.mark.parametrize("stamps", [False, True])
+@pytest.mark.parametrize("kind", READERS)
+def test_pieces_of_a_file_are_the_whole(
+    kind: str, stamps: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, write = FORMATS[kind]
+    table = columns() | ({"t": NANOSECONDS} if stamps else {})
+    write(tmp_path / name, table)
+
+    def read() -> tuple[int, list[np.ndarray], list[float]]:
+        source = READERS[kind](tmp_path / name)
+        positions = [source.names.index("t")] if stamps else list(range(len(source.names)))
+        parts: list[list[np.ndarray]] = [[] for _ in positions]
+        origins = [0.0] * len(positions)
+        for k, numbers in column_store.pieces_of(source, positions, stamps=stamps):
+            parts[k].append(numbers.values)
+            origins[k] = numbers.origin
+        return len(parts[0]), [np.concatenate(part) for part in parts], origins
+
+    one, whole, origins = read()
+    for constant in ("columnar.PIECE", "columnar.ROWS", "json_records.RECORDS", "mat.BLOCK"):
+        monkeypatch.setattr(f"dynid.logs.readers.{constant}", 37)
+    many, pieces, same = read()
+    assert one == 1
+    assert many > 5
+    assert all(map(np.array_equal, pieces, whole))
+    assert same == origins
+
+
+def test_pieces_of_a_bag_are_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = columns(300)
+    q = np.column_stack([table["q_1"], table["q_2"]])
+    messages = joint_states("mcap", ["one", "two"], table["t"], q, q, start=1_700_000_000_000_000_000)
+    messages = [message for k, message in enumerate(messages) for _ in range(1 + (k % 20 == 19))]  # some are twice
+    path = write_bag(tmp_path / "run", "mcap", {"/joint_states": ("sensor_msgs/msg/JointState", messages)})
+    source = bag(path)
+    whole = source.load(list(range(len(source.names))))
+    assert len(whole[0]) == 300
+    monkeypatch.setattr("dynid.logs.readers.bags.MESSAGES", 20)
+    assert source.pieces is not None
+    pieces = list(column_store.joined(source.pieces(list(range(len(source.names))), False), len(source.names)))
+    assert all(map(np.array_equal, pieces, whole))
 
 
 NANOSECONDS = np.arange(1000) * 5_000_000 + 1_700_000_000_123_456_789
