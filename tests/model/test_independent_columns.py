@@ -52,7 +52,7 @@ def of_all_rows(model: DynamicModel, sequence: Sequence[int], tolerance: float =
         W[first : first + len(matrix), columns] = matrix
         first += len(matrix)
     scale = largest_by_unit(model.parameters, np.linalg.norm(W, axis=0))
-    R = np.linalg.qr(W / scale, mode="r")
+    R = np.asarray(np.linalg.qr(W / scale, mode="r"))
     chosen, own_parts, Q = [], np.zeros(len(model.names)), np.zeros((len(R), 0))
     for k in sequence:
         left = R[:, k]

@@ -149,12 +149,16 @@ class Workers:
                 ) from error
             self._open.append(client)
             return client
-        with dask.config.set({"distributed.scheduler.allowed-failures": DEATHS - 1}):
+        with dask.config.set(
+            {  # type: ignore[attr-defined]
+                "distributed.scheduler.allowed-failures": DEATHS - 1
+            }
+        ):
             cluster = LocalCluster(
                 n_workers=self.count,
                 threads_per_worker=1,
                 processes=True,
-                dashboard_address=None,
+                dashboard_address=None,  # type: ignore[arg-type]
                 memory_limit=0,
                 silence_logs=logging.CRITICAL,
             )

@@ -256,4 +256,4 @@ def pivoted_columns(rows: Sequence[Row], sequence: Sequence[int], tolerance: flo
     rank = int(np.count_nonzero(own_parts > tolerance))
     B = np.linalg.solve(triangle[:rank, :rank], triangle[:rank, rank:])
     names = np.array(sequence, dtype=np.intp)[pivots].tolist()
-    return IndependentColumns(names[:rank], own_parts, names[rank:], B)
+    return IndependentColumns(names[:rank], own_parts, names[rank:], np.asarray(B, dtype=np.float64))
