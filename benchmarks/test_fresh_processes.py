@@ -45,8 +45,8 @@ def test_large_robots(benchmark) -> None:
     benchmark.extra_info["rows"] = rows
     for row in rows:
         print(
-            f"\ninspect, {row['joints']} joints: {row['seconds']:.1f} s ({row['cpu_seconds']:.1f} s of processors), peak "
-            f"{row['peak_mb']:.0f} MB; {row['per_joint_ratio']:.2f} of the time per joint of ten joints",
+            f"\ninspect, {row['joints']} joints: {row['seconds']:.1f} s ({row['cpu_seconds']:.1f} s of processors), "
+            f"peak {row['peak_mb']:.0f} MB; {row['per_joint_ratio']:.2f} of the time per joint of ten joints",
             end="",
         )
 
