@@ -47,8 +47,7 @@ def row_bases(model: DynamicModel) -> tuple[RowBasis, ...]:
 
 @cache
 def _row_bases(model: DynamicModel) -> tuple[RowBasis, ...]:
-    needed = 10 * sum(len(columns) ** 2 for columns in model.acting)  # regroupings, and factors with these
-    model.require_memory("equations for single joints of", needed)
+    model.require_rows()
     rng = np.random.default_rng(0)
     width = max(len(columns) for columns in model.acting)
     states = random_states(model, max(200, width + width // 4 + 50), rng)
