@@ -157,5 +157,5 @@ def _root_beside_one(R: Array, covariance: Array) -> Array:
     """
     values, vectors = np.linalg.eigh(0.5 * (covariance + covariance.T))
     root = R @ (vectors * np.sqrt(np.maximum(values, 0.0)))
-    upper = np.linalg.qr(np.vstack([np.eye(len(R)), root.T]), mode="r")
-    return np.asarray((upper * np.where(np.diag(upper) < 0.0, -1.0, 1.0)[:, None]).T, dtype=float)
+    upper = np.asarray(np.linalg.qr(np.vstack([np.eye(len(R)), root.T]), mode="r"), dtype=float)
+    return (upper * np.where(np.diag(upper) < 0.0, -1.0, 1.0)[:, None]).T
