@@ -187,7 +187,9 @@ def test_a_killed_worker_and_a_truncated_log_leave_the_result_of_the_rest(experi
     rest = dynid.identify(experiment)
     log.write_bytes(content[: len(content) // 2])
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50
+        ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         pids: list[int] = list(client.run(os.getpid).values())

@@ -158,7 +158,7 @@ class Workers:
                 n_workers=self.count,
                 threads_per_worker=1,
                 processes=True,
-                dashboard_address=None,  # type: ignore[arg-type]
+                dashboard_address="127.0.0.1:0",
                 memory_limit=0,
                 silence_logs=logging.CRITICAL,
             )
