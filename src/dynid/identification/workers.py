@@ -149,11 +149,8 @@ class Workers:
                 ) from error
             self._open.append(client)
             return client
-        with dask.config.set(
-            {  # type: ignore[attr-defined]
-                "distributed.scheduler.allowed-failures": DEATHS - 1
-            }
-        ):
+        failures = {"distributed.scheduler.allowed-failures": DEATHS - 1}
+        with dask.config.set(failures):  # type: ignore[attr-defined]
             cluster = LocalCluster(
                 n_workers=self.count,
                 threads_per_worker=1,
