@@ -1,4 +1,4 @@
-"""Whole identifications in fresh processes, as a user starts them: a million samples, and the TX40 from raw CSV.
+"""Whole commands in fresh processes, as a user starts them: a million samples, the TX40 from raw CSV, and large robots.
 
 Imports count here, and memory is that of the process alone. What else was measured is in `extra_info`, and printed.
 """
@@ -37,6 +37,18 @@ def test_a_million_samples(benchmark) -> None:
         f"peak {found['peak_mb']:.0f} MB; a plain loop takes {found['ratio']:.1f} times as long"
     )
     assert found["parameters"] == 43
+
+
+@pytest.mark.benchmark(group="fresh process")
+def test_large_robots(benchmark) -> None:
+    rows = json.loads(benchmark.pedantic(run, args=("benchmarks/large_robots.py", "--json"), rounds=1))
+    benchmark.extra_info["rows"] = rows
+    for row in rows:
+        print(
+            f"\ninspect, {row['joints']} joints: {row['seconds']:.1f} s ({row['cpu_seconds']:.1f} s of processors), "
+            f"peak {row['peak_mb']:.0f} MB; {row['per_joint_ratio']:.2f} of the time per joint of ten joints",
+            end="",
+        )
 
 
 @pytest.mark.skipif(not Path(DATASETS, "tx40").is_dir() or not DATASETS, reason="needs DYNID_DATASETS with tx40")

@@ -48,6 +48,7 @@ from dynid.logs.settings import Processing
 from dynid.logs.sources import read_source
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.chunks import Chunk
+from dynid.model.stored_chunks import loaded
 from dynid.model.terms import parse_terms
 from dynid.simulation.closed_loop import Run, SimulatedRobot, follow
 from dynid.simulation.sensors import measure
@@ -264,5 +265,5 @@ def real_log() -> dict[str, Outcome]:
     log = read_source(experiment.log[0], base.model.robot, drive=experiment.drive)
     ready = prepare(log, base.model, experiment.drive, experiment.processing)
     how = (ready.processing, ready.sampling)
-    found = {name: outcome([list(ready.segments)], RowForm(name), *how) for name in FORMS}
-    return found | {"joint 1 alone": outcome([list(ready.segments)], RowForm(), *how, only="joint_1")}
+    found = {name: outcome([[*map(loaded, ready.segments)]], RowForm(name), *how) for name in FORMS}
+    return found | {"joint 1 alone": outcome([[*map(loaded, ready.segments)]], RowForm(), *how, only="joint_1")}

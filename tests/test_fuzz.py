@@ -51,7 +51,7 @@ def test_a_short_run_finds_nothing(corpus: Path, tmp_path: Path) -> None:
 
     tally = fuzz(corpus, tmp_path / "cases", seed=7, groups=GROUPS, until=until, limits=Limits(120.0))
     assert [(said["number"], said["command"], said["problem"]) for said in tally.failures] == []
-    assert tally.cases > 2
+    assert tally.cases
 
 
 def test_hangs_crashes_and_memory_are_seen_and_the_run_goes_on(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.estimation import choose_terms, determined_terms
 from dynid.estimation.term_choice.block_moments import BlockMoments, blocks_of, held_out_fit
 from dynid.logs import Drive, PreparedLog, Processing, prepare
-from dynid.model import TorqueRows, known_base
+from dynid.model import TorqueRows, known_base, loaded
 from dynid.model.terms import Coupling, parse_terms, specification
 from dynid.robot.robot import Robot
 from tests.friction_logs import ROBOT, friction_log
@@ -41,7 +41,7 @@ def test_held_out_errors_are_those_of_plain_least_squares() -> None:
     fit = held_out_fit(moments, {name: [name] * 11 for name in base.names}, np.ones(2))
     rows = TorqueRows(model)
     parts = [[np.vstack(p) for p in zip(*rows.of(b.log.segments), strict=True)] for b in blocks]
-    W = [np.concatenate([base.regressor(s.q, s.v, s.a) for s in b.log.segments], axis=1) for b in blocks]
+    W = [np.concatenate([base.regressor(s.q, s.v, s.a) for s in map(loaded, b.log.segments)], axis=1) for b in blocks]
     y = [np.stack([part[:, -1] for part in of_block]) for of_block in parts]
     others = [k for k in range(len(blocks)) if k != 3]
     A, c = (np.concatenate([x[k].reshape(-1, *x[k].shape[2:]) for k in others]) for x in (W, y))

@@ -234,7 +234,7 @@ def _command(words: list[str], outcome: Outcome) -> str:
         outcome.problem = f"prints a traceback: {done.stderr[-300:]}"
     elif done.exit_code == 2 and not done.stderr.strip():
         outcome.problem = "fails without a word"
-    elif done.exit_code == 0 and "--json" in words[1:] and words[-1] != "--" and _is_no_json(done.stdout):
+    elif done.exit_code == 0 and words[-1] == "--json" and outcome.group != "arguments" and _is_no_json(done.stdout):
         outcome.problem = f"prints no JSON: {done.stdout[:200]}"
     return done.stderr if done.exit_code == 2 else ""
 

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sys
+import threading
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -22,6 +23,7 @@ def main() -> None:
     corpus, scratch = Path(request["corpus"]), Path(request["scratch"])
     channel = os.fdopen(os.dup(1), "w")  # libraries print
     os.dup2(2, 1)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     viewer_page.serve = lambda *_, **__: None  # a page is served until it is interrupted
     for number in range(request["first"], request["last"]):
         rng = np.random.default_rng([request["seed"], number])
@@ -35,6 +37,12 @@ def main() -> None:
         _say(channel, {"number": number, "seconds": time.process_time() - start, **asdict(outcome)})
         if not outcome.problem:
             shutil.rmtree(place, ignore_errors=True)
+
+
+def _end_with_parent() -> None:
+    """End this process where the one that watches it has ended."""
+    sys.stdin.read()
+    os._exit(1)
 
 
 def _say(channel: object, what: dict[str, object]) -> None:

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import dynid
 from dynid.errors import DynidError
-from tests.practice_logs import MODEL, PROCESSING, in_memory, log
+from tests.commands import run
+from tests.practice_logs import LOGS, MODEL, PROCESSING, in_memory, log
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +73,18 @@ def test_damaged_curves_are_refused(result: Path) -> None:
     (result / "signs.npz").write_bytes(b"PK")
     with pytest.raises(DynidError, match=r"signs\.npz is damaged"):
         dynid.load_result(result)
+
+
+ENORMOUS = [("q_2", 1e5), ("q_2", 1e25), ("tau_2", -1e308), ("tau_1", 1e200), ("t", 1e200)]
+
+
+@pytest.mark.parametrize(("column", "value"), ENORMOUS)
+def test_enormous_samples_give_our_own_errors_only(column: str, value: float, result: Path, tmp_path: Path) -> None:
+    columns = log(1, seconds=1.5)
+    columns[column][200] = value
+    log_file = tmp_path / "log.csv"
+    pl.DataFrame(columns).write_csv(log_file)
+    experiment = tmp_path / "held_out.toml"
+    experiment.write_text(LOGS)
+    status, _, error = run("validate", result, experiment)
+    assert (status, error.count("\n")) in ((0, 0), (2, 1))

@@ -77,8 +77,8 @@ def test_windows_equal_the_whole(change: dict[str, Any], delay: float) -> None:
     for name in ("q", "v", "a", "torque"):
         one, other = getattr(at_once, name), getattr(parts, name)
         np.testing.assert_allclose(other, one, rtol=0, atol=1e-9 * np.abs(one).max(), err_msg=name)
-    kept = [np.ones(at_once.torque.shape, bool) if x.keep is None else x.keep for x in (at_once, parts)]
-    np.testing.assert_array_equal(*kept)
+    one, two = (np.ones(at_once.torque.shape, bool) if x.keep is None else x.keep for x in (at_once, parts))
+    np.testing.assert_array_equal(one, two)
 
 
 @pytest.mark.parametrize("terms", [["viscous", "coulomb"], ["viscous", "stribeck"], "auto"], ids=str)
@@ -151,7 +151,7 @@ def test_a_sample_is_bounded_and_depends_on_lengths_only(lengths: list[int], mos
 
 def _plain(samples: int, number: int) -> PreparedLog:
     chunk = Chunk(*(np.full((samples, 2), float(number)) for _ in range(4)))
-    return PreparedLog((chunk,), (np.arange(samples) * 0.01,), Processing(), 100.0, 0.0, ())
+    return PreparedLog((chunk,), (np.arange(samples, dtype=np.float64) * 0.01,), Processing(), 100.0, 0.0, ())
 
 
 def test_a_full_disk_is_said_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,16 +9,23 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynid import load_robot
+from dynid import DynidError, load_robot
 from dynid.logs import Log, LogSource, Processing, RecordingError, mended, read_source, stored_log
 from dynid.logs.readers import column_store
+from dynid.logs.readers.bags import bag
+from dynid.logs.readers.columnar import npz, parquet
+from dynid.logs.readers.json_records import json_lines
+from dynid.logs.readers.mat import mat
+from dynid.logs.readers.source import Source
 from dynid.logs.stored_log import StoredLog
+from tests.bag_files import joint_states, write_bag
 
 ROBOT = load_robot("builtin:two_link")
 COLUMNS = {"time": "t", "position": "q_*", "torque": "tau_*"}
@@ -51,7 +58,9 @@ def source_of(path: Path, **others: Any) -> LogSource:
 
 def both(source: LogSource) -> tuple[Log, StoredLog]:
     """The log in memory, and on disk."""
-    log = mended(read_source(source, ROBOT), ROBOT)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dynid.logs.readers.text.LARGE", 1 << 40)
+        log = mended(read_source(source, ROBOT), ROBOT)
     stored = read_source(source, ROBOT, may_store=True)
     assert isinstance(stored, StoredLog), [note.text for note in stored.findings]
     assert len(stored) == len(log)
@@ -112,6 +121,19 @@ def write_blanks(path: Path, table: dict[str, np.ndarray]) -> None:
     np.savetxt(path, np.column_stack(list(table.values())), header=" ".join(table))
 
 
+def write_by_columns(path: Path, table: dict[str, np.ndarray]) -> None:
+    q, tau = (np.asfortranarray(np.column_stack([table[f"{x}_1"], table[f"{x}_2"]])) for x in ("q", "tau"))
+    np.savez_compressed(path, t=table["t"], q_=q, tau_=tau)
+
+
+def write_mat(path: Path, table: dict[str, np.ndarray]) -> None:
+    with h5py.File(path, "w", userblock_size=512) as file:
+        for name, values in table.items():
+            file.create_dataset(name, data=values[None, :]).attrs["MATLAB_class"] = np.bytes_("double")
+    with path.open("r+b") as stream:
+        stream.write(b"MATLAB 7.3 MAT-file".ljust(512))
+
+
 FORMATS: dict[str, tuple[str, Callable[[Path, dict[str, np.ndarray]], object]]] = {
     "csv": ("log.csv", write_csv),
     "gzip": ("log.csv.gz", write_gzip),
@@ -119,8 +141,10 @@ FORMATS: dict[str, tuple[str, Callable[[Path, dict[str, np.ndarray]], object]]] 
     "decimal commas": ("semicolons.csv", write_semicolons),
     "blanks": ("log.txt", write_blanks),
     "parquet": ("log.parquet", lambda path, table: pl.DataFrame(table).write_parquet(path, row_group_size=130)),
-    "npz": ("log.npz", lambda path, table: np.savez(path, **table)),
+    "npz": ("log.npz", lambda path, table: np.savez(path, allow_pickle=False, **table)),
+    "npz by columns": ("log.npz", write_by_columns),
     "json lines": ("log.jsonl", write_lines),
+    "mat 7.3": ("log.mat", write_mat),
 }
 
 
@@ -129,6 +153,125 @@ def test_windows_of_a_stored_log_are_those_of_the_log_in_memory(kind: str, tmp_p
     name, write = FORMATS[kind]
     write(tmp_path / name, columns())
     assert_same(source_of(tmp_path / name))
+
+
+@pytest.mark.parametrize("kind", ["mcap", "bag"])
+def test_so_are_those_of_bags(kind: str, tmp_path: Path) -> None:
+    table = columns(300)
+    q, tau = (np.column_stack([table[f"{x}_1"], table[f"{x}_2"]]) for x in ("q", "tau"))
+    names = [joint.name for joint in ROBOT.independent_joints]
+    messages = joint_states(kind, names, table["t"], q, tau, start=1_700_000_000_000_000_000)
+    path = write_bag(tmp_path / "run", kind, {"/joint_states": ("sensor_msgs/msg/JointState", messages)})
+    file = {"file": str(path)}
+    assert_same(LogSource.model_validate({"position": file, "torque": file}))
+
+
+READERS: dict[str, Callable[[Path], Source]] = {
+    "parquet": parquet,
+    "npz": npz,
+    "npz by columns": npz,
+    "json lines": json_lines,
+    "mat 7.3": mat,
+}
+
+
+@pytest.mark.parametrize("stamps", [False, True])
+@pytest.mark.parametrize("kind", READERS)
+def test_pieces_of_a_file_are_the_whole(
+    kind: str, stamps: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, write = FORMATS[kind]
+    table = columns() | ({"t": NANOSECONDS} if stamps else {})
+    write(tmp_path / name, table)
+
+    def read() -> tuple[int, list[np.ndarray], list[float]]:
+        source = READERS[kind](tmp_path / name)
+        positions = [source.names.index("t")] if stamps else list(range(len(source.names)))
+        parts: list[list[np.ndarray]] = [[] for _ in positions]
+        origins = [0.0] * len(positions)
+        for k, numbers in column_store.pieces_of(source, positions, stamps=stamps):
+            parts[k].append(numbers.values)
+            origins[k] = numbers.origin
+        return len(parts[0]), [np.concatenate(part) for part in parts], origins
+
+    one, whole, origins = read()
+    for constant in ("columnar.PIECE", "columnar.ROWS", "json_records.RECORDS", "mat.BLOCK"):
+        monkeypatch.setattr(f"dynid.logs.readers.{constant}", 37)
+    many, pieces, same = read()
+    assert one == 1
+    assert many > 5
+    assert all(map(np.array_equal, pieces, whole))
+    assert same == origins
+
+
+def test_pieces_of_a_bag_are_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = columns(300)
+    q = np.column_stack([table["q_1"], table["q_2"]])
+    messages = joint_states("mcap", ["one", "two"], table["t"], q, q, start=1_700_000_000_000_000_000)
+    messages = [message for k, message in enumerate(messages) for _ in range(1 + (k % 20 == 19))]  # some are twice
+    path = write_bag(tmp_path / "run", "mcap", {"/joint_states": ("sensor_msgs/msg/JointState", messages)})
+    source = bag(path)
+    whole = source.load(list(range(len(source.names))))
+    assert len(whole[0]) == 300
+    monkeypatch.setattr("dynid.logs.readers.bags.MESSAGES", 20)
+    assert source.pieces is not None
+    pieces = list(column_store.joined(source.pieces(list(range(len(source.names))), False), len(source.names)))
+    assert all(map(np.array_equal, pieces, whole))
+
+
+NANOSECONDS = np.arange(1000) * 5_000_000 + 1_700_000_000_123_456_789
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "npz", "json lines"])
+def test_stamps_since_1970_keep_all_their_digits(kind: str, tmp_path: Path) -> None:
+    name, write = FORMATS[kind]
+    write(tmp_path / name, columns() | {"t": NANOSECONDS})
+    stored = assert_same(source_of(tmp_path / name, time={"file": str(tmp_path / name), "columns": "t", "unit": "ns"}))
+    assert np.array_equal(stored.stamps(slice(None)), (NANOSECONDS - NANOSECONDS[0]) * 1e-9)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_dates_are_read_alike(kind: str, tmp_path: Path) -> None:
+    dates = pl.from_numpy(NANOSECONDS, ["t"]).select(pl.col("t").cast(pl.Datetime("ns")))["t"]
+    frame = pl.DataFrame(columns()).with_columns(dates)
+    path = tmp_path / f"log.{kind}"
+    frame.write_csv(path) if kind == "csv" else frame.write_parquet(path)
+    assert_same(source_of(path))
+
+
+@pytest.mark.parametrize("damage", ["0.5,0.1,oops,0.2,0.3", "0.5,0.1", "0.5,0.1,0.2,0.3,0.4,0.5"])
+def test_a_damaged_line_is_named_alike(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = pl.DataFrame(columns()).write_csv().splitlines()
+    (tmp_path / "log.csv").write_text("\n".join([*lines[:700], damage, *lines[700:], "1.0,0.1"]))
+    source = source_of(tmp_path / "log.csv")
+    with pytest.raises(RecordingError) as stored:
+        read_source(source, ROBOT, may_store=True)
+    monkeypatch.setattr("dynid.logs.readers.text.LARGE", 1 << 40)
+    with pytest.raises(RecordingError) as in_memory:
+        read_source(source, ROBOT)
+    assert str(stored.value) == str(in_memory.value)
+    assert "row 701" in str(stored.value)
+    cut = source_of(tmp_path / "log.csv", rows=(0, 600))
+    assert_same(cut)
+
+
+WRONG: dict[str, Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]]] = {
+    "time goes backwards": lambda table: table | {"t": np.where(np.arange(1000) == 500, 0.1, table["t"])},
+    "not measured": lambda table: table | {"q_2": np.full(1000, np.nan)},
+    "too many columns": lambda table: table | {"q_3": table["q_1"]},
+    "time never advances": lambda table: table | {"t": np.zeros(1000)},
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_errors_are_the_same_sentences(wrong: str, tmp_path: Path) -> None:
+    write_csv(tmp_path / "log.csv", WRONG[wrong](columns()))
+    said = []
+    for may_store in (True, False):
+        with pytest.raises(DynidError) as error:
+            read_source(source_of(tmp_path / "log.csv"), ROBOT, may_store=may_store)  # type: ignore[call-overload]
+        said.append(str(error.value))
+    assert said[0] == said[1]
 
 
 @pytest.mark.parametrize("cut", [{"rows": (100, 777)}, {"seconds": (1.0, 3.3)}, {"rows": (None, 400)}])
@@ -212,7 +355,7 @@ def test_samples_that_are_held_are_taken_once_in_memory(tmp_path: Path) -> None:
     write_csv(tmp_path / "log.csv", table)
     log = read_source(source_of(tmp_path / "log.csv"), ROBOT, may_store=True)
     assert [note.code for note in log.findings] == ["log-in-memory"]
-    stated = Processing(resample="none")
+    stated = Processing.model_validate({"resample": "none"})
     stored = read_source(source_of(tmp_path / "log.csv"), ROBOT, may_store=True, processing=stated)
     expected = mended(read_source(source_of(tmp_path / "log.csv"), ROBOT), ROBOT, None, stated).findings
     assert [note.code for note in expected] == ["samples-held"]
@@ -233,8 +376,7 @@ def with_holes(table: dict[str, np.ndarray], *, seed: int = 0) -> dict[str, np.n
     return table
 
 
-@pytest.mark.parametrize("kind", ["csv", "quotes", "decimal commas", "parquet", "json lines"])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(("kind", "seed"), [("csv", 0), ("quotes", 1), ("parquet", 2)])
 def test_missing_cells_are_filled_alike(kind: str, seed: int, tmp_path: Path) -> None:
     name, write = FORMATS[kind]
     write(tmp_path / name, with_holes(columns(), seed=seed))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynid import DynamicModel, Observed, Robot, find_base_parameters, inspect, load_robot
+from dynid import DynamicModel, Observed, Robot, excite, find_base_parameters, inspect, load_robot
 from dynid.errors import TooLargeError
 from dynid.memory import _of_container, available_bytes
 from dynid.model import sampling
@@ -52,7 +52,7 @@ def of_all_rows(model: DynamicModel, sequence: Sequence[int], tolerance: float =
         W[first : first + len(matrix), columns] = matrix
         first += len(matrix)
     scale = largest_by_unit(model.parameters, np.linalg.norm(W, axis=0))
-    R = np.linalg.qr(W / scale, mode="r")
+    R = np.asarray(np.linalg.qr(W / scale, mode="r"))
     chosen, own_parts, Q = [], np.zeros(len(model.names)), np.zeros((len(R), 0))
     for k in sequence:
         left = R[:, k]
@@ -160,7 +160,12 @@ def test_what_does_not_fit_into_memory_is_refused(tmp_path, monkeypatch) -> None
     states = random_states(model, 50, np.random.default_rng(0))
     monkeypatch.setattr(kernel, "_SURELY_FREE", 0)
     monkeypatch.setattr(kernel, "available_bytes", lambda: 100_000)
-    for work in (lambda: inspect(model.robot), lambda: row_bases(model), lambda: model.regressor(*states)):
+    for work in (
+        lambda: inspect(model.robot),
+        lambda: excite(model.robot, time_limit=1),
+        lambda: row_bases(model),
+        lambda: model.regressor(*states),
+    ):
         with pytest.raises(TooLargeError, match=r"'chain' .* GB of memory.*lock joints") as caught:
             work()
         assert caught.value.needed > caught.value.available == 100_000

@@ -237,7 +237,7 @@ def test_each_log_is_read_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     from dynid.logs import sources
 
     files: list[str] = []
-    read = sources._read_each_file_once
+    read = sources.read_each_file_once
 
     def counted(where, *rest):
         files.extend(quantity.file for quantity in where.values())
@@ -246,7 +246,7 @@ def test_each_log_is_read_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     unseen = tmp_path / "unseen.csv"
     pl.DataFrame(columns(seed=5, seconds=10.0)).write_csv(unseen)
     result = load_result(result_of("good"))
-    monkeypatch.setattr(sources, "_read_each_file_once", counted)
+    monkeypatch.setattr(sources, "read_each_file_once", counted)
     write_report(result, tmp_path / "report.html", validate=[unseen])
     quantities = 3  # time, positions and torques of one file
     assert len(files) == 2 * quantities

@@ -1,5 +1,6 @@
 """What users should know about an estimate."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -195,10 +196,12 @@ def findings_on_directions(model: DynamicModel, logs: Sequence[PreparedLog], for
 
 def _directions(model: DynamicModel, logs: Sequence[PreparedLog], form: RowForm) -> Iterator[Finding]:
     found = speeds(logs, form)
-    for joint in () if found is None else model.robot.independent_joints:
+    if found is None:
+        return
+    for joint in model.robot.independent_joints:
         column, own = joint.v.start, of_joint(model.parameters, joint.name, *ONE_WAY)
-        ends = min(found.lowest[column], 0.0), max(found.highest[column], 0.0)
-        ways = {np.sign(v) for v in ends if v != 0.0}
+        ends = min(float(found.lowest[column]), 0.0), max(float(found.highest[column]), 0.0)
+        ways = {math.copysign(1.0, v) for v in ends if v != 0.0}
         if joint.kind.nv != 1 or len(ways) != 1 or not own:
             continue
         way = "forwards" if ways == {1.0} else "backwards"

@@ -108,8 +108,8 @@ class _Case:
         warnings = [finding for finding in found if finding.severity is Severity.WARNING]
         doubts = [*sorted(warnings, key=lambda one: one.code in limits.filters), *_drift(record, found, limits)]
         wrong = [finding for finding in found if finding.severity is Severity.ERROR]
-        said = (tuple(_Noticed.of(one, record) for one in grouped(each)) for each in (wrong, doubts))
-        return _Case(record, unseen, *said, limits)
+        certain, likely = (tuple(_Noticed.of(one, record) for one in grouped(each)) for each in (wrong, doubts))
+        return _Case(record, unseen, certain, likely, limits)
 
     @property
     def blocks_error(self) -> float | None:

@@ -22,7 +22,7 @@ from .readers.messages import Topic, listed
 from .readers.source import Progress, RecordingError, Source, silent
 from .settings import Drive, LogSource, Processing, Quantity
 from .sources import read_source
-from .stored_log import StoredLog
+from .stored_log import LONG_LOG, StoredLog
 from .tables import read_columns, read_groups, source_of
 from .timing import check_time
 from .units import LENGTH, TURN, UNITS, is_current, unit_in
@@ -33,6 +33,7 @@ __all__ = [
     "IN_MILLIMETRES",
     "LARGE",
     "LENGTH",
+    "LONG_LOG",
     "SAMPLE_SAMPLES",
     "TURN",
     "UNITS",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError
 from dynid.findings import Finding
+from dynid.robot import LARGEST_NUMBER
 
 if TYPE_CHECKING:
     import polars as pl
@@ -159,13 +160,19 @@ class Log:
 
 
 def _read_only(values: object, what: str) -> Array:
-    """A view of an array that cannot be written to; all its numbers are finite."""
+    """A view of an array that cannot be written to; all its numbers are finite, and not beyond all measurements."""
     try:
         array = np.asarray(values, dtype=np.float64).view()
     except (TypeError, ValueError) as error:
         raise InvalidRequestError(f"{what} of a log must be an array of numbers: {error}") from error
-    if not np.isfinite(array).all():
+    if array.size and not (array.min() >= -LARGEST_NUMBER and array.max() <= LARGEST_NUMBER):
         bad = np.argwhere(~np.isfinite(array))
+        if not len(bad):
+            at = np.argwhere(np.abs(array) > LARGEST_NUMBER)[0]
+            raise InvalidRequestError(
+                f"{what} of a log holds {array[tuple(at)]:.3g} in sample {at[0]}, which is no measurement; repair or "
+                "remove it"
+            )
         raise InvalidRequestError(
             f"{what} of a log holds {len(bad)} values that are NaN or infinite, the first in sample {bad[0][0]}; "
             "give it as Log.with_gaps(...) where they stand for what was not measured"

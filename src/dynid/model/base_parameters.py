@@ -275,7 +275,12 @@ def find_base_parameters(
 
 
 def known_base(model: DynamicModel, known: Mapping[str, float]) -> BaseParameters:
-    """The base parameters of a model of which some parameters are known, by name or pattern."""
+    """The base parameters of a model of which some parameters are known, by name or pattern, to work with its rows.
+
+    Raises:
+        TooLargeError: If the robot is too large for that.
+    """
+    model.require_rows()
     return find_base_parameters(model, known=split_known(model, known)[1])
 
 

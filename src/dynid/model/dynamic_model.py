@@ -160,14 +160,14 @@ class DynamicModel:
             raise InvalidRequestError("a model of gravity only takes states at rest: leave v and a out")
         return stacked_rows(self._dense.evaluate(q, v, a)[self.rows])
 
-    def layout(self, columns: Sequence[Sequence[int]], spare: int = 0) -> RowLayout:
+    def layout(self, columns: Sequence[Sequence[int] | Indices], spare: int = 0) -> RowLayout:
         """A layout of the observed rows with some columns only.
 
         Args:
             columns: For each observed row the indices of its parameters.
             spare: How many columns to leave free at the end of every row.
         """
-        of_all_rows: list[Sequence[int]] = [()] * self.robot.nv
+        of_all_rows: list[Sequence[int] | Indices] = [()] * self.robot.nv
         of_all_rows[self.rows] = columns
         return RowLayout.of(self.robot, self.terms, of_all_rows, spare)
 
@@ -219,6 +219,23 @@ class DynamicModel:
         size = f"{len(self.robot.joints)} moving joints, {len(self.names)} parameters"
         advice = "lock joints that need not be identified, or take one limb as a robot of its own"
         require_memory(f"{what} '{self.robot.name}' ({size})", needed, advice)
+
+    def require_rows(self) -> None:
+        """Refuse robots whose equations of single joints, each with its own regrouping and factor, do not fit.
+
+        Raises:
+            TooLargeError: If so much memory is not free.
+        """
+        moved = np.zeros(len(self.robot.joints))  # links that each joint moves
+        moved[list(self.robot.solid_links)] = 1.0
+        widths = np.full(self.robot.nv, (len(self.names) - SIZE * len(self.robot.solid_links)) / self.robot.nv)
+        for i in reversed(range(len(moved))):
+            joint = self.robot.joints[i]
+            widths[joint.v] += SIZE * moved[i]
+            if joint.parent != WORLD:
+                moved[joint.parent] += moved[i]
+        needed = 10 * int(np.square(widths[self.rows]).sum())
+        self.require_memory("the equations of the joints of", needed)
 
     @cached_property
     def _dense(self) -> RowLayout:

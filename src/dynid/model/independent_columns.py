@@ -254,6 +254,6 @@ def pivoted_columns(rows: Sequence[Row], sequence: Sequence[int], tolerance: flo
     triangle /= favour[pivots]
     own_parts[pivots[: len(triangle)]] = np.abs(np.diag(triangle))
     rank = int(np.count_nonzero(own_parts > tolerance))
-    B = np.linalg.solve(triangle[:rank, :rank], triangle[:rank, rank:])
+    B = np.asarray(np.linalg.solve(triangle[:rank, :rank], triangle[:rank, rank:]), dtype=np.float64)
     names = np.array(sequence, dtype=np.intp)[pivots].tolist()
-    return IndependentColumns(names[:rank], own_parts, names[rank:], B)
+    return IndependentColumns(names[:rank], own_parts, names[rank:], np.asarray(B, dtype=np.float64))

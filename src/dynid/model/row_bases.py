@@ -47,15 +47,14 @@ def row_bases(model: DynamicModel) -> tuple[RowBasis, ...]:
 
 @cache
 def _row_bases(model: DynamicModel) -> tuple[RowBasis, ...]:
-    needed = 10 * sum(len(columns) ** 2 for columns in model.acting)  # regroupings, and factors with these
-    model.require_memory("equations for single joints of", needed)
+    model.require_rows()
     rng = np.random.default_rng(0)
     width = max(len(columns) for columns in model.acting)
     states = random_states(model, max(200, width + width // 4 + 50), rng)
     found: list[RowBasis] = []
     with single_threaded_blas():
         for some in _groups([8 * len(states[0]) * len(columns) for columns in model.acting]):
-            columns = [model.acting[row] if row in some else () for row in range(model.row_count)]
+            columns = [model.acting[row].tolist() if row in some else [] for row in range(model.row_count)]
             matrices = model.layout(columns).evaluate(*states)[model.rows]
             rows = [(model.row_names[row], (model.acting[row], matrices[row])) for row in some]
             found += parallel(partial(_row_basis, model), rows)

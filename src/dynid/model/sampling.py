@@ -62,7 +62,7 @@ def sampled_rows(model: DynamicModel, rng: np.random.Generator) -> list[Row]:
     samples = _sample_count(model)
     parts = [random_states(model, min(200, samples - start), rng) for start in range(0, samples, 200)]
     states = (np.concatenate(of_parts) for of_parts in zip(*parts, strict=True))
-    matrices = model.layout(model.acting).evaluate(*states)[model.rows]
+    matrices = model.layout([columns.tolist() for columns in model.acting]).evaluate(*states)[model.rows]
     return list(zip(model.acting, matrices, strict=True))
 
 

@@ -193,7 +193,8 @@ class ChunkStore:
 
 def _widths(chunk: Chunk) -> dict[str, int]:
     """Columns of the arrays of a chunk; flags are always stored, since later pieces may have some."""
-    own = {name: x.shape[1] for name in NUMBERS if (x := getattr(chunk, name)) is not None}
+    arrays = {name: getattr(chunk, name) for name in NUMBERS}
+    own = {name: int(x.shape[1]) for name, x in arrays.items() if x is not None}
     return own | dict.fromkeys(FLAGS, chunk.torque.shape[1])
 
 

@@ -6,13 +6,14 @@ from .frames import pose
 from .geometry import outline, triangles
 from .grippers import without_gripper
 from .inertia import INERTIA_BASIS, SIZE, skew
-from .joints import JointDynamics, JointKind, Limits, neutral, rotation_about
+from .joints import LARGEST_NUMBER, JointDynamics, JointKind, Limits, neutral, rotation_about
 from .loading import as_robot, load_robot
 from .robot import WORLD, Joint, Link, Robot
 from .rounded_frames import notes_on_frames
 
 __all__ = [
     "INERTIA_BASIS",
+    "LARGEST_NUMBER",
     "SIZE",
     "WORLD",
     "Format",

@@ -100,7 +100,7 @@ class Difference:
         d, links, own = z - R @ of_links, R @ base.regrouping[:, :size], R @ of_links
         if covariance is not None:
             known = np.where(free[:, None] | free, 0.0, covariance)
-            L = np.linalg.cholesky(np.eye(len(R)) + R @ known @ R.T)
+            L = _root_beside_one(R, known)
             d, links, own, R = (np.asarray(np.linalg.solve(L, x), dtype=float) for x in (d, links, own, R))
         rest = _beyond(R @ base.regrouping[:, size:])  # motor inertia may stand in a base parameter of a link
         parts = [robot.links[i].parameters for i in robot.solid_links]
@@ -147,3 +147,15 @@ def factor_in(difference: Difference) -> tuple[float, float, float] | None:
     gain, (low, high) = difference.deviance(d) - best[0], DIFFERENCE.factor
     named = gain > DIFFERENCE.likely and best[2] > DIFFERENCE.share and abs(best[1]) > DIFFERENCE.scaled
     return (1.0 + best[1], best[2], gain) if named and low < 1.0 + best[1] < high else None
+
+
+def _root_beside_one(R: Array, covariance: Array) -> Array:
+    """Lower triangular L with `L L^T = I + R C R^T`.
+
+    By an orthogonal decomposition of its parts: where rows of a log are enormous, the sum itself is not positive
+    definite to machine precision.
+    """
+    values, vectors = np.linalg.eigh(0.5 * (covariance + covariance.T))
+    root = R @ (vectors * np.sqrt(np.maximum(values, 0.0)))
+    upper = np.asarray(np.linalg.qr(np.vstack([np.eye(len(R)), root.T]), mode="r"), dtype=float)
+    return (upper * np.where(np.diag(upper) < 0.0, -1.0, 1.0)[:, None]).T

@@ -20,7 +20,7 @@ from dynid.estimation.factors.decimation import processed_rows
 from dynid.estimation.factors.factors import Factor
 from dynid.estimation.normal_equations import normal_solution
 from dynid.logs import PreparedLog
-from dynid.model import BaseParameters, Chunk, DynamicModel, TorqueRows, split
+from dynid.model import BaseParameters, Chunk, DynamicModel, TorqueRows, loaded, split
 
 FEWEST_BLOCKS = 10
 """Blocks of all logs together, at least; each log has two or more."""
@@ -58,7 +58,7 @@ def blocks_of(logs: Sequence[PreparedLog]) -> tuple[Block, ...]:
         if count < 2 and len(logs) == 1:
             return ()
         most = MOST_SAMPLES // (len(logs) * max(count, 1))
-        for part in split(log.segments, max(count, 1)):
+        for part in split([*map(loaded, log.segments)], max(count, 1)):
             samples = _inner(part, most)
             fold = k if len(logs) > 1 else len(found)
             found.append(Block(replace(log, segments=tuple(samples), times=()), fold))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -240,7 +241,8 @@ def time_unit(stamps: Array, said: str | None = None) -> UnitGuess:
     period = float(np.median(steps[steps > 0])) if np.any(steps > 0) else 1.0
     likely = next((unit for unit, size in UNITS["time"].items() if period * size < 0.5), "s")
     unit = said or likely
-    rate = 1.0 / (period * UNITS["time"][unit])
+    seconds = period * UNITS["time"][unit]
+    rate = 1.0 / seconds if seconds > 0.0 else math.inf  # the smallest steps are zero in other units
     why = f"the median step is {period:.4g}, which makes {rate:.4g} Hz in {unit}"
     if said is None:
         return UnitGuess(unit, why)

@@ -98,9 +98,13 @@ class Motion:
     @staticmethod
     def joined(parts: Sequence[Motion]) -> Motion:
         """How several logs move together."""
-        speeds = ([getattr(part, name) for part in parts] for name in ("kept", "counted", "everywhere"))
-        warmth = [part.temperatures for part in parts if part.temperatures is not None]
-        return Motion(*map(Speeds.joined, speeds), _ends(warmth))
+        warmth = [(part.temperatures[0], part.temperatures[1]) for part in parts if part.temperatures is not None]
+        return Motion(
+            Speeds.joined([part.kept for part in parts]),
+            Speeds.joined([part.counted for part in parts]),
+            Speeds.joined([part.everywhere for part in parts]),
+            _ends(warmth),
+        )
 
 
 def _ends(found: Sequence[Sequence[Array]]) -> Array | None:

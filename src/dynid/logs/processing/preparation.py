@@ -173,8 +173,10 @@ def _with_temperature(ready: PreparedLog, log: Log, robot: Robot) -> PreparedLog
     assert values is not None  # it was refused otherwise
     segments = []
     for segment, times in zip(ready.segments, ready.times, strict=True):
-        at = np.column_stack([np.interp(times, log.time, column) for column in values.T])
-        segments.append(replace(segment, temperature=np.ascontiguousarray(np.broadcast_to(at, (len(at), robot.nv)))))
+        at = np.column_stack([np.interp(times[:], log.time, column) for column in values.T])
+        segments.append(
+            replace(loaded(segment), temperature=np.ascontiguousarray(np.broadcast_to(at, (len(at), robot.nv))))
+        )
     return replace(ready, segments=tuple(segments))
 
 

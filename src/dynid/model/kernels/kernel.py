@@ -148,7 +148,8 @@ class RegressorPlan:
         blocks = {i: SIZE * block for block, i in enumerate(solid)}
         places = np.array(self.places)
         starts, screws, rows, columns, adds = [0], [], [], [], []
-        below: dict[int, tuple[Integers, Integers]] = {WORLD: (np.zeros(0, dtype=np.int64),) * 2}
+        none = np.zeros(0, dtype=np.int64)
+        below: dict[int, tuple[Integers, Integers]] = {WORLD: (none, none)}
         first = 0
         for i, joint in enumerate(robot.joints):
             own = np.arange(joint.kind.nv), np.arange(joint.v.start, joint.v.stop)

@@ -15,7 +15,7 @@ from types import ModuleType
 
 import numpy as np
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Indices
 from dynid.model.kernels.kernel import Integers, RegressorPlan, compiled_kernel, kernel_for, robot_tables
 from dynid.model.kernels.vectorised import vectorised_slopes
 from dynid.model.terms import Term
@@ -45,7 +45,9 @@ class RowLayout:
     places: tuple[tuple[Integers, ...], ...]
 
     @staticmethod
-    def of(robot: Robot, terms: Sequence[Term], columns: Sequence[Sequence[int]], spare: int = 0) -> RowLayout:
+    def of(
+        robot: Robot, terms: Sequence[Term], columns: Sequence[Sequence[int] | Indices], spare: int = 0
+    ) -> RowLayout:
         """Lay out rows.
 
         Args:
