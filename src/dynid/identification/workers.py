@@ -259,6 +259,9 @@ def reduce_all(
         found[k] = LogFactors.from_bytes(answer, reduction).log
         cache.put(k, keys[k], answer)
     cache.trim()
+    for k in missing:
+        if k not in found and k not in problems:  # never without a word
+            _note(problems, names, k, _LOST, workers.strict)
     numbers = tuple(sorted(found))
     if not numbers:
         first = min(problems)
@@ -400,8 +403,8 @@ def _on_workers(
                     lost[k] += 1
                     submit([k])
                     continue
-                submit(islice(waiting, 1))
                 yield k, answer
+            submit(islice(waiting, max(0, window - len(running))))  # before it is seen whether any is left
     finally:
         for future in running:
             future.release()
