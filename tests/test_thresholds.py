@@ -40,6 +40,8 @@ NUMERICAL = {
     "findings.py": {"NAMED": "items of a list that a sentence names"},
     "identification/many_logs.py": {"HELD": "logs that are held in memory"},
     "logs/held_samples.py": {"WINDOW": "samples that are looked at first"},
+    "logs/long_filling.py": {"AROUND": "samples around a block that are looked at first"},
+    "logs/readers/source.py": {"MEMORY": "bytes that reading may take"},
     "logs/missing_cells.py": {
         "POINTS": "degrees of polynomials",
         "TRIALS": "places that are looked at",
