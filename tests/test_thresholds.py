@@ -48,7 +48,6 @@ NUMERICAL = {
         "UNBROKEN": "places that are looked at",
         "TILE": "samples at a time",
     },
-    "logs/long_filling.py": {"AROUND": "samples beside a gap"},
     "logs/processing/long_preparation.py": {
         "LONG_LOG": "samples that are held in memory",
         "STRETCHES": "parts of a log that are looked at",
