@@ -7,10 +7,13 @@ pickled by Dask: use clusters on networks that you trust.
 from __future__ import annotations
 
 import pickle
+import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +139,7 @@ class Workers:
     def _started_client(self) -> Any:
         import logging
 
-        import dask
+        from dask import config
         from distributed import Client, LocalCluster
 
         if isinstance(self.client, str):
@@ -149,8 +152,7 @@ class Workers:
                 ) from error
             self._open.append(client)
             return client
-        failures = {"distributed.scheduler.allowed-failures": DEATHS - 1}
-        with dask.config.set(failures):  # type: ignore[attr-defined]
+        with config.set({"distributed.scheduler.allowed-failures": DEATHS - 1}):
             cluster = LocalCluster(
                 n_workers=self.count,
                 threads_per_worker=1,
@@ -342,45 +344,88 @@ def _done(
         else:
             yield k, answer
     for k, answer in _on_client(client, work, sources, killers, 1):  # alone: another may have been the cause
-        yield (
-            k,
-            answer
-            if answer is not None
-            else _Failed(f"it killed {DEATHS} workers, by a crash or for lack of memory; cut it into parts"),
-        )
+        killed = _Failed(f"it killed {DEATHS} workers, by a crash or for lack of memory; cut it into parts")
+        yield k, killed if answer is None else answer
 
 
 def _on_client(
     client: Any, work: Callable[[Any], Any], sources: Sequence[Any], numbers: Sequence[int], window: int
 ) -> Iterator[tuple[int, Any]]:
-    """Results as they finish, None where workers died over a unit; few units wait at a time."""
-    from distributed import KilledWorker, as_completed
+    """Results as they finish, None where workers died over a unit; few units wait at a time.
 
-    waiting, number_of = iter(numbers), dict[Any, int]()
-    running = as_completed(loop=client.loop, raise_errors=False)
-
-    def submit() -> None:
-        k = next(waiting, None)
-        if k is not None:
-            future = client.submit(work, sources[k], pure=False)
-            number_of[future.key] = k
-            running.add(future)
-
-    for _ in range(window):
-        submit()
+    What is lost with a worker after it was done is done again.
+    """
+    waiting, running, lost = iter(numbers), dict[Any, int](), Counter[int]()
+    watch = _Watch(client)
+    for k in islice(waiting, window):
+        running[client.submit(work, sources[k], pure=False)] = k
     try:
-        for future in running:
-            k = number_of.pop(future.key)
-            if future.status == "finished":
-                answer = future.result()
-            else:
-                error = future.exception() if future.status == "error" else None
-                answer = None if isinstance(error, KilledWorker) else _Failed(_in_words(error))
-            future.release()
-            submit()
-            yield k, answer
+        while running:
+            done = [future for future in running if future.done()]
+            if not done:
+                watch.require_workers()
+                time.sleep(POLL)
+            for future in done:
+                k = running.pop(future)
+                answer = _answer(future)
+                if answer is _LOST and lost[k] < DEATHS:
+                    lost[k] += 1
+                    running[client.submit(work, sources[k], pure=False)] = k
+                    continue
+                for following in islice(waiting, 1):
+                    running[client.submit(work, sources[following], pure=False)] = following
+                yield k, answer
     finally:
-        running.clear()
+        for future in running:
+            future.release()
+
+
+_LOST = _Failed("its workers were lost; identify again")
+
+POLL = 0.02
+"""Seconds between looks at units."""
+
+PATIENCE = 60.0
+"""Seconds to wait for results that are there, and for workers where none is left."""
+
+
+def _answer(future: Any) -> Any:
+    """What became of a unit that is done; None where it killed its workers."""
+    from distributed import CancelledError, KilledWorker
+
+    try:
+        return future.result(timeout=PATIENCE)
+    except KilledWorker:
+        return None
+    except (CancelledError, TimeoutError):
+        return _LOST
+    except Exception as error:
+        return _Failed(_in_words(error))
+
+
+class _Watch:
+    """Looks now and then whether a cluster still has workers."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._looked = self._seen = time.monotonic()
+
+    def require_workers(self) -> None:
+        """Refuse to wait for a cluster that has had no workers for long.
+
+        Raises:
+            InvalidRequestError: If so.
+        """
+        now = time.monotonic()
+        if now - self._looked < 2.0:
+            return
+        self._looked = now
+        with suppress(OSError, RuntimeError, ValueError):  # where the scheduler does not answer
+            self._seen = now if self._client.nthreads() else self._seen
+        if now - self._seen > PATIENCE:
+            raise InvalidRequestError(
+                "the cluster has lost all its workers; start it and identify again: logs that were reduced are kept"
+            )
 
 
 def _unit(common: bytes, unit: tuple[Log | LogSource, tuple[int, int]]) -> bytes | _Failed:
@@ -406,9 +451,7 @@ def _guarded(work: Callable[[], Any]) -> Any:
         return _Failed(_in_words(error))
 
 
-def _in_words(error: BaseException | None) -> str:
-    if error is None:
-        return "its worker was lost; identify again"
+def _in_words(error: BaseException) -> str:
     if isinstance(error, DynidError):
         return str(error)
     if isinstance(error, OSError):
