@@ -101,6 +101,7 @@ def kill(name: str, count: int, folder: Path, seed: int = 1) -> Kills:
         return Kills(0.0, problems=["it does not work without being killed"])
     kills = Kills(time.monotonic() - before)
     whole = _inside(output)
+    command.check(output)
     for k in range(count):
         replaces = k % 4 >= 2
         if not replaces:

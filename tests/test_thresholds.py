@@ -40,13 +40,14 @@ NUMERICAL = {
     "findings.py": {"NAMED": "items of a list that a sentence names"},
     "identification/many_logs.py": {"HELD": "logs that are held in memory"},
     "logs/held_samples.py": {"WINDOW": "samples that are looked at first"},
+    "logs/long_filling.py": {"AROUND": "samples around a block that are looked at first"},
+    "logs/readers/source.py": {"MEMORY": "bytes that reading may take"},
     "logs/missing_cells.py": {
         "POINTS": "degrees of polynomials",
         "TRIALS": "places that are looked at",
         "UNBROKEN": "places that are looked at",
         "TILE": "samples at a time",
     },
-    "logs/long_filling.py": {"AROUND": "samples beside a gap"},
     "logs/processing/long_preparation.py": {
         "LONG_LOG": "samples that are held in memory",
         "STRETCHES": "parts of a log that are looked at",

@@ -141,9 +141,8 @@ class TooLargeError(DynidError):
         self.what = what
         self.needed = needed
         self.available = available
-        super().__init__(
-            f"{what} would take about {needed / 1e9:.2g} GB of memory, and {available / 1e9:.2g} GB are free; {advice}"
-        )
+        sizes = [f"{size / 1e9:,.{0 if size >= 1e10 else 1 if size >= 1e8 else 3}f} GB" for size in (needed, available)]
+        super().__init__(f"{what} would take about {sizes[0]} of memory, and {sizes[1]} are free; {advice}")
 
 
 class OutputExistsError(DynidError):

@@ -79,7 +79,7 @@ class Finding:
         >>> finding.severity.value
         'warning'
         """
-        shown = {name: as_written(value) if isinstance(value, str) else value for name, value in values.items()}
+        shown = {name: _as_written(value) for name, value in values.items()}
         return Finding(code, severity or catalogue()[code].severity, as_written(subject), shown)
 
     @property
@@ -231,3 +231,12 @@ def _plain(value: Any) -> Any:
         return [_plain(each) for each in value]
     number = float(value)  # also numbers of NumPy
     return None if not math.isfinite(number) else int(number) if isinstance(value, int) else number
+
+
+def _as_written(value: Any) -> Any:
+    """A value of a finding, with paths as they were written in a file."""
+    if isinstance(value, str):
+        return as_written(value)
+    if type(value) in (list, tuple):
+        return type(value)(_as_written(part) for part in value)
+    return value

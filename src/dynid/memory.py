@@ -27,7 +27,8 @@ def used_bytes() -> int:
         return 0
 
 
-_UNKNOWN = 1 << 62  # let the machine decide
+_NOT_STATED = 1 << 62
+"""Bytes where the system states none: let the machine decide."""
 
 
 def _of_machine() -> int:
@@ -37,7 +38,7 @@ def _of_machine() -> int:
                 return 1024 * int(line.split()[1])
     except OSError:
         pass
-    return _UNKNOWN
+    return _NOT_STATED
 
 
 def _of_container(group: Path = Path("/sys/fs/cgroup")) -> int:
@@ -47,4 +48,4 @@ def _of_container(group: Path = Path("/sys/fs/cgroup")) -> int:
         kept = re.search(r"^inactive_file (\d+)$", (group / "memory.stat").read_text(encoding="ascii"), re.MULTILINE)
         return max(0, limit - used + (int(kept.group(1)) if kept else 0))
     except (OSError, ValueError):  # no such limit
-        return _UNKNOWN
+        return _NOT_STATED

@@ -12,6 +12,7 @@ import dynid
 from dynid.errors import DynidError, as_written
 from dynid.experiment.reading import ExperimentError, read_experiment
 from dynid.files import expanded_path
+from dynid.findings import Finding
 from tests.commands import run
 from tests.practice_logs import EXPERIMENT, LOGS, log
 
@@ -103,6 +104,14 @@ def test_relative_values_are_relative_to_the_experiment(tmp_path: Path, monkeypa
     source = read_experiment(path).log[0].position.path
     assert source == tmp_path / "a/deep/er/log.csv"
     assert str(DynidError(f"{source}: gone")) == f"{tmp_path}/a/${{PART}}/log.csv: gone"
+
+
+def test_findings_show_paths_as_they_are_written(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("DATA", str(tmp_path / SECRET))
+    file = expanded_path("${DATA}/mesh.stl", tmp_path)
+    finding = Finding.of("meshes-missing", f"file {file}", file=[file, (file, 1)])
+    assert finding.subject == "file ${DATA}/mesh.stl"
+    assert finding.values["file"] == ["${DATA}/mesh.stl", ("${DATA}/mesh.stl", 1)]
 
 
 def test_words_of_messages_are_no_values(tmp_path: Path, monkeypatch) -> None:

@@ -46,7 +46,7 @@ MJCF = """<mujoco model="arm"><compiler angle="radian"/><option gravity="0 0 -9.
   <actuator><motor joint="j1" gear="2"/></actuator></mujoco>
 """
 
-SRDF = """<robot name="two_link"><group name="arm"><joint name="joint_1"/></group>
+SRDF = """<robot name="grip"><group name="arm"><joint name="joint_1"/></group>
 <group name="hand"><joint name="joint_2"/></group>
 <end_effector name="tool" parent_link="link_1" group="hand" parent_group="arm"/></robot>
 """
@@ -73,7 +73,7 @@ def _write_robots(folder: Path) -> None:
     shape = '<visual><geometry><mesh filename="part.obj" scale="1 1 1"/></geometry></visual>'
     box = '<collision><origin xyz="0 0 0.1" rpy="0 0 1"/><geometry><box size="0.1 0.2 0.3"/></geometry></collision>'
     (folder / "arm.urdf").write_text(text.replace("</link>", f"{shape}{box}</link>", 1))
-    (folder / "grip.urdf").write_text(text)
+    (folder / "grip.urdf").write_text(text.replace('name="two_link"', 'name="grip"'))
     (folder / "grip.srdf").write_text(SRDF)
     (folder / "part.obj").write_text(OBJ)
     corners = np.array([[0, 0, 0], [0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.1]], dtype="<f4")

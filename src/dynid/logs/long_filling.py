@@ -225,10 +225,11 @@ class _Samples:
             steps = np.diff(longer[1], 2)[np.diff(longer[0], 2) == 0]
             squares, even = squares + float(np.square(steps).sum()), even + len(steps)
             before, last = before + len(own) - 1, (longer[0][-2:], longer[1][-2:])
-        x_at, rows_at = (lambda at, of=of: of[np.searchsorted(wanted, at)] for of in (x, rows))
-        clocks = [lambda at, of=of: of[np.searchsorted(wanted, at)] for of in (rows.astype(float), stamps)]
+        values_at, rows_at, *clocks = (
+            lambda at, of=of: of[np.searchsorted(wanted, at)] for of in (x, rows, rows.astype(float), stamps)
+        )
         clocks = clocks if facts.advances else clocks[:1]
-        best = {size: best_interpolation(size, count, facts.step, x_at, rows_at, clocks) for size in sizes}
+        best = {size: best_interpolation(size, count, facts.step, values_at, rows_at, clocks) for size in sizes}
         curvature = math.sqrt(squares / even) if even else 0.0
         return replace(facts, best=best, allowed=allowed_error(curvature, best[1][0]) if judged else math.nan)
 

@@ -82,7 +82,7 @@ def ends_of(column: Column) -> tuple[float, float]:
 def _turns(q: Column, time: Column, gap: float) -> tuple[np.ndarray, Array]:
     """Steps at which an angle jumps, and by how many revolutions; as `jumps_in` finds them."""
     nothing = np.zeros(0, dtype=int), np.zeros(0)
-    count = sum(int(np.count_nonzero(steps)) for steps in _moving(q))
+    count = sum(len(steps) for steps in _moving(q))
     if not count or quantile_of(lambda: _moving(q), count, 0.5) > WRAP.fastest:
         return nothing
     found, n = [nothing], WRAP.around

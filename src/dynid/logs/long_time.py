@@ -18,15 +18,15 @@ class Extremes(Sequence[tuple[int, float]]):
     """Steps of time, of which a few stand for all: the first, the shortest and the longest.
 
     Attributes:
-        number: How many there are.
+        total: How many there are.
         kept: The first, the shortest and the longest: index of a sample, and the step [s].
     """
 
-    number: int = 0
+    total: int = 0
     kept: tuple[tuple[int, float], ...] = ()
 
     def __len__(self) -> int:
-        return self.number
+        return self.total
 
     @overload
     def __getitem__(self, k: int) -> tuple[int, float]: ...
@@ -45,7 +45,7 @@ class Extremes(Sequence[tuple[int, float]]):
         few = sorted({0, int(np.argmin(steps)), int(np.argmax(steps))})
         known = [*self.kept, *((int(at[k]), float(steps[k])) for k in few)]
         chosen = (known[0], min(known, key=lambda one: one[1]), max(known, key=lambda one: one[1]))
-        return Extremes(self.number + len(at), chosen)
+        return Extremes(self.total + len(at), chosen)
 
 
 def long_timing(time: Column, first_row: int = 1) -> Timing:

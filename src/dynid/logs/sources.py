@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, TypeVar, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -28,8 +28,6 @@ from dynid.logs.time_units import speed_of
 from dynid.logs.timing import check_time, findings_on_time, require_order
 from dynid.logs.units import LoggedColumns, in_si, is_current, unit_in
 from dynid.robot import JointKind, Limits, Robot
-
-T = TypeVar("T")
 
 
 @overload
@@ -243,21 +241,21 @@ def _check_unit(torque: Quantity, units: tuple[str, ...], drive: Drive) -> None:
 
 
 def read_each_file_once(
-    where: Mapping[str, Quantity], robot: Robot | None, progress: Progress, read: Callable[..., T] = read_groups
-) -> dict[str, tuple[T, int]]:
-    """For each quantity, the table of its file and which of the table's groups it is."""
+    where: Mapping[str, Quantity], robot: Robot | None, progress: Progress, read: Callable[..., Any] | None = None
+) -> dict[str, tuple[Any, int]]:
+    """For each quantity, the table of its file and which of the table's groups it is; read by `read_groups`."""
     files: dict[tuple[Path, int | None, bool], list[str]] = {}
     for role, quantity in where.items():
         # Topics of a bag share the time stamps of the slowest, which should not be that of temperatures.
         apart = role == "temperature" and not is_on_topic_of(quantity, where["position"])
         files.setdefault((quantity.path, _width(role, quantity, robot), apart), []).append(role)
-    tables: dict[str, tuple[T, int]] = {}
+    tables: dict[str, tuple[Any, int]] = {}
     for (path, width, _), roles in files.items():
         groups = [where[role].columns for role in roles]
         joints = [] if robot is None else [joint.name for joint in robot.independent_joints]
         stamps = [k for k, role in enumerate(roles) if role == "time"]
         options = {"progress": progress, "finite": False, "damaged": True, "joints": joints, "stamps": stamps}
-        table = read(path, groups, width=width, **options)
+        table = (read or read_groups)(path, groups, width=width, **options)
         tables |= {role: (table, k) for k, role in enumerate(roles)}
     return tables
 

@@ -78,12 +78,12 @@ def bag(path: Path, progress: Progress = silent, topics: Sequence[Topic] | None 
             read = {of: _numbers(file, by_name[of[0]], columns, progress) for of, columns in streams.items()}
         return _on_one_clock([(places[p][0].name, places[p][1]) for p in positions], streams, read)
 
-    def pieces(positions: list[int], __: bool) -> Iterator[tuple[int, Numbers]]:
+    def pieces(positions: list[int], _stamps: bool) -> Iterator[tuple[int, Numbers]]:
         streams = streams_of(positions)
         if len(streams) > 1:  # the others are interpolated to the slowest, once it is known
             yield from ((k, Numbers(column)) for k, column in enumerate(load(positions)))
             return
-        (name, _), columns = next(iter(streams.items()))
+        ((name, _), columns), *_ = streams.items()
         first: int | None = None
         with opened(path) as file:
             for stamps, values in _samples(file, by_name[name], columns, progress):

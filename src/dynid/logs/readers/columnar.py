@@ -81,22 +81,22 @@ def _npz_parts(path: Path, keys: Sequence[str]) -> Iterator[dict[str, np.ndarray
 def _npz_rows(stream: IO[bytes]) -> Iterator[np.ndarray]:
     """Rows of an array in parts; those of arrays in the order of columns are put in a temporary file before."""
     shape, by_columns, kind = _npz_head(stream)
-    width, count = math.prod(shape[1:]) * kind.itemsize, shape[0] if shape else 0
+    samples, width = shape[0], math.prod(shape[1:]) * kind.itemsize
     if by_columns and len(shape) > 1:
         with tempfile.TemporaryFile() as file:
             shutil.copyfileobj(stream, file)
-            if file.tell() != shape[0] * width:
+            if file.tell() != samples * width:
                 raise ValueError("the array is cut off")
-            for first in range(0, max(shape[0], 1), ROWS):
-                some = min(ROWS, count - first)
+            for first in range(0, max(samples, 1), ROWS):
+                count = min(ROWS, samples - first)
                 parts = []
                 for k in range(shape[1]):
-                    file.seek((k * shape[0] + first) * kind.itemsize)
-                    parts.append(np.frombuffer(file.read(some * kind.itemsize), dtype=kind))
-                yield np.column_stack(parts) if parts else np.zeros((some, 0))
+                    file.seek((k * samples + first) * kind.itemsize)
+                    parts.append(np.frombuffer(file.read(count * kind.itemsize), dtype=kind))
+                yield np.column_stack(parts) if parts else np.zeros((count, 0))
         return
-    for first in range(0, max(count, 1), ROWS):
-        size = min(ROWS, count - first) * width
+    for first in range(0, max(samples, 1), ROWS):
+        size = min(ROWS, samples - first) * width
         content = stream.read(size)
         if len(content) != size:
             raise ValueError("the array is cut off")
@@ -172,7 +172,7 @@ def parquet(path: Path, progress: Progress = silent) -> Source:
     return Source(tuple(name for name, _ in places), load, pieces=pieces)
 
 
-def _series(path: Path, way: "Way", first: int) -> Any:
+def _series(path: Path, way: Sequence[Any], first: int) -> Any:
     """A piece of a column that begins with a sample."""
     import polars as pl
 
