@@ -12,6 +12,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import DynidError, InvalidRequestError
 from dynid.estimation.factors.factors import Factor, Factors
+from dynid.estimation.factors.lazy_sequences import Lazy
 from dynid.estimation.quantiles import student_quantile
 from dynid.model import BaseParameters
 
@@ -181,6 +182,12 @@ class Prior:
 
 def log_stds(logs: Sequence[Factors], base: BaseParameters, names: tuple[str, ...]) -> list[dict[str, float]]:
     """For each log the standard deviation of each joint's errors [N m or N] that ordinary least squares leaves."""
+    if isinstance(logs, Lazy):
+        return logs.once(("stds", names, tuple(base.known.items())), lambda: _log_stds(logs, base, names))
+    return _log_stds(logs, base, names)
+
+
+def _log_stds(logs: Sequence[Factors], base: BaseParameters, names: tuple[str, ...]) -> list[dict[str, float]]:
     fitted = ordinary_least_squares(merge_logs(logs), base, names)
     found = dict(zip(fitted.names, fitted.values.tolist(), strict=True)) | dict(base.known)
     return [{joint: _fit(factor, found).rmse for joint, factor in log.joints.items()} for log in logs]
@@ -192,6 +199,10 @@ MERGED_LOGS = 32
 
 def merge_logs(logs: Iterable[Factors]) -> Factors:
     """The factors of several logs of one model, merged some at a time."""
+    return logs.once("merged", lambda: _merged(logs)) if isinstance(logs, Lazy) else _merged(logs)
+
+
+def _merged(logs: Iterable[Factors]) -> Factors:
     waiting: list[Factors] = []
     for log in logs:
         waiting.append(log)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar, overload
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Generic, TypeVar, overload
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -20,6 +20,13 @@ class Lazy(Sequence[T], Generic[T]):
     def __init__(self, count: int, make: Callable[[int], T]) -> None:
         self._numbers = range(count)
         self._make = make
+        self._known: dict[Hashable, Any] = {}
+
+    def once(self, key: Hashable, find: Callable[[], S]) -> S:
+        """What is found from all items, found once: a pass over them is dear."""
+        if key not in self._known:
+            self._known[key] = find()
+        return self._known[key]
 
     def __len__(self) -> int:
         return len(self._numbers)
