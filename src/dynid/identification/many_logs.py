@@ -109,7 +109,9 @@ def reduced_by_log(
     size = max(1, -(-rows * len(task.logs) // (len(ready) * TIME_BLOCKS)))
     reduction = Reduction(nonlinear.linear.model, preparing, read_logs.drive, task.processing, form, size)
     names = [name_of(source, k) for k, source in enumerate(task.logs, start=1)]
-    done = reduce_all(task.logs, names, reduction, workers, ready, read_logs.failed, progress)
+    whole = {k: log for k, log in ready.items() if lengths[k] == log.samples}  # others are stretches of long logs
+    here = {} if workers.is_asked and len(ready) == len(task.logs) else whole
+    done = reduce_all(task.logs, names, reduction, workers, here, read_logs.failed, progress)
     findings = [
         Finding.of("log-failed", names[k], problem=problem, of=len(names)) for k, problem in sorted(done.failed.items())
     ]

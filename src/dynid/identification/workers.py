@@ -229,7 +229,7 @@ def reduce_all(
         names: What they are called.
         reduction: How they are reduced.
         workers: Where.
-        ready: Logs that are prepared already, by their numbers; used where no workers are asked for.
+        ready: Logs that are prepared already, by their numbers; they are reduced here.
         failed: Logs that are known to fail, by their numbers.
         progress: Callback; receives a short description of each step.
 
@@ -292,10 +292,8 @@ def _reduced(
     workers: Workers,
 ) -> Iterator[tuple[int, Any]]:
     """Each missing log with its reduced form, as they finish."""
-    if workers.is_asked:
-        yield from _reduced_in_parts(common, reduction, sources, missing, workers)
-        return
-    for k in missing:
+    here = [k for k in missing if k in ready or not workers.is_asked]
+    for k in here:
 
         def work(k: int = k) -> bytes:
             found = reduction.of(ready[k]) if k in ready else reduced_log(sources[k], reduction, alone=False)
@@ -303,6 +301,9 @@ def _reduced(
             return found.to_bytes()
 
         yield k, _guarded(work)
+    there = [k for k in missing if k not in here]
+    if there:
+        yield from _reduced_in_parts(common, reduction, sources, there, workers)
 
 
 LARGE_FILE = 50_000_000
