@@ -409,3 +409,22 @@ def test_quantiles_of_blocks_are_those_of_the_whole(count: int, monkeypatch: pyt
     for share in (0.02, 0.5, 0.75):
         found = column_store.quantile_of(lambda: iter(np.array_split(values, 7)), count, share)
         assert found == (np.median(values) if share == 0.5 else np.quantile(values, share))
+
+
+CLOCKS: dict[str, Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]]] = {
+    "coarse": lambda table: table | {"t": np.floor(table["t"] * 100.0) / 100.0},
+    "a few late stamps": lambda table: (
+        table | {"t": np.where(np.arange(1000) % 97 == 50, np.roll(table["t"], 1), table["t"])}
+    ),
+    "written twice": lambda table: {
+        name: np.repeat(values, 1 + (np.arange(1000) % 64 == 0)) for name, values in table.items()
+    },
+    "irregular": lambda table: table | {"t": np.floor(np.cumsum(0.002 + 0.006 * (np.arange(1000) % 3)) * 100) / 100},
+}
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+def test_repeated_stamps_are_mended_alike(clock: str, tmp_path: Path) -> None:
+    write_csv(tmp_path / "log.csv", CLOCKS[clock](columns()))
+    stored = assert_same(source_of(tmp_path / "log.csv"))
+    assert stored.findings
