@@ -318,11 +318,16 @@ def test_the_temporary_files_go_with_the_log(
     assert not list((tmp_path / "temporary").iterdir())
 
 
-def test_a_full_disk_is_refused_with_where_to_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_csv(tmp_path / "log.csv", columns())
+@pytest.mark.parametrize("kind", ["csv", "parquet", "npz"])
+def test_a_full_disk_is_refused_with_where_to_look(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, write = FORMATS[kind]
+    write(tmp_path / name, columns())
     monkeypatch.setattr(column_store, "SPARE", 1 << 62)
-    with pytest.raises(RecordingError, match="TMPDIR"):
-        read_source(source_of(tmp_path / "log.csv"), ROBOT, may_store=True)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(RecordingError, match=rf"GB are free in {tmp_path}; set TMPDIR to a folder on a larger disk"):
+        read_source(source_of(tmp_path / name), ROBOT, may_store=True)
+    gc.collect()
+    assert not list(tmp_path.glob("dynid-[!h]*"))
 
 
 def test_a_short_log_stays_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
