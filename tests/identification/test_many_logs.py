@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -209,3 +211,51 @@ def test_a_killed_worker_and_a_truncated_log_leave_the_result_of_the_rest(experi
         assert reduced(steps) == 1
         assert not has(whole.findings, "log-failed")
         same(whole, dynid.identify(experiment))
+
+
+class FakeFuture:
+    def __init__(self, answer: object, finished: bool) -> None:
+        self.answer = answer
+        self.finished = finished
+
+    def done(self) -> bool:
+        return self.finished
+
+    def result(self, timeout: float) -> object:
+        return self.answer
+
+    def release(self) -> None:
+        pass
+
+
+class FakeWorkers:
+    """Workers that all die over one unit, and are started anew."""
+
+    is_asked = True
+
+    def __init__(self, killer: int) -> None:
+        self.killer = killer
+        self.restarts = 0
+
+    def connected(self) -> FakeWorkers:
+        return self
+
+    def restarted(self) -> FakeWorkers:
+        self.restarts += 1
+        return self
+
+    def nthreads(self) -> dict[str, int]:
+        return {"one": 1}
+
+    def submit(self, work: Callable[[int], int], item: int, pure: bool) -> FakeFuture:
+        return FakeFuture(work(item), item != self.killer)
+
+
+def test_a_unit_that_kills_all_workers_is_named_and_every_other_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(workers._Watch, "has_lost_all", lambda _: True)
+    fake: Any = FakeWorkers(killer=5)
+    found = dict(workers._done(lambda k: k * k, range(12), range(12), fake))
+    assert {k: found[k] for k in found if k != 5} == {k: k * k for k in range(12) if k != 5}
+    assert "killed" in found[5].problem
+    assert fake.restarts >= 2

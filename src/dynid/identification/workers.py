@@ -118,8 +118,7 @@ class Workers:
         try:
             yield running
         finally:
-            for one in reversed(running._open):
-                one.close()
+            running.close()
 
     def connected(self) -> Any:
         """The client of the cluster, which is started or connected to once.
@@ -135,6 +134,25 @@ class Workers:
             client = self._started_client()
         _check_workers(client)
         return client
+
+    def restarted(self) -> Any:
+        """The client of other workers, where all have died.
+
+        Raises:
+            InvalidRequestError: If the cluster is somebody else's.
+        """
+        if self.client is not None:
+            raise InvalidRequestError(
+                "the cluster has lost all its workers; start it and identify again: logs that were reduced are kept"
+            )
+        self.close()
+        return self.connected()
+
+    def close(self) -> None:
+        """End what was started."""
+        while self._open:
+            with suppress(OSError, RuntimeError, TimeoutError):
+                self._open.pop().close()
 
     def _started_client(self) -> Any:
         import logging
@@ -241,6 +259,9 @@ def reduce_all(
         found[k] = LogFactors.from_bytes(answer, reduction).log
         cache.put(k, keys[k], answer)
     cache.trim()
+    for k in missing:
+        if k not in found and k not in problems:  # never without a word
+            _note(problems, names, k, _LOST, workers.strict)
     numbers = tuple(sorted(found))
     if not numbers:
         first = min(problems)
@@ -337,44 +358,53 @@ def _done(
     numbers = list(numbers)
     if not numbers:
         return
-    client, killers = workers.connected(), list[int]()
-    for k, answer in _on_client(client, work, sources, numbers, WAITING * _threads(client)):
+    killers, window = list[int](), WAITING * _threads(workers.connected())
+    for k, answer in _on_workers(workers, work, sources, numbers, window):
         if answer is None:
             killers.append(k)
         else:
             yield k, answer
-    for k, answer in _on_client(client, work, sources, killers, 1):  # alone: another may have been the cause
+    for k, answer in _on_workers(workers, work, sources, killers, 1):  # alone: another may have been the cause
         killed = _Failed(f"it killed {DEATHS} workers, by a crash or for lack of memory; cut it into parts")
         yield k, killed if answer is None else answer
 
 
-def _on_client(
-    client: Any, work: Callable[[Any], Any], sources: Sequence[Any], numbers: Sequence[int], window: int
+def _on_workers(
+    workers: Workers, work: Callable[[Any], Any], sources: Sequence[Any], numbers: Sequence[int], window: int
 ) -> Iterator[tuple[int, Any]]:
     """Results as they finish, None where workers died over a unit; few units wait at a time.
 
-    What is lost with a worker after it was done is done again.
+    What is lost with a worker after it was done is done again, and so is all where no worker is left.
     """
     waiting, running, lost = iter(numbers), dict[Any, int](), Counter[int]()
+    client = workers.connected()
     watch = _Watch(client)
-    for k in islice(waiting, window):
-        running[client.submit(work, sources[k], pure=False)] = k
+
+    def submit(these: Iterable[int]) -> None:
+        running.update((client.submit(work, sources[k], pure=False), k) for k in these)
+
+    submit(islice(waiting, window))
     try:
         while running:
             done = [future for future in running if future.done()]
             if not done:
-                watch.require_workers()
                 time.sleep(POLL)
+            if not done and watch.has_lost_all():
+                client, again = workers.restarted(), list(running.values())
+                watch = _Watch(client)
+                running.clear()
+                lost.update(again)
+                submit(k for k in again if lost[k] < DEATHS)
+                yield from ((k, None) for k in again if lost[k] >= DEATHS)
             for future in done:
                 k = running.pop(future)
                 answer = _answer(future)
                 if answer is _LOST and lost[k] < DEATHS:
                     lost[k] += 1
-                    running[client.submit(work, sources[k], pure=False)] = k
+                    submit([k])
                     continue
-                for following in islice(waiting, 1):
-                    running[client.submit(work, sources[following], pure=False)] = following
                 yield k, answer
+            submit(islice(waiting, max(0, window - len(running))))  # before it is seen whether any is left
     finally:
         for future in running:
             future.release()
@@ -385,7 +415,7 @@ _LOST = _Failed("its workers were lost; identify again")
 POLL = 0.02
 """Seconds between looks at units."""
 
-PATIENCE = 60.0
+PATIENCE = 30.0
 """Seconds to wait for results that are there, and for workers where none is left."""
 
 
@@ -410,22 +440,15 @@ class _Watch:
         self._client = client
         self._looked = self._seen = time.monotonic()
 
-    def require_workers(self) -> None:
-        """Refuse to wait for a cluster that has had no workers for long.
-
-        Raises:
-            InvalidRequestError: If so.
-        """
+    def has_lost_all(self) -> bool:
+        """Whether there have been no workers for long."""
         now = time.monotonic()
         if now - self._looked < 2.0:
-            return
+            return False
         self._looked = now
         with suppress(OSError, RuntimeError, ValueError):  # where the scheduler does not answer
             self._seen = now if self._client.nthreads() else self._seen
-        if now - self._seen > PATIENCE:
-            raise InvalidRequestError(
-                "the cluster has lost all its workers; start it and identify again: logs that were reduced are kept"
-            )
+        return now - self._seen > PATIENCE
 
 
 def _unit(common: bytes, unit: tuple[Log | LogSource, tuple[int, int]]) -> bytes | _Failed:
