@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,9 @@ import polars as pl
 import pytest
 
 from dynid import DynidError, load_robot
-from dynid.excitation.trajectories import Trajectory
-from dynid.excitation.trajectory_files import read_table
+from dynid.excitation.trajectories import Trajectory, fourier_motion
+from dynid.excitation.trajectory_files import read_coefficients, read_table
+from dynid.excitation.trajectory_formats import Written, json_text
 from dynid.robot.robot import Robot
 from dynid.simulation.desired_motion import Repeated, check_limits
 
@@ -90,3 +92,12 @@ def test_limits_hold_at_the_very_end(mimic: Robot) -> None:
     ramp = Trajectory(np.array([0.0, 1.0]), np.array([[0.0], [3.5]]))
     with pytest.raises(DynidError, match=r"at 1 s its position is 3\.5"):
         check_limits(Repeated(ramp, 1), mimic)
+
+
+@pytest.mark.parametrize("change", [{"periods": 10**308}, {"periods": 10**6}, {"frequency": 1e-300}, {"speed": 1e-300}])
+def test_coefficients_of_endless_motions_are_refused(change: dict[str, float], tmp_path: Path) -> None:
+    series = fourier_motion(2.0, np.zeros(2), np.zeros((2, 2)), np.full((2, 2), 0.1))
+    path = tmp_path / "motion.json"
+    path.write_text(json.dumps(json.loads(json_text(Written(series, ("a", "b"), 125.0))) | change))
+    with pytest.raises(DynidError, match=r"it lasts|holds no trajectory"):
+        read_coefficients(path)

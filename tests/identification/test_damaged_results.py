@@ -60,10 +60,19 @@ def _factors(path: Path, **changes: np.ndarray) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"R0": np.ones((2, 2))}, {"z0": np.array([np.nan])}, {"R0": np.array(["x"])}, {"head": np.zeros(3)}],
-    ids=["shape", "number", "text", "head"],
+    [
+        {"R0": np.ones((2, 2))},
+        {"z0": np.array([np.nan])},
+        {"R0": np.array(["x"])},
+        {"head": np.zeros(3)},
+        {"z0": 1e308},
+    ],
+    ids=["shape", "number", "text", "head", "enormous"],
 )
-def test_damaged_factors_are_refused(changes: dict[str, np.ndarray], result: Path) -> None:
+def test_damaged_factors_are_refused(changes: dict[str, Any], result: Path) -> None:
+    if isinstance(changes.get("z0"), float):
+        with np.load(result / "log_1.factors") as arrays:
+            changes = {"z0": np.full_like(arrays["z0"], changes["z0"])}
     _factors(result / "log_1.factors", **changes)
     with pytest.raises(DynidError, match="holds no factors"):
         dynid.load_result(result)

@@ -318,11 +318,16 @@ def test_the_temporary_files_go_with_the_log(
     assert not list((tmp_path / "temporary").iterdir())
 
 
-def test_a_full_disk_is_refused_with_where_to_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_csv(tmp_path / "log.csv", columns())
+@pytest.mark.parametrize("kind", ["csv", "parquet", "npz"])
+def test_a_full_disk_is_refused_with_where_to_look(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, write = FORMATS[kind]
+    write(tmp_path / name, columns())
     monkeypatch.setattr(column_store, "SPARE", 1 << 62)
-    with pytest.raises(RecordingError, match="TMPDIR"):
-        read_source(source_of(tmp_path / "log.csv"), ROBOT, may_store=True)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(RecordingError, match=rf"GB are free in {tmp_path}; set TMPDIR to a folder on a larger disk"):
+        read_source(source_of(tmp_path / name), ROBOT, may_store=True)
+    gc.collect()
+    assert not list(tmp_path.glob("dynid-[!h]*"))
 
 
 def test_a_short_log_stays_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -409,3 +414,22 @@ def test_quantiles_of_blocks_are_those_of_the_whole(count: int, monkeypatch: pyt
     for share in (0.02, 0.5, 0.75):
         found = column_store.quantile_of(lambda: iter(np.array_split(values, 7)), count, share)
         assert found == (np.median(values) if share == 0.5 else np.quantile(values, share))
+
+
+CLOCKS: dict[str, Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]]] = {
+    "coarse": lambda table: table | {"t": np.floor(table["t"] * 100.0) / 100.0},
+    "a few late stamps": lambda table: (
+        table | {"t": np.where(np.arange(1000) % 97 == 50, np.roll(table["t"], 1), table["t"])}
+    ),
+    "written twice": lambda table: {
+        name: np.repeat(values, 1 + (np.arange(1000) % 64 == 0)) for name, values in table.items()
+    },
+    "irregular": lambda table: table | {"t": np.floor(np.cumsum(0.002 + 0.006 * (np.arange(1000) % 3)) * 100) / 100},
+}
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+def test_repeated_stamps_are_mended_alike(clock: str, tmp_path: Path) -> None:
+    write_csv(tmp_path / "log.csv", CLOCKS[clock](columns()))
+    stored = assert_same(source_of(tmp_path / "log.csv"))
+    assert stored.findings

@@ -165,6 +165,10 @@ def read_table(path: str | os.PathLike[str], robot: Robot, *, strict: bool = Tru
     return Trajectory(time, q, v, a, torque)
 
 
+LONGEST = 20_000.0
+"""Duration [s] of the longest trajectory that is read from coefficients: its samples must fit into memory."""
+
+
 def read_coefficients(path: str | os.PathLike[str]) -> tuple[ParametricTrajectory, tuple[str, ...]]:
     """Read a trajectory and the names of its joints from a JSON file of coefficients.
 
@@ -178,7 +182,11 @@ def read_coefficients(path: str | os.PathLike[str]) -> tuple[ParametricTrajector
             raise TrajectoryFileError(path, f"it says '{data['schema']}' instead of '{SCHEMA}'")
         family = Fourier(float(data["frequency"]), int(data["harmonics"]), int(data["periods"]))
         coefficients = np.array(data["coefficients"], dtype=float).T
-        return ParametricTrajectory(family, coefficients, float(data["speed"])), tuple(map(str, data["joints"]))
+        found = ParametricTrajectory(family, coefficients, float(data["speed"]))
+        if not found.duration <= LONGEST:
+            problem = f"it lasts {found.duration:.4g} s, and at most {LONGEST:.0f} s are read; lower 'periods'"
+            raise TrajectoryFileError(path, problem)
+        return found, tuple(map(str, data["joints"]))
     except OSError as error:
         raise TrajectoryFileError(path, f"cannot be read ({error.strerror or error})") from error
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError, InvalidRequestError) as error:

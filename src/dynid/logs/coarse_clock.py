@@ -64,11 +64,17 @@ def with_advancing_time(log: Log) -> Log:
     if same.mean() >= CLOCK.written_twice:
         kept = log.at(np.setdiff1d(np.arange(len(log)), again[same]))
         return with_advancing_time(_noting(kept, Finding.of("samples-repeated", "time", count=int(same.sum()))))
-    time, is_even = _spread(log.time)
-    clock = float(np.median(steps[steps > 0.0]))
-    values = {"share": len(again) / len(log), "clock_ms": 1e3 * clock, "rate": 1.0 / float(np.median(np.diff(time)))}
-    note = Finding.of("time-clock-coarse", "time", Severity.NOTE if is_even else None, **values)
+    time, note = with_spread_stamps(log.time)
     return _noting(replace(log, time=frozen(time)), note)
+
+
+def with_spread_stamps(stamps: Array) -> tuple[Array, Finding]:
+    """Stamps of a coarse clock [s], shape (samples,), spread between its steps, and a finding on them."""
+    time, is_even = _spread(stamps)
+    steps = np.diff(stamps)
+    clock, again = float(np.median(steps[steps > 0.0])), int(np.count_nonzero(steps == 0.0))
+    values = {"share": again / len(stamps), "clock_ms": 1e3 * clock, "rate": 1.0 / float(np.median(np.diff(time)))}
+    return time, Finding.of("time-clock-coarse", "time", Severity.NOTE if is_even else None, **values)
 
 
 def _noting(log: Log, *notes: Finding) -> Log:

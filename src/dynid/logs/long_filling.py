@@ -93,6 +93,24 @@ def filled_on_disk(log: LongSignals) -> LongSignals:
     return replace(found, missing=missing, findings=(*log.findings, note, *filling.notes))
 
 
+def without_rows(log: LongSignals, out: Mask) -> LongSignals:
+    """The log without some of its rows."""
+    if not out.any():
+        return log
+
+    def kept(column: Column) -> Column:
+        def rows(first: int, last: int) -> Array:
+            return column.read(first, last)[~out[first:last]]
+
+        found = log.store.made(in_blocks(len(column), rows))
+        log.store.without(column)
+        return found
+
+    signals = {role: tuple(map(kept, columns)) for role, columns in log.signals.items()}
+    missing = {k: kept(column) for k, column in log.missing.items()}
+    return replace(log, time=kept(log.time), signals=signals, missing=missing)
+
+
 def _holes(column: Column) -> int:
     return sum(len(block) - int(np.count_nonzero(np.isfinite(block))) for _, block in column.blocks())
 
@@ -126,20 +144,7 @@ class _Filling:
 
     def kept(self, log: LongSignals) -> LongSignals:
         """The log with the rows that are not out."""
-        if not self.out.any():
-            return replace(log, time=self.time, signals=self.signals, missing=self.missing)
-
-        def kept(column: Column) -> Column:
-            def rows(first: int, last: int) -> Array:
-                return column.read(first, last)[~self.out[first:last]]
-
-            found = self.store.made(in_blocks(len(column), rows))
-            self.store.without(column)
-            return found
-
-        signals = {role: tuple(map(kept, columns)) for role, columns in self.signals.items()}
-        missing = {k: kept(column) for k, column in self.missing.items()}
-        return replace(log, time=kept(self.time), signals=signals, missing=missing)
+        return without_rows(replace(log, time=self.time, signals=self.signals, missing=self.missing), self.out)
 
     def _filled(self, role: str, column: Column) -> Column:
         samples = _Samples(self.time, column, self.out)

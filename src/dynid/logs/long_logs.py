@@ -10,7 +10,7 @@ from dynid.findings import Finding
 from dynid.logs import stored_log
 from dynid.logs.log import Log
 from dynid.logs.long_filling import LongSignals, filled_on_disk
-from dynid.logs.long_mending import NotStoredError, ends_of, mended_on_disk
+from dynid.logs.long_mending import NotStoredError, advancing_on_disk, ends_of, mended_on_disk
 from dynid.logs.long_time import filled_time, in_blocks, long_timing
 from dynid.logs.readers.column_store import Column, ColumnStore
 from dynid.logs.readers.source import Progress, RecordingError
@@ -87,6 +87,8 @@ def _stored(
     check_robot(where, len(log.signals["position"]), robot)
     ends = np.array([ends_of(column) for column in log.signals["position"]])
     notes += in_degrees(where, units, tuple(names["position"]), ends[:, 0], ends[:, 1], robot)
+    stamps = where.get("time")
+    log = log if stamps is None else advancing_on_disk(log)
     found = StoredLog(
         time=log.time,
         signals=log.signals,
@@ -97,11 +99,8 @@ def _stored(
         findings=(),
         first_stamp=time.first_number(),
     )
-    stamps = where.get("time")
     if stamps is not None:
         timing = long_timing(log.time, tables["time"][0].first_row + log.first)
-        if timing.repeats and not timing.resets:
-            raise NotStoredError("time stamps repeat")
         require_order(timing, stamps.path)
         at_joints = drive is None or drive.positions == "joint"
         notes += tuple(findings_on_time(timing, _speed(found) if at_joints else math.nan))

@@ -8,7 +8,9 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.findings import Finding
+from dynid.logs.coarse_clock import CLOCK, standing_still, with_spread_stamps
 from dynid.logs.held_samples import HOLD, HOLDABLE, WINDOW, finding_on_held, is_regular
+from dynid.logs.long_filling import LongSignals, without_rows
 from dynid.logs.long_time import in_blocks
 from dynid.logs.mending import limits_of_turning
 from dynid.logs.readers.column_store import BLOCK, Column, ColumnStore, quantile_of
@@ -40,6 +42,32 @@ def mended_on_disk(
     span = log.time.read(len(log) - 1)[0] - log.time.read(0, 1)[0]
     note = finding_on_held(runs, (len(log) - 1) / max(float(span), 1e-300), may_change)
     return replace(log, findings=(*log.findings, note))
+
+
+def advancing_on_disk(log: LongSignals) -> LongSignals:
+    """The log with stamps that always advance, as `with_advancing_time` gives it.
+
+    Only where stamps repeat, all of them are held in memory.
+    """
+    steps = (np.diff(block) for _, block in log.time.blocks(before=1))
+    signs = {sign for step in steps for sign in (-1, 0, 1) if (np.sign(step) == sign).any()}
+    if signs != {0, 1} or standing_still(time := log.time.read()).any():
+        return log
+    again = np.flatnonzero(np.diff(time) == 0.0) + 1
+    same = np.ones(len(again), dtype=bool)
+    for column in (column for columns in log.signals.values() for column in columns):
+        for first, block in column.blocks(before=1):
+            own = slice(*np.searchsorted(again, [first, first + BLOCK]).tolist())
+            at = again[own] - max(first - 1, 0)
+            same[own] &= block[at] == block[at - 1]
+    if same.mean() >= CLOCK.written_twice:
+        out = np.zeros(len(time), dtype=bool)
+        out[again[same]] = True
+        note = Finding.of("samples-repeated", "time", count=int(same.sum()))
+        return advancing_on_disk(replace(without_rows(log, out), findings=(*log.findings, note)))
+    time, note = with_spread_stamps(time)
+    column = log.store.made(in_blocks(len(time), lambda first, last: time[first:last]))
+    return replace(log, time=column, findings=(*log.findings, note))
 
 
 def _without_wraps(log: StoredLog, store: ColumnStore, robot: Robot, drive: Drive | None) -> StoredLog:

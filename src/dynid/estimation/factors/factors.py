@@ -20,6 +20,9 @@ from dynid.arrays import Array, frozen
 from dynid.errors import FileProblemError, InvalidRequestError, UnknownNameError
 from dynid.files import read_arrays, write_bytes
 
+LARGEST_ENTRY = 1e60
+"""Entries of factors beyond this come from no log, and their squares and fourth powers overflow."""
+
 SCHEMA = "dynid-factors-1"
 """What a file of factors says of itself."""
 
@@ -248,9 +251,9 @@ def _loaded(entry: Mapping[str, Any], R: Array, z: Array) -> Factor:
     """
     names, squares, rows = _distinct(entry["names"]), float.fromhex(entry["squares"]), int(entry["rows"])
     fits = R.dtype == z.dtype == float and R.ndim == 2 and R.shape == (len(z), len(names)) and z.ndim == 1
-    if not fits or len(z) > len(names) or not (np.isfinite(R).all() and np.isfinite(z).all()):
+    if not fits or len(z) > len(names) or not all((np.abs(part) <= LARGEST_ENTRY).all() for part in (R, z)):
         raise ValueError("no triangular factor")
-    if not (0.0 <= squares < math.inf and 0 <= rows < 2**53):
+    if not (0.0 <= squares <= LARGEST_ENTRY**2 and 0 <= rows < 2**53):
         raise ValueError("no sum of squares, or no number of rows")
     return Factor(names, frozen(R), frozen(z), squares, rows)
 

@@ -21,6 +21,9 @@ BLOCK = 1 << 18
 SPARE = 200_000_000
 """Bytes that temporary files leave free on their disk."""
 
+PREFIX = "dynid-"
+"""How names of temporary folders begin."""
+
 Pieces = Iterable[tuple[int, Numbers]]
 """Which column, and its next numbers."""
 
@@ -34,9 +37,14 @@ def require_space(path: Path, folder: Path, needed: int = 0) -> None:
     free = shutil.disk_usage(folder).free
     if needed + SPARE > free:
         what = f"about {needed / 1e9:.2g} GB" if needed else "more space"
-        problem = f"reading this log takes {what} of temporary files, and {folder.anchor or folder} has "
+        problem = f"reading it takes {what} for temporary files, and {free / 1e9:.2g} GB are free in {_place(folder)}"
         advice = "set TMPDIR to a folder on a larger disk, name fewer columns, or cut the log"
-        raise RecordingError(path, f"{problem}{free / 1e9:.2g} GB free in {folder.parent}; {advice}")
+        raise RecordingError(path, f"{problem}; {advice}")
+
+
+def _place(folder: Path) -> Path:
+    """The folder of all temporary files."""
+    return next((one for one in folder.parents if not any(part.startswith(PREFIX) for part in one.parts)), folder)
 
 
 def written(path: Path, folder: Path, pieces: Pieces, count: int, *, whole: bool = True) -> tuple[int, list[float]]:
@@ -67,7 +75,7 @@ def written(path: Path, folder: Path, pieces: Pieces, count: int, *, whole: bool
             problem = "it unpacks to far more than a file of its size should hold"
             raise RecordingError(path, f"{problem}; write or copy it again, or cut it into several logs") from error
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            problem = f"there is no space left for temporary files in {folder.parent}"
+            problem = f"there is no space left for temporary files in {_place(folder)}"
             raise RecordingError(path, f"{problem}; set TMPDIR to a folder on a larger disk") from error
         raise
     if len(set(lengths)) > 1:
@@ -158,7 +166,7 @@ class ColumnStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.folder = Path(tempfile.mkdtemp(prefix="dynid-"))
+        self.folder = Path(tempfile.mkdtemp(prefix=PREFIX))
         self._made = 0
         self.remove = weakref.finalize(self, shutil.rmtree, str(self.folder), ignore_errors=True)
 
@@ -166,6 +174,7 @@ class ColumnStore:
         """Columns of a source, and what was taken off each where they are stamps."""
         folder = self._new()
         folder.mkdir()
+        require_space(self.path, folder, 8 * len(positions) * source.samples)
         if source.store is not None:
             count, origins = source.store(folder, positions, stamps)
         else:

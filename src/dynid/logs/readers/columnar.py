@@ -143,6 +143,7 @@ def parquet(path: Path, progress: Progress = silent) -> Source:
     except damage as error:
         raise RecordingError(path, "this is no Parquet file, or it is damaged; write or copy it again") from error
     try:
+        count = int(pl.scan_parquet(path).select(pl.len()).collect().item())
         first = pl.scan_parquet(path).head(1).collect() if any(kind.is_nested() for kind in schema.values()) else None
     except (*damage, OSError) as error:
         raise RecordingError(path, "the Parquet file is damaged; write or copy it again") from error
@@ -153,7 +154,6 @@ def parquet(path: Path, progress: Progress = silent) -> Source:
     def pieces(positions: list[int], stamps: bool) -> Iterator[tuple[int, Numbers]]:
         as_numbers = [SamePiece(lambda series: of_series(series, stamps=stamps), pl.concat) for _ in positions]
         try:
-            count = int(pl.scan_parquet(path).select(pl.len()).collect().item())
             for first in range(0, count, PIECE):  # a part of one column at a time is held
                 for k, p in enumerate(positions):
                     series = _series(path, places[p][1], first)
@@ -169,7 +169,7 @@ def parquet(path: Path, progress: Progress = silent) -> Source:
     def load(positions: list[int]) -> Iterator[np.ndarray]:
         return joined(pieces(positions, False), len(positions))
 
-    return Source(tuple(name for name, _ in places), load, pieces=pieces)
+    return Source(tuple(name for name, _ in places), load, pieces=pieces, samples=count)
 
 
 def _series(path: Path, way: Sequence[Any], first: int) -> Any:

@@ -49,7 +49,7 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
             damaged = {str(k): text for k, text in source.damaged.items()}
             return {"samples": count, "origins": origins, "damaged": damaged}
         notes = [note.to_dict() for note in source.notes]
-        return {"names": source.names, "notes": notes, "unread": dict(source.unread)}
+        return {"names": source.names, "notes": notes, "unread": dict(source.unread), "samples": source.samples}
     except RecordingError as error:
         return {"problem": error.problem}
     except MemoryError:

@@ -55,7 +55,9 @@ def isolated(path: Path, reader: str, progress: Progress = silent) -> Source:
 
     notes = tuple(Finding.from_dict(note) for note in known["notes"])
     names, unread = tuple(known["names"]), known["unread"]
-    return Source(names, load, stamps=stamps, notes=notes, unread=unread, damaged=damaged, store=store)
+    return Source(
+        names, load, stamps=stamps, notes=notes, unread=unread, damaged=damaged, samples=known["samples"], store=store
+    )
 
 
 LARGE = 10_000_000

@@ -38,6 +38,7 @@ class Source:
         damaged: What is wrong with samples that cannot be read, by their index; known once columns are loaded.
         pieces: Reads the columns at some positions piece by piece: which of the positions, and its next numbers; as
             stamps since the first where that is asked for. None where a column is only read as a whole.
+        samples: About how many samples there are, where that is known before they are read.
         store: Writes the columns at some positions to files of a folder, as stamps where that is asked for; gives their
             length, and what was taken off each. None where `pieces` and `load` are all there is.
     """
@@ -51,6 +52,7 @@ class Source:
     unread: Mapping[str, str] = field(default_factory=dict)
     damaged: dict[int, str] = field(default_factory=dict)
     pieces: Callable[[list[int], bool], Iterable[tuple[int, Numbers]]] | None = None
+    samples: int = 0
     store: Callable[[Path, list[int], bool], tuple[int, list[float]]] | None = None
 
 

@@ -218,11 +218,14 @@ class _Stream:
     damaged: dict[int, str]
     notes: list[Finding]
 
+    def samples(self) -> int:
+        """About how many samples there are; zero for packed text."""
+        width = len(self.layout.body) / max(1, self.layout.body.count(b"\n") + 1)
+        return 0 if self.path.suffix.lower() in PACKED else int(self.path.stat().st_size / max(width, 1.0))
+
     def load(self, positions: list[int]) -> Iterator[np.ndarray]:
         """Columns as numbers, one after the other."""
-        width = len(self.layout.body) / max(1, self.layout.body.count(b"\n") + 1)
-        size = self.path.stat().st_size if self.path.suffix.lower() not in PACKED else 0
-        require_memory(self.path, int(COPIES * 8 * len(positions) * size / max(width, 1.0)) + READER)
+        require_memory(self.path, COPIES * 8 * len(positions) * self.samples() + READER)
         return joined(self.pieces(positions, False), len(positions))
 
     def stamps(self, position: int) -> Numbers:
@@ -329,4 +332,5 @@ def large_delimited(path: Path) -> Source:
         stream.notes,
         damaged=stream.damaged,
         pieces=stream.pieces,
+        samples=stream.samples(),
     )
