@@ -38,7 +38,6 @@ NUMERICAL = {
     "estimation/residuals.py": {"BINS": "bins of a histogram", "SLOW_BINS": "the same for what changes slowly"},
     "excitation/exciting_motion.py": {"_CHECKED_SAMPLES": "samples that are checked"},
     "findings.py": {"NAMED": "items of a list that a sentence names"},
-    "identification/many_logs.py": {"HELD": "logs that are held in memory"},
     "logs/held_samples.py": {"WINDOW": "samples that are looked at first"},
     "logs/long_filling.py": {"AROUND": "samples around a block that are looked at first"},
     "logs/readers/source.py": {"MEMORY": "bytes that reading may take"},
