@@ -55,6 +55,7 @@ NUMERICAL = {
         "SHORT_GAPS": "gaps that are remembered",
         "BEFORE_MOTION": "samples beside those that are looked at",
         "MOVED_SHARE": "rounding",
+        "NOISE_STEPS": "rounding",
     },
     "logs/processing/periods.py": {"MOST_POINTS": "points of a search", "SAME_MOTION": "rounding"},
     "logs/units.py": {"KELVIN": "zero of a scale"},

@@ -66,7 +66,8 @@ def expanded_path(name: str, folder: Path) -> str:
     if "$" in str(value):
         raise ValueError("uses an environment variable that is not set; set it, or write the path")
     rest = parts[last + 1 :]
-    for base, path in ((folder, folder / value), (folder.absolute(), Path(os.path.realpath(folder / value)))):
+    places = (folder / value, (folder / value).absolute(), Path(os.path.realpath(folder / value)))
+    for base, path in zip((folder, folder.absolute(), folder.absolute()), places, strict=True):
         written = head if value.is_absolute() else base / head
         remember_written(str(path), str(written))
         remember_written(str(path.joinpath(*rest)), str(written.joinpath(*rest)))
@@ -278,6 +279,8 @@ def _is_locked(handle: int) -> bool:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError:  # file systems without locks: two runs at once are then the user's care
+        return True
     return True
 
 

@@ -165,7 +165,7 @@ def read_table(path: str | os.PathLike[str], robot: Robot, *, strict: bool = Tru
     return Trajectory(time, q, v, a, torque)
 
 
-LONGEST = 20_000.0
+LONGEST_MOTION = 20_000.0
 """Duration [s] of the longest trajectory that is read from coefficients: its samples must fit into memory."""
 
 
@@ -183,8 +183,8 @@ def read_coefficients(path: str | os.PathLike[str]) -> tuple[ParametricTrajector
         family = Fourier(float(data["frequency"]), int(data["harmonics"]), int(data["periods"]))
         coefficients = np.array(data["coefficients"], dtype=float).T
         found = ParametricTrajectory(family, coefficients, float(data["speed"]))
-        if not found.duration <= LONGEST:
-            problem = f"it lasts {found.duration:.4g} s, and at most {LONGEST:.0f} s are read; lower 'periods'"
+        if not found.duration <= LONGEST_MOTION:
+            problem = f"it lasts {found.duration:.4g} s, and at most {LONGEST_MOTION:.0f} s are read; lower 'periods'"
             raise TrajectoryFileError(path, problem)
         return found, tuple(map(str, data["joints"]))
     except OSError as error:

@@ -55,7 +55,7 @@ def without_undetermined(
     task: Task, read: PreparedLogs, names: Sequence[str]
 ) -> tuple[Task, tuple[Finding, ...]] | None:
     """A task without the terms that keep its logs from determining some parameters; None where terms do not."""
-    found = determined_terms(task.model, read.logs, names)
+    found = determined_terms(task.model, read.logs or read.sample, names)
     if found is None:
         return None
     terms, findings = found

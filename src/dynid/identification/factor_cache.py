@@ -67,12 +67,13 @@ class FactorCache:
         place = self._place(self._kept, key)
         try:
             found = LogFactors.from_bytes(read_bytes(place), reduction, place)
-            os.utime(place)  # used now
             self._share(place, number)
         except (OSError, LogFactorsError):
             with suppress(OSError):
                 place.unlink()
             return None
+        with suppress(OSError):  # in a shared cache it may be another user's
+            os.utime(place)  # used now
         return found
 
     def put(self, number: int, key: str, content: bytes) -> None:
@@ -123,11 +124,13 @@ class FactorCache:
 
     def _share(self, place: Path, number: int) -> None:
         own = self._own(number)
-        own.unlink(missing_ok=True)
+        other = own.with_suffix(".new")  # the old one stays until the new one is there
+        other.unlink(missing_ok=True)
         try:
-            os.link(place, own)
+            os.link(place, other)
         except OSError:
-            shutil.copyfile(place, own)
+            shutil.copyfile(place, other)
+        other.replace(own)
 
     @staticmethod
     def _place(folder: Path, key: str) -> Path:

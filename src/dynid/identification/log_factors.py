@@ -31,11 +31,12 @@ from dynid.logs import (
     Processing,
     Quantity,
     Speeds,
+    finding_on_outliers,
     is_long,
     local_file,
     prepare,
 )
-from dynid.model import DynamicModel, specification
+from dynid.model import DynamicModel, random_states, specification
 from dynid.threads import in_one_thread
 
 SCHEMA = "dynid-log-factors-1"
@@ -89,7 +90,10 @@ class LogFactors:
             return parts[0]
         first, logs = parts[0], [part.log for part in parts]
         motion = Motion.joined([log.motion for log in logs])
-        whole = replace(first.log, known_motion=motion, known_samples=sum(log.samples for log in logs))
+        noticed = [finding for finding in first.log.findings if finding.code != "processing-outliers"]
+        noticed += _outliers([finding for log in logs for finding in log.findings])
+        samples = sum(log.samples for log in logs)
+        whole = replace(first.log, known_motion=motion, known_samples=samples, findings=tuple(noticed))
         return LogFactors(whole, ReducedLog.joined([part.reduced for part in parts]))
 
     def to_bytes(self) -> bytes:
@@ -135,6 +139,15 @@ class LogFactors:
             raise LogFactorsError(path, "holds no reduced log; it is computed again") from error
 
 
+def _outliers(findings: Sequence[Finding]) -> list[Finding]:
+    """The outliers of all parts of a log as one finding."""
+    found = [finding.values for finding in findings if finding.code == "processing-outliers"]
+    if not found:
+        return []
+    counts = [sum(values[what] for values in found) for what in ("positions", "torques")]
+    return [finding_on_outliers(counts, min(values["first"] for values in found))]
+
+
 @dataclass(frozen=True, eq=False)
 class Reduction:
     """How the logs of a task are reduced: the same for all of them.
@@ -172,7 +185,7 @@ class Reduction:
         return self._cached["rows"]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_cached": {}}
+        return {**vars(self), "_cached": {"facts": self.facts}}
 
     def of(self, log: PreparedLog) -> LogFactors:
         """A log that is ready for the model, reduced."""
@@ -186,7 +199,7 @@ class Reduction:
         """Everything that its results depend on beside the log, as plain data."""
         if "facts" not in self._cached:
             robot = self.model.robot
-            joints = [[joint.name, repr(joint.limits), repr(joint.dynamics)] for joint in robot.joints]
+            joints = [[joint.name, repr(joint.limits), repr(joint.dynamics), str(joint.kind)] for joint in robot.joints]
             models = [_model_facts(model) for model in (self.model, self.preparing)]
             self._cached["facts"] = {
                 "schema": SCHEMA,
@@ -209,7 +222,8 @@ def reduced_log(
     Args:
         source: The log.
         reduction: How it is reduced.
-        share: Which of how many parts in time; None is given of the later parts of a log that is not long.
+        share: Which of how many parts in time; None is given of parts without rows, and of all but the first of a log
+            that is not long.
         alone: Whether to work in one thread, as one of several processes.
 
     Raises:
@@ -220,7 +234,8 @@ def reduced_log(
         log = read_any_length(source, robot, drive=reduction.drive, processing=reduction.processing)
         if share[0] and not is_long(log, reduction.processing):
             return None
-        return reduction.of(prepare(log, reduction.preparing, reduction.drive, reduction.processing, share=share))
+        ready = prepare(log, reduction.preparing, reduction.drive, reduction.processing, share=share)
+        return reduction.of(ready) if ready.segments or share[1] == 1 else None
 
 
 def key_of(source: Log | LogSource, reduction: Reduction) -> str:
@@ -256,10 +271,17 @@ def _files(path: Path) -> Iterator[Path]:
         yield path
 
 
+FACTS_STATES = 8
+"""Random states whose equations tell models apart."""
+
+
 def _model_facts(model: DynamicModel) -> list[Any]:
     nonlinear = {parameter.name: repr(parameter) for parameter in model.nonlinear}
     terms = [specification(term, type(term).__name__) for term in model.terms]
-    return [list(model.names), terms, nonlinear, str(model.observed)]
+    # What terms of users compute, mimic joints and loads that terms depend on show in the equations themselves.
+    W = model.regressor(*random_states(model, FACTS_STATES, np.random.default_rng(0)))
+    content = hashlib.sha256("".join(f"{x:.9e}" for x in W.ravel().tolist()).encode()).hexdigest()
+    return [list(model.names), terms, nonlinear, str(model.observed), content]
 
 
 class _Arrays:

@@ -210,8 +210,12 @@ COLLAPSED = 1.5
 
 @dataclass(frozen=True, eq=False)
 class _Estimated:
-    """An estimate with all that belongs to it; the task has the terms that the logs determine."""
+    """An estimate with all that belongs to it; the task has the terms that the logs determine.
 
+    The task that was asked for has all logs; the other has those that could be used.
+    """
+
+    asked: Task
     task: Task
     read: PreparedLogs
     nonlinear: NonlinearFit
@@ -239,7 +243,7 @@ def _estimated(
     task: Task, base: BaseParameters | None, reduce: Reducing, notes: tuple[Finding, ...], progress: Progress
 ) -> _Estimated:
     """Estimate base parameters and links; terms that the logs do not determine are left out, and named."""
-    base = known_base(task.model, task.known) if base is None else base
+    base, asked = known_base(task.model, task.known) if base is None else base, task
     try:
         task, read, nonlinear, reduced, solution = _solved(task, base, reduce, notes, progress)
     except NotIdentifiableError as error:
@@ -259,7 +263,7 @@ def _estimated(
     prior = None if task.estimation.prior is None else Prior.near_reference(base, task.estimation.prior)
     left_out = () if links is None else links.left_out
     held_out = held_out_blocks(reduced.folds, base, task.estimation.method, prior, left_out)
-    return _Estimated(task, read, nonlinear, solution, residuals, links, held_out, findings)
+    return _Estimated(asked, task, read, nonlinear, solution, residuals, links, held_out, findings)
 
 
 def _causes(found: _Estimated, read: PreparedLogs, progress: Progress) -> tuple[Finding, ...]:
@@ -299,7 +303,7 @@ def _with_sounder_links(
         progress(f"Fitting links with {', '.join(terms)}")
         note = Finding.of(f"terms-chosen-{found.doubt}", "terms", terms=list(terms), without=found.links_cost)
         try:
-            other = _estimated(found.task.with_terms(terms), None, reduce, (note,), progress)
+            other = _estimated(found.asked.with_terms(terms), None, reduce, (note,), progress)
         except NotIdentifiableError:
             continue
         if not other.doubt:

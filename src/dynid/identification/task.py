@@ -289,7 +289,7 @@ def source_tables(logs: Sequence[Log | LogSource]) -> list[dict[str, Any]]:
             parts = log.model_dump(mode="json", exclude_unset=True, exclude_none=True)
             for part in parts.values():
                 if isinstance(part, dict) and "file" in part:
-                    whole = part["file"] if is_url(part["file"]) else str(Path(part["file"]).resolve())
+                    whole = part["file"] if is_url(part["file"]) else str(Path(part["file"]).absolute())
                     part["file"] = as_written(whole)
             found.append(parts)
     return found

@@ -494,7 +494,7 @@ def _everywhere(source: Log | LogSource) -> Log | LogSource:
     if isinstance(source, Log):
         return source
     whole = {
-        role: part.model_copy(update={"file": str(Path(part.file).resolve())})
+        role: part.model_copy(update={"file": str(Path(part.file).absolute())})
         for role, part in source
         if isinstance(part, Quantity) and not is_url(part.file)
     }

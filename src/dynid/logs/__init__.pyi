@@ -7,7 +7,7 @@ from .log import Log
 from .log_paths import files_of, single_logs, stands_for_many
 from .magnitudes import IN_MILLIMETRES, LARGE, findings_on_magnitudes, findings_on_mass, reach_of
 from .mending import mended
-from .processing.automatic import PreparedLog
+from .processing.automatic import PreparedLog, finding_on_outliers
 from .processing.long_preparation import is_long, stretches_of
 from .processing.motion_ranges import Motion, Speeds
 from .processing.periods import averaged
@@ -57,6 +57,7 @@ __all__ = [
     "check_time",
     "decimated",
     "files_of",
+    "finding_on_outliers",
     "findings_on_magnitudes",
     "findings_on_mass",
     "findings_on_rest",

@@ -16,7 +16,10 @@ from dynid.logs.readers.source import Progress, RecordingError, silent
 ADDRESS = "address.txt"
 """File beside a fetched one that says where it is from."""
 
-VERSIONS = ("ETag", "etag", "size", "mtime", "LastModified", "last_modified", "updated", "created")
+VERSIONS = (
+    *("ETag", "etag", "size", "mtime", "LastModified", "Last-Modified", "last_modified", "updated", "created"),
+    *("Content-MD5", "Digest", "md5Hash", "content_md5"),
+)
 """What file systems say of a file that changes with its content."""
 
 
@@ -54,10 +57,11 @@ def local_file(name: str, progress: Progress = silent) -> Path:
     except Exception as error:
         raise _unfetched(name, error) from error
     version = {key: str(facts[key]) for key in VERSIONS if facts.get(key) is not None}
-    key = hashlib.sha256(json.dumps([shown(name), version]).encode()).hexdigest()[:32]
+    key = hashlib.sha256(json.dumps([name, version]).encode()).hexdigest()[:32]
     folder = cache_folder("logs") / key
     place = folder / (PurePosixPath(urlsplit(name).path).name or PurePosixPath(path).name or "log")
-    if place.is_file() and (folder / ADDRESS).is_file():
+    is_known = bool(version.keys() - {"size"})  # a size alone may stay the same where the content does not
+    if is_known and place.is_file() and (folder / ADDRESS).is_file():
         return place
     progress(f"Fetching {place.name}")
     made: Path | None = None
@@ -66,7 +70,7 @@ def local_file(name: str, progress: Progress = silent) -> Path:
         made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".fetching."))
         system.get_file(path, str(made / place.name))
         (made / ADDRESS).write_text(name, encoding="utf-8")
-        if not (folder / ADDRESS).is_file():  # else somebody has fetched it meanwhile
+        if not (is_known and (folder / ADDRESS).is_file()):  # else somebody has fetched it meanwhile
             shutil.rmtree(folder, ignore_errors=True)
             made.replace(folder)
     except Exception as error:

@@ -19,7 +19,7 @@ from dynid.logs.drive import Transmission
 from dynid.logs.log import SIGNALS, Log
 from dynid.logs.processing.automatic import LogScales, PreparedLog, prepared, rounded_rate
 from dynid.logs.processing.signals import DECIMATION_MARGIN
-from dynid.logs.processing.states import fewest_samples
+from dynid.logs.processing.states import fewest_samples, uneven
 from dynid.logs.processing.windows import WINDOW_SAMPLES, Windows, stamps_of
 from dynid.logs.settings import Processing
 from dynid.logs.timing import GAP, LONGEST_GAP, ROUNDED, Timing, check_time
@@ -48,6 +48,10 @@ BEFORE_MOTION = 5.0
 
 MOVED_SHARE = 1e-3
 """Share of a joint's range by which it must leave its first position to move."""
+
+
+NOISE_STEPS = 15.0
+"""Median steps between samples that noise does not exceed."""
 
 
 def is_long(log: Log | StoredLog, processing: Processing) -> bool:
@@ -150,6 +154,8 @@ def prepared_in_windows(
     sample = long.sample()
     looked_at = prepared(sample, transmission, processing, model, delay, free)
     long, used = long.without_rest(sample, looked_at), looked_at.processing
+    if used.resample is None and not long.timing.is_even_between_gaps:
+        raise uneven(long.timing)
     scales = LogScales.of(sample, is_even=long.timing.is_even_between_gaps) if "outliers" in free else None
     warm = any(term.needs_temperature for term in model.terms)
     windows = Windows(log, transmission, used, long.timing.rate, looked_at.delay, scales, warm)
@@ -213,7 +219,9 @@ def _part(store: ChunkStore, windows: Windows, segment: tuple[int, int], share: 
         return None
     low, high = max(0, first - margin) * factor, min(made, (last + margin) * factor)
     own = first * factor - low, min(made, last * factor) - low
-    return store.add(windows.of(*segment, slice(low, high)), own)
+    begin, count = segment[0], segment[1] - segment[0]
+    counted = slice(*(begin + count * k // share[1] for k in (share[0], share[0] + 1)))
+    return store.add(windows.of(*segment, slice(low, high), counted), own)
 
 
 class _Steps:
@@ -273,7 +281,9 @@ def _moving(log: Log | StoredLog, ends: Array, rate: float) -> tuple[int, int]:
         ends: Lowest and highest positions of each window, shape (windows, 2, joints).
         rate: Its sampling rate [Hz].
     """
-    limit = MOVED_SHARE * (ends[:, 1].max(axis=0) - ends[:, 0].min(axis=0))
+    steps = np.abs(np.diff(log[0:WINDOW_SAMPLES].position, axis=0))
+    noise = NOISE_STEPS * np.median(steps, axis=0)  # what a joint that stands still may leave its place by
+    limit = np.maximum(MOVED_SHARE * (ends[:, 1].max(axis=0) - ends[:, 0].min(axis=0)), noise)
     edges = log[0:1].position[0], log[len(log) - 1 : len(log)].position[0]
     found = []
     for edge in edges:

@@ -12,7 +12,7 @@ from dynid.logs.drive import Transmission
 from dynid.logs.log import Log
 from dynid.logs.processing import signals
 from dynid.logs.settings import Processing
-from dynid.logs.timing import LONGEST_GAP, between_gaps, check_time, resampled
+from dynid.logs.timing import LONGEST_GAP, Timing, between_gaps, check_time, resampled
 from dynid.model import Chunk
 
 FEWEST_SAMPLES = 64
@@ -51,15 +51,20 @@ def even_segments(log: Log, processing: Processing) -> tuple[Sequence[Log], floa
     elif timing.is_even_between_gaps:
         segments = between_gaps(log, longest_gap)
     else:
-        raise InvalidRequestError(
-            f"samples are not evenly spaced (steps vary by {timing.jitter:.0%}, {len(timing.gaps)} gaps, the longest "
-            f"step is {1000 * timing.largest_step:.3g} ms), and filters need that; set processing.resample = "
-            f"{timing.rate:.0f}"
-        )
+        raise uneven(timing)
     if len(segments) > 1:
         fewest = fewest_samples(processing)
         segments = [piece for piece in segments if len(piece) >= fewest] or [max(segments, key=len)]
     return segments, processing.resample or timing.rate
+
+
+def uneven(timing: Timing) -> InvalidRequestError:
+    """What to say where samples are not even and are not to be resampled."""
+    return InvalidRequestError(
+        f"samples are not evenly spaced (steps vary by {timing.jitter:.0%}, {len(timing.gaps)} gaps, the longest "
+        f"step is {1000 * timing.largest_step:.3g} ms), and filters need that; set processing.resample = "
+        f"{timing.rate:.0f}"
+    )
 
 
 def fewest_samples(processing: Processing) -> int:

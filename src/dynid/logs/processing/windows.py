@@ -93,13 +93,16 @@ class Windows:
         step = step_of(self.rate, self.processing.rate)
         return max(0, -(-(self.count(first, last) - 2 * self.processing.trim) // step))
 
-    def of(self, first: int, last: int, part: slice = slice(None)) -> Iterator[tuple[Chunk, Array]]:
+    def of(
+        self, first: int, last: int, part: slice = slice(None), counted: slice | None = None
+    ) -> Iterator[tuple[Chunk, Array]]:
         """The samples of a segment between gaps, with their stamps, a window at a time.
 
         Args:
             first: Its first logged sample.
             last: One after its last.
             part: Which of the samples that are made of it.
+            counted: Logged samples whose outliers are counted; all when None.
         """
         trim, step = self.processing.trim, step_of(self.rate, self.processing.rate)
         total, context = self.count(first, last), self.context
@@ -112,7 +115,9 @@ class Windows:
             if stop <= done:
                 continue
             low, high = max(first, begin - context), min(last, begin + size + context)
-            piece, at = self._piece(low, high, first, slice(begin - low, begin - low + size))
+            within = slice(first, last) if counted is None else counted
+            own_rows = slice(max(begin, within.start) - low, max(min(begin + size, within.stop) - low, 0))
+            piece, at = self._piece(low, high, first, own_rows)
             skip = -(done - trim) % step
             own = slice(done + skip - at, stop - at, step)
             if stop > done + skip:

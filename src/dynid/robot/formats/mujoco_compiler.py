@@ -70,9 +70,14 @@ def _with_included(main: Path, path: Path, root: Element, seen: set[Path]) -> It
         for candidate in there:
             if not is_below(candidate, own_folders(main)):
                 raise RobotFileError(path, f"<{element.tag}> names {outside(name, candidate)}", element.sourceline)
-        if there and there[0].resolve() not in seen and element.tag == "include":
+        is_model = element.tag == "include" or (element.tag == "model" and there and _is_xml(there[0]))
+        if there and there[0].resolve() not in seen and is_model:
             seen.add(there[0].resolve())
             yield from _with_included(main, there[0], read_xml(there[0]), seen)
+
+
+def _is_xml(path: Path) -> bool:
+    return path.suffix.lower() in (".xml", ".mjcf", ".urdf")
 
 
 MODELS = ("model", "flexcomp")
