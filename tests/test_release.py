@@ -84,7 +84,18 @@ def test_every_import_of_another_package_is_a_dependency() -> None:
         name for name, owners in installed.items() if {owner.lower().replace("_", "-") for owner in owners} & words
     }
     modules |= {"pinocchio"} if "pin" in words else set()  # a folder that a path file adds: its metadata do not say
-    optional = {"viser", "trimesh", "IPython", "pandas", "xacro", "llvmlite"}
+    optional = {
+        "viser",
+        "trimesh",
+        "IPython",
+        "pandas",
+        "xacro",
+        "llvmlite",
+        "dask",
+        "distributed",
+        "fsspec",
+        "websockets",
+    }
     for path in (ROOT / "src").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             found = [node.module or ""] if isinstance(node, ast.ImportFrom) else []

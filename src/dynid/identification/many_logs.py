@@ -107,7 +107,6 @@ def reduced_by_log(
     lengths = read_logs.lengths
     rows = sum(lengths[k] // form.samples_a_row(log.processing, log.sampling) for k, log in ready.items())
     size = max(1, -(-rows * len(task.logs) // (len(ready) * TIME_BLOCKS)))
-    size = 1 << (size - 1).bit_length()  # another log more or less need not change those that were reduced before
     reduction = Reduction(nonlinear.linear.model, preparing, read_logs.drive, task.processing, form, size)
     names = [name_of(source, k) for k, source in enumerate(task.logs, start=1)]
     whole = {k: log for k, log in ready.items() if lengths[k] == log.samples}  # others are stretches of long logs
