@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -81,16 +82,15 @@ def remembered() -> Callable[[str], Callable[..., Any]]:
     return of
 
 
-@pytest.mark.parametrize("width", WIDTHS)
 def test_screens_are_as_when_they_were_last_looked_at(
-    width: int, folder: Path, remembered: Callable[[str], Callable[..., Any]], monkeypatch: pytest.MonkeyPatch
+    folder: Path, remembered: Callable[[str], Callable[..., Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
-    monkeypatch.setenv("COLUMNS", str(width))
     for name in ("excite", "identify", "validate"):
         monkeypatch.setattr(dynid, name, remembered(name))
     different = []
-    for name, command in COMMANDS.items():
+    for width, (name, command) in product(WIDTHS, COMMANDS.items()):
+        monkeypatch.setenv("COLUMNS", str(width))
         status, shown, error = run(*command.split())
         assert status == 0, error
         assert "\u2026" not in shown, name

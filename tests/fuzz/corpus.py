@@ -62,7 +62,7 @@ def write_corpus(folder: Path) -> Path:
     (folder / "experiment.toml").write_text(EXPERIMENT.replace("builtin:two_link", "arm.urdf"))
     (folder / "logs.toml").write_text(LOGS.replace("log.csv", "other.csv"))
     dynid.identify(folder / "experiment.toml").save(folder / "result")
-    motion = dynid.excite(folder / "arm.urdf", time_limit=2.0, starts=1)
+    motion = dynid.excite(folder / "arm.urdf", time_limit=20.0, starts=1)
     motion.save(folder / "motion")
     return folder
 

@@ -195,7 +195,7 @@ def _widths(chunk: Chunk) -> dict[str, int]:
     """Columns of the arrays of a chunk; flags are always stored, since later pieces may have some."""
     arrays = {name: getattr(chunk, name) for name in NUMBERS}
     own = {name: int(x.shape[1]) for name, x in arrays.items() if x is not None}
-    return own | dict.fromkeys(FLAGS, chunk.torque.shape[1])
+    return own | {name: int(chunk.torque.shape[1]) for name in FLAGS}
 
 
 def _arrays(chunk: Chunk, names: Sequence[str], widths: dict[str, int]) -> list[np.ndarray]:
