@@ -14,14 +14,20 @@ import polars as pl
 import pytest
 
 import dynid
+from dynid.estimation import NonlinearFit, RowForm
 from dynid.findings import has
 from dynid.identification import factor_cache, workers
 from dynid.identification.factor_cache import FactorCache
-from dynid.identification.many_logs import spread
+from dynid.identification.log_factors import Reduction
+from dynid.identification.many_logs import sampled_logs, spread
+from dynid.identification.pipeline import Reducing
 from dynid.identification.result import Result
+from dynid.identification.task import experiment_file
 from dynid.identification.workers import LogFailedError, Workers
-from dynid.logs import LogSource
+from dynid.logs import Drive, LogSource, Processing
+from dynid.model import find_base_parameters
 from tests.practice_logs import MODEL, RATE, sines
+from tests.urdf_texts import LIMIT, joint, urdf
 
 EXPERIMENT = """
 robot = "builtin:two_link"
@@ -259,3 +265,47 @@ def test_a_unit_that_kills_all_workers_is_named_and_every_other_is_answered(monk
     assert {k: found[k] for k in found if k != 5} == {k: k * k for k in range(12) if k != 5}
     assert "killed" in found[5].problem
     assert fake.restarts >= 2
+
+
+def test_terms_that_no_log_determines_are_left_out_one_by_one_as_together(
+    experiment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = experiment.read_text(encoding="utf-8") + '\n[drive]\nunmeasured = ["joint_2"]\n'
+    experiment.write_text(text, encoding="utf-8")
+    together = dynid.identify(experiment)
+    monkeypatch.setattr(workers, "TOGETHER", 1)
+    alone = dynid.identify(experiment)
+    assert list(alone.values) == list(together.values)
+    assert "fv1" in alone.values
+
+
+def reduction(robot: dynid.Robot) -> Reduction:
+    model = dynid.DynamicModel(robot, ["viscous"])
+    return Reduction(model, model, Drive(), Processing(), RowForm(), 10)
+
+
+def test_reduced_logs_are_kept_apart_where_the_equations_differ(tmp_path: Path) -> None:
+    follower = LIMIT + '<mimic joint="elbow" multiplier="2"/>'
+    text = urdf(joint("elbow", "base", "arm"), joint("hand", "arm", "tip", follower), links=("base", "arm", "tip"))
+    texts = (text, text, text.replace('multiplier="2"', 'multiplier="3"'), text.replace("revolute", "prismatic"))
+    facts = []
+    for k, content in enumerate(texts):
+        (tmp_path / f"{k}.urdf").write_text(content, encoding="utf-8")
+        facts.append(reduction(dynid.load_robot(tmp_path / f"{k}.urdf")).facts)
+    assert facts[0] == facts[1]
+    assert facts[0] != facts[2]
+    assert facts[0] != facts[3]
+
+
+@pytest.mark.usefixtures("one_by_one")
+def test_a_log_that_failed_stays_the_one_that_failed_where_terms_are_tried_again(experiment: Path) -> None:
+    (experiment.parent / "logs" / "run1.parquet").write_bytes(b"nothing")
+    task = experiment_file(experiment).task
+    base = find_base_parameters(task.model)
+    read = sampled_logs(task, base, Workers(), lambda _: None)
+    reduce = Reducing(task.model, read, Workers(), None, lambda _: None)
+    for _ in range(2):  # the second as where links ask for other terms
+        used, found, _ = reduce(task, NonlinearFit(base, base, None))
+        names = [Path(log.position.file).name for log in used.logs if isinstance(log, LogSource)]
+        assert names[:2] == ["run0.parquet", "run2.parquet"]
+        assert [finding.subject for finding in found.findings if finding.code == "log-failed"] == ["run1.parquet"]

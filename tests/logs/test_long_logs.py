@@ -195,3 +195,29 @@ def _moments(factor: Factor) -> np.ndarray:
     moments = whole.T @ whole
     moments[-1, -1] += factor.squares
     return moments
+
+
+def test_a_long_log_that_is_uneven_somewhere_is_resampled_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_preparation, "LONG_LOG", 5_000)
+    log = swinging(20_000)
+    lost = [1_000, 9_100]  # between the stretches that choices are made by
+    uneven = log.at(np.setdiff1d(np.arange(len(log)), [k + n for k in lost for n in (0, 1)]))
+    assert prepare(uneven, MODEL, Drive(), Processing()).processing.resample == 200.0
+    with pytest.raises(dynid.DynidError, match=r"processing\.resample"):
+        prepare(uneven, MODEL, Drive(), Processing(automatic=False))
+
+
+def test_outliers_of_all_parts_of_a_long_log_are_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_preparation, "LONG_LOG", 5_000)
+    log = swinging(9_000)
+    reduction = Reduction(MODEL, MODEL, Drive(), Processing(), RowForm(), 300)
+    whole_log = reduced_log(log, reduction)
+    parts = [reduced_log(log, reduction, (k, 2)) for k in range(2)]
+    assert whole_log is not None
+    made = LogFactors.joined([part for part in parts if part is not None])
+    one, other = (
+        [finding.values for finding in each.log.findings if finding.code == "processing-outliers"]
+        for each in (whole_log, made)
+    )
+    assert one == other
+    assert one[0]["torques"] == 2
