@@ -261,7 +261,7 @@ def test_a_unit_that_kills_all_workers_is_named_and_every_other_is_answered(monk
     pytest.importorskip("distributed")
     monkeypatch.setattr(workers._Watch, "has_lost_all", lambda _: True)
     fake: Any = FakeWorkers(killer=5)
-    found = dict(workers._done(lambda k: k * k, range(12), range(12), fake))
+    found = dict(workers.done_by(lambda k: k * k, range(12), range(12), fake))
     assert {k: found[k] for k in found if k != 5} == {k: k * k for k in range(12) if k != 5}
     assert "killed" in found[5].problem
     assert fake.restarts >= 2

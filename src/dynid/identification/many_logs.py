@@ -21,8 +21,9 @@ from dynid.findings import Finding
 from dynid.identification.factor_cache import HELD
 from dynid.identification.log_factors import Reduction
 from dynid.identification.log_reading import PreparedLogs, name_of, of_log, read_any_length
+from dynid.identification.reduced_tasks import reduce_all
 from dynid.identification.task import Task
-from dynid.identification.workers import LogFailedError, Workers, reduce_all
+from dynid.identification.workers import LogFailedError, Workers
 from dynid.logs import SAMPLE_SAMPLES, PreparedLog, is_long, prepare, sample_of, stretches_of
 from dynid.model import BaseParameters, DynamicModel
 
