@@ -84,11 +84,12 @@ def experiment(recorded: Path, tmp_path: Path) -> Path:
 
 def same(one: Result, other: Result) -> None:
     assert one.record.logs == other.record.logs
-    for mine, theirs in ((one.values, other.values), (one.physical_values, other.physical_values)):
-        assert mine is not None
-        assert theirs is not None
+    # Links are fitted until that gains nothing (OPTIMUM_GAP), so kernels of other processes, which round otherwise, show.
+    of_links = one.physical_values or {}, other.physical_values or {}
+    for (mine, theirs), tolerance in zip(((one.values, other.values), of_links), (1e-9, 1e-4), strict=True):
         assert list(mine) == list(theirs)
-        np.testing.assert_allclose(list(mine.values()), list(theirs.values()), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(list(mine.values()), list(theirs.values()), rtol=tolerance, atol=1e-12)
+    assert one.physical_values is not None
     mine, theirs = (np.array([row.bootstrap_std for row in each.record.parameters], float) for each in (one, other))
     np.testing.assert_allclose(mine, theirs, rtol=1e-6)
     assert sorted(f.code for f in one.findings) == sorted(f.code for f in other.findings)
