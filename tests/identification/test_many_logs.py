@@ -84,7 +84,7 @@ def experiment(recorded: Path, tmp_path: Path) -> Path:
 
 def same(one: Result, other: Result) -> None:
     assert one.record.logs == other.record.logs
-    # Links are fitted until that gains nothing (OPTIMUM_GAP), so kernels of other processes, which round otherwise, show.
+    # Links are fitted until that gains nothing (OPTIMUM_GAP): rounding of other processes shows in them.
     of_links = one.physical_values or {}, other.physical_values or {}
     for (mine, theirs), tolerance in zip(((one.values, other.values), of_links), (1e-9, 1e-4), strict=True):
         assert list(mine) == list(theirs)

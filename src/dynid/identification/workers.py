@@ -25,6 +25,10 @@ DEATHS = 3
 TOGETHER = 20
 """Logs that are read together, where no workers are asked for; of more, each is reduced by itself."""
 
+ENVIRONMENT = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MALLOC_ARENA_MAX"), 1)
+"""Of processes of this machine: one thread each. Dask's own would also have them give freed memory back at once, and
+asking for it anew takes longer than the work on a log's arrays."""
+
 WAITING = 4
 """Units that wait for each thread of the workers: enough that none is idle, few enough for any number of logs."""
 
@@ -163,7 +167,8 @@ class Workers:
                 ) from error
             self._open.append(client)
             return client
-        with config.set({"distributed.scheduler.allowed-failures": DEATHS - 1}):
+        failures = {"distributed.scheduler.allowed-failures": DEATHS - 1}
+        with config.set(failures | {"distributed.nanny.pre-spawn-environ": ENVIRONMENT}):
             cluster = LocalCluster(
                 n_workers=self.count,
                 threads_per_worker=1,
