@@ -22,7 +22,7 @@ from dynid.excitation.interior_point import minimise
 from dynid.excitation.local_search import best_start
 from dynid.excitation.problem import ExcitationProblem
 from dynid.experiment.reading import read_experiment
-from dynid.threads import single_threaded_blas
+from dynid.machine import single_threaded_blas
 
 POWER = 8.0
 

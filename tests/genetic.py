@@ -11,7 +11,7 @@ from dynid.arrays import Array
 from dynid.excitation.design import Design, Progress, finished, warm_up
 from dynid.excitation.local_search import random_posture, random_start
 from dynid.excitation.problem import ExcitationProblem
-from dynid.threads import single_threaded_blas
+from dynid.machine import single_threaded_blas
 
 POPULATION = 200
 """Number of motions in a generation, as in the UR5 thesis."""

@@ -145,4 +145,4 @@ def test_one_log_passes_the_rooms_in_their_order(log: dynid.Log, tmp_path: Path)
     from_recipe = {
         (callee, name) for (caller, callee), names in walk.calls.items() if caller == "identification" for name in names
     }
-    assert len(from_recipe) <= 21, sorted(from_recipe)
+    assert len(from_recipe) <= 20, sorted(from_recipe)

@@ -19,7 +19,7 @@ PACKAGE = ROOT / "src" / "dynid"
 ROOMS = 10
 """At most so many rooms."""
 
-SMALL_MODULES = 7
+SMALL_MODULES = 6
 """At most so many modules beside them."""
 
 LINES = 60

@@ -91,7 +91,7 @@ def test_parameters_of_a_long_log_equal_those_of_the_same_log_in_memory(
     drive = {"delay": 0.0}
     monkeypatch.setattr("dynid.identification.log_reading.SAMPLE_SAMPLES", 10**9)
     at_once = dynid.identify(ROBOT, log, terms, processing=processing, drive=drive)
-    monkeypatch.setattr(long_preparation, "LONG_LOG", 5_000)
+    monkeypatch.setattr(long_preparation, "LONG_SAMPLES", 5_000)
     monkeypatch.setattr("dynid.identification.log_reading.SAMPLE_SAMPLES", 1_000)
     stored = dynid.identify(ROBOT, log, terms, processing=processing, drive=drive)
     assert any(finding.code == "log-sampled" for finding in stored.findings)
@@ -110,7 +110,7 @@ def test_gaps_and_rest_of_a_long_log_are_found(monkeypatch: pytest.MonkeyPatch) 
     noise = 1e-6 * np.random.default_rng(1).standard_normal((8_000, 2))
     before = Log(time=still, position=rest.position[0] + noise, torque=np.tile(rest.torque[0], (8_000, 1)) + noise)
     joint = long_preparation.joined([before, replace(rest, time=rest.time - 100.0 + 40.0)])
-    monkeypatch.setattr(long_preparation, "LONG_LOG", 5_000)
+    monkeypatch.setattr(long_preparation, "LONG_SAMPLES", 5_000)
     ready = prepare(joint, MODEL, Drive(), Processing())
     codes = {finding.code: finding.values for finding in ready.findings}
     assert len(ready.segments) == 2
@@ -173,7 +173,7 @@ def test_files_of_samples_are_removed_with_the_samples() -> None:
 
 @pytest.mark.parametrize("decimate", [(), (4,)], ids=str)
 def test_parts_in_time_of_a_long_log_make_the_whole(decimate: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_preparation, "LONG_LOG", 5_000)
+    monkeypatch.setattr(long_preparation, "LONG_SAMPLES", 5_000)
     processing = STATED.but(decimate=decimate, row_trim=2 if decimate else 0, outliers="keep")
     reduction = Reduction(MODEL, MODEL, Drive(), processing, RowForm(), 300)
     log = swinging(9_000)
@@ -198,7 +198,7 @@ def _moments(factor: Factor) -> np.ndarray:
 
 
 def test_a_long_log_that_is_uneven_somewhere_is_resampled_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_preparation, "LONG_LOG", 5_000)
+    monkeypatch.setattr(long_preparation, "LONG_SAMPLES", 5_000)
     log = swinging(20_000)
     lost = [1_000, 9_100]  # between the stretches that choices are made by
     uneven = log.at(np.setdiff1d(np.arange(len(log)), [k + n for k in lost for n in (0, 1)]))
@@ -208,7 +208,7 @@ def test_a_long_log_that_is_uneven_somewhere_is_resampled_or_refused(monkeypatch
 
 
 def test_outliers_of_all_parts_of_a_long_log_are_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_preparation, "LONG_LOG", 5_000)
+    monkeypatch.setattr(long_preparation, "LONG_SAMPLES", 5_000)
     log = swinging(9_000)
     reduction = Reduction(MODEL, MODEL, Drive(), Processing(), RowForm(), 300)
     whole_log = reduced_log(log, reduction)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dynid import DynamicModel, Observed, Robot, excite, find_base_parameters, inspect, load_robot
 from dynid.errors import TooLargeError
-from dynid.memory import _of_container, available_bytes
+from dynid.machine import _of_container, available_bytes
 from dynid.model import sampling
 from dynid.model.independent_columns import columns_in_order, largest_by_unit, norms_of, pivoted_columns
 from dynid.model.kernels import kernel

@@ -19,8 +19,8 @@ from dynid.estimation.factors.row_forms import TIME_BLOCKS, TORQUES, RowForm, Ro
 from dynid.estimation.quantiles import student_quantile
 from dynid.estimation.robust import Loss
 from dynid.logs import PreparedLog
+from dynid.machine import single_threaded_blas
 from dynid.model import BaseParameters, Rows
-from dynid.threads import single_threaded_blas
 
 
 @dataclass(frozen=True)

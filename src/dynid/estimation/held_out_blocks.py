@@ -14,8 +14,8 @@ from dynid.estimation.factors.factors import Factor, merged
 from dynid.estimation.factors.reduced_logs import Fold
 from dynid.estimation.least_squares import JointFit, NotIdentifiableError, Prior, merge_logs
 from dynid.estimation.physical.physical_estimate import row_weights
+from dynid.machine import single_threaded_blas
 from dynid.model import BaseParameters
-from dynid.threads import single_threaded_blas
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from dynid.arrays import Array
 from dynid.estimation.factors.decimation import counted_rows
 from dynid.logs import Log, PreparedLog, check_time, decimated, sample_of, step_of, stretches_of
+from dynid.machine import single_threaded_blas
 from dynid.model import Chunk, DynamicModel, Term, TorqueRows, checked, loaded
-from dynid.threads import single_threaded_blas
 
 if TYPE_CHECKING:
     from dynid.logs import StoredLog

@@ -14,8 +14,8 @@ from dynid.excitation.limits.limit import Check
 from dynid.excitation.local_search import NORM_POWERS, best_start, centre, disturbed, refined
 from dynid.excitation.problem import ExcitationProblem, experiment_times
 from dynid.excitation.trajectories import ParametricTrajectory
+from dynid.machine import single_threaded_blas
 from dynid.model import prepare
-from dynid.threads import single_threaded_blas
 
 RANDOM_CANDIDATES = 30
 """Random motions that each start is chosen from."""

@@ -36,8 +36,8 @@ from dynid.logs import (
     local_file,
     prepare,
 )
+from dynid.machine import in_one_thread
 from dynid.model import DynamicModel, random_states, specification
-from dynid.threads import in_one_thread
 
 SCHEMA = "dynid-log-factors-1"
 """What a file of a reduced log says of itself; another number where its content changes."""

@@ -25,7 +25,7 @@ from dynid.logs import (
     sample_of,
     stretches_of,
 )
-from dynid.model import BaseParameters
+from dynid.model import BaseParameters, Chunk
 from dynid.robot import Robot
 
 Progress = Callable[[str], None]
@@ -88,7 +88,9 @@ def prepared_logs(task: Task, base: BaseParameters, progress: Progress) -> Prepa
         held += ready.samples
         if held > SAMPLE_SAMPLES:
             logs = [on_disk(one) for one in logs]
-    return PreparedLogs(tuple(logs), sample_of(logs), drive, None, tuple(findings))
+    in_memory = all(isinstance(segment, Chunk) for log in logs for segment in log.segments)
+    sample = tuple(logs) if in_memory else sample_of(logs)
+    return PreparedLogs(tuple(logs), sample, drive, None, tuple(findings))
 
 
 def read(

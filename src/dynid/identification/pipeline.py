@@ -35,9 +35,9 @@ from dynid.identification.task import ExperimentFile, Task, experiment_file
 from dynid.identification.verdict import judge
 from dynid.identification.workers import ALONE, Workers
 from dynid.logs import Drive, Log, Processing
+from dynid.machine import single_threaded_blas
 from dynid.model import BaseParameters, DynamicModel, Term, known_base, known_of, specification, stored_inertia
 from dynid.robot import Robot
-from dynid.threads import single_threaded_blas
 
 if TYPE_CHECKING:
     from distributed import Client

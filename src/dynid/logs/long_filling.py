@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding
 from dynid.logs.long_time import filled_time, in_blocks
 from dynid.logs.missing_cells import (
     GAPS,
@@ -21,6 +21,7 @@ from dynid.logs.missing_cells import (
     Mask,
     allowed_error,
     best_interpolation,
+    finding_on_cells,
     left_out,
     trial_starts,
 )
@@ -79,16 +80,7 @@ def filled_on_disk(log: LongSignals) -> LongSignals:
     n = len(log.signals["torque"])
     unmeasured = {k: int(sum(block.sum() for _, block in column.blocks())) for k, column in found.missing.items()}
     share = (rows * n - sum(unmeasured.values())) / max(count * n, 1)
-    note = Finding.of(
-        "cells-missing",
-        "log",
-        Severity.WARNING if share < GAPS.counting else None,
-        cells=sum(counts.values()),
-        columns=counts,
-        rows=count - rows,
-        samples=count,
-        share=share,
-    )
+    note = finding_on_cells(counts, count, rows, share)
     missing = found.missing if any(unmeasured.values()) else {}
     return replace(found, missing=missing, findings=(*log.findings, note, *filling.notes))
 

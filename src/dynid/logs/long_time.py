@@ -1,5 +1,6 @@
 """Time stamps of long logs, which are looked at in blocks."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import overload
@@ -10,16 +11,16 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.logs.missing_cells import GAPS, filled_stamps
 from dynid.logs.readers.column_store import BLOCK, Column, ColumnStore, quantile_of
-from dynid.logs.timing import GAP, Timing
+from dynid.logs.timing import GAP, LONGEST_GAP, ROUNDED, Timing
 
 
 @dataclass(frozen=True)
 class Extremes(Sequence[tuple[int, float]]):
-    """Steps of time, of which a few stand for all: the first, the shortest and the longest.
+    """Steps of time, of which some stand for all: the first, the shortest and the longest, and all long gaps.
 
     Attributes:
         total: How many there are.
-        kept: The first, the shortest and the longest: index of a sample, and the step [s].
+        kept: Those that are kept, in their order: index of a sample, and the step [s].
     """
 
     total: int = 0
@@ -38,18 +39,18 @@ class Extremes(Sequence[tuple[int, float]]):
     def __iter__(self) -> Iterator[tuple[int, float]]:
         return iter(self.kept)
 
-    def with_more(self, at: np.ndarray, steps: Array) -> "Extremes":
-        """With those of another block."""
+    def with_more(self, at: np.ndarray, steps: Array, longest: float) -> "Extremes":
+        """With those of another block; all that are longer than the gaps within a segment [s] are kept."""
         if not len(at):
             return self
-        few = sorted({0, int(np.argmin(steps)), int(np.argmax(steps))})
-        known = [*self.kept, *((int(at[k]), float(steps[k])) for k in few)]
-        chosen = (known[0], min(known, key=lambda one: one[1]), max(known, key=lambda one: one[1]))
-        return Extremes(self.total + len(at), chosen)
+        few = {0, int(np.argmin(steps)), int(np.argmax(steps)), *np.flatnonzero(steps > longest).tolist()}
+        known = [*self.kept, *((int(at[k]), float(steps[k])) for k in sorted(few))]
+        ends = {known[0], min(known, key=lambda one: one[1]), max(known, key=lambda one: one[1])}
+        return Extremes(self.total + len(at), tuple(one for one in known if one in ends or one[1] > longest))
 
 
 def long_timing(time: Column, first_row: int = 1) -> Timing:
-    """What `check_time` finds, with the first, the shortest and the longest of gaps, repeats and resets.
+    """What `check_time` finds; of gaps, repeats and resets only the extremes, and all gaps that end a segment.
 
     Raises:
         InvalidRequestError: If no stamp is later than the one before.
@@ -70,7 +71,7 @@ def long_timing(time: Column, first_row: int = 1) -> Timing:
         steps = np.diff(block)
         before = max(first - 1, 0)  # the sample before the first step
         gaps, repeats, resets = (
-            known.with_more(before + at + is_after, steps[at])
+            known.with_more(before + at + is_after, steps[at], LONGEST_GAP * period)
             for known, at, is_after in (
                 (gaps, np.flatnonzero(steps > GAP * period), 0),
                 (repeats, np.flatnonzero(steps == 0.0), 1),
@@ -80,11 +81,12 @@ def long_timing(time: Column, first_row: int = 1) -> Timing:
         apart = steps[(steps > 0.0) & (steps <= GAP * period)] - period
         moments += apart.sum(), np.square(apart).sum()
         regular, largest = regular + len(apart), max(largest, float(steps.max(initial=0.0)))
-    mean, square = moments / max(regular, 1)
+    mean, square = (moments / max(regular, 1)).tolist()
+    jitter = math.sqrt(max(square - mean**2, 0.0)) / period
     return Timing(
         samples=len(time),
-        period=period,
-        jitter=float(np.sqrt(max(square - mean**2, 0.0))) / period,
+        period=period + mean if jitter < ROUNDED else period,
+        jitter=jitter,
         largest_step=largest,
         gaps=gaps,
         repeats=_Indexes(repeats),

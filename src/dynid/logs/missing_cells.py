@@ -99,17 +99,7 @@ def filled(time: Array, signals: Mapping[str, Array], names: Mapping[str, Sequen
         found.add(name, values, holes[name])
     rows = np.flatnonzero(~found.out)
     share = float(np.count_nonzero(~found.missing[rows]) / max(found.missing.size, 1))
-    note = Finding.of(
-        "cells-missing",
-        "log",
-        Severity.WARNING if share < GAPS.counting else None,
-        cells=sum(counts.values()),
-        columns=counts,
-        rows=len(time) - len(rows),
-        samples=len(time),
-        share=share,
-    )
-    notes = [note, *found.notes]
+    notes = [finding_on_cells(counts, len(time), len(rows), share), *found.notes]
     missing = found.missing[rows]
     whole = len(rows) == len(time)
     return Filled(
@@ -119,6 +109,20 @@ def filled(time: Array, signals: Mapping[str, Array], names: Mapping[str, Sequen
         None if whole else rows,
         tuple(notes),
     )
+
+
+def finding_on_cells(counts: Mapping[str, int], samples: int, rows: int, share: float) -> Finding:
+    """A finding on missing cells.
+
+    Args:
+        counts: How many are missing of each column that misses some.
+        samples: Samples of the log.
+        rows: Those that are left.
+        share: Share of the torques that count.
+    """
+    severity = Severity.WARNING if share < GAPS.counting else None
+    found = {"cells": sum(counts.values()), "columns": dict(counts), "rows": samples - rows, "samples": samples}
+    return Finding.of("cells-missing", "log", severity, **found, share=share)
 
 
 def _is_whole(values: Array) -> bool:

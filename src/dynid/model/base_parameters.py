@@ -15,12 +15,12 @@ import numpy as np
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.findings import Finding
+from dynid.machine import single_threaded_blas
 from dynid.model.dynamic_model import DynamicModel, split_known
 from dynid.model.independent_columns import columns_in_order, largest_by_unit, norms_of, pivoted_columns
 from dynid.model.parameters import matching
 from dynid.model.plain_tables import html_table
 from dynid.model.sampling import sampled_rows
-from dynid.threads import single_threaded_blas
 
 
 @dataclass(frozen=True)

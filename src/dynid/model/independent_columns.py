@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array, Indices
+from dynid.machine import parallel
 from dynid.model.parameters import Parameter
-from dynid.threads import parallel
 
 _ROUNDING_COLUMN = 1e-12
 """Columns below this part of the largest of all are rounding, whatever their unit."""

@@ -11,10 +11,10 @@ from functools import cache, partial
 import numpy as np
 
 from dynid.arrays import Array, Indices
+from dynid.machine import parallel, single_threaded_blas
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.independent_columns import Row, columns_in_order, largest_by_unit, norms_of
 from dynid.model.sampling import random_states
-from dynid.threads import parallel, single_threaded_blas
 
 _INDEPENDENT_PART = 1e-12
 """Own part, relative to the largest column of its unit, above which a column counts as independent."""

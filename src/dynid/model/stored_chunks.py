@@ -135,9 +135,10 @@ def own_samples(segment: Segment) -> tuple[int, int]:
 
 
 def pieces(segment: Segment, samples: int = PIECE_SAMPLES) -> Iterator[Chunk]:
-    """The samples of a segment in their order, at most so many at a time."""
-    for first in range(0, len(segment), samples):
-        yield segment[first : first + samples]
+    """The samples of a segment that count for it in their order, at most so many at a time."""
+    begin, end = own_samples(segment)
+    for first in range(begin, end, samples):
+        yield segment[first : min(first + samples, end)]
 
 
 def chunks_of(segments: Iterable[Segment]) -> Iterator[Chunk]:

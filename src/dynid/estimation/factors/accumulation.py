@@ -10,8 +10,8 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.estimation.factors.factors import Factor, Factors
 from dynid.estimation.factors.triangular_division import divided
+from dynid.machine import parallel, single_threaded_blas
 from dynid.model import Chunk, DynamicModel, RowBasis, Rows, TorqueRows
-from dynid.threads import parallel, single_threaded_blas
 
 
 def factorise(model: DynamicModel, samples: Iterable[Chunk]) -> Factors:

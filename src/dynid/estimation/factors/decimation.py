@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from dynid.arrays import Array
 from dynid.errors import ShapeError
 from dynid.logs import DECIMATION_MARGIN, Processing, decimated
+from dynid.machine import parallel
 from dynid.model import Chunk, Segment, TorqueRows, checked, own_samples
-from dynid.threads import parallel
 
 LONGEST_WINDOW = 2000
 """Longest window of samples that is filtered at once, in samples that are left."""
 
-WINDOW_SAMPLES = 50_000
+FULL_RATE_WINDOW = 50_000
 """The same in samples, where many are made one, so that memory is bounded."""
 
 SHORTEST_WINDOW = 600
@@ -119,7 +119,7 @@ def counted_rows(
 def windows(segment: Segment, factor: int) -> Iterator[tuple[Chunk, slice]]:
     """Overlapping windows of a segment, each with the part of its decimated samples that belongs to it alone."""
     left = -(-len(segment) // factor)
-    size = max(min(LONGEST_WINDOW, WINDOW_SAMPLES // factor), SHORTEST_WINDOW)
+    size = max(min(LONGEST_WINDOW, FULL_RATE_WINDOW // factor), SHORTEST_WINDOW)
     begin, end = (-(-k // factor) for k in own_samples(segment))
     for start in range(begin, end, size):
         stop = min(start + size, end)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dynid.arrays import Array
 from dynid.estimation.factors.decimation import windows
 from dynid.logs import central_difference, decimated
+from dynid.machine import parallel
 from dynid.model.chunks import Chunk, checked
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.formulations.chosen_columns import energy_columns, impulse_rows, momentum_rows
@@ -24,7 +25,6 @@ from dynid.model.formulations.energy import dissipation_regressor
 from dynid.model.formulations.torque_rows import CHUNK_BYTES, Rows
 from dynid.model.row_bases import power_basis, row_bases
 from dynid.model.stored_chunks import Segment
-from dynid.threads import parallel
 
 ENERGY, MOMENTUM = "energy", "momentum"
 

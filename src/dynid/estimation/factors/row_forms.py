@@ -16,8 +16,8 @@ from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.formulation_rows import EnergyRows, MomentumRows, PowerRows, WindowRows
 from dynid.estimation.settings import EstimationSettings
 from dynid.logs import PreparedLog, Processing
+from dynid.machine import single_threaded_blas
 from dynid.model import BaseParameters, Chunk, DynamicModel, Rows, Samples, Segment, TorqueRows, checked, stored_inertia
-from dynid.threads import single_threaded_blas
 
 FormName = Literal["torque", "power", "energy", "momentum"]
 

@@ -17,12 +17,12 @@ from dynid.estimation.nonlinear.variable_projection import NonlinearSearch, fit_
 from dynid.estimation.robust import robust_least_squares
 from dynid.estimation.settings import EstimationSettings
 from dynid.logs import PreparedLog, Speeds
+from dynid.machine import single_threaded_blas
 from dynid.model.base_parameters import BaseParameters
 from dynid.model.dynamic_model import DynamicModel, split_known
 from dynid.model.linearisation import linearised, with_nonlinear_columns
 from dynid.model.terms import NonlinearParameter
 from dynid.robot import Joint
-from dynid.threads import single_threaded_blas
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,9 @@ from dynid.estimation.settings import PhysicalSettings
 from dynid.estimation.solution import Solution
 from dynid.findings import Finding
 from dynid.logs import findings_on_mass
+from dynid.machine import single_threaded_blas
 from dynid.model import BaseParameters, DynamicModel, random_states
 from dynid.robot import SIZE, Robot
-from dynid.threads import single_threaded_blas
 
 
 @dataclass(frozen=True)

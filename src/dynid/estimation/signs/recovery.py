@@ -17,8 +17,8 @@ from dynid.estimation.signs.segments import SEGMENT_THRESHOLDS, ChannelRows, Seg
 from dynid.estimation.signs.sign_energy import SegmentSums, channel_residuals, energy_of, sums_of
 from dynid.estimation.signs.sign_refinement import adapted, same_pieces
 from dynid.estimation.signs.turning_points import continuity, jumping, without_turns
+from dynid.machine import single_threaded_blas
 from dynid.model import BaseParameters
-from dynid.threads import single_threaded_blas
 
 MOST_FITS = 4
 """Fits at most, each with segments that the one before has changed."""

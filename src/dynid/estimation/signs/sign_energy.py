@@ -18,7 +18,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.estimation.factors.factors import Factor
 from dynid.estimation.signs.segments import ChannelRows, Labels, Segments, Track
-from dynid.threads import single_threaded_blas
+from dynid.machine import single_threaded_blas
 
 SMALLEST_EIGENVALUE = 1e-11
 """Directions of the Gram matrix, its columns scaled to one, below this part of the largest count as not excited."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dynid.arrays import Array
 from dynid.estimation.signs.confidence import SIGN_THRESHOLDS, Noise
 from dynid.estimation.signs.segments import SEGMENT_THRESHOLDS, ChannelRows, Segments, Track, find_segments, local_noise
-from dynid.threads import single_threaded_blas
+from dynid.machine import single_threaded_blas
 
 SHORTEST_CONTRADICTION = 0.1
 """Shortest time [s] that a fit must contradict a sign for a split; friction takes about so long to turn round."""

@@ -20,9 +20,9 @@ from dynid.estimation.term_choice.held_out_trials import Trial, Trials
 from dynid.estimation.term_choice.term_options import LINEAR, Option, joints_with_data, of_some_joints, options_for
 from dynid.findings import Finding
 from dynid.logs import PreparedLog
+from dynid.machine import single_threaded_blas
 from dynid.model import DynamicModel, Role, matches, stored_inertia
 from dynid.robot import Robot
-from dynid.threads import single_threaded_blas
 
 
 @dataclass(frozen=True)

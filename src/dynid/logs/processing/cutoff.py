@@ -19,8 +19,8 @@ from dynid.logs.drive import Transmission
 from dynid.logs.log import Log
 from dynid.logs.processing.states import segment_of
 from dynid.logs.settings import Processing
+from dynid.machine import single_threaded_blas
 from dynid.model import Chunk, DynamicModel, find_base_parameters
-from dynid.threads import single_threaded_blas
 
 Source = Literal["logged", "derived"]
 """Where velocities come from: the log, or derivatives of positions."""

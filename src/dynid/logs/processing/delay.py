@@ -12,8 +12,8 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.logs.processing.signals import central_difference, delayed, lowpass
+from dynid.machine import single_threaded_blas
 from dynid.model import Chunk, DynamicModel, TorqueRows
-from dynid.threads import single_threaded_blas
 
 SAMPLES = 20_000
 """Samples that are enough to estimate a delay: those in the middle of a segment."""

@@ -17,31 +17,29 @@ from dynid.arrays import Array
 from dynid.findings import Finding
 from dynid.logs.drive import Transmission
 from dynid.logs.log import SIGNALS, Log
+from dynid.logs.long_time import long_timing
 from dynid.logs.processing.automatic import LogScales, PreparedLog, prepared, rounded_rate
 from dynid.logs.processing.signals import DECIMATION_MARGIN
 from dynid.logs.processing.states import fewest_samples, uneven
 from dynid.logs.processing.windows import WINDOW_SAMPLES, Windows, stamps_of
 from dynid.logs.settings import Processing
-from dynid.logs.timing import GAP, LONGEST_GAP, ROUNDED, Timing, check_time
+from dynid.logs.timing import LONGEST_GAP, Timing, check_time
 from dynid.model import ChunkStore, DynamicModel, StoredChunk
 
 if TYPE_CHECKING:
     from dynid.logs.stored_log import StoredLog
 
-LONG_LOG = 300_000
+LONG_SAMPLES = 300_000
 """Samples from which a log is processed in windows."""
 
-STRETCHES = 16
+CHOOSING_STRETCHES = 16
 """Stretches of a long log that choices are made by."""
 
-STRETCH_SAMPLES = 12_500
+CHOOSING_SAMPLES = 12_500
 """Samples of one of them."""
 
 KEPT_TEMPERATURES = 20_000
 """Samples of temperatures that are kept of a long log."""
-
-SHORT_GAPS = 100
-"""Gaps that are short enough to be interpolated across of which a long log's timing has the length and place."""
 
 BEFORE_MOTION = 5.0
 """Rest [s] before and after the motion that is left for the choice of what to cut: less than a stretch in any case."""
@@ -56,7 +54,7 @@ NOISE_STEPS = 15.0
 
 def is_long(log: Log | StoredLog, processing: Processing) -> bool:
     """Whether a log is processed in windows: not where periods are averaged, or splines are fitted to all of it."""
-    return len(log) > LONG_LOG and processing.period is None and processing.derivative != "spline"
+    return len(log) > LONG_SAMPLES and processing.period is None and processing.derivative != "spline"
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +63,7 @@ class LongLog:
 
     Attributes:
         log: The log.
-        timing: How its samples lie in time; of gaps, all long ones, and some of the others.
+        timing: How its samples lie in time; its gaps hold all that end a segment.
         first: First sample that is used.
         last: One after the last.
         temperature: Some of its stamps [s] and mean temperatures of the joints [degrees Celsius]; None without.
@@ -85,16 +83,14 @@ class LongLog:
             log: The log.
             cut_rest: Whether ends at rest may be left out.
         """
-        steps = _Steps(check_time(stamps_of(log, 0, WINDOW_SAMPLES)).period)
+        timing = check_time(log.time) if isinstance(log, Log) else long_timing(log.time)
         ends, warmth = list[Array](), list[tuple[Array, Array]]()
         thin = max(1, len(log) // KEPT_TEMPERATURES)
         for begin in range(0, len(log), WINDOW_SAMPLES):
             window = log[begin : begin + WINDOW_SAMPLES]
-            steps.add(window.time)
             ends.append(np.stack([window.position.min(axis=0), window.position.max(axis=0)]))
             if window.temperature is not None:
                 warmth.append((window.time[::thin], window.temperature[::thin].mean(axis=1)))
-        timing = steps.timing()
         temperature = (
             (np.concatenate([w[0] for w in warmth]), np.concatenate([w[1] for w in warmth])) if warmth else None
         )
@@ -104,7 +100,7 @@ class LongLog:
     def sample(self) -> Log:
         """Evenly spread stretches of it, both ends among them, as one log with gaps between them."""
         length = _stretch(self.last - self.first)
-        begins = np.linspace(self.first, self.last - length, STRETCHES).astype(int).tolist()
+        begins = np.linspace(self.first, self.last - length, CHOOSING_STRETCHES).astype(int).tolist()
         return joined([self.log[begin : begin + length] for begin in begins])
 
     def segments(self) -> Iterator[tuple[int, int]]:
@@ -120,7 +116,7 @@ class LongLog:
         cut = next((finding.values for finding in looked_at.findings if finding.code == "processing-idle"), None)
         if cut is None:
             return self
-        length = len(sample) // STRETCHES
+        length = len(sample) // CHOOSING_STRETCHES
         begin = int(np.searchsorted(sample.time[:length], sample.time[0] + cut["beginning"] - 1e-9))
         after = sample.time[-length:] - (sample.time[-1] - cut["end"]) > 1e-9
         return replace(self, first=self.first + begin, last=self.last - int(after.sum()))
@@ -162,7 +158,7 @@ def prepared_in_windows(
     segments, notes = _stored(long, windows, share)
     replaced = ("processing-outliers", "processing-idle", "segments-short")
     chosen = [finding for finding in looked_at.findings if finding.code not in replaced]
-    seen: dict[str, Any] = {"samples": len(sample), "of": len(log), "stretches": STRETCHES}
+    seen: dict[str, Any] = {"samples": len(sample), "of": len(log), "stretches": CHOOSING_STRETCHES}
     ready = replace(
         looked_at,
         segments=segments,
@@ -176,7 +172,7 @@ def prepared_in_windows(
 
 def stretches_of(log: Log | StoredLog) -> Log:
     """A log, or evenly spread stretches of a long one, in memory."""
-    if len(log) > LONG_LOG:
+    if len(log) > LONG_SAMPLES:
         return LongLog.of(log, cut_rest=True).sample()
     return log if isinstance(log, Log) else log[:]
 
@@ -224,53 +220,9 @@ def _part(store: ChunkStore, windows: Windows, segment: tuple[int, int], share: 
     return store.add(windows.of(*segment, slice(low, high), counted), own)
 
 
-class _Steps:
-    """Steps of time so far; `period` is about that of the samples [s]."""
-
-    def __init__(self, period: float) -> None:
-        self._period = period
-        self._samples = 0
-        self._regular, self._sum, self._squares = 0, 0.0, 0.0
-        self._largest = 0.0
-        self._gaps: list[tuple[int, float]] = []
-        self._short_gaps: list[tuple[int, float]] = []
-        self._repeats: list[int] = []
-        self._resets: list[tuple[int, float]] = []
-        self._last: float | None = None
-
-    def add(self, time: Array) -> None:
-        """Add the stamps [s] that follow."""
-        steps = np.diff(time) if self._last is None else np.diff(time, prepend=self._last)
-        first = self._samples - (self._last is not None)  # the sample before the first step
-        regular = steps[(steps > 0.0) & (steps <= GAP * self._period)] - self._period
-        self._regular += len(regular)
-        self._sum += float(regular.sum())
-        self._squares += float(regular @ regular)
-        self._largest = max(self._largest, float(steps.max(initial=0.0)))
-        for k in np.flatnonzero(steps > GAP * self._period).tolist():
-            gaps = self._gaps if steps[k] > LONGEST_GAP * self._period else self._short_gaps[:SHORT_GAPS]
-            gaps.append((first + k, float(steps[k])))
-            self._short_gaps = gaps if gaps is not self._gaps else self._short_gaps
-        self._repeats += (first + 1 + np.flatnonzero(steps == 0.0)).tolist()[:SHORT_GAPS]
-        self._resets += [(first + 1 + k, float(steps[k])) for k in np.flatnonzero(steps < 0.0).tolist()[:SHORT_GAPS]]
-        self._samples += len(time)
-        self._last = float(time[-1])
-
-    def timing(self) -> Timing:
-        """How all samples so far lie in time."""
-        count = max(self._regular, 1)
-        mean = self._sum / count
-        spread = float(np.sqrt(max(self._squares / count - mean**2, 0.0)))
-        period = self._period + (mean if spread < ROUNDED * self._period else 0.0)
-        gaps = tuple(sorted((*self._gaps, *self._short_gaps)))
-        return Timing(
-            self._samples, period, spread / period, self._largest, gaps, tuple(self._repeats), tuple(self._resets)
-        )
-
-
 def _stretch(samples: int) -> int:
     """Samples of a stretch of so many, so that there are gaps between stretches."""
-    return min(STRETCH_SAMPLES, samples // (2 * STRETCHES))
+    return min(CHOOSING_SAMPLES, samples // (2 * CHOOSING_STRETCHES))
 
 
 def _moving(log: Log | StoredLog, ends: Array, rate: float) -> tuple[int, int]:

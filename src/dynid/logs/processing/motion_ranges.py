@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.model import Chunk, Segment, own_samples
+from dynid.model import Segment, pieces
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class Motion:
             thresholds: Speeds [rad/s or m/s] of each joint below which rows do not count; none when None.
         """
         found, warmth = [], []
-        for chunk in (piece for segment in segments for piece in _own_pieces(segment)):
+        for chunk in (piece for segment in segments for piece in pieces(segment)):
             fast = None if thresholds is None else np.abs(chunk.v) >= np.asarray(thresholds)
             both = fast if chunk.keep is None else chunk.keep if fast is None else chunk.keep & fast
             everywhere = Speeds.of(chunk.v, None)
@@ -105,17 +105,6 @@ class Motion:
             Speeds.joined([part.everywhere for part in parts]),
             _ends(warmth),
         )
-
-
-def _own_pieces(segment: Segment) -> Iterator[Chunk]:
-    """The samples of a segment that count for it, some at a time."""
-    first, last = own_samples(segment)
-    for begin in range(first, last, PIECE_SAMPLES):
-        yield segment[begin : min(begin + PIECE_SAMPLES, last)]
-
-
-PIECE_SAMPLES = 50_000
-"""Samples that are looked at together."""
 
 
 def _ends(found: Sequence[Sequence[Array]]) -> Array | None:

@@ -7,7 +7,7 @@ fast for windows without slope: a straight line is two products, and needs no le
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.threads import parallel
+from dynid.machine import parallel
 
 BATCH_NUMBERS = 500_000
 """Numbers that are transformed at once, so that memory does not grow with the log."""

@@ -18,8 +18,8 @@ from dynid.logs.processing.cutoff import Equations
 from dynid.logs.processing.power_density import power_density
 from dynid.logs.processing.states import segment_of
 from dynid.logs.settings import Processing
+from dynid.machine import single_threaded_blas
 from dynid.model import DynamicModel
-from dynid.threads import single_threaded_blas
 
 
 @dataclass(frozen=True)

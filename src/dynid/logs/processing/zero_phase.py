@@ -12,8 +12,8 @@ from types import ModuleType
 import numpy as np
 
 from dynid.arrays import Array, frozen
+from dynid.machine import cores, parallel
 from dynid.model import kernel_for
-from dynid.threads import cores, parallel
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dynid.logs.readers.column_store import pieces_of, written
 from dynid.logs.readers.source import MEMORY, Progress, RecordingError, Source
-from dynid.memory import available_bytes, used_bytes
+from dynid.machine import available_bytes, used_bytes
 
 if TYPE_CHECKING:
     from dynid.logs.readers.messages import Topic

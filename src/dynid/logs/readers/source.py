@@ -9,7 +9,7 @@ import numpy as np
 from dynid.errors import FileProblemError
 from dynid.findings import Finding
 from dynid.logs.readers.stamps import Numbers
-from dynid.memory import available_bytes
+from dynid.machine import available_bytes
 
 Progress = Callable[[str], None]
 """Callback; receives a short description of each step."""

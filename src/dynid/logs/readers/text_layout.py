@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dynid.logs.readers.source import RecordingError
 from dynid.logs.readers.stamps import INFINITE, NOTHING
-from dynid.memory import available_bytes
+from dynid.machine import available_bytes
 
 PACKED = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 """Packed text, by the second ending: log.csv.gz."""

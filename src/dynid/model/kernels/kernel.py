@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.errors import TooLargeError
-from dynid.memory import available_bytes
+from dynid.machine import available_bytes, cores, parallel
 from dynid.model.kernels.vectorised import link_blocks
 from dynid.robot import SIZE, WORLD, Joint, JointKind, Robot, skew
-from dynid.threads import cores, parallel
 
 logger = logging.getLogger(__name__)
 
