@@ -1,9 +1,11 @@
 # What the room offers to the others; names are imported when they are first asked for.
 from .audit import audit
+from .description import Geometry
 from .formats import Format
 from .formats.write_back import Written, write_back
-from .frames import pose
-from .geometry import outline, triangles
+from .formats.xml_files import read_xml
+from .frames import pose, rotation_from_rpy
+from .geometry import along_z, capsules_along, outline, outline_of_shape, reach, triangles
 from .grippers import without_gripper
 from .inertia import INERTIA_BASIS, SIZE, skew
 from .joints import LARGEST_NUMBER, JointDynamics, JointKind, Limits, neutral, rotation_about
@@ -17,6 +19,7 @@ __all__ = [
     "SIZE",
     "WORLD",
     "Format",
+    "Geometry",
     "Joint",
     "JointDynamics",
     "JointKind",
@@ -24,14 +27,20 @@ __all__ = [
     "Link",
     "Robot",
     "Written",
+    "along_z",
     "as_robot",
     "audit",
+    "capsules_along",
     "load_robot",
     "neutral",
     "notes_on_frames",
     "outline",
+    "outline_of_shape",
     "pose",
+    "reach",
+    "read_xml",
     "rotation_about",
+    "rotation_from_rpy",
     "skew",
     "triangles",
     "without_gripper",

@@ -1,0 +1,76 @@
+"""Distances that a robot keeps: from itself, the floor, walls and boxes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dynid.arrays import Array, Indices
+from dynid.excitation.collision.collision_model import CollisionModel
+from dynid.excitation.interior_point import NEAR_LIMIT
+from dynid.excitation.limits.limit import Check, Limit
+from dynid.excitation.motion import Grid, Motion
+from dynid.excitation.trajectories import MovesSmoothly
+
+ROOM = 0.06
+"""Distance [m] beyond the clearance at which a pair is far: its slack is 1, and the design does not feel it."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClearanceLimit(Limit):
+    """Distances of pairs of solids, at finer samples than the design's own: a tool moves far between those.
+
+    Attributes:
+        model: All pairs, for the check of a motion.
+        moving: The pairs that a design looks at.
+        clearance: Smallest distance [m].
+        grid: The samples at which it looks.
+    """
+
+    model: CollisionModel
+    moving: CollisionModel
+    clearance: float
+    grid: Grid
+
+    @property
+    def _needed(self) -> float:
+        """The distance [m] that a design keeps: a part of the room is left for values between samples."""
+        return self.clearance + (1.0 - self.factor) * ROOM
+
+    def slacks(self, motion: Motion) -> Array:
+        """One for each pair at each fine sample, shape (samples * pairs,); once one is broken, others are bounds."""
+        q = self.grid.motion(motion.x).states[0]
+        if not np.ptp(q, axis=0).any():  # at rest: one posture is all
+            q = q[:1]
+        distances = self.moving.clearances(q, self._needed + NEAR_LIMIT * ROOM, enough=self._needed)
+        return ((distances - self._needed) / ROOM).ravel()
+
+    def slopes(self, motion: Motion, which: Indices) -> Array:
+        """From the nearest points of both."""
+        fine = self.grid.motion(motion.x)
+        sample, pair = np.divmod(which, len(self.moving.pairs))
+        _, over_q = self.moving.slopes(fine.states[0][sample], pair)
+        nothing = np.zeros_like(over_q)
+        return fine.pull_back_rows(sample, (over_q / ROOM, nothing, nothing))
+
+    def checks(self, trajectory: MovesSmoothly, times: Array) -> list[Check]:
+        """One for each pair that comes near, and for the nearest one in any case."""
+        nearest, at = self.model.nearest(trajectory.states(times)[0])
+        if not len(nearest):
+            return []
+        shown = nearest < self.clearance + ROOM
+        shown[int(np.argmin(nearest))] = True
+        return [
+            Check(
+                f"clearance of {self.model.pairs[k].name}",
+                (self.clearance, math.inf),
+                (float(nearest[k]), math.inf),
+                "m",
+                symmetric=False,
+                time=float(times[at[k]]),
+                room=ROOM,
+            )
+            for k in np.flatnonzero(shown)
+        ]
