@@ -58,8 +58,8 @@ class StatedMotionThresholds:
     """Samples of a design, where nothing is stated. By judgement; see `samples_a_harmonic`."""
 
     clearance_rate: float = 100.0
-    """Samples [Hz] at which a design keeps distances: at 3 m/s a part moves by 3 cm between two of them, and the default
-    clearance is 2 cm on either side. By judgement; every design is checked at 1 kHz."""
+    """Rate [Hz] at which a design keeps distances: at 3 m/s a part moves by 3 cm between two samples, half of that away
+    from the nearer, and the default clearance is 2 cm. By judgement; every design is checked at 1 kHz."""
 
     most_clearance_samples: int = 3000
     """The same for long motions. By judgement."""

@@ -168,7 +168,7 @@ class CollisionModel:
         return nearest
 
     def _ways(self, poses: _Poses) -> Array:
-        """How far any point of both parts of each pair has moved since the first posture [m], shape (pairs, samples)."""
+        """How far any point of both parts of a pair has moved since the first posture [m], shape (pairs, samples)."""
         total = np.zeros((len(self.pairs), poses.samples))
         turned = np.linalg.norm(np.diff(poses.rotations, axis=1), axis=(2, 3)) / np.sqrt(2.0)  # 2 sin(angle / 2)
         for capsules in self._link_capsules:

@@ -1,6 +1,4 @@
-"""Which parts of a robot are kept apart: all but neighbours, those that an SRDF file excuses, and those that always
-touch.
-"""
+"""Which parts of a robot are kept apart: all but neighbours, and those that its SRDF file or settings excuse."""
 
 from __future__ import annotations
 

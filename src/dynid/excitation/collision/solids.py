@@ -38,10 +38,9 @@ class Capsule:
     @staticmethod
     def around(points: Array) -> Capsule:
         """The smallest capsule around points (n, 3) along one of their principal axes."""
-        centre = (points.min(axis=0) + points.max(axis=0)) / 2
         _, _, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
-        candidates = [_along(points, centre, axis) for axis in (*axes, *np.eye(3))]
-        return min(candidates, key=Capsule.volume.fget)  # type: ignore[attr-defined]
+        candidates = [_along(points, axis) for axis in (*axes, *np.eye(3))]
+        return min(candidates, key=lambda one: one.volume)
 
     @property
     def volume(self) -> float:
@@ -50,7 +49,7 @@ class Capsule:
         return math.pi * self.radius**2 * (length + 4.0 / 3.0 * self.radius)
 
 
-def _along(points: Array, centre: Array, axis: Array) -> Capsule:
+def _along(points: Array, axis: Array) -> Capsule:
     """The capsule along an axis: its line goes through the middle of the box across it."""
     across = np.linalg.svd(axis[None, :])[2][1:]
     flat = points @ across.T
