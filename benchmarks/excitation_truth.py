@@ -22,7 +22,7 @@ from dynid.arrays import Array
 from dynid.excitation.design import design
 from dynid.excitation.local_search import random_start
 from dynid.excitation.problem import ExcitationProblem, experiment_times
-from dynid.excitation.trajectories import ParametricTrajectory
+from dynid.excitation.trajectories.family import ParametricTrajectory
 from dynid.experiment.reading import read_experiment
 from dynid.logs.drive import Transmission
 from dynid.logs.processing.states import processed

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dynid import DynamicModel, load_robot
-from dynid.excitation.trajectories import fourier_motion
+from dynid.excitation.trajectories.fourier import fourier_motion
 from dynid.model.terms import Armature, Coulomb, Viscous
 from dynid.simulation.closed_loop import SimulatedRobot, follow
 from dynid.simulation.settings import ControlLaw, Controller

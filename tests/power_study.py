@@ -39,7 +39,8 @@ from dynid.estimation.least_squares import (
     merge_logs,
     weighted_least_squares,
 )
-from dynid.excitation.trajectories import ParametricTrajectory, fourier_motion
+from dynid.excitation.trajectories.family import ParametricTrajectory
+from dynid.excitation.trajectories.fourier import fourier_motion
 from dynid.experiment.reading import read_experiment
 from dynid.logs.drive import Transmission
 from dynid.logs.processing.preparation import prepare

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynid.excitation.trajectories import ParametricTrajectory, fourier_motion
+from dynid.excitation.trajectories.family import ParametricTrajectory
+from dynid.excitation.trajectories.fourier import fourier_motion
 from dynid.robot.robot import Robot
 
 

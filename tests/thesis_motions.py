@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from dynid.excitation.trajectories import ParametricTrajectory, fourier_motion
+from dynid.excitation.trajectories.family import ParametricTrajectory
+from dynid.excitation.trajectories.fourier import fourier_motion
 
 PERIOD = 2 * math.pi / (0.3 * math.pi)
 

@@ -20,7 +20,8 @@ from dynid.arrays import Array
 from dynid.estimation.factors.accumulation import factorise
 from dynid.estimation.factors.reduced_logs import findings_on_friction, probed
 from dynid.estimation.least_squares import ordinary_least_squares, weighted_least_squares
-from dynid.excitation.trajectories import Moves, fourier_motion
+from dynid.excitation.trajectories.fourier import fourier_motion
+from dynid.excitation.trajectories.moves import Moves
 from dynid.findings import Finding
 from dynid.identification.predictions import Prediction, predict
 from dynid.logs.drive import Transmission

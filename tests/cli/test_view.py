@@ -23,7 +23,7 @@ from dynid.cli import app
 from dynid.cli.page_guard import PageGuard, UnguardedViewerError, free_port
 from dynid.cli.viewer_page import Gauge, gauge_table, gauges, motion_to_show, serve
 from dynid.errors import FileProblemError, InvalidRequestError, ShapeError
-from dynid.excitation.trajectories import fourier_motion
+from dynid.excitation.trajectories.fourier import fourier_motion
 from dynid.excitation.trajectory_formats import Written, json_text
 from dynid.report.drawn_bodies import poses, quaternion, shapes
 from dynid.robot.joints import rotation_from_quaternion

@@ -20,7 +20,7 @@ from dynid.excitation.local_search import NoMotionError, random_start
 from dynid.excitation.motion import Grid, free_coefficients
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.settings import ExcitationSettings
-from dynid.excitation.trajectories import Fourier
+from dynid.excitation.trajectories.fourier import Fourier
 from dynid.experiment.experiment import Experiment
 from dynid.experiment.reading import checked_table, read_experiment
 from dynid.identification.requests import excite_experiment

@@ -18,7 +18,7 @@ from dynid.excitation.limits.torques import PriorTorques, RmsTorqueLimit, Torque
 from dynid.excitation.local_search import scaled_into_limits
 from dynid.excitation.motion import Grid, Motion, free_coefficients
 from dynid.excitation.problem import ExcitationProblem
-from dynid.excitation.trajectories import Fourier
+from dynid.excitation.trajectories.fourier import Fourier
 from dynid.model.kernels.row_layout import prepare
 from dynid.model.terms import Armature, Coulomb, Viscous
 from dynid.robot.joints import Limits

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import dynid
 from dynid import load_robot
 from dynid.cli import app
-from dynid.excitation.trajectories import Trajectory
+from dynid.excitation.trajectories.sampled import Trajectory
 from dynid.excitation.trajectory_files import read_coefficients, read_trajectory
 from tests.independent_condition import condition_number, read_csv
 from tests.simulated import gentle

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from dynid.errors import DynidError
 from dynid.excitation.motion import free_coefficients
-from dynid.excitation.trajectories import Fourier, ParametricTrajectory, PointToPoint
+from dynid.excitation.trajectories.family import ParametricTrajectory
+from dynid.excitation.trajectories.fourier import Fourier
+from dynid.excitation.trajectories.point_to_point import PointToPoint
 from dynid.excitation.trajectory_files import TrajectoryFileError, read_coefficients
 from dynid.excitation.trajectory_formats import Written, csv_text, json_text, ros_text, urscript_text
 

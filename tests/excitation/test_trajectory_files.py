@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 from dynid import DynidError, load_robot
-from dynid.excitation.trajectories import Trajectory, fourier_motion
+from dynid.excitation.trajectories.fourier import fourier_motion
+from dynid.excitation.trajectories.sampled import Trajectory
 from dynid.excitation.trajectory_files import read_coefficients, read_table
 from dynid.excitation.trajectory_formats import Written, json_text
 from dynid.robot.robot import Robot

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dynid import DynamicModel, DynidError, load_robot
-from dynid.excitation.trajectories import Trajectory
+from dynid.excitation.trajectories.sampled import Trajectory
 from dynid.model.terms import Armature
 from dynid.simulation.closed_loop import LostError, SimulatedRobot, follow
 from dynid.simulation.desired_motion import Repeated

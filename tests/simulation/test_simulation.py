@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynid import DynamicModel, DynidError, load_robot
-from dynid.excitation.trajectories import Trajectory
+from dynid.excitation.trajectories.sampled import Trajectory
 from dynid.model.sampling import random_states
 from dynid.model.terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, Offset, Spring, Term, Viscous, parse_terms
 from dynid.robot.assembly import assemble

@@ -9,7 +9,8 @@ from .problem import ExcitationProblem
 from .recipe import excite
 from .settings import ExcitationSettings
 from .stated_problem import problem_of
-from .trajectories import Moves, Trajectory
+from .trajectories.moves import Moves
+from .trajectories.sampled import Trajectory
 from .trajectory_files import Followable, as_motion, read_trajectory, robot_of_motion
 from .trajectory_formats import sample_times, samples
 

@@ -13,7 +13,7 @@ from dynid.excitation.information import value_of
 from dynid.excitation.limits.limit import Check
 from dynid.excitation.local_search import NORM_POWERS, best_start, centre, disturbed, refined
 from dynid.excitation.problem import ExcitationProblem, experiment_times
-from dynid.excitation.trajectories import ParametricTrajectory
+from dynid.excitation.trajectories.family import ParametricTrajectory
 from dynid.machine import single_threaded_blas
 from dynid.model import prepare
 

@@ -21,7 +21,8 @@ from dynid.excitation.information import Expectation
 from dynid.excitation.limits.limit import Check
 from dynid.excitation.limits.stated import joint_limits
 from dynid.excitation.settings import ExcitationSettings
-from dynid.excitation.trajectories import ParametricTrajectory, PointToPoint
+from dynid.excitation.trajectories.family import ParametricTrajectory
+from dynid.excitation.trajectories.point_to_point import PointToPoint
 from dynid.excitation.trajectory_formats import (
     DEFAULT,
     FORMATS,

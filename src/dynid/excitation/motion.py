@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from dynid.arrays import Array, Indices, frozen
-from dynid.excitation.trajectories import Fourier, ParametricTrajectory
+from dynid.excitation.trajectories.family import Family, ParametricTrajectory
 
 _ROUNDING_VALUE = 1e-10
 """Singular values below this, relative to the largest, are zero."""
@@ -27,7 +27,7 @@ class FreeCoefficients:
             them are accelerations of about 1 rad/s^2 or positions of 1 rad.
     """
 
-    family: Fourier
+    family: Family
     fixed: Array
     directions: tuple[Array, ...]
 
@@ -65,7 +65,7 @@ class FreeCoefficients:
 
 
 def free_coefficients(
-    family: Fourier, posture: Sequence[float | None], moving: Sequence[bool] | None = None
+    family: Family, posture: Sequence[float | None], moving: Sequence[bool] | None = None
 ) -> FreeCoefficients:
     """The coefficients of motions that start and end at rest.
 
@@ -74,9 +74,8 @@ def free_coefficients(
         posture: For each joint where it starts and ends [rad or m]; None where the design may choose.
         moving: For each joint whether it moves; the others stand still. All do when None.
     """
-    ends = np.array([0.0, family.duration])
-    at_rest = np.concatenate([family.basis(ends, 1), family.basis(ends, 2)])
-    there = family.basis(ends, 0)
+    at_rest = family.conditions()
+    there = family.basis(np.array([0.0, family.duration]), 0)
     scale = _scale(family)
     fixed, directions = np.zeros((family.size, len(posture))), []
     for j, position in enumerate(posture):
@@ -89,7 +88,7 @@ def free_coefficients(
     return FreeCoefficients(family, frozen(fixed), tuple(directions))
 
 
-def _scale(family: Fourier) -> Array:
+def _scale(family: Family) -> Array:
     """For each coefficient the size that gives accelerations of about 1 rad/s^2; at most 1, shape (size,)."""
     times = np.linspace(0.0, family.cycle, 200)
     return 1.0 / np.maximum(1.0, np.abs(family.basis(times, 2)).max(axis=0))

@@ -16,7 +16,8 @@ from dynid.excitation.interior_point import NEAR_LIMIT, barrier, barrier_curvatu
 from dynid.excitation.limits.joint_bounds import JointBounds
 from dynid.excitation.limits.limit import Check, Limit
 from dynid.excitation.motion import Grid, Motion
-from dynid.excitation.trajectories import MovesSmoothly, ParametricTrajectory
+from dynid.excitation.trajectories.family import ParametricTrajectory
+from dynid.excitation.trajectories.moves import MovesSmoothly
 
 _AT_A_TIME = 2000
 """Samples whose regressor is in memory at a time."""

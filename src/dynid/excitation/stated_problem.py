@@ -29,7 +29,8 @@ from dynid.excitation.limits.torques import PriorTorques, RmsTorqueLimit, Torque
 from dynid.excitation.motion import FreeCoefficients, Grid, free_coefficients
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.settings import ExcitationSettings
-from dynid.excitation.trajectories import Fourier
+from dynid.excitation.trajectories.family import Family
+from dynid.excitation.trajectories.fourier import Fourier
 from dynid.findings import Finding
 from dynid.model import BaseParameters, DynamicModel, known_base, matching
 from dynid.robot import Limits, Robot
@@ -96,7 +97,8 @@ def problem_of(
         raise InvalidRequestError(f"no parameter of '{robot.name}' is identifiable from joint torques")
     family = _family(settings)
     _require_few_samples(family, settings.rate)
-    samples = settings.samples or max(THRESHOLDS.fewest_samples, THRESHOLDS.samples_a_harmonic * settings.harmonics)
+    wanted = max(THRESHOLDS.fewest_samples, math.ceil(THRESHOLDS.samples_a_harmonic * family.swings))
+    samples = family.samples(settings.samples or wanted)
     if math.isinf(family.reach(samples)):
         raise InvalidRequestError(
             f"{samples} samples cannot show {settings.harmonics} harmonics; state {4 * settings.harmonics} or more"
@@ -131,12 +133,12 @@ def _require_single_joints(robot: Robot) -> None:
         )
 
 
-def _family(settings: ExcitationSettings) -> Fourier:
+def _family(settings: ExcitationSettings) -> Family:
     period = settings.period or THRESHOLDS.default_period
     return Fourier(settings.frequency or 2 * math.pi / period, settings.harmonics, settings.periods)
 
 
-def _require_few_samples(family: Fourier, rate: float) -> None:
+def _require_few_samples(family: Family, rate: float) -> None:
     """Refuse motions that take too many samples to check or to write."""
     longest, most = THRESHOLDS.longest_period, THRESHOLDS.most_samples
     if family.cycle > longest:
@@ -244,7 +246,7 @@ def _scales(settings: ExcitationSettings, base: BaseParameters) -> Array:
 
 
 def _free(
-    settings: ExcitationSettings, family: Fourier, posture: Sequence[float | None], robot: Robot
+    settings: ExcitationSettings, family: Family, posture: Sequence[float | None], robot: Robot
 ) -> FreeCoefficients:
     moving = moving_of(settings, robot)
     if moving is not None and not any(moving):
@@ -252,8 +254,5 @@ def _free(
     free = free_coefficients(family, posture, moving)
     needed = [0 if moving is not None and not moving[k] else 1 + (posture[k] is None) for k in range(robot.nv)]
     if any(size < least for size, least in zip(free.sizes, needed, strict=True)):
-        raise InvalidRequestError(
-            f"motions of {family.harmonics} harmonics cannot start and end at rest; state 2 or more in "
-            "[excitation] harmonics"
-        )
+        raise InvalidRequestError(family.more_room)
     return free

@@ -15,7 +15,10 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import DynidError, FileProblemError, InvalidRequestError, UnknownNameError
-from dynid.excitation.trajectories import Fourier, Moves, ParametricTrajectory, Trajectory
+from dynid.excitation.trajectories.family import ParametricTrajectory
+from dynid.excitation.trajectories.fourier import Fourier
+from dynid.excitation.trajectories.moves import Moves
+from dynid.excitation.trajectories.sampled import Trajectory
 from dynid.files import FileKind, is_file, kind_of, read_bytes
 from dynid.logs import Log, read_groups, source_of
 from dynid.robot import Joint, Robot, as_robot, without_gripper

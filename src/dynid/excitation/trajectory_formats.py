@@ -14,7 +14,9 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import FileProblemError, InvalidRequestError, UnknownNameError
-from dynid.excitation.trajectories import Moves, ParametricTrajectory
+from dynid.excitation.trajectories.family import ParametricTrajectory
+from dynid.excitation.trajectories.fourier import Fourier
+from dynid.excitation.trajectories.moves import Moves
 from dynid.excitation.trajectory_files import SCHEMA
 from dynid.robot import Robot
 
@@ -136,14 +138,14 @@ def csv_text(written: Written) -> str:
 
 def json_text(written: Written) -> str:
     """The coefficients of a Fourier trajectory; `read_coefficients` reads them back."""
-    trajectory = _coefficients(written.motion)
+    trajectory, family = _series(written.motion)
     data = {
         "schema": SCHEMA,
         **({"warning": written.warning} if written.warning else {}),
         "family": "fourier",
-        "frequency": trajectory.family.frequency,
-        "harmonics": trajectory.family.harmonics,
-        "periods": trajectory.family.periods,
+        "frequency": family.frequency,
+        "harmonics": family.harmonics,
+        "periods": family.periods,
         "speed": trajectory.speed,
         "joints": list(written.joints),
         "coefficients": trajectory.coefficients.T.tolist(),
@@ -209,11 +211,10 @@ def urscript_text(written: Written) -> str:
     It moves slowly to the start, follows the motion by `servoj`, and stops. Change `speed` for a careful first run. A
     warning must be confirmed on the pendant before anything moves.
     """
-    trajectory = _coefficients(written.motion)
+    trajectory, family = _series(written.motion)
     if trajectory.joints != 6:
         raise InvalidRequestError(f"URScript is for arms of six joints, and this one has {trajectory.joints}")
-    family, C = trajectory.family, trajectory.coefficients
-    n = family.harmonics
+    C, n = trajectory.coefficients, family.harmonics
     plain = written.warning.replace('"', "'").encode("ascii", "replace").decode()
     warning = (
         f'  # WARNING: {plain}\n  textmsg("WARNING: {plain}")\n'
@@ -255,10 +256,11 @@ def _numbers(values: Iterable[float]) -> str:
     return "[" + ", ".join(text if "." in text else text.replace("e", ".0e") for text in texts) + "]"
 
 
-def _coefficients(motion: Moves) -> ParametricTrajectory:
-    if not isinstance(motion, ParametricTrajectory):
+def _series(motion: Moves) -> tuple[ParametricTrajectory, Fourier]:
+    """The trajectory and its family, for formats that hold its coefficients."""
+    if not (isinstance(motion, ParametricTrajectory) and isinstance(motion.family, Fourier)):
         raise InvalidRequestError("only Fourier trajectories can be written with their coefficients")
-    return motion
+    return motion, motion.family
 
 
 def texts_of(formats: Sequence[str], trajectory: Written, others: Iterable[tuple[str, Written]] = ()) -> dict[str, str]:

@@ -10,7 +10,7 @@ from dynid.arrays import Array, Indices, frozen
 from dynid.errors import UnknownNameError
 from dynid.excitation.limits.limit import Check, Limit
 from dynid.excitation.motion import Motion
-from dynid.excitation.trajectories import MovesSmoothly
+from dynid.excitation.trajectories.moves import MovesSmoothly
 from dynid.model import joint_poses
 from dynid.robot import WORLD, Robot
 

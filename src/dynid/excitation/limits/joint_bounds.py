@@ -13,7 +13,9 @@ from dynid.arrays import Array, Indices, frozen
 from dynid.errors import InvalidRequestError
 from dynid.excitation.limits.limit import Check, Limit
 from dynid.excitation.motion import Grid, Motion
-from dynid.excitation.trajectories import Fourier, MovesSmoothly, ParametricTrajectory
+from dynid.excitation.trajectories.family import Family, ParametricTrajectory
+from dynid.excitation.trajectories.fourier import Fourier
+from dynid.excitation.trajectories.moves import MovesSmoothly
 from dynid.robot import JointKind, Limits, Robot
 
 QUANTITIES = ("position", "velocity", "acceleration", "jerk")
@@ -120,6 +122,15 @@ def _check(name: str, limit: Limits) -> None:
             )
 
 
+def _series(family: Family) -> Fourier:
+    """The family of motions that have amplitudes."""
+    if not isinstance(family, Fourier):
+        raise InvalidRequestError(
+            f"amplitudes are those of Fourier series, and the family is {family.name}; leave [excitation] bound out"
+        )
+    return family
+
+
 @dataclass(frozen=True, eq=False)
 class AmplitudeLimit(Limit):
     """`sum_k (k w)^d amplitude_k <= half` for positions (d = 0, with the constant's distance from the middle) to jerks.
@@ -137,7 +148,7 @@ class AmplitudeLimit(Limit):
 
     def slacks(self, motion: Motion) -> Array:
         """One for each quantity of each joint; 1 where it is not limited, shape (4 * joints,)."""
-        family = motion.grid.free.family
+        family = _series(motion.grid.free.family)
         return (1.0 - self._sums(family, motion.coefficients, _ROUNDED_KINK) / (self.factor * self.bounds.half)).ravel()
 
     def slopes(self, motion: Motion, which: Indices) -> Array:
@@ -171,7 +182,7 @@ class AmplitudeLimit(Limit):
 
     def _parts(self, motion: Motion, k: int, j: int) -> tuple[Array, Array, Array]:
         """Of one sum the cosine and sine of each wave, shape (waves, 2), its size and factor; the constant first."""
-        family = motion.grid.free.family
+        family = _series(motion.grid.free.family)
         C, n = motion.coefficients[:, j], family.harmonics
         constant = [C[0] - self.bounds.middle[0, j], 0.0]
         parts = np.concatenate([[constant], np.column_stack([C[1 : n + 1], C[n + 1 :]])])
@@ -200,7 +211,7 @@ class AmplitudeLimit(Limit):
         """One for each limited quantity of each joint; none for motions without amplitudes."""
         if not isinstance(trajectory, ParametricTrajectory):
             return []
-        sums = self._sums(trajectory.family, trajectory.coefficients, 0.0)
+        sums = self._sums(_series(trajectory.family), trajectory.coefficients, 0.0)
         found = []
         for check in self.bounds.checks(trajectory, times[:1]):
             quantity, _, joint = check.name.partition(" of ")

@@ -11,7 +11,7 @@ import numpy as np
 
 from dynid.arrays import Array, Indices
 from dynid.excitation.motion import Motion
-from dynid.excitation.trajectories import MovesSmoothly
+from dynid.excitation.trajectories.moves import MovesSmoothly
 
 Range = tuple[float, float]
 """Smallest and largest value."""

@@ -13,7 +13,7 @@ from dynid.arrays import Array, Indices, frozen
 from dynid.errors import InvalidRequestError
 from dynid.excitation.limits.limit import Check, Limit, both_sides
 from dynid.excitation.motion import Motion
-from dynid.excitation.trajectories import MovesSmoothly
+from dynid.excitation.trajectories.moves import MovesSmoothly
 from dynid.model import BaseParameters, DynamicModel, RowLayout, Slopes, find_base_parameters, layout_slopes
 from dynid.robot import JointKind, Robot
 

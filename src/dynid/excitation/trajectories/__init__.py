@@ -1,0 +1,1 @@
+"""What can be followed: one family of motions, one file, one interface."""
