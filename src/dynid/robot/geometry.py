@@ -162,14 +162,14 @@ def capsules_along(robot: Robot, link: int) -> list[Geometry]:
     ends = [joint.placement[:3, 3] for joint in robot.joints if joint.parent == link]
     if not ends and link != WORLD:
         ends = [1.5 * radius * robot.joints[link].axis]
-    return [capsule_between(np.zeros(3), end, radius) for end in ends if np.linalg.norm(end) > 1e-6]
+    return [around_segment(np.zeros(3), end, radius) for end in ends if np.linalg.norm(end) > 1e-6]
 
 
-def capsule_between(begin: Array, end: Array, radius: float) -> Geometry:
-    """The capsule of a radius [m] around the segment between two points [m]."""
+def around_segment(begin: Array, end: Array, radius: float, shape: str = "capsule") -> Geometry:
+    """The capsule or cylinder of a radius [m] around the segment between two points [m]."""
     way = end - begin
     placement = along_z(way) if np.linalg.norm(way) > 0.0 else np.eye(4)
-    return Geometry("capsule", (radius, float(np.linalg.norm(way))), frozen(pose(translation=begin) @ placement))
+    return Geometry(shape, (radius, float(np.linalg.norm(way))), frozen(pose(translation=begin) @ placement))
 
 
 def reach(robot: Robot) -> float:
