@@ -42,6 +42,17 @@ CriterionOption = Annotated[
 FormatOption = Annotated[
     list[str], typer.Option("--format", help="Formats to write: csv, json, ros, urscript. Default: csv,json.")
 ]
+FamilyOption = Annotated[
+    str,
+    typer.Option(
+        "--family",
+        metavar="NAME",
+        help="Trajectories: fourier, spline, b-spline, polynomial, trapezoid, double-s, multisine, chirp.",
+    ),
+]
+WaypointsOption = Annotated[
+    int | None, typer.Option(min=2, help="Number of waypoints, or control points, of splines and profiles.")
+]
 TermsOption = Annotated[list[str], typer.Option(help="Friction and actuator terms of a robot, as for inspect.")]
 RateOption = Annotated[float | None, typer.Option(help="Sampling rate of the experiment and of the files [Hz].")]
 NoiseOption = Annotated[
@@ -104,7 +115,10 @@ def excite(
     out: Annotated[Path | None, typer.Option("--out", help="Folder to write the trajectory to.")] = None,
     formats: FormatOption = [],  # noqa: B006 (Typer copies it)
     terms: TermsOption = [],  # noqa: B006
-    harmonics: Annotated[int | None, typer.Option(min=1, help="Number of harmonics.")] = None,
+    harmonics: Annotated[int | None, typer.Option(min=1, help="Number of harmonics of a Fourier series.")] = None,
+    family: FamilyOption = "",
+    waypoints: WaypointsOption = None,
+    degree: Annotated[int | None, typer.Option(min=1, help="Degree of splines and polynomials.")] = None,
     period: Annotated[float | None, typer.Option(help="Period of the trajectory [s].")] = None,
     rate: RateOption = None,
     noise: NoiseOption = [],  # noqa: B006
@@ -137,7 +151,8 @@ def excite(
         from dynid.report.trajectory_page import PAGE, trajectory_page
 
         texts = {"noise": noise, "velocity": velocity, "acceleration": acceleration, "effort": effort, "start": start}
-        plain = {"harmonics": harmonics, "period": period, "rate": rate, "criterion": criterion or None}
+        plain = {"family": family or None, "waypoints": waypoints, "degree": degree, "harmonics": harmonics}
+        plain |= {"period": period, "rate": rate, "criterion": criterion or None}
         settings = plain | _settings(texts, position)
         held = assignments("--lock", *lock)
         experiment = experiment_to_excite(source, words(*terms), lock=held, exact_frames=exact_frames, **settings)
@@ -170,7 +185,8 @@ def _require_output(
     from dynid.excitation.trajectory_formats import require_formats, require_free
     from dynid.identification.requests import robot_to_excite
 
-    require_formats(formats, None if out is None else robot_to_excite(experiment, move))
+    robot = None if out is None else robot_to_excite(experiment, move)
+    require_formats(formats, robot, experiment.excitation.family)
     if out is not None:
         require_free(out, overwrite=overwrite)
 

@@ -248,7 +248,7 @@ class Excitation:
             OutputError: If it cannot be written.
         """
         out = Path(folder)
-        formats = require_formats(formats, self.robot)
+        formats = require_formats(formats, self.robot, self.settings.family)
         if not allow_broken_limits:
             self._require_limits()
         require_free(out, overwrite=overwrite)
@@ -289,7 +289,7 @@ class Excitation:
 
     def _texts(self, part: Design, formats: Sequence[str]) -> dict[str, str]:
         """All files of one trajectory, by name."""
-        written = Written(part.trajectory, self.joints, part.problem.rate, self.warning)
+        written = Written(part.trajectory, self.joints, part.problem.rate, self.warning, self.robot.name)
         others = {
             f"trajectory_{percent}_percent": replace(written, motion=part.trajectory.at_speed(percent / 100))
             for percent in SLOWER_SPEEDS

@@ -117,9 +117,13 @@ class Grid:
 
     @staticmethod
     def of(free: FreeCoefficients, samples: int) -> Grid:
-        """So many samples."""
+        """So many samples, or one more where the end is looked at, too."""
+        return Grid.at(free, free.family.times(samples))
+
+    @staticmethod
+    def at(free: FreeCoefficients, times: Array) -> Grid:
+        """At times [s], evenly spaced over one cycle."""
         family = free.family
-        times = np.linspace(0.0, family.cycle, samples, endpoint=False)
         q, v, a, j = (frozen(family.basis(times, k)) for k in range(4))
         return Grid(free, frozen(times), (q, v, a, j))
 

@@ -172,7 +172,7 @@ def _block_triangular(
     for resting, first in enumerate(joints):
         still_moving = [k in joints and k >= first for k in range(len(posture))]
         free = free_coefficients(problem.grid.free.family, posture, still_moving)
-        problem = replace(problem, grid=Grid.of(free, len(problem.grid.times)))
+        problem = replace(problem, grid=Grid.at(free, problem.grid.times))
         part = time_limit / len(joints)
         shown = _with_parts_to_come(progress, part * (len(joints) - 1 - resting))
         found = design(problem, time_limit=part, seed=seed + resting, progress=shown, **options)

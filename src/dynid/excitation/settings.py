@@ -33,9 +33,31 @@ class FrameBox(Table):
         return self
 
 
+FamilyName = Literal["fourier", "spline", "b-spline", "polynomial", "trapezoid", "double-s", "multisine", "chirp"]
+"""Families of trajectories, as users call them."""
+
+_FAMILIES_OF: dict[str, tuple[FamilyName, ...]] = {
+    "harmonics": ("fourier", "multisine"),
+    "frequency": ("fourier", "multisine"),
+    "waypoints": ("spline", "b-spline", "trapezoid", "double-s"),
+    "degree": ("spline", "b-spline", "polynomial"),
+    "pieces": ("polynomial",),
+    "lines": ("multisine",),
+    "band": ("multisine", "chirp"),
+    "bound": ("fourier",),
+}
+"""Keys that only some families have."""
+
+
 class ExcitationSettings(Table):
     """`[excitation]`: the trajectory, the criterion and the limits; limits not stated are the robot file's."""
 
+    family: FamilyName = "fourier"
+    waypoints: Count | None = None
+    degree: Count | None = None
+    pieces: Count | None = None
+    lines: tuple[Count, ...] | None = None
+    band: tuple[Positive, Positive] | None = None
     harmonics: Count = 5
     period: Positive | None = None
     frequency: Positive | None = None
@@ -61,9 +83,22 @@ class ExcitationSettings(Table):
     box: tuple[FrameBox, ...] = ()
 
     @model_validator(mode="after")
+    def _keys_belong_to_the_family(self) -> ExcitationSettings:
+        for key in sorted(self.model_fields_set & set(_FAMILIES_OF)):
+            families = _FAMILIES_OF[key]
+            if self.family not in families and getattr(self, key) is not None:
+                raise ValueError(
+                    f"'{key}' belongs to the family {' or '.join(families)}, and the family is {self.family}; leave it "
+                    "out, or state another family"
+                )
+        return self
+
+    @model_validator(mode="after")
     def _states_things_once(self) -> ExcitationSettings:
         if self.period is not None and self.frequency is not None:
             raise ValueError("the motion repeats after 'period' (s) or with 'frequency' (rad/s); state one")
+        if self.lines is not None and (self.band is not None or "harmonics" in self.model_fields_set):
+            raise ValueError("a multisine has 'lines', or so many 'harmonics' within a 'band' (Hz); state one")
         if self.prior_std and self.scale != "none":
             raise ValueError("columns are scaled by 'scale' or by 'prior_std', not by both")
         return self
