@@ -99,6 +99,19 @@ BlockTriangularOption = Annotated[
 StartsOption = Annotated[
     int | None, typer.Option(min=1, help="Maximum number of starts; makes the result reproducible.")
 ]
+PosturesOption = Annotated[
+    int | None,
+    typer.Option("--postures", min=2, metavar="N", help="Static postures instead, for gravity parameters: how many."),
+]
+HoldOption = Annotated[
+    float | None, typer.Option(help="How long the robot stands still at each posture [s]. Default: 1.")
+]
+BothSidesOption = Annotated[
+    bool, typer.Option("--both-sides", help="Approach each posture from both sides: static friction cancels out.")
+]
+FrictionRunsOption = Annotated[
+    bool, typer.Option("--friction-runs", help="Constant speeds instead, to and fro, joint by joint, for friction.")
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace a trajectory that is in the folder.")]
 AllowOption = Annotated[
     bool,
@@ -132,6 +145,10 @@ def excite(
     known: KnownOption = [],  # noqa: B006
     segments: SegmentsOption = 1,
     block_triangular: BlockTriangularOption = False,
+    postures: PosturesOption = None,
+    hold: HoldOption = None,
+    both_sides: BothSidesOption = False,
+    friction_runs: FrictionRunsOption = False,
     starts: StartsOption = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     force: ForceOption = False,
@@ -140,7 +157,7 @@ def excite(
     full: FullOption = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Design an exciting trajectory within the robot's limits.
+    """Design an exciting trajectory within the robot's limits, or static postures, or friction runs.
 
     Limits that neither the robot's file nor an option states are assumed, and named. Collisions are not checked.
     """
@@ -153,6 +170,9 @@ def excite(
         texts = {"noise": noise, "velocity": velocity, "acceleration": acceleration, "effort": effort, "start": start}
         plain = {"family": family or None, "waypoints": waypoints, "degree": degree, "harmonics": harmonics}
         plain |= {"period": period, "rate": rate, "criterion": criterion or None}
+        plain |= {"postures": postures, "hold": hold}
+        plain |= {"both_sides": both_sides or None, "friction_runs": friction_runs or None}
+        _require_one_kind(plain)
         settings = plain | _settings(texts, position)
         held = assignments("--lock", *lock)
         experiment = experiment_to_excite(source, words(*terms), lock=held, exact_frames=exact_frames, **settings)
@@ -167,7 +187,7 @@ def excite(
             segments=segments,
             seed=seed,
             block_triangular=block_triangular,
-            progress=lambda best: step(best.in_words(experiment.excitation.criterion)),
+            progress=lambda best: step(best.in_words(_criterion(experiment))),
         )
         options = {"overwrite": force, "allow_broken_limits": allow_broken_limits}
         page = {} if out is None else {PAGE: trajectory_page(found)}
@@ -186,9 +206,30 @@ def _require_output(
     from dynid.identification.requests import robot_to_excite
 
     robot = None if out is None else robot_to_excite(experiment, move)
-    require_formats(formats, robot, experiment.excitation.family)
+    settings = experiment.excitation
+    sampled = settings.postures is not None or settings.friction_runs
+    require_formats(formats, robot, settings.family, holds_samples=sampled)
     if out is not None:
         require_free(out, overwrite=overwrite)
+
+
+def _require_one_kind(options: dict[str, Any]) -> None:
+    """Refuse options of one kind of motion beside those of another."""
+    from dynid.errors import InvalidRequestError
+
+    given = [f"--{key.replace('_', '-')}" for key, value in options.items() if value is not None]
+    kind = next((one for one in ("--postures", "--friction-runs") if one in given), None)
+    odd = [one for one in ("--family", "--waypoints", "--degree", "--harmonics", "--period") if one in given]
+    if kind == "--postures" and odd:
+        raise InvalidRequestError(f"{odd[0]} is of designed trajectories, and {kind} is another motion; leave one out")
+    alone = [one for one in ("--hold", "--both-sides") if one in given]
+    if kind == "--friction-runs" and alone:
+        raise InvalidRequestError(f"{alone[0]} is of static postures, and {kind} is another motion; leave one out")
+
+
+def _criterion(experiment: Experiment) -> str:
+    settings = experiment.excitation
+    return settings.criterion if settings.postures is None else settings.posture_criterion
 
 
 def _settings(texts: dict[str, list[str]], position: list[str]) -> dict[str, Any]:
@@ -221,8 +262,15 @@ def show_excitation(data: dict[str, Any], out: Path | None, *, full: bool = Fals
     if full:
         _show_limits(output, data["limits"])
         _show_expectations(output, data["parameters"])
-    else:
-        show_facts(output, {"limits": _limits(data["limits"]), "parameters": _expectations(data["parameters"])})
+    facts = {} if full else {"limits": _limits(data["limits"]), "parameters": _expectations(data["parameters"])}
+    if "postures" in data:
+        facts = {**_facts_of_postures(data["postures"]), **facts}
+    show_facts(output, facts)
+    if full and "postures" in data:
+        output.print("Gravity parameters from the postures alone:")
+        _show_expectations(output, data["postures"]["parameters"])
+    if "friction_runs" in data:
+        _show_friction_runs(output, data["friction_runs"])
     show_findings(output, map(Finding.from_dict, data["findings"]))
     more = "" if full else "Every limit, and the standard deviation to expect of every parameter: --full"
     if out is None:
@@ -232,6 +280,39 @@ def show_excitation(data: dict[str, Any], out: Path | None, *, full: bool = Fals
     violated = ": it violates limits; do not run it on a real robot"
     slowly = ", then run it slowly first"
     show_next(output, f"look at {out / 'limits.html'}{violated if 'warning' in data else slowly}", more)
+
+
+def _facts_of_postures(data: dict[str, Any]) -> dict[str, str]:
+    """What postures take, and what they give, in lines."""
+    sides = f", {data['seconds_of_both_sides']:.3g} s of that for both sides" if data["both_sides"] else ""
+    rests = f"{data['seconds_resting']:.4g} s at rest, {data['seconds_travelling']:.4g} s on the way{sides}"
+    around = f"; {data['ways_around']} ways lead around what is in the way" if data["ways_around"] else ""
+    percents = [row["relative_std_percent"] for row in data["parameters"]]
+    condition = "infinite" if data["condition_number"] is None else f"{data['condition_number']:.3g}"
+    gravity = f"{len(percents)} parameters, condition number {condition}"
+    ratio, worst = data["variance_relative_to_random"], data["worst_relative_to_random"]
+    if ratio is not None and worst is not None:
+        random = f"{data['count']} random postures"
+        gravity += f"; variances are {ratio:.2g} times those of {random}, that of the worst combination {worst:.2g}"
+    still = [row["name"] for row in data["parameters"] if row["std"] is None]
+    gravity += f"; NOT EXCITED: {', '.join(still)}" if still else ""
+    return {"postures": f"{data['count']} of {data['hold']:g} s each: {rests}{around}", "gravity": gravity}
+
+
+def _show_friction_runs(output: Console, data: dict[str, Any]) -> None:
+    """Print what friction runs take and gain."""
+    from dynid.cli.console import plain_table, show_facts
+
+    runs = [run for run in data["runs"] if not run["dropped"]]
+    joints = len({run["joint"] for run in runs})
+    show_facts(output, {"runs": f"{len(runs)} speeds of {joints} joints, both ways, in {data['seconds']:.4g} s"})
+    output.print("Expected standard deviations of friction:")
+    motion = f"motion {data['compared_with_seconds']:.3g} s"
+    table = plain_table(("parameter", "of"), (motion, f"runs {data['seconds']:.3g} s", "both"), ("unit",))
+    for row in data["parameters"]:
+        stds = ["not excited" if row[key] is None else f"{row[key]:.2g}" for key in ("motion", "runs", "both")]
+        table.add_row(row["name"], row["owner"], *stds, row["unit"])
+    output.print(table)
 
 
 CLOSEST = 3

@@ -12,6 +12,10 @@ JointLimit = PerJoint | dict[str, Positive]
 """One for all joints, one for each, or some by name: the others are the robot file's."""
 
 
+Part = Annotated[float, Field(strict=True, gt=0.0, le=1.0)]
+"""A part of a limit."""
+
+
 class FrameSpeed(Table):
     """`[[excitation.speed]]`: the largest speed [m/s] of the origin of a body's frame."""
 
@@ -81,6 +85,16 @@ class ExcitationSettings(Table):
     margin: Annotated[float, Field(strict=True, ge=0.0, lt=1.0)] = 0.0
     speed: tuple[FrameSpeed, ...] = ()
     box: tuple[FrameBox, ...] = ()
+    postures: Annotated[int, Field(strict=True, ge=2, le=1000)] | None = None
+    hold: Positive = 1.0
+    both_sides: bool = False
+    friction_runs: bool = False
+    speeds: Annotated[int, Field(strict=True, ge=1, le=100)] | tuple[Part, ...] = 6
+
+    @property
+    def posture_criterion(self) -> str:
+        """The criterion of postures; where none is stated, the sum of variances (trace)."""
+        return self.criterion if "criterion" in self.model_fields_set else "trace"
 
     @model_validator(mode="after")
     def _keys_belong_to_the_family(self) -> ExcitationSettings:
@@ -99,6 +113,8 @@ class ExcitationSettings(Table):
             raise ValueError("the motion repeats after 'period' (s) or with 'frequency' (rad/s); state one")
         if self.lines is not None and (self.band is not None or "harmonics" in self.model_fields_set):
             raise ValueError("a multisine has 'lines', or so many 'harmonics' within a 'band' (Hz); state one")
+        if self.postures is not None and self.friction_runs:
+            raise ValueError("'postures' and 'friction_runs' are motions of their own; ask for one of them")
         if self.prior_std and self.scale != "none":
             raise ValueError("columns are scaled by 'scale' or by 'prior_std', not by both")
         return self

@@ -208,7 +208,7 @@ def _information(
     """
     weights = np.ones(len(noise)) if settings.noise is None else min(noise) / np.array(noise)
     slowest = min(limit.velocity for limit in limits)
-    scales = _scales(settings, base)
+    scales = scales_of(settings, base)
     return Information(base, scales, weights, _known(weights, base, known) * scales, smoothing=0.03 * slowest)
 
 
@@ -224,7 +224,8 @@ def _known(weights: Array, base: BaseParameters, known: Sequence[Factors]) -> Ar
     return known_factor([one.weighted(by_joint).stacked(base.names, base.known).R for one in known], len(base))
 
 
-def _scales(settings: ExcitationSettings, base: BaseParameters) -> Array:
+def scales_of(settings: ExcitationSettings, base: BaseParameters) -> Array:
+    """What each column is multiplied with, as settings state it, shape (base,)."""
     scales = np.ones(len(base))
     if settings.scale == "magnitudes":
         values = reference_values(base)

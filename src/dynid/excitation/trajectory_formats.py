@@ -80,18 +80,32 @@ class Format:
     refuses: Callable[[Robot, str], str] = lambda _robot, _family: ""
 
 
-def require_formats(names: Iterable[str], robot: Robot | None = None, family: str = Fourier.name) -> tuple[str, ...]:
+def require_formats(
+    names: Iterable[str], robot: Robot | None = None, family: str = Fourier.name, *, holds_samples: bool = False
+) -> tuple[str, ...]:
     """Names of formats, each once.
+
+    Args:
+        names: What was asked for.
+        robot: The robot; any when None.
+        family: The family of the trajectories.
+        holds_samples: Whether only formats that hold samples suit the motion, as one that stops between its parts. Of
+            the formats by default these are meant then.
 
     Raises:
         UnknownNameError: If there is no such format.
         InvalidRequestError: If one cannot be written for the robot, or for trajectories of the family.
     """
     chosen = tuple(dict.fromkeys(names))
+    if holds_samples and chosen == DEFAULT:
+        chosen = tuple(name for name in chosen if FORMATS[name].any_motion)
     for name in chosen:
         if name not in FORMATS:
             raise UnknownNameError("trajectory format", name, FORMATS)
         problem = "" if robot is None else FORMATS[name].refuses(robot, family)
+        if holds_samples and not FORMATS[name].any_motion:
+            sampled = ", ".join(key for key, form in FORMATS.items() if form.any_motion)
+            problem = f"holds coefficients, which this motion has not ({sampled} hold samples)"
         if problem:
             raise InvalidRequestError(f"the format {name} {problem}; leave it out")
     return chosen

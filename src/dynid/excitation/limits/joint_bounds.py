@@ -71,6 +71,11 @@ class JointBounds:
         return JointBounds(tuple(joint.name for joint in joints), units, frozen(middle), frozen(half))
 
     @cached_property
+    def room(self) -> Array:
+        """Half widths that a design may use, shape (4, joints)."""
+        return frozen(self.factor[:, None] * self.half)
+
+    @cached_property
     def _entries(self) -> list[list[int]]:
         """For each joint the quantities that are limited."""
         return [[k for k in range(4) if math.isfinite(self.half[k, j])] for j in range(len(self.names))]
