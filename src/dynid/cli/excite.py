@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
+    from rich.text import Text
 
     from dynid.experiment import Experiment
 
@@ -164,6 +165,7 @@ def excite(
     with errors_in_words(), steps_shown() as step:
         step("Finding the identifiable parameters")
         from dynid.excitation.trajectory_formats import DEFAULT
+        from dynid.experiment import is_experiment
         from dynid.identification.requests import excite_experiment, experiment_to_excite
         from dynid.report.trajectory_page import PAGE, trajectory_page
 
@@ -172,7 +174,7 @@ def excite(
         plain |= {"period": period, "rate": rate, "criterion": criterion or None}
         plain |= {"postures": postures, "hold": hold}
         plain |= {"both_sides": both_sides or None, "friction_runs": friction_runs or None}
-        _require_one_kind(plain)
+        _require_one_kind(plain, is_experiment(source))
         settings = plain | _settings(texts, position)
         held = assignments("--lock", *lock)
         experiment = experiment_to_excite(source, words(*terms), lock=held, exact_frames=exact_frames, **settings)
@@ -213,7 +215,7 @@ def _require_output(
         require_free(out, overwrite=overwrite)
 
 
-def _require_one_kind(options: dict[str, Any]) -> None:
+def _require_one_kind(options: dict[str, Any], is_experiment: bool) -> None:
     """Refuse options of one kind of motion beside those of another."""
     from dynid.errors import InvalidRequestError
 
@@ -223,8 +225,8 @@ def _require_one_kind(options: dict[str, Any]) -> None:
     if kind == "--postures" and odd:
         raise InvalidRequestError(f"{odd[0]} is of designed trajectories, and {kind} is another motion; leave one out")
     alone = [one for one in ("--hold", "--both-sides") if one in given]
-    if kind == "--friction-runs" and alone:
-        raise InvalidRequestError(f"{alone[0]} is of static postures, and {kind} is another motion; leave one out")
+    if kind != "--postures" and alone and not is_experiment:
+        raise InvalidRequestError(f"{alone[0]} is of static postures; add --postures N, or leave it out")
 
 
 def _criterion(experiment: Experiment) -> str:
@@ -245,32 +247,23 @@ def show_excitation(data: dict[str, Any], out: Path | None, *, full: bool = Fals
     from rich.text import Text
 
     from dynid.cli.console import plain_console, show_facts, show_findings, show_next
+    from dynid.cli.study_tables import facts_of_friction_runs, facts_of_postures, show_gains
     from dynid.findings import Finding
 
     output = plain_console()
     if "warning" in data:
         output.print(Text(f"WARNING: {data['warning']}\n", style="bold white on red"))
-    condition = "infinite" if data["condition_number"] is None else f"{data['condition_number']:.4g}"
-    motions = "" if len(data["segments"]) == 1 else f" in {len(data['segments'])} trajectories"
-    output.print(
-        Text(f"{data['robot']}: condition number ")
-        + Text(condition, style="bold")
-        + Text(
-            f" for {data['duration']:.4g} s{motions}, designed in {data['seconds']:.1f} s ({data['starts']} starts)."
-        )
-    )
+    output.print(_headline(data))
     if full:
         _show_limits(output, data["limits"])
         _show_expectations(output, data["parameters"])
     facts = {} if full else {"limits": _limits(data["limits"]), "parameters": _expectations(data["parameters"])}
-    if "postures" in data:
-        facts = {**_facts_of_postures(data["postures"]), **facts}
-    show_facts(output, facts)
+    show_facts(output, {**facts_of_postures(data), **facts_of_friction_runs(data), **facts})
     if full and "postures" in data:
         output.print("Gravity parameters from the postures alone:")
         _show_expectations(output, data["postures"]["parameters"])
     if "friction_runs" in data:
-        _show_friction_runs(output, data["friction_runs"])
+        show_gains(output, data["friction_runs"])
     show_findings(output, map(Finding.from_dict, data["findings"]))
     more = "" if full else "Every limit, and the standard deviation to expect of every parameter: --full"
     if out is None:
@@ -282,37 +275,19 @@ def show_excitation(data: dict[str, Any], out: Path | None, *, full: bool = Fals
     show_next(output, f"look at {out / 'limits.html'}{violated if 'warning' in data else slowly}", more)
 
 
-def _facts_of_postures(data: dict[str, Any]) -> dict[str, str]:
-    """What postures take, and what they give, in lines."""
-    sides = f", {data['seconds_of_both_sides']:.3g} s of that for both sides" if data["both_sides"] else ""
-    rests = f"{data['seconds_resting']:.4g} s at rest, {data['seconds_travelling']:.4g} s on the way{sides}"
-    around = f"; {data['ways_around']} ways lead around what is in the way" if data["ways_around"] else ""
-    percents = [row["relative_std_percent"] for row in data["parameters"]]
-    condition = "infinite" if data["condition_number"] is None else f"{data['condition_number']:.3g}"
-    gravity = f"{len(percents)} parameters, condition number {condition}"
-    ratio, worst = data["variance_relative_to_random"], data["worst_relative_to_random"]
-    if ratio is not None and worst is not None:
-        random = f"{data['count']} random postures"
-        gravity += f"; variances are {ratio:.2g} times those of {random}, that of the worst combination {worst:.2g}"
-    still = [row["name"] for row in data["parameters"] if row["std"] is None]
-    gravity += f"; NOT EXCITED: {', '.join(still)}" if still else ""
-    return {"postures": f"{data['count']} of {data['hold']:g} s each: {rests}{around}", "gravity": gravity}
+def _headline(data: dict[str, Any]) -> Text:
+    """What was designed, in one sentence."""
+    from rich.text import Text
 
-
-def _show_friction_runs(output: Console, data: dict[str, Any]) -> None:
-    """Print what friction runs take and gain."""
-    from dynid.cli.console import plain_table, show_facts
-
-    runs = [run for run in data["runs"] if not run["dropped"]]
-    joints = len({run["joint"] for run in runs})
-    show_facts(output, {"runs": f"{len(runs)} speeds of {joints} joints, both ways, in {data['seconds']:.4g} s"})
-    output.print("Expected standard deviations of friction:")
-    motion = f"motion {data['compared_with_seconds']:.3g} s"
-    table = plain_table(("parameter", "of"), (motion, f"runs {data['seconds']:.3g} s", "both"), ("unit",))
-    for row in data["parameters"]:
-        stds = ["not excited" if row[key] is None else f"{row[key]:.2g}" for key in ("motion", "runs", "both")]
-        table.add_row(row["name"], row["owner"], *stds, row["unit"])
-    output.print(table)
+    taken = f"{data['seconds']:.1f} s ({data['starts']} start{'' if data['starts'] == 1 else 's'})."
+    if "postures" in data:
+        return Text(f"{data['robot']}: {data['postures']['count']} static postures, chosen in {taken}")
+    if "friction_runs" in data:
+        return Text(f"{data['robot']}: friction runs of {data['duration']:.4g} s, designed in {data['seconds']:.1f} s.")
+    condition = "infinite" if data["condition_number"] is None else f"{data['condition_number']:.4g}"
+    motions = "" if len(data["segments"]) == 1 else f" in {len(data['segments'])} trajectories"
+    after = Text(f" for {data['duration']:.4g} s{motions}, designed in {taken}")
+    return Text(f"{data['robot']}: condition number ") + Text(condition, style="bold") + after
 
 
 CLOSEST = 3

@@ -29,6 +29,7 @@ from dynid.excitation.ways import (
     allowed_postures,
     keeps_limits,
     kept_way,
+    profile_limits,
     standing_slacks,
     straight_way,
     with_whole_room,
@@ -97,14 +98,16 @@ class Gain:
         unit: Its unit.
         owner: Own name of its joint.
         motion: From the optimised motion alone, with what was known before; infinite where it is not excited.
+        motion_as_long: From that motion, repeated for as long as the friction runs take.
         runs: From the friction runs alone, with what was known before.
-        both: From both together.
+        both: From the motion, once, and the runs.
     """
 
     name: str
     unit: str
     owner: str
     motion: float
+    motion_as_long: float
     runs: float
     both: float
 
@@ -288,7 +291,7 @@ def _fitting(
     for part in _GENTLER:
         half = problem.bounds.half.copy()
         half[1, joint] = speed / problem.bounds.factor[1]
-        half[2:, joint] *= part
+        half[2:, joint] = part * profile_limits(problem.bounds)[1:, joint] / problem.bounds.factor[2:]
         bounds = replace(problem.bounds, half=half)
         ramp = _ramp(speed, *bounds.room[2:, joint].tolist())
         seconds = min(THRESHOLDS.longest, (room[1] - room[0]) / speed - ramp)
@@ -329,15 +332,12 @@ def study_friction_runs(
         key: replace(one.problem, information=alone).exact_matrix(one.trajectory)
         for key, one in (("motion", motion), ("runs", design))
     }
-    sums = {**parts, "both": parts["motion"] + parts["runs"]}
+    repeated = parts["motion"] * design.trajectory.duration / motion.trajectory.duration
+    sums = {"motion": parts["motion"], "motion_as_long": repeated, "runs": parts["runs"]}
+    sums["both"] = parts["motion"] + parts["runs"]
     stds: dict[str, tuple[Expectation, ...]] = {key: expected_stds(base, known + M) for key, M in sums.items()}
     gains = tuple(
-        Gain(
-            base.names[k],
-            base.units[k],
-            base.owners[k],
-            *(stds[key][k].std for key in ("motion", "runs", "both")),
-        )
+        Gain(base.names[k], base.units[k], base.owners[k], **{key: found[k].std for key, found in stds.items()})
         for k in friction_columns(base)
     )
     study = FrictionStudy(runs, posture, design.trajectory.duration, motion.trajectory.duration, gains)

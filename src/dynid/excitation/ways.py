@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from dynid.arrays import Array, Indices
+from dynid.excitation.limits.assumed import ASSUMED
 from dynid.excitation.limits.joint_bounds import JointBounds
 from dynid.excitation.local_search import NoMotionError
 from dynid.excitation.motion import Motion
@@ -155,9 +156,20 @@ def way_times(ways: Array, bounds: JointBounds) -> Array:
 def _phases(ways: Array, bounds: JointBounds) -> tuple[Array, Array, Array]:
     """Phases of the shares of ways that are done, as `fastest_phases`; ways are of shape (ways, joints)."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        per_way = bounds.room[1:, None] / np.abs(ways)  # (3, ways, joints)
+        per_way = profile_limits(bounds)[:, None] / np.abs(ways)  # (3, ways, joints)
     velocity, acceleration, jerk = np.where(ways == 0.0, np.inf, per_way).min(axis=2)
     return fastest_phases(np.ones(len(ways)), velocity, acceleration, jerk)
+
+
+def profile_limits(bounds: JointBounds) -> Array:
+    """Largest velocity, acceleration and jerk of each joint on ways, shape (3, joints).
+
+    Where torques alone limit accelerations, those start that are assumed where nothing does; ways are made slower then.
+    """
+    limits = bounds.room[1:].copy()
+    usual = [ASSUMED.slide_acceleration if unit == "m" else ASSUMED.acceleration for unit in bounds.units]
+    limits[1] = np.where(np.isinf(limits[1]) & np.isinf(limits[2]), usual, limits[1])
+    return limits
 
 
 def kept_way(problem: ExcitationProblem, begin: Array, end: Array) -> MovesSmoothly:
