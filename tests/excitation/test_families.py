@@ -13,10 +13,12 @@ from scipy.optimize import linprog
 
 from dynid.errors import DynidError
 from dynid.excitation.design import fine_times
+from dynid.excitation.local_search import random_start
 from dynid.excitation.motion import free_coefficients
 from dynid.excitation.recipe import excite
 from dynid.excitation.settings import ExcitationSettings
 from dynid.excitation.stated_family import FAMILIES, stated_family
+from dynid.excitation.stated_problem import problem_of
 from dynid.excitation.trajectories.family import Family
 from dynid.excitation.trajectories.fourier import Fourier
 from dynid.excitation.trajectories.rest_to_rest import DoubleS, Trapezoid
@@ -24,6 +26,7 @@ from dynid.excitation.trajectories.splines import BSpline, Polynomial, Spline
 from dynid.excitation.trajectories.waves import Chirp, Multisine
 from dynid.excitation.trajectory_files import TrajectoryFileError, read_coefficients
 from dynid.excitation.trajectory_formats import Written, json_text, require_formats
+from dynid.model import DynamicModel
 from dynid.robot import load_robot
 from dynid.settings import checked
 
@@ -161,6 +164,18 @@ def test_every_family_can_be_stated_and_has_room() -> None:
         assert isinstance(family, kind)
         assert min(free_coefficients(family, [None]).sizes) >= 3
         assert family.duration == pytest.approx(10.0)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_gradients_equal_finite_differences_in_every_family(name: str) -> None:
+    settings = checked(ExcitationSettings, LIMITS | {"family": name, "samples": 60})
+    problem, _ = problem_of(DynamicModel(load_robot("builtin:two_link")), settings)
+    problem = problem.smoothed(2.0)
+    x = random_start(problem, np.random.default_rng(0))
+    slope, step = problem.at(x).objective()[1], 1e-6
+    for direction in np.random.default_rng(1).normal(size=(3, len(x))):
+        ahead, behind = (problem.at(x + s * step * direction).objective()[0] for s in (1.0, -1.0))
+        assert (ahead - behind) / (2 * step) == pytest.approx(slope @ direction, rel=1e-6, abs=1e-8)
 
 
 @pytest.mark.parametrize("name", [name for name in FAMILIES if name != "fourier"])

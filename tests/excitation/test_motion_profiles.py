@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import ruckig
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dynid.errors import DynidError, InvalidRequestError
 from dynid.excitation.limits.stated import joint_limits
@@ -35,6 +37,7 @@ def draws(seed: int, *, at_rest: bool = False) -> tuple[np.ndarray, ...]:
     V, A, J = 10.0 ** rng.uniform([[-1.0], [-1.0], [-0.5]], [[1.0], [1.5], [2.5]], (3, DRAWS))
     D = rng.choice([-1.0, 1.0], DRAWS) * 10.0 ** rng.uniform(-4.0, 1.5, DRAWS)
     v0, v1 = rng.uniform(-1.0, 1.0, (2, DRAWS)) * V * (rng.random((2, DRAWS)) < 0.7)
+    v0[::10], v1[::15] = V[::10], -V[::15]  # phases that are missing
     if at_rest:
         v0, v1 = np.zeros((2, DRAWS))
     sign = np.sign(D)
@@ -95,6 +98,26 @@ def test_double_s_profiles_are_as_fast_as_those_of_ruckig() -> None:
     others = np.array([ruckig_duration(*map(float, one)) for one in np.transpose(arguments)])
     assert len(others) > 2000
     assert np.abs(durations - others).max() <= 1e-6  # whether the largest velocity is reached or not
+
+
+@given(
+    st.floats(-20.0, 20.0), st.floats(0.01, 20.0), st.floats(0.01, 50.0), st.floats(0.01, 500.0), st.floats(-1, 1),
+    st.floats(-1, 1),
+)  # fmt: skip
+def test_any_double_s_profile_is_none_shorter_or_refused(
+    end: float, velocity: float, acceleration: float, jerk: float, first: float, last: float
+) -> None:
+    limits = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
+    v0, v1 = first * velocity, last * velocity
+    try:
+        motion = double_s(0.0, end, **limits, begin_velocity=v0, end_velocity=v1)
+    except DisplacementError:
+        return
+    q, v, a = (part[0, 0] for part in motion.states(np.array([motion.duration])))
+    assert abs(q - end) <= 1e-9 * max(1.0, motion.duration * velocity)
+    assert abs(v - v1) <= 1e-9 * max(1.0, velocity)
+    assert abs(a) <= 1e-9 * max(1.0, acceleration)
+    assert motion.duration >= ruckig_duration(end, velocity, acceleration, jerk, v0, v1) * (1 - 1e-9) - 1e-9
 
 
 def test_trapezoids_are_as_fast_as_accelerations_allow() -> None:
