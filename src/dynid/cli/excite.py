@@ -129,8 +129,8 @@ def excite(
     out: Annotated[Path | None, typer.Option("--out", help="Folder to write the trajectory to.")] = None,
     formats: FormatOption = [],  # noqa: B006 (Typer copies it)
     terms: TermsOption = [],  # noqa: B006
-    harmonics: Annotated[int | None, typer.Option(min=1, help="Number of harmonics of a Fourier series.")] = None,
     family: FamilyOption = "",
+    harmonics: Annotated[int | None, typer.Option(min=1, help="Number of harmonics of a Fourier series.")] = None,
     waypoints: WaypointsOption = None,
     degree: Annotated[int | None, typer.Option(min=1, help="Degree of splines and polynomials.")] = None,
     period: Annotated[float | None, typer.Option(help="Period of the trajectory [s].")] = None,

@@ -225,6 +225,7 @@ class Excitation:
             "version": __version__,
             **({"warning": self.warning} if self.broken else {}),
             "robot": self.robot.name,
+            "family": self.settings.family,
             "criterion": self.settings.criterion,
             "value": last.value,
             "condition_number": self.condition_number if math.isfinite(self.condition_number) else None,

@@ -192,15 +192,18 @@ def _stack(
 ) -> Iterator[Design]:
     """Design segments one after the other, each against what is known by then (Algorithm 1 of the Figaro thesis).
 
-    The time limit [s] is for all of them together; other options are those of `design`.
+    A segment that does not lower the criterion is left out, so that it never rises. The time limit [s] is for all of
+    them together; other options are those of `design`.
     """
-    before = None
+    before = math.inf
     for k in range(segments):
         part = time_limit / segments
         shown = _with_parts_to_come(progress, part * (segments - 1 - k))
         found = design(problem, time_limit=part, seed=seed + k, progress=shown, **options)
+        if not found.value < before:
+            return
         yield found
-        if before is not None and abs(before - found.value) < THRESHOLDS.small_change:
+        if before - found.value < THRESHOLDS.small_change:
             return
         before = found.value
         problem = with_known(problem, found.matrix)

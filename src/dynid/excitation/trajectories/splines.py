@@ -25,8 +25,8 @@ _MOST_DEGREE = 30
 """Degrees at most; above that, samples would have to be too many to show the ends of pieces."""
 
 _SAMPLES_A_DEGREE = 5
-"""Samples of a piece for each degree, at least: they lose 3 % of the room of positions for cubic pieces, 6 % for
-quintic ones, and less of velocities and accelerations."""
+"""Samples of a piece for each degree, at least, and as many as the square of the degree: they lose 3 % of the room of
+positions for cubic pieces, 6 % for quintic ones and 5 % for many degrees, and less of velocities and accelerations."""
 
 
 class _PieceFamily(TimedFamily):
@@ -53,16 +53,16 @@ class _PieceFamily(TimedFamily):
 
     def samples(self, wanted: int) -> int:
         """As many on each piece, its ends among them."""
-        return self.intervals * max(-(-wanted // self.intervals), _SAMPLES_A_DEGREE * self.degree)
+        return self.intervals * max(-(-wanted // self.intervals), _SAMPLES_A_DEGREE * self.degree, self.degree**2)
 
     def times(self, samples: int) -> Array:
-        """With the end, whose jerk is not that of the start."""
-        return np.linspace(0.0, self.cycle, samples + 1)
+        """With the end of the cycle, or just before it where that is the start of the next: its jerk is another."""
+        return np.append(super().times(samples), self.cycle * (1.0 - (1e-9 if self.periods > 1 else 0.0)))
 
     @property
     def swings(self) -> float:
-        """A polynomial of degree d has d - 1 extremes, and pieces of a smooth motion share them."""
-        return 0.5 * self.intervals if self.intervals > 1 else 0.5 * self.degree
+        """Of two pieces of a smooth motion one goes there, and one back."""
+        return 0.5 * self.intervals
 
 
 class _ShapeSpline(_PieceFamily):
@@ -228,6 +228,11 @@ class Polynomial(_PieceFamily):
             f"{self.pieces} polynomials of degree {self.degree} cannot move and start and end at rest; state 7 or more "
             "in [excitation] degree"
         )
+
+    @property
+    def swings(self) -> float:
+        """Half as many as there are coefficients that ends and joints leave free."""
+        return 0.5 * self.pieces * (self.degree - JERK)
 
     def basis(self, times: Array, derivative: int = 0) -> Array:
         """Chebyshev polynomials of the piece that a time is in, shape (samples, size)."""
