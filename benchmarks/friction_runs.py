@@ -90,7 +90,8 @@ def main() -> None:
     """Print the table."""
     draws = int(sys.argv[1]) if len(sys.argv) > 1 else 10
     print(
-        "| robot | parameter | motion | runs | std promised | error | motion as long | runs promised | error | both promised | error |"
+        "| robot | parameter | motion | runs | std promised | error | motion as long | runs promised | error "
+        "| both promised | error |"
     )
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for case in CASES.values():

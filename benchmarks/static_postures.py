@@ -3,9 +3,9 @@
 Run with `python -m benchmarks.static_postures [ROBOT ...]`. Robots: the LWR 4, the UR5, the Panda, and lift and arm of
 TIAGo (of `example-robot-data`, a package for development). Noise is the same for all joints.
 
-The genetic search is that of the Figaro thesis (chapter 1.4.2): positions of joints are quantised over their ranges, and
-sets of postures are selected, crossed and mutated. It minimises the condition number of the gravity regressor, as there,
-or the criterion of `dynid excite --postures`.
+The genetic search is that of the Figaro thesis (chapter 1.4.2): positions of joints are quantised over their ranges,
+and sets of postures are selected, crossed and mutated. It minimises the condition number of the gravity regressor, as
+there, or the criterion of `dynid excite --postures`.
 """
 
 from __future__ import annotations
@@ -169,9 +169,7 @@ def main() -> None:
     with single_threaded_blas():
         for name in sys.argv[1:] or ROBOTS:
             table(name)
-    print(
-        "\n| robot | whole motion | of that moving | from postures | with the motions | condition number | both sides |"
-    )
+    print("\n| robot | whole motion | moving | from postures | with the motions | condition number | both sides |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     print("\n".join(MOTIONS))
 
