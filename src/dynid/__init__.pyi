@@ -3,6 +3,7 @@ from .cli.demonstration import demo
 from .cli.viewer_page import view
 from .errors import DynidError
 from .estimation.settings import EstimationSettings, PhysicalSettings
+from .excitation.waypoint_motion import motion_through
 from .experiment.first.first_experiment import init
 from .experiment.log_files import read_log, read_logs
 from .findings import Finding, Severity
@@ -59,6 +60,7 @@ __all__ = [
     "joint_poses",
     "load_result",
     "load_robot",
+    "motion_through",
     "read_log",
     "read_logs",
     "repair",

@@ -209,6 +209,12 @@ def test_formats_are_written_on_request_and_unknown_ones_are_named(experiment: P
     assert (status, "did you mean 'ros'" in err) == (2, True)
     status, _, err = run(experiment, "--out", tmp_path / "other", "--format", "urscript")
     assert (status, "six revolute joints" in err) == (2, True)
+    out = tmp_path / "spline"
+    options = ("--starts", 1, "--family", "spline", "--waypoints", 8, "--out", out, "--format", "json")
+    status, _, err = run("builtin:two_link", *options)
+    assert (status, err) == (0, "")
+    assert json.loads((out / "trajectory.json").read_text())["waypoints"] == 8
+    assert run("builtin:two_link", "--family", "spine")[0] == 2
 
 
 def test_the_way_from_home_is_checked_too(experiment: Path, tmp_path: Path) -> None:
@@ -305,6 +311,9 @@ def test_an_arm_of_six_joints_has_a_urscript_program(tmp_path: Path) -> None:
     run("builtin:ur5", "--starts", 1, "--harmonics", 3, "--out", tmp_path / "ur5", "--format", "urscript")
     program = (tmp_path / "ur5" / "trajectory.script").read_text()
     assert "servoj" in program
+    assert program.startswith(
+        "# Exciting trajectory for ur5, designed by dynid: 10 s at full speed.\n# Run it at 10 % first"
+    )
     lists = re.findall(r"= \[(.*)\]$", program, re.MULTILINE)
     assert len(lists) == 4
     assert all("." in number or "e" in number for numbers in lists for number in numbers.split(", "))
@@ -321,7 +330,7 @@ BAD = {
     "unknown criterion": ('criterion = "conditon"', "did you mean 'condition'"),
     "wrong criterion": ('criterion = "x*condition"', "write NAME or NUMBER\\*NAME"),
     "no harmonics": ("harmonics = 1", "cannot start and end at rest; state 2 or more"),
-    "few samples": ("samples = 12\nharmonics = 9", "12 samples cannot show 9 harmonics"),
+    "few samples": ("samples = 12\nharmonics = 9", "12 samples are too few .* state 24 or more"),
     "both": ("frequency = 3.0", "state one"),
     "both scales": ('scale = "magnitudes"\ndeviations = { m1 = 1.0 }', "not by both"),
     "velocities of other robots": ("velocity = [1.0, 2.0, 3.0]", "excitation.velocity has 3 numbers"),

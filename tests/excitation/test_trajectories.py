@@ -141,9 +141,12 @@ def urscript_positions(program: str, t: float) -> list[float]:
 
 def test_the_urscript_program_follows_the_motion() -> None:
     trajectory = random_trajectory(Fourier(0.9, 3), 6)
-    program = urscript_text(Written(trajectory, tuple("abcdef"), 10.0))
+    program = urscript_text(Written(trajectory, tuple("abcdef"), 10.0, robot='arm "6"\nmovej([0])'))
     assert program.count("while ") + program.count("def ") == program.count("end\n")
     assert np.allclose(urscript_positions(program, 1.7), trajectory.states(np.array([1.7]))[0][0], atol=1e-8)
+    assert "\n  speed = 0.1\n" in program  # a careful first run; users raise it
+    assert "  t = t + 0.008 * speed\n" in program.replace("    t", "  t")
+    assert [line[:2] for line in program.splitlines()[:3]] == ["# ", "# ", "de"]
     with pytest.raises(DynidError, match="six joints"):
         urscript_text(Written(random_trajectory(Fourier(0.9, 3), 2), ("a", "b"), 10.0))
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
+    from rich.text import Text
 
     from dynid.experiment import Experiment
 
@@ -41,6 +42,17 @@ CriterionOption = Annotated[
 ]
 FormatOption = Annotated[
     list[str], typer.Option("--format", help="Formats to write: csv, json, ros, urscript. Default: csv,json.")
+]
+FamilyOption = Annotated[
+    str,
+    typer.Option(
+        "--family",
+        metavar="NAME",
+        help="Trajectories: fourier, spline, b-spline, polynomial, trapezoid, double-s, multisine, chirp.",
+    ),
+]
+WaypointsOption = Annotated[
+    int | None, typer.Option(min=2, help="Number of waypoints, or control points, of splines and profiles.")
 ]
 TermsOption = Annotated[list[str], typer.Option(help="Friction and actuator terms of a robot, as for inspect.")]
 RateOption = Annotated[float | None, typer.Option(help="Sampling rate of the experiment and of the files [Hz].")]
@@ -88,6 +100,19 @@ BlockTriangularOption = Annotated[
 StartsOption = Annotated[
     int | None, typer.Option(min=1, help="Maximum number of starts; makes the result reproducible.")
 ]
+PosturesOption = Annotated[
+    int | None,
+    typer.Option("--postures", min=2, metavar="N", help="Static postures instead, for gravity parameters: how many."),
+]
+HoldOption = Annotated[
+    float | None, typer.Option(help="How long the robot stands still at each posture [s]. Default: 1.")
+]
+BothSidesOption = Annotated[
+    bool, typer.Option("--both-sides", help="Approach each posture from both sides: static friction cancels out.")
+]
+FrictionRunsOption = Annotated[
+    bool, typer.Option("--friction-runs", help="Constant speeds instead, to and fro, joint by joint, for friction.")
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace a trajectory that is in the folder.")]
 AllowOption = Annotated[
     bool,
@@ -104,7 +129,10 @@ def excite(
     out: Annotated[Path | None, typer.Option("--out", help="Folder to write the trajectory to.")] = None,
     formats: FormatOption = [],  # noqa: B006 (Typer copies it)
     terms: TermsOption = [],  # noqa: B006
-    harmonics: Annotated[int | None, typer.Option(min=1, help="Number of harmonics.")] = None,
+    family: FamilyOption = "",
+    harmonics: Annotated[int | None, typer.Option(min=1, help="Number of harmonics of a Fourier series.")] = None,
+    waypoints: WaypointsOption = None,
+    degree: Annotated[int | None, typer.Option(min=1, help="Degree of splines and polynomials.")] = None,
     period: Annotated[float | None, typer.Option(help="Period of the trajectory [s].")] = None,
     rate: RateOption = None,
     noise: NoiseOption = [],  # noqa: B006
@@ -118,6 +146,10 @@ def excite(
     known: KnownOption = [],  # noqa: B006
     segments: SegmentsOption = 1,
     block_triangular: BlockTriangularOption = False,
+    postures: PosturesOption = None,
+    hold: HoldOption = None,
+    both_sides: BothSidesOption = False,
+    friction_runs: FrictionRunsOption = False,
     starts: StartsOption = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     force: ForceOption = False,
@@ -126,18 +158,23 @@ def excite(
     full: FullOption = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Design an exciting trajectory within the robot's limits.
+    """Design an exciting trajectory within the robot's limits, or static postures, or friction runs.
 
     Limits that neither the robot's file nor an option states are assumed, and named. Collisions are not checked.
     """
     with errors_in_words(), steps_shown() as step:
         step("Finding the identifiable parameters")
         from dynid.excitation.trajectory_formats import DEFAULT
+        from dynid.experiment import is_experiment
         from dynid.identification.requests import excite_experiment, experiment_to_excite
         from dynid.report.trajectory_page import PAGE, trajectory_page
 
         texts = {"noise": noise, "velocity": velocity, "acceleration": acceleration, "effort": effort, "start": start}
-        plain = {"harmonics": harmonics, "period": period, "rate": rate, "criterion": criterion or None}
+        plain = {"family": family or None, "waypoints": waypoints, "degree": degree, "harmonics": harmonics}
+        plain |= {"period": period, "rate": rate, "criterion": criterion or None}
+        plain |= {"postures": postures, "hold": hold}
+        plain |= {"both_sides": both_sides or None, "friction_runs": friction_runs or None}
+        _require_one_kind(plain, is_experiment(source))
         settings = plain | _settings(texts, position)
         held = assignments("--lock", *lock)
         experiment = experiment_to_excite(source, words(*terms), lock=held, exact_frames=exact_frames, **settings)
@@ -152,7 +189,7 @@ def excite(
             segments=segments,
             seed=seed,
             block_triangular=block_triangular,
-            progress=lambda best: step(best.in_words(experiment.excitation.criterion)),
+            progress=lambda best: step(best.in_words(_criterion(experiment))),
         )
         options = {"overwrite": force, "allow_broken_limits": allow_broken_limits}
         page = {} if out is None else {PAGE: trajectory_page(found)}
@@ -170,9 +207,31 @@ def _require_output(
     from dynid.excitation.trajectory_formats import require_formats, require_free
     from dynid.identification.requests import robot_to_excite
 
-    require_formats(formats, None if out is None else robot_to_excite(experiment, move))
+    robot = None if out is None else robot_to_excite(experiment, move)
+    settings = experiment.excitation
+    sampled = settings.postures is not None or settings.friction_runs
+    require_formats(formats, robot, settings.family, holds_samples=sampled)
     if out is not None:
         require_free(out, overwrite=overwrite)
+
+
+def _require_one_kind(options: dict[str, Any], is_experiment: bool) -> None:
+    """Refuse options of one kind of motion beside those of another."""
+    from dynid.errors import InvalidRequestError
+
+    given = [f"--{key.replace('_', '-')}" for key, value in options.items() if value is not None]
+    kind = next((one for one in ("--postures", "--friction-runs") if one in given), None)
+    odd = [one for one in ("--family", "--waypoints", "--degree", "--harmonics", "--period") if one in given]
+    if kind == "--postures" and odd:
+        raise InvalidRequestError(f"{odd[0]} is of designed trajectories, and {kind} is another motion; leave one out")
+    alone = [one for one in ("--hold", "--both-sides") if one in given]
+    if kind != "--postures" and alone and not is_experiment:
+        raise InvalidRequestError(f"{alone[0]} is of static postures; add --postures N, or leave it out")
+
+
+def _criterion(experiment: Experiment) -> str:
+    settings = experiment.excitation
+    return settings.criterion if settings.postures is None else settings.posture_criterion
 
 
 def _settings(texts: dict[str, list[str]], position: list[str]) -> dict[str, Any]:
@@ -188,25 +247,23 @@ def show_excitation(data: dict[str, Any], out: Path | None, *, full: bool = Fals
     from rich.text import Text
 
     from dynid.cli.console import plain_console, show_facts, show_findings, show_next
+    from dynid.cli.study_tables import facts_of_friction_runs, facts_of_postures, show_gains
     from dynid.findings import Finding
 
     output = plain_console()
     if "warning" in data:
         output.print(Text(f"WARNING: {data['warning']}\n", style="bold white on red"))
-    condition = "infinite" if data["condition_number"] is None else f"{data['condition_number']:.4g}"
-    motions = "" if len(data["segments"]) == 1 else f" in {len(data['segments'])} trajectories"
-    output.print(
-        Text(f"{data['robot']}: condition number ")
-        + Text(condition, style="bold")
-        + Text(
-            f" for {data['duration']:.4g} s{motions}, designed in {data['seconds']:.1f} s ({data['starts']} starts)."
-        )
-    )
+    output.print(_headline(data))
     if full:
         _show_limits(output, data["limits"])
         _show_expectations(output, data["parameters"])
-    else:
-        show_facts(output, {"limits": _limits(data["limits"]), "parameters": _expectations(data["parameters"])})
+    facts = {} if full else {"limits": _limits(data["limits"]), "parameters": _expectations(data["parameters"])}
+    show_facts(output, {**facts_of_postures(data), **facts_of_friction_runs(data), **facts})
+    if full and "postures" in data:
+        output.print("Gravity parameters from the postures alone:")
+        _show_expectations(output, data["postures"]["parameters"])
+    if "friction_runs" in data:
+        show_gains(output, data["friction_runs"])
     show_findings(output, map(Finding.from_dict, data["findings"]))
     more = "" if full else "Every limit, and the standard deviation to expect of every parameter: --full"
     if out is None:
@@ -216,6 +273,21 @@ def show_excitation(data: dict[str, Any], out: Path | None, *, full: bool = Fals
     violated = ": it violates limits; do not run it on a real robot"
     slowly = ", then run it slowly first"
     show_next(output, f"look at {out / 'limits.html'}{violated if 'warning' in data else slowly}", more)
+
+
+def _headline(data: dict[str, Any]) -> Text:
+    """What was designed, in one sentence."""
+    from rich.text import Text
+
+    taken = f"{data['seconds']:.1f} s ({data['starts']} start{'' if data['starts'] == 1 else 's'})."
+    if "postures" in data:
+        return Text(f"{data['robot']}: {data['postures']['count']} static postures, chosen in {taken}")
+    if "friction_runs" in data:
+        return Text(f"{data['robot']}: friction runs of {data['duration']:.4g} s, designed in {data['seconds']:.1f} s.")
+    condition = "infinite" if data["condition_number"] is None else f"{data['condition_number']:.4g}"
+    motions = "" if len(data["segments"]) == 1 else f" in {len(data['segments'])} trajectories"
+    after = Text(f" for {data['duration']:.4g} s{motions}, designed in {taken}")
+    return Text(f"{data['robot']}: condition number ") + Text(condition, style="bold") + after
 
 
 CLOSEST = 3

@@ -9,10 +9,12 @@ from .problem import ExcitationProblem
 from .recipe import excite
 from .settings import ExcitationSettings
 from .stated_problem import problem_of
+from .trajectories.double_s import double_s
 from .trajectories.moves import Moves
 from .trajectories.sampled import Trajectory
 from .trajectory_files import Followable, as_motion, read_trajectory, robot_of_motion
 from .trajectory_formats import sample_times, samples
+from .waypoint_motion import motion_through
 
 __all__ = [
     "ASSUMED",
@@ -26,8 +28,10 @@ __all__ = [
     "PriorTorques",
     "Trajectory",
     "as_motion",
+    "double_s",
     "excite",
     "joint_limits",
+    "motion_through",
     "problem_of",
     "read_trajectory",
     "robot_of_motion",

@@ -14,6 +14,7 @@ from dynid.excitation.limits.limit import Check
 from dynid.excitation.local_search import NORM_POWERS, best_start, centre, disturbed, refined
 from dynid.excitation.problem import ExcitationProblem, experiment_times
 from dynid.excitation.trajectories.family import ParametricTrajectory
+from dynid.excitation.trajectories.itinerary import Itinerary
 from dynid.machine import single_threaded_blas
 from dynid.model import prepare
 
@@ -85,7 +86,7 @@ class Design:
     """
 
     problem: ExcitationProblem
-    trajectory: ParametricTrajectory
+    trajectory: ParametricTrajectory | Itinerary
     matrix: Array
     value: float
     checks: tuple[Check, ...]
@@ -234,7 +235,9 @@ def _checked(problem: ExcitationProblem, x: Array) -> tuple[ParametricTrajectory
     return trajectory, fine_checks(problem, trajectory)
 
 
-def fine_checks(problem: ExcitationProblem, trajectory: ParametricTrajectory, every: int = 1) -> tuple[Check, ...]:
+def fine_checks(
+    problem: ExcitationProblem, trajectory: ParametricTrajectory | Itinerary, every: int = 1
+) -> tuple[Check, ...]:
     """What a motion reaches, against all limits, on a fine grid; and what it breaks at the slower speeds.
 
     Args:
@@ -248,7 +251,9 @@ def fine_checks(problem: ExcitationProblem, trajectory: ParametricTrajectory, ev
     return (*problem.checks(trajectory, times), *slow)
 
 
-def fine_times(problem: ExcitationProblem, trajectory: ParametricTrajectory) -> Array:
+def fine_times(problem: ExcitationProblem, trajectory: ParametricTrajectory | Itinerary) -> Array:
     """Times [s] over one cycle, finer than the design and the experiment look."""
+    if isinstance(trajectory, Itinerary):
+        return trajectory.moving_times(max(_FINE_RATE, problem.rate))
     rate = max(_FINE_RATE, problem.rate, 8.0 * len(problem.grid.times) / trajectory.family.cycle)
     return np.linspace(0.0, trajectory.family.cycle / trajectory.speed, int(rate * trajectory.family.cycle) + 1)

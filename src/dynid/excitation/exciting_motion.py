@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from dynid.excitation.limits.limit import Check
 from dynid.excitation.limits.stated import joint_limits
 from dynid.excitation.settings import ExcitationSettings
 from dynid.excitation.trajectories.family import ParametricTrajectory
+from dynid.excitation.trajectories.itinerary import Itinerary
 from dynid.excitation.trajectories.point_to_point import PointToPoint
 from dynid.excitation.trajectory_formats import (
     DEFAULT,
@@ -43,8 +44,24 @@ _CHECKED_SAMPLES = 2000
 """Samples at which the ways to a motion and home are checked."""
 
 
+_MOST_SLOW_SAMPLES = 100_000
+"""Slower runs of postures and friction runs are written up to so many samples: the robot is known by then."""
+
+
 class BrokenLimitError(DynidError):
     """A trajectory violates a limit, and is not written."""
+
+
+class Study(Protocol):
+    """What a motion for one purpose, such as static postures or friction runs, is expected to give."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as plain data for JSON, under a key of its own."""
+        ...
+
+    def texts(self) -> dict[str, str]:
+        """Files to write beside those of the motion, by name."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +78,7 @@ class Excitation:
         expectations: The standard deviation that least squares on all of that will have, for each base parameter.
         design_findings: What was noticed on the way.
         seconds: How long it took [s].
+        study: What static postures or friction runs are expected to give; None for designed trajectories.
     """
 
     settings: ExcitationSettings
@@ -69,6 +87,7 @@ class Excitation:
     expectations: tuple[Expectation, ...]
     design_findings: tuple[Finding, ...]
     seconds: float
+    study: Study | None = None
 
     def __repr__(self) -> str:
         parts = f"{len(self.designs)} trajectories, " if len(self.designs) > 1 else ""
@@ -96,7 +115,7 @@ class Excitation:
         return tuple(joint.name for joint in self.robot.independent_joints)
 
     @property
-    def trajectory(self) -> ParametricTrajectory:
+    def trajectory(self) -> ParametricTrajectory | Itinerary:
         """The trajectory, exact at any time.
 
         Raises:
@@ -206,6 +225,7 @@ class Excitation:
             "version": __version__,
             **({"warning": self.warning} if self.broken else {}),
             "robot": self.robot.name,
+            "family": self.settings.family,
             "criterion": self.settings.criterion,
             "value": last.value,
             "condition_number": self.condition_number if math.isfinite(self.condition_number) else None,
@@ -219,6 +239,7 @@ class Excitation:
             "files": [],
             "parameters": [expectation.to_dict() for expectation in self.expectations],
             "findings": [finding.to_dict() for finding in self.findings],
+            **({} if self.study is None else self.study.to_dict()),
         }
 
     def save(
@@ -248,11 +269,11 @@ class Excitation:
             OutputError: If it cannot be written.
         """
         out = Path(folder)
-        formats = require_formats(formats, self.robot)
+        formats = require_formats(formats, self.robot, self.settings.family, holds_samples=self.study is not None)
         if not allow_broken_limits:
             self._require_limits()
         require_free(out, overwrite=overwrite)
-        texts = dict(beside or {})
+        texts = {**({} if self.study is None else self.study.texts()), **(beside or {})}
         for k, part in enumerate(self.designs):
             texts |= {str(self._place(k) / name): text for name, text in self._texts(part, formats).items()}
         data = self._saved(out, [*texts, "excitation.json"])
@@ -289,10 +310,12 @@ class Excitation:
 
     def _texts(self, part: Design, formats: Sequence[str]) -> dict[str, str]:
         """All files of one trajectory, by name."""
-        written = Written(part.trajectory, self.joints, part.problem.rate, self.warning)
+        written = Written(part.trajectory, self.joints, part.problem.rate, self.warning, self.robot.name)
+        slower = {percent: part.trajectory.at_speed(percent / 100) for percent in SLOWER_SPEEDS}
         others = {
-            f"trajectory_{percent}_percent": replace(written, motion=part.trajectory.at_speed(percent / 100))
-            for percent in SLOWER_SPEEDS
+            f"trajectory_{percent}_percent": replace(written, motion=motion)
+            for percent, motion in slower.items()
+            if self.study is None or motion.duration * part.problem.rate <= _MOST_SLOW_SAMPLES
         }
         others |= {name: replace(written, motion=way) for name, way in self.ways(part).items()}
         return texts_of(formats, written, others.items())

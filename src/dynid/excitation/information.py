@@ -142,17 +142,17 @@ def expected_stds(base: BaseParameters, information: Array) -> tuple[Expectation
         base: The base parameters.
         information: M, shape (base, base), without scales of columns.
     """
-    variances = _variances(information)
+    spread = variances(information)
     values = reference_values(base)
     return tuple(
         Expectation(name, expression, unit, owner, value, float(np.sqrt(variance)))
         for name, expression, unit, owner, value, variance in zip(
-            base.names, base.expressions, base.units, base.owners, values, variances, strict=True
+            base.names, base.expressions, base.units, base.owners, values, spread, strict=True
         )
     )
 
 
-def _variances(information: Array) -> Array:
+def variances(information: Array) -> Array:
     """Variances of all parameters, shape (base,); infinite where the null space of M takes part in one."""
     squares = np.diag(information)
     lengths = np.sqrt(np.maximum(squares, max(_SMALLEST_COLUMN * float(squares.max()), 1e-300)))

@@ -117,9 +117,13 @@ class Grid:
 
     @staticmethod
     def of(free: FreeCoefficients, samples: int) -> Grid:
-        """So many samples."""
+        """So many samples, or one more where the end is looked at, too."""
+        return Grid.at(free, free.family.times(samples))
+
+    @staticmethod
+    def at(free: FreeCoefficients, times: Array) -> Grid:
+        """At times [s], evenly spaced over one cycle."""
         family = free.family
-        times = np.linspace(0.0, family.cycle, samples, endpoint=False)
         q, v, a, j = (frozen(family.basis(times, k)) for k in range(4))
         return Grid(free, frozen(times), (q, v, a, j))
 
@@ -180,3 +184,11 @@ class Motion:
                 + slopes[2][:, j, None] * a[samples]
             )
         return J
+
+
+class Postures(Motion):
+    """Any number of postures in which a robot stands still, as limits look at motions; q has the shape (n, joints)."""
+
+    def __init__(self, q: Array) -> None:
+        none = np.zeros_like(q)
+        vars(self).update(states=(q, none, none), x=q.ravel())

@@ -17,6 +17,7 @@ from dynid.excitation.limits.joint_bounds import JointBounds
 from dynid.excitation.limits.limit import Check, Limit
 from dynid.excitation.motion import Grid, Motion
 from dynid.excitation.trajectories.family import ParametricTrajectory
+from dynid.excitation.trajectories.itinerary import Itinerary
 from dynid.excitation.trajectories.moves import MovesSmoothly
 
 _AT_A_TIME = 2000
@@ -87,10 +88,12 @@ class ExcitationProblem:
         """The criterion at samples of the experiment, at most so many, with signs as they are."""
         return value_of(self.criterion, self.exact_matrix(trajectory, samples))
 
-    def exact_matrix(self, trajectory: ParametricTrajectory, samples: int | None = None) -> Array:
+    def exact_matrix(self, trajectory: ParametricTrajectory | Itinerary, samples: int | None = None) -> Array:
         """The information of samples of the experiment, at most so many, shape (base, base)."""
         times = experiment_times(trajectory, self.rate)
-        counted = len(times) * self.grid.free.family.duration / self.grid.free.family.cycle
+        counted = float(len(times))
+        if isinstance(trajectory, ParametricTrajectory):
+            counted *= trajectory.family.duration / trajectory.family.cycle
         if samples is not None and len(times) > samples:
             times = times[np.linspace(0, len(times) - 1, samples).astype(int)]
         exact = replace(self.information, smoothing=0.0)
@@ -106,11 +109,14 @@ class ExcitationProblem:
         others = [check for limit in self.limits for check in limit.checks(trajectory, times)]
         return [*self.bounds.checks(trajectory, times), *others]
 
-    def slow_checks(self, trajectory: ParametricTrajectory, times: Array, percent: int) -> list[Check]:
+    def slow_checks(self, trajectory: ParametricTrajectory | Itinerary, times: Array, percent: int) -> list[Check]:
         """What a trajectory at a part of its speed [%] breaks; times [s] are those of the whole speed."""
         slow = trajectory.at_speed(percent / 100)
+        slowly = times * 100 / percent
+        if isinstance(slow, Itinerary):  # its rests are as long as they were
+            slowly = slow.moving_times(len(times) / slow.duration)
         limits = [limit for limit in self.limits if limit.grows_when_slow]
-        checks = [check for limit in limits for check in limit.checks(slow, times * 100 / percent)]
+        checks = [check for limit in limits for check in limit.checks(slow, slowly)]
         return [replace(check, name=f"{check.name} at {percent} % speed") for check in checks if not check.is_kept]
 
 
@@ -166,9 +172,10 @@ class DesignPoint:
         )
 
 
-def experiment_times(trajectory: ParametricTrajectory, rate: float) -> Array:
-    """Times [s] of the samples of one cycle, at a rate [Hz]."""
-    cycle = trajectory.family.cycle / trajectory.speed
+def experiment_times(trajectory: ParametricTrajectory | Itinerary, rate: float) -> Array:
+    """Times [s] of the samples of one cycle, or of all of a motion that has none, at a rate [Hz]."""
+    is_periodic = isinstance(trajectory, ParametricTrajectory)
+    cycle = trajectory.family.cycle / trajectory.speed if is_periodic else trajectory.duration
     return np.arange(int(cycle * rate * (1.0 + 1e-12)) + 1) / rate
 
 

@@ -13,16 +13,18 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.estimation import Factors
 from dynid.excitation.design import Design, Progress, design, require_time, time_to_finish, warm_up
-from dynid.excitation.exciting_motion import Excitation
+from dynid.excitation.exciting_motion import Excitation, Study
+from dynid.excitation.friction_runs import design_friction_runs, study_friction_runs
 from dynid.excitation.information import Expectation, condition_number, expected_stds
 from dynid.excitation.limits.assumed import noise_of
 from dynid.excitation.limits.stated import joint_limits, posture_of
 from dynid.excitation.motion import Grid, free_coefficients
+from dynid.excitation.posture_study import study_postures
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.settings import ExcitationSettings
 from dynid.excitation.stated_problem import measured_information, moving_of, problem_of
 from dynid.findings import Finding
-from dynid.model import Term, findings_on_default, known_model
+from dynid.model import Coulomb, DynamicModel, Term, Viscous, findings_on_default, known_model
 from dynid.robot import Robot, as_robot, without_gripper
 from dynid.settings import checked
 
@@ -78,19 +80,20 @@ def excite(
         block_triangular: One trajectory for each joint instead: all joints move, then all but the first, and so on.
         seed: Seed of everything random.
         progress: Callback; receives the best so far and the time that is left, about once a second.
-        changes: Keys of `[excitation]` that replace the settings', such as `harmonics`, `period` or `velocity`.
+        changes: Keys of `[excitation]` that replace the settings', such as `harmonics`, `period` or `velocity`; with
+            `postures=20` static postures and a tour through them instead, with `friction_runs=True` friction runs.
 
     Raises:
         InvalidRequestError: If the settings contradict the robot or each other, or the time limit is too short.
         NoMotionError: If the limits leave no room.
     """
-    if block_triangular and segments > 1:
-        raise InvalidRequestError("block-triangular motions are one for each joint; leave the number of segments out")
     require_time(time_limit)
     stated = checked(ExcitationSettings, settings, **changes)
+    _require_one_kind(stated, segments, block_triangular)
     begin = time.monotonic()
     loaded, held = with_grippers_held(as_robot(robot, lock=lock), stated, move, known)
-    problem, findings = problem_of(known_model(loaded, terms, known_values or {}), stated, known, known_values)
+    model, assumed = _with_friction(known_model(loaded, terms, known_values or {}), stated)
+    problem, findings = problem_of(model, stated, known, known_values)
     prepared = time.monotonic() - begin
     warm_up(problem)
     moving = moving_of(stated, loaded) or [True] * loaded.nv
@@ -98,14 +101,64 @@ def excite(
     _require_enough_time(time_limit, prepared, motions * time_to_finish(problem))
     left = max(time_limit - (time.monotonic() - begin), 0.5 * time_limit)  # compiling, once, may take longer
     options = {"time_limit": left, "starts": starts, "seed": seed, "progress": progress}
+    noticed = (*held, *findings, *assumed, *findings_on_default(terms, loaded))
+    if stated.postures is not None:
+        tour, study, more = study_postures(problem, stated, known, known_values or {}, **options)
+        return _with_expectations(stated, known, (tour,), (*noticed, *more), begin, study)
+    if stated.friction_runs:
+        return _friction_runs(problem, stated, known, noticed, begin, **options)
     if block_triangular:
         found = _block_triangular(problem, posture_of(stated, loaded), moving, **options)
     elif segments > 1:
         found = _stack(problem, segments, **options)
     else:
         found = iter([design(problem, **options)])
-    noticed = (*held, *findings, *findings_on_default(terms, loaded))
     return _with_expectations(stated, known, tuple(found), noticed, begin)
+
+
+def _require_one_kind(settings: ExcitationSettings, segments: int, block_triangular: bool) -> None:
+    """Refuse motions of two kinds at once.
+
+    Raises:
+        InvalidRequestError: If it is asked for.
+    """
+    if block_triangular and segments > 1:
+        raise InvalidRequestError("block-triangular motions are one for each joint; leave the number of segments out")
+    if settings.postures is None and not settings.friction_runs:
+        return
+    what = "static postures are" if settings.postures is not None else "friction runs are"
+    if segments > 1 or block_triangular:
+        other = "block-triangular motions" if block_triangular else "segments"
+        raise InvalidRequestError(f"{what} one motion, which {other} are not; design these with another command")
+    if settings.bound == "amplitudes":
+        raise InvalidRequestError(f"{what} no sums of amplitudes; leave out bound = 'amplitudes'")
+
+
+def _with_friction(model: DynamicModel, settings: ExcitationSettings) -> tuple[DynamicModel, list[Finding]]:
+    """The model, for friction runs with viscous and Coulomb friction where it has no friction, and a finding then."""
+    if not settings.friction_runs or any("v" in term.needs for term in model.terms):
+        return model, []
+    usual = DynamicModel(model.robot, (*model.terms, Viscous(), Coulomb()))
+    return usual, [Finding.of("friction-assumed", "terms", terms=["viscous", "coulomb"])]
+
+
+def _friction_runs(
+    problem: ExcitationProblem,
+    settings: ExcitationSettings,
+    known: Sequence[Factors],
+    findings: Sequence[Finding],
+    begin: float,
+    seed: int,
+    starts: int | None,
+    **options: Any,
+) -> Excitation:
+    """Friction runs, compared with an optimised motion of the same settings; other options are those of `design`."""
+    found, runs, posture = design_friction_runs(problem, settings, seed)
+    compared = design(problem, seed=seed, starts=starts or 1, **options)
+    robot, base = problem.information.base.model.robot, problem.information.base
+    measured = measured_information(noise_of(settings, robot, joint_limits(settings, robot)), base, known)
+    study, more = study_friction_runs(runs, posture, found, compared, measured)
+    return _with_expectations(settings, known, (found,), (*findings, *more), begin, study)
 
 
 def with_grippers_held(
@@ -139,15 +192,18 @@ def _stack(
 ) -> Iterator[Design]:
     """Design segments one after the other, each against what is known by then (Algorithm 1 of the Figaro thesis).
 
-    The time limit [s] is for all of them together; other options are those of `design`.
+    A segment that does not lower the criterion is left out, so that it never rises. The time limit [s] is for all of
+    them together; other options are those of `design`.
     """
-    before = None
+    before = math.inf
     for k in range(segments):
         part = time_limit / segments
         shown = _with_parts_to_come(progress, part * (segments - 1 - k))
         found = design(problem, time_limit=part, seed=seed + k, progress=shown, **options)
+        if not found.value < before:
+            return
         yield found
-        if before is not None and abs(before - found.value) < THRESHOLDS.small_change:
+        if before - found.value < THRESHOLDS.small_change:
             return
         before = found.value
         problem = with_known(problem, found.matrix)
@@ -172,7 +228,7 @@ def _block_triangular(
     for resting, first in enumerate(joints):
         still_moving = [k in joints and k >= first for k in range(len(posture))]
         free = free_coefficients(problem.grid.free.family, posture, still_moving)
-        problem = replace(problem, grid=Grid.of(free, len(problem.grid.times)))
+        problem = replace(problem, grid=Grid.at(free, problem.grid.times))
         part = time_limit / len(joints)
         shown = _with_parts_to_come(progress, part * (len(joints) - 1 - resting))
         found = design(problem, time_limit=part, seed=seed + resting, progress=shown, **options)
@@ -198,6 +254,7 @@ def _with_expectations(
     designs: tuple[Design, ...],
     findings: Sequence[Finding],
     begin: float,
+    study: Study | None = None,
 ) -> Excitation:
     """The designs with the standard deviations that they promise; they began at a time of the clock [s]."""
     base = designs[-1].problem.information.base
@@ -208,8 +265,9 @@ def _with_expectations(
     for part in designs:
         M = M + replace(part.problem, information=nothing).exact_matrix(part.trajectory)
     condition, expectations = condition_number(_unscaled(designs[-1])), expected_stds(base, M)
-    all_findings = (*findings, *_not_excited(condition, expectations))
-    return Excitation(settings, designs, condition, expectations, all_findings, time.monotonic() - begin)
+    # Postures and friction runs are for some parameters only, and say themselves which they leave out.
+    all_findings = (*findings, *(_not_excited(condition, expectations) if study is None else ()))
+    return Excitation(settings, designs, condition, expectations, all_findings, time.monotonic() - begin, study)
 
 
 def _require_enough_time(time_limit: float, prepared: float, to_finish: float) -> None:

@@ -15,6 +15,10 @@ JointLimit = PerJoint | dict[str, Positive]
 """One for all joints, one for each, or some by name: the others are the robot file's."""
 
 
+Part = Annotated[float, Field(strict=True, gt=0.0, le=1.0)]
+"""A part of a limit."""
+
+
 class FrameSpeed(Table):
     """`[[excitation.speed]]`: the largest speed [m/s] of the origin of a body's frame."""
 
@@ -59,9 +63,31 @@ class ObstacleSettings(Table):
     name: Name | None = None
 
 
+FamilyName = Literal["fourier", "spline", "b-spline", "polynomial", "trapezoid", "double-s", "multisine", "chirp"]
+"""Families of trajectories, as users call them."""
+
+_FAMILIES_OF: dict[str, tuple[FamilyName, ...]] = {
+    "harmonics": ("fourier", "multisine"),
+    "frequency": ("fourier", "multisine"),
+    "waypoints": ("spline", "b-spline", "trapezoid", "double-s"),
+    "degree": ("spline", "b-spline", "polynomial"),
+    "pieces": ("polynomial",),
+    "lines": ("multisine",),
+    "band": ("multisine", "chirp"),
+    "bound": ("fourier",),
+}
+"""Keys that only some families have."""
+
+
 class ExcitationSettings(Table):
     """`[excitation]`: the trajectory, the criterion and the limits; limits not stated are the robot file's."""
 
+    family: FamilyName = "fourier"
+    waypoints: Count | None = None
+    degree: Count | None = None
+    pieces: Count | None = None
+    lines: tuple[Count, ...] | None = None
+    band: tuple[Positive, Positive] | None = None
     harmonics: Count = 5
     period: Positive | None = None
     frequency: Positive | None = None
@@ -92,11 +118,36 @@ class ExcitationSettings(Table):
     obstacle: tuple[ObstacleSettings, ...] = ()
     srdf: Name | None = None
     ignore_pairs: tuple[tuple[Name, Name], ...] = ()
+    postures: Annotated[int, Field(strict=True, ge=2, le=1000)] | None = None
+    hold: Positive = 1.0
+    both_sides: bool = False
+    friction_runs: bool = False
+    speeds: Annotated[int, Field(strict=True, ge=1, le=100)] | tuple[Part, ...] = 6
+
+    @property
+    def posture_criterion(self) -> str:
+        """The criterion of postures; where none is stated, the sum of variances (trace)."""
+        return self.criterion if "criterion" in self.model_fields_set else "trace"
+
+    @model_validator(mode="after")
+    def _keys_belong_to_the_family(self) -> ExcitationSettings:
+        for key in sorted(self.model_fields_set & set(_FAMILIES_OF)):
+            families = _FAMILIES_OF[key]
+            if self.family not in families and getattr(self, key) is not None:
+                raise ValueError(
+                    f"'{key}' belongs to the family {' or '.join(families)}, and the family is {self.family}; leave it "
+                    "out, or state another family"
+                )
+        return self
 
     @model_validator(mode="after")
     def _states_things_once(self) -> ExcitationSettings:
         if self.period is not None and self.frequency is not None:
             raise ValueError("the motion repeats after 'period' (s) or with 'frequency' (rad/s); state one")
+        if self.lines is not None and (self.band is not None or "harmonics" in self.model_fields_set):
+            raise ValueError("a multisine has 'lines', or so many 'harmonics' within a 'band' (Hz); state one")
+        if self.postures is not None and self.friction_runs:
+            raise ValueError("'postures' and 'friction_runs' are motions of their own; ask for one of them")
         if self.prior_std and self.scale != "none":
             raise ValueError("columns are scaled by 'scale' or by 'prior_std', not by both")
         return self

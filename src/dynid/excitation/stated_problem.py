@@ -29,8 +29,8 @@ from dynid.excitation.limits.torques import PriorTorques, RmsTorqueLimit, Torque
 from dynid.excitation.motion import FreeCoefficients, Grid, free_coefficients
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.settings import ExcitationSettings
-from dynid.excitation.trajectories.family import Family
-from dynid.excitation.trajectories.fourier import Fourier
+from dynid.excitation.stated_family import stated_family
+from dynid.excitation.trajectories.family import JERK, Family
 from dynid.findings import Finding
 from dynid.model import BaseParameters, DynamicModel, known_base, matching
 from dynid.robot import Limits, Robot
@@ -95,19 +95,17 @@ def problem_of(
     base = known_base(model, known_values or {})
     if not len(base):
         raise InvalidRequestError(f"no parameter of '{robot.name}' is identifiable from joint torques")
-    family = _family(settings)
+    family = stated_family(settings, settings.period or THRESHOLDS.default_period)
     _require_few_samples(family, settings.rate)
     wanted = max(THRESHOLDS.fewest_samples, math.ceil(THRESHOLDS.samples_a_harmonic * family.swings))
     samples = family.samples(settings.samples or wanted)
-    if math.isinf(family.reach(samples)):
-        raise InvalidRequestError(
-            f"{samples} samples cannot show {settings.harmonics} harmonics; state {4 * settings.harmonics} or more"
-        )
+    reach = _reach(family, samples)
     posture = posture_of(settings, robot)
     stated, limits = stated_limits(settings, robot), joint_limits(settings, robot)
     noise = noise_of(settings, robot, limits)
     bounds = JointBounds.of(robot, limits).tightened(1.0 - settings.margin)
-    require_posture(posture, limits, robot, (1.0 - settings.margin) / family.reach(samples))
+    require_posture(posture, limits, robot, (1.0 - settings.margin) / reach[0])
+    _require_jerks(family, limits, robot)
     others, findings = _other_limits(settings, robot, bounds, limits)
     require_home(settings.home, limits, robot)
     grid = Grid.of(_free(settings, family, posture, robot), samples)
@@ -116,7 +114,7 @@ def problem_of(
         grid,
         _information(noise, settings, base, known, limits),
         parse_criterion(settings.criterion),
-        bounds.tightened(1.0 / family.reach(samples)),
+        bounds.tightened(1.0 / reach),
         (*others, *clear),
         settings.rate,
     )
@@ -133,9 +131,28 @@ def _require_single_joints(robot: Robot) -> None:
         )
 
 
-def _family(settings: ExcitationSettings) -> Family:
-    period = settings.period or THRESHOLDS.default_period
-    return Fourier(settings.frequency or 2 * math.pi / period, settings.harmonics, settings.periods)
+def _reach(family: Family, samples: int) -> Array:
+    """For position, velocity, acceleration and jerk how far values between samples may exceed them, shape (4,)."""
+    reach = np.array([family.reach(samples, k) for k in range(4)])
+    if np.isinf(reach).any():
+        enough = 2 * samples
+        while any(math.isinf(family.reach(enough, k)) for k in range(4)):
+            enough *= 2
+        raise InvalidRequestError(
+            f"{samples} samples are too few to show a {family.name} motion that swings up to {family.swings:g} times; "
+            f"state {enough} or more in [excitation] samples"
+        )
+    return reach
+
+
+def _require_jerks(family: Family, limits: Sequence[Limits], robot: Robot) -> None:
+    """Refuse limits of jerk where accelerations jump."""
+    limited = [one.name for one, limit in zip(robot.independent_joints, limits, strict=True) if limit.jerk < math.inf]
+    if limited and family.derivatives < JERK:
+        raise InvalidRequestError(
+            f"the accelerations of a {family.name} motion jump, and joint '{limited[0]}' has a limit of jerk; state "
+            "another family, such as double-s or spline, or leave the limit out"
+        )
 
 
 def _require_few_samples(family: Family, rate: float) -> None:
@@ -198,7 +215,7 @@ def _clearance(
         return [], found.findings
     cycle = grid.free.family.cycle
     count = int(np.clip(THRESHOLDS.clearance_rate * cycle, len(grid.times), THRESHOLDS.most_clearance_samples))
-    limit = ClearanceLimit(found.model, found.moving, settings.clearance, Grid.of(grid.free, count))
+    limit = ClearanceLimit(found.model, found.moving, settings.clearance, count)
     return [limit.tightened((1.0 - settings.margin) * THRESHOLDS.between_samples)], found.findings
 
 
@@ -216,7 +233,7 @@ def _information(
     """
     weights = np.ones(len(noise)) if settings.noise is None else min(noise) / np.array(noise)
     slowest = min(limit.velocity for limit in limits)
-    scales = _scales(settings, base)
+    scales = scales_of(settings, base)
     return Information(base, scales, weights, _known(weights, base, known) * scales, smoothing=0.03 * slowest)
 
 
@@ -232,7 +249,8 @@ def _known(weights: Array, base: BaseParameters, known: Sequence[Factors]) -> Ar
     return known_factor([one.weighted(by_joint).stacked(base.names, base.known).R for one in known], len(base))
 
 
-def _scales(settings: ExcitationSettings, base: BaseParameters) -> Array:
+def scales_of(settings: ExcitationSettings, base: BaseParameters) -> Array:
+    """What each column is multiplied with, as settings state it, shape (base,)."""
     scales = np.ones(len(base))
     if settings.scale == "magnitudes":
         values = reference_values(base)

@@ -15,8 +15,8 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import DynidError, FileProblemError, InvalidRequestError, UnknownNameError
+from dynid.excitation.stated_family import family_of_data
 from dynid.excitation.trajectories.family import ParametricTrajectory
-from dynid.excitation.trajectories.fourier import Fourier
 from dynid.excitation.trajectories.moves import Moves
 from dynid.excitation.trajectories.sampled import Trajectory
 from dynid.files import FileKind, is_file, kind_of, read_bytes
@@ -183,7 +183,7 @@ def read_coefficients(path: str | os.PathLike[str]) -> tuple[ParametricTrajector
         data: Any = json.loads(read_bytes(path).decode("utf-8"))
         if data["schema"] != SCHEMA:
             raise TrajectoryFileError(path, f"it says '{data['schema']}' instead of '{SCHEMA}'")
-        family = Fourier(float(data["frequency"]), int(data["harmonics"]), int(data["periods"]))
+        family = family_of_data(data)
         coefficients = np.array(data["coefficients"], dtype=float).T
         found = ParametricTrajectory(family, coefficients, float(data["speed"]))
         if not found.duration <= LONGEST_MOTION:

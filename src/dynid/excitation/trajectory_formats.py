@@ -14,6 +14,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import FileProblemError, InvalidRequestError, UnknownNameError
+from dynid.excitation.stated_family import family_data
 from dynid.excitation.trajectories.family import ParametricTrajectory
 from dynid.excitation.trajectories.fourier import Fourier
 from dynid.excitation.trajectories.moves import Moves
@@ -23,10 +24,15 @@ from dynid.robot import Robot
 DEFAULT = ("csv", "json")
 """Formats that are written by default."""
 
+FIRST_SPEED = 0.1
+"""Part of its speed at which a program runs until its user raises it."""
+
 _SERVO_STEP = 0.008
 """Time between set points of a UR arm [s]."""
 _SAME_TIME = 1e-9
 """Times [s] that are nearer than this are the same."""
+_NOT_A_SERIES = "computes Fourier series on the robot's controller, and the trajectory is of another family"
+"""Why URScript is not written."""
 _AT_REST = 1e-9
 """Velocities and accelerations of ends below this [rad or m, s] are rounding."""
 
@@ -44,12 +50,14 @@ class Written:
         joints: Names of its joints.
         rate: Sampling rate [Hz] of formats that hold samples.
         warning: What whoever runs it must know; empty where all limits are kept.
+        robot: Name of the robot, for headers.
     """
 
     motion: Moves
     joints: tuple[str, ...]
     rate: float
     warning: str = ""
+    robot: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,28 +70,42 @@ class Format:
         meaning: What it is for.
         any_motion: Whether it holds samples of any motion: slower runs, and the ways from and to home, are written,
             too. Others hold the coefficients of the trajectory itself.
-        refuses: Why it cannot be written for a robot; empty where it can.
+        refuses: Why it cannot be written for a robot and a family; empty where it can.
     """
 
     suffix: str
     text: Callable[[Written], str]
     meaning: str
     any_motion: bool = False
-    refuses: Callable[[Robot], str] = lambda _: ""
+    refuses: Callable[[Robot, str], str] = lambda _robot, _family: ""
 
 
-def require_formats(names: Iterable[str], robot: Robot | None = None) -> tuple[str, ...]:
+def require_formats(
+    names: Iterable[str], robot: Robot | None = None, family: str = Fourier.name, *, holds_samples: bool = False
+) -> tuple[str, ...]:
     """Names of formats, each once.
+
+    Args:
+        names: What was asked for.
+        robot: The robot; any when None.
+        family: The family of the trajectories.
+        holds_samples: Whether only formats that hold samples suit the motion, as one that stops between its parts. Of
+            the formats by default these are meant then.
 
     Raises:
         UnknownNameError: If there is no such format.
-        InvalidRequestError: If one cannot be written for the robot.
+        InvalidRequestError: If one cannot be written for the robot, or for trajectories of the family.
     """
     chosen = tuple(dict.fromkeys(names))
+    if holds_samples and chosen == DEFAULT:
+        chosen = tuple(name for name in chosen if FORMATS[name].any_motion)
     for name in chosen:
         if name not in FORMATS:
             raise UnknownNameError("trajectory format", name, FORMATS)
-        problem = "" if robot is None else FORMATS[name].refuses(robot)
+        problem = "" if robot is None else FORMATS[name].refuses(robot, family)
+        if holds_samples and not FORMATS[name].any_motion:
+            sampled = ", ".join(key for key, form in FORMATS.items() if form.any_motion)
+            problem = f"holds coefficients, which this motion has not ({sampled} hold samples)"
         if problem:
             raise InvalidRequestError(f"the format {name} {problem}; leave it out")
     return chosen
@@ -137,19 +159,18 @@ def csv_text(written: Written) -> str:
 
 
 def json_text(written: Written) -> str:
-    """The coefficients of a Fourier trajectory; `read_coefficients` reads them back."""
-    trajectory, family = _series(written.motion)
+    """The coefficients of a trajectory of a family; `read_coefficients` reads them back."""
+    trajectory = written.motion
+    if not isinstance(trajectory, ParametricTrajectory):
+        raise InvalidRequestError("only trajectories of a family can be written with their coefficients; write csv")
     data = {
         "schema": SCHEMA,
         **({"warning": written.warning} if written.warning else {}),
-        "family": "fourier",
-        "frequency": family.frequency,
-        "harmonics": family.harmonics,
-        "periods": family.periods,
+        **family_data(trajectory.family),
         "speed": trajectory.speed,
         "joints": list(written.joints),
         "coefficients": trajectory.coefficients.T.tolist(),
-        "order": "for each joint: constant, cosines, sines",
+        "order": f"for each joint: {trajectory.family.meaning}",
     }
     return json.dumps(data, indent=1) + "\n"
 
@@ -172,7 +193,9 @@ def ros_text(written: Written) -> str:
     return "\n".join(lines) + "\n"
 
 
-_URSCRIPT = """def dynid_excitation():
+_URSCRIPT = """# Exciting trajectory for {robot}, designed by dynid: {duration:g} s at full speed.
+# Run it at 10 % first, with a hand on the stop: speed = {speed!r} takes {slow:g} s. Then raise speed, up to 1.0.
+def dynid_excitation():
 {warning}  speed = {speed!r}
   frequency = {frequency!r}
   duration = {duration!r}
@@ -208,21 +231,29 @@ dynid_excitation()
 def urscript_text(written: Written) -> str:
     """A program for a UR arm, which computes the Fourier series on the robot's own controller.
 
-    It moves slowly to the start, follows the motion by `servoj`, and stops. Change `speed` for a careful first run. A
-    warning must be confirmed on the pendant before anything moves.
+    It moves slowly to the start, follows the motion by `servoj`, and stops. Its `speed` is a tenth of the designed one,
+    for a careful first run; users raise it. A warning must be confirmed on the pendant before anything moves.
+
+    Raises:
+        InvalidRequestError: If the motion is no Fourier series of six joints.
     """
-    trajectory, family = _series(written.motion)
+    trajectory, family = written.motion, getattr(written.motion, "family", None)
+    if not (isinstance(trajectory, ParametricTrajectory) and isinstance(family, Fourier)):
+        raise InvalidRequestError(f"the format urscript {_NOT_A_SERIES}; leave it out")
     if trajectory.joints != 6:
         raise InvalidRequestError(f"URScript is for arms of six joints, and this one has {trajectory.joints}")
     C, n = trajectory.coefficients, family.harmonics
-    plain = written.warning.replace('"', "'").encode("ascii", "replace").decode()
+    plain, robot = (_plain(text) for text in (written.warning, written.robot or "a UR arm"))
+    speed = FIRST_SPEED * trajectory.speed
     warning = (
         f'  # WARNING: {plain}\n  textmsg("WARNING: {plain}")\n'
         f'  popup("{plain}", title="dynid: limits violated", warning=True, blocking=True)\n'
     )
     return _URSCRIPT.format(
         warning=warning if plain else "",
-        speed=float(trajectory.speed),
+        robot=robot,
+        speed=float(f"{speed:.6g}"),
+        slow=family.duration / speed,
         frequency=float(family.frequency),
         duration=float(family.duration),
         constant=_numbers(C[0]),
@@ -234,7 +265,9 @@ def urscript_text(written: Written) -> str:
     )
 
 
-def _not_a_ur_arm(robot: Robot) -> str:
+def _no_urscript(robot: Robot, family: str) -> str:
+    if family != Fourier.name:
+        return _NOT_A_SERIES
     joints = robot.independent_joints
     if len(joints) == 6 and all(joint.kind.is_angular for joint in joints):
         return ""
@@ -245,7 +278,7 @@ FORMATS: dict[str, Format] = {
     "csv": Format(".csv", csv_text, "t, q_JOINT, v_JOINT, a_JOINT at the sampling rate", any_motion=True),
     "json": Format(".json", json_text, "the coefficients: exact positions and derivatives at any time"),
     "ros": Format(".yaml", ros_text, "a ROS trajectory_msgs/JointTrajectory message", any_motion=True),
-    "urscript": Format(".script", urscript_text, "a program for UR arms", refuses=_not_a_ur_arm),
+    "urscript": Format(".script", urscript_text, "a program for UR arms", refuses=_no_urscript),
 }
 """Formats by the names that users write. To add one, write its function above and a line here."""
 
@@ -256,11 +289,10 @@ def _numbers(values: Iterable[float]) -> str:
     return "[" + ", ".join(text if "." in text else text.replace("e", ".0e") for text in texts) + "]"
 
 
-def _series(motion: Moves) -> tuple[ParametricTrajectory, Fourier]:
-    """The trajectory and its family, for formats that hold its coefficients."""
-    if not (isinstance(motion, ParametricTrajectory) and isinstance(motion.family, Fourier)):
-        raise InvalidRequestError("only Fourier trajectories can be written with their coefficients")
-    return motion, motion.family
+def _plain(text: str) -> str:
+    """Words for a comment or a message of a program, on one line: names come from untrusted files."""
+    line = "".join(letter if letter.isprintable() else " " for letter in text)
+    return line.replace('"', "'").encode("ascii", "replace").decode()
 
 
 def texts_of(formats: Sequence[str], trajectory: Written, others: Iterable[tuple[str, Written]] = ()) -> dict[str, str]:

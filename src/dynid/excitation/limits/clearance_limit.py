@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -11,11 +12,17 @@ from dynid.arrays import Array, Indices
 from dynid.excitation.collision.collision_model import CollisionModel
 from dynid.excitation.interior_point import NEAR_LIMIT
 from dynid.excitation.limits.limit import Check, Limit
-from dynid.excitation.motion import Grid, Motion
-from dynid.excitation.trajectories import MovesSmoothly
+from dynid.excitation.motion import FreeCoefficients, Grid, Motion, Postures
+from dynid.excitation.trajectories.moves import MovesSmoothly
 
 ROOM = 0.06
 """Distance [m] beyond the clearance at which a pair is far: its slack is 1, and the design does not feel it."""
+
+
+@lru_cache(maxsize=8)
+def fine_grid(free: FreeCoefficients, samples: int) -> Grid:
+    """So many samples of motions, or what suits their family."""
+    return Grid.of(free, free.family.samples(samples))
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,22 +33,26 @@ class ClearanceLimit(Limit):
         model: All pairs, for the check of a motion.
         moving: The pairs that a design looks at.
         clearance: Smallest distance [m].
-        grid: The samples at which it looks.
+        samples: How many samples it looks at, where a motion may have so many.
     """
 
     model: CollisionModel
     moving: CollisionModel
     clearance: float
-    grid: Grid
+    samples: int
 
     @property
     def _needed(self) -> float:
         """The distance [m] that a design keeps: a part of the room is left for values between samples."""
         return self.clearance + (1.0 - self.factor) * ROOM
 
+    def _fine(self, motion: Motion) -> Motion:
+        """A motion at the fine samples; postures are what they are."""
+        return motion if isinstance(motion, Postures) else Motion(fine_grid(motion.grid.free, self.samples), motion.x)
+
     def slacks(self, motion: Motion) -> Array:
         """One for each pair at each fine sample, shape (samples * pairs,); once one is broken, others are bounds."""
-        q = self.grid.motion(motion.x).states[0]
+        q = self._fine(motion).states[0]
         if not np.ptp(q, axis=0).any():  # at rest: one posture is all
             q = q[:1]
         distances = self.moving.clearances(q, self._needed + NEAR_LIMIT * ROOM, enough=self._needed)
@@ -49,7 +60,7 @@ class ClearanceLimit(Limit):
 
     def slopes(self, motion: Motion, which: Indices) -> Array:
         """From the nearest points of both."""
-        fine = self.grid.motion(motion.x)
+        fine = self._fine(motion)
         sample, pair = np.divmod(which, len(self.moving.pairs))
         _, over_q = self.moving.slopes(fine.states[0][sample], pair)
         nothing = np.zeros_like(over_q)

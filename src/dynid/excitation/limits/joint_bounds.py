@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -37,14 +37,14 @@ class JointBounds:
         units: For each joint "rad" or "m".
         middle: Middles, shape (4, joints); rows are position, velocity, acceleration and jerk.
         half: Half widths, shape (4, joints); infinite where nothing is limited.
-        factor: Part of the widths that a design may use.
+        factor: Part of the widths that a design may use, shape (4,).
     """
 
     names: tuple[str, ...]
     units: tuple[str, ...]
     middle: Array
     half: Array
-    factor: float = 1.0
+    factor: Array = field(default_factory=lambda: np.ones(4))
 
     @staticmethod
     def of(robot: Robot, limits: Sequence[Limits]) -> JointBounds:
@@ -71,6 +71,11 @@ class JointBounds:
         return JointBounds(tuple(joint.name for joint in joints), units, frozen(middle), frozen(half))
 
     @cached_property
+    def room(self) -> Array:
+        """Half widths that a design may use, shape (4, joints)."""
+        return frozen(self.factor[:, None] * self.half)
+
+    @cached_property
     def _entries(self) -> list[list[int]]:
         """For each joint the quantities that are limited."""
         return [[k for k in range(4) if math.isfinite(self.half[k, j])] for j in range(len(self.names))]
@@ -79,7 +84,7 @@ class JointBounds:
         """For each joint matrix and offset of `values = A x + b`, which must lie between -1 and 1."""
         blocks = []
         for j, entries in enumerate(self._entries):
-            scale = [1.0 / (self.factor * self.half[k, j]) for k in entries]
+            scale = [1.0 / (self.factor[k] * self.half[k, j]) for k in entries]
             rows = [c * grid.reduced[j][k] for c, k in zip(scale, entries, strict=True)]
             fixed = [
                 c * (grid.bases[k] @ grid.free.fixed[:, j] - self.middle[k, j])
@@ -103,8 +108,8 @@ class JointBounds:
                 found.append(Check(name, (middle - half, middle + half), reached, unit, symmetric=k > 0))
         return found
 
-    def tightened(self, factor: float) -> JointBounds:
-        """With a part of all widths."""
+    def tightened(self, factor: float | Array) -> JointBounds:
+        """With a part of all widths, or one for each quantity, shape (4,)."""
         return replace(self, factor=self.factor * factor)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -14,6 +15,15 @@ from dynid.errors import InvalidRequestError, ShapeError
 JERK = 3
 """The highest derivative that limits may bound."""
 
+MOST_COEFFICIENTS = 1000
+"""Coefficients of a joint at most: bases of more do not fit into memory."""
+
+_MOST_PERIODS = 1_000_000
+"""Repetitions at most."""
+
+_SAME = 1e-12
+"""Times nearer than this part of a period are the same."""
+
 
 class Family(ABC):
     """Motions of one joint that are sums of basis functions of time: positions are `basis(times) @ coefficients`.
@@ -24,6 +34,9 @@ class Family(ABC):
 
     name: ClassVar[str]
     """What users call it."""
+
+    meaning: ClassVar[str]
+    """What the coefficients of a joint are, in their order."""
 
     derivatives: ClassVar[int] = JERK
     """The highest derivative that is finite everywhere: 3 where jerks are, 2 where accelerations jump."""
@@ -70,6 +83,10 @@ class Family(ABC):
     def samples(self, wanted: int) -> int:
         """How many evenly spaced samples of a cycle suit a design: at least those wanted, kinks among them."""
 
+    def times(self, samples: int) -> Array:
+        """So many evenly spaced times [s] of a cycle; the end, where it is as at the start, is left out."""
+        return np.linspace(0.0, self.cycle, samples, endpoint=False)
+
     @property
     @abstractmethod
     def swings(self) -> float:
@@ -88,6 +105,33 @@ class Family(ABC):
         ends = np.array([0.0, self.duration])
         closed = np.diff(self.basis(ends, 0), axis=0)
         return np.concatenate([closed, *(self.basis(ends, k) for k in range(1, self.derivatives))])
+
+
+class TimedFamily(Family):
+    """Motions over one period, which may be repeated."""
+
+    period: float
+    """How long a cycle lasts [s]."""
+
+    @property
+    def cycle(self) -> float:
+        """Its period [s]."""
+        return self.period
+
+    def within(self, times: Array) -> Array:
+        """Times [s] since their cycle began, shape (samples,); the end is that of the last cycle."""
+        times = np.clip(np.asarray(times, dtype=float), 0.0, self.duration)
+        return times - self.period * np.minimum(np.floor(times / self.period + _SAME), self.periods - 1)
+
+    def _require(self, *counts: tuple[str, int, int, int]) -> None:
+        """Refuse a period that is none, and counts (name, value, least, most) beyond their range."""
+        if not (math.isfinite(self.period) and self.period > 0.0):
+            raise InvalidRequestError(f"the period must be a positive number of seconds, not {self.period}")
+        for what, value, least, most in (*counts, ("periods", self.periods, 1, _MOST_PERIODS)):
+            if not (isinstance(value, int) and least <= value <= most):
+                raise InvalidRequestError(
+                    f"the number of {what} of a {self.name} motion must be {least} to {most}, not {value}"
+                )
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,6 +30,7 @@ class Fourier(Family):
     """
 
     name: ClassVar[str] = "fourier"
+    meaning: ClassVar[str] = "constant, cosines, sines"
     frequency: float
     harmonics: int
     periods: int = 1

@@ -1,0 +1,251 @@
+"""Ways from one posture to another: straight lines of the joints, as fast as limits allow, or around what is between.
+
+A straight way runs along its line with a double-S profile, or a trapezoid where no jerk is limited, so all joints start
+and arrive together. It passes only postures that were held against the limits of standing still.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from dynid.arrays import Array, Indices
+from dynid.excitation.limits.assumed import ASSUMED
+from dynid.excitation.limits.joint_bounds import JointBounds
+from dynid.excitation.local_search import NoMotionError
+from dynid.excitation.motion import Postures
+from dynid.excitation.problem import ExcitationProblem
+from dynid.excitation.trajectories.double_s import fastest_phases
+from dynid.excitation.trajectories.itinerary import AtSpeed, Rest
+from dynid.excitation.trajectories.moves import MovesSmoothly
+from dynid.excitation.trajectories.phased_motion import PhasedMotion
+
+_WAY_RATE = 200.0
+"""Sampling rate [Hz] at which ways are checked while they are chosen; whole motions are checked more finely."""
+
+_SLOWER = 0.8
+"""Factor of speed from one try to the next where a way needs too much torque."""
+
+_MOST_TRIES = 20
+"""How often a way is made slower."""
+
+_STEP = 0.05
+"""Largest distance [rad or m] of a joint between two postures on a way at which limits are looked at."""
+
+_ROADMAP = 100
+"""Random postures of a roadmap."""
+
+_NEIGHBOURS = 10
+"""Nearest postures of a roadmap that each one is joined with."""
+
+_INSIDE = 0.999
+"""Part of the room of positions that random postures are drawn from: solvers start off the limits."""
+
+_MOST_DRAWS = 20
+"""How often postures are drawn before none is said to be within the limits."""
+
+
+def with_whole_room(problem: ExcitationProblem, margin: float) -> ExcitationProblem:
+    """The problem with all room of joints but for a margin: nothing is left to what happens between samples."""
+    return replace(problem, bounds=replace(problem.bounds, factor=np.full(4, 1.0 - margin)))
+
+
+def standing_slacks(problem: ExcitationProblem, q: Array) -> Array:
+    """The smallest slack of each posture over positions and all limits; positive where a robot may stand still.
+
+    This is the one place at which postures, and postures on ways, are held against the limits of a problem: whatever
+    stands in `problem.limits` counts.
+
+    Args:
+        problem: The problem.
+        q: Postures, shape (postures, joints).
+
+    Returns:
+        Array of shape (postures,).
+    """
+    found = (1.0 - np.abs(q - problem.bounds.middle[0]) / problem.bounds.room[0]).min(axis=1)
+    inside = np.flatnonzero(found > 0.0)
+    if len(inside) and problem.limits:
+        found[inside] = np.minimum(found[inside], _slacks_of_limits(problem, q[inside]))
+    return found
+
+
+def _slacks_of_limits(problem: ExcitationProblem, q: Array) -> Array:
+    """The smallest slack of each posture over all limits, shape (postures,).
+
+    Limits give slacks in an order of their own. Where one of many postures breaks a limit, both halves are looked at.
+    """
+    motion = Postures(q)
+    smallest = min(float(limit.slacks(motion).min(initial=1.0)) for limit in problem.limits)
+    if smallest > 0.0 or len(q) == 1:
+        return np.full(len(q), smallest)
+    middle = len(q) // 2
+    return np.concatenate([_slacks_of_limits(problem, q[:middle]), _slacks_of_limits(problem, q[middle:])])
+
+
+def allowed_postures(
+    problem: ExcitationProblem, count: int, rng: np.random.Generator, fixed: dict[int, float] | None = None
+) -> Array:
+    """Random postures within all limits, shape (count, joints).
+
+    Args:
+        problem: The problem.
+        count: How many; where few are found, some come twice.
+        rng: The random generator.
+        fixed: Positions [rad or m] of joints that are the same in all of them, by index.
+
+    Raises:
+        NoMotionError: If hardly any posture is within the limits; says which limit is in the way.
+    """
+    bounds = problem.bounds
+    half = _INSIDE * np.minimum(bounds.room[0], math.pi)
+    found = np.zeros((0, len(half)))
+    q = found
+    for _ in range(_MOST_DRAWS):
+        q = bounds.middle[0] + rng.uniform(-1.0, 1.0, (count, len(half))) * half
+        for j, position in (fixed or {}).items():
+            q[:, j] = position
+        found = np.concatenate([found, q[standing_slacks(problem, q) > 0.0]])
+        if len(found) >= count:
+            return found[:count]
+    if len(found):
+        return found[np.arange(count) % len(found)]
+    raise NoMotionError(_explanation(problem, q))
+
+
+def _explanation(problem: ExcitationProblem, q: Array) -> str:
+    """Why a robot cannot stand still in any of some postures."""
+    still = [Rest(one, 1.0) for one in q[:50]]
+    broken = [check.name for one in still for check in problem.checks(one, np.zeros(1)) if not check.is_kept]
+    often = max(broken, key=broken.count, default="clearance")
+    return (
+        "no posture was found in which the robot can rest within all limits; the limit that is broken most often is "
+        f"that on {often}: widen it, or state a range of positions that keeps it"
+    )
+
+
+def straight_way(begin: Array, end: Array, bounds: JointBounds) -> PhasedMotion:
+    """From rest to rest along a straight line of the joints, in the shortest time; both ends are (joints,)."""
+    d = end - begin
+    durations, accelerations, jerks = _phases(d[None], bounds)
+    shape = (len(d), durations.shape[1])
+    return PhasedMotion(
+        begin, np.zeros_like(begin), np.broadcast_to(durations, shape), np.outer(d, accelerations), np.outer(d, jerks)
+    )
+
+
+def way_times(ways: Array, bounds: JointBounds) -> Array:
+    """How long straight ways take [s], shape (ways,), for displacements of shape (ways, joints)."""
+    moves = np.abs(ways).max(axis=1) > 0.0
+    times = np.zeros(len(ways))
+    if moves.any():
+        times[moves] = _phases(ways[moves], bounds)[0].sum(axis=1)
+    return times
+
+
+def _phases(ways: Array, bounds: JointBounds) -> tuple[Array, Array, Array]:
+    """Phases of the shares of ways that are done, as `fastest_phases`; ways are of shape (ways, joints)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        per_way = profile_limits(bounds)[:, None] / np.abs(ways)  # (3, ways, joints)
+    velocity, acceleration, jerk = np.where(ways == 0.0, np.inf, per_way).min(axis=2)
+    return fastest_phases(np.ones(len(ways)), velocity, acceleration, jerk)
+
+
+def profile_limits(bounds: JointBounds) -> Array:
+    """Largest velocity, acceleration and jerk of each joint on ways, shape (3, joints).
+
+    Where torques alone limit accelerations, those start that are assumed where nothing does; ways are made slower then.
+    """
+    limits = bounds.room[1:].copy()
+    usual = [ASSUMED.slide_acceleration if unit == "m" else ASSUMED.acceleration for unit in bounds.units]
+    limits[1] = np.where(np.isinf(limits[1]) & np.isinf(limits[2]), usual, limits[1])
+    return limits
+
+
+def kept_way(problem: ExcitationProblem, begin: Array, end: Array) -> MovesSmoothly:
+    """The straight way, made slower until it keeps all limits: torques, above all; or the last one that was tried."""
+    way: MovesSmoothly = straight_way(begin, end, problem.bounds)
+    tried = way
+    for k in range(_MOST_TRIES):
+        tried = way if k == 0 else AtSpeed(way, _SLOWER**k)
+        if keeps_limits(problem, tried):
+            break
+    return tried
+
+
+def keeps_limits(problem: ExcitationProblem, motion: MovesSmoothly) -> bool:
+    """Whether a motion keeps all limits."""
+    times = np.linspace(0.0, motion.duration, max(20, int(_WAY_RATE * motion.duration)))
+    return all(check.is_kept for check in problem.checks(motion, times))
+
+
+def are_clear(problem: ExcitationProblem, begins: Array, ends: Array) -> Array:
+    """Whether straight ways stay within all limits of standing still, shape (ways,); ends are (ways, joints)."""
+    counts = np.ceil(np.abs(ends - begins).max(axis=1) / _STEP).astype(int) + 1
+    along = np.concatenate([np.linspace(0.0, 1.0, count) for count in counts])[:, None]
+    way = np.repeat(np.arange(len(counts)), counts)
+    slacks = standing_slacks(problem, begins[way] + along * (ends - begins)[way])
+    return np.minimum.reduceat(slacks, np.concatenate([[0], np.cumsum(counts)[:-1]])) > 0.0
+
+
+def paths_between(problem: ExcitationProblem, positions: Array, rng: np.random.Generator) -> list[list[Array]]:
+    """For each pair of postures those on a way from one to the other, both ends included, each of shape (k, joints).
+
+    Straight ways where limits allow; else the shortest one through a roadmap of random postures.
+
+    Raises:
+        NoMotionError: If there is none between some of them.
+    """
+    count = len(positions)
+    rows, columns = np.triu_indices(count, 1)
+    clear = are_clear(problem, positions[rows], positions[columns])
+    paths = [[positions[[a, b]] for b in range(count)] for a in range(count)]
+    if clear.all():
+        return paths
+    nodes, before = _roadmap(problem, positions, np.column_stack([rows, columns])[clear], rng)
+    for a, b in zip(rows[~clear].tolist(), columns[~clear].tolist(), strict=True):
+        at, path = b, [b]
+        while at != a and at >= 0:
+            at = int(before[a, at])
+            path.append(at)
+        if at < 0:
+            raise NoMotionError(
+                f"no way within the limits was found between the postures {_numbers(positions[a])} and "
+                f"{_numbers(positions[b])}; widen the limits, or state a smaller range with --position"
+            )
+        paths[a][b], paths[b][a] = nodes[path[::-1]], nodes[path]
+    return paths
+
+
+def _numbers(q: Array) -> str:
+    return f"({', '.join(f'{value:.3g}' for value in q)})"
+
+
+def _roadmap(
+    problem: ExcitationProblem, positions: Array, clear: Indices, rng: np.random.Generator
+) -> tuple[Array, Indices]:
+    """Postures, and for each start the one before each on the shortest way from there; negative where there is none.
+
+    Args:
+        problem: The problem.
+        positions: The postures to join, shape (postures, joints).
+        clear: Pairs of them with a straight way, shape (pairs, 2).
+        rng: The random generator.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import shortest_path
+
+    count = len(positions)
+    nodes = np.concatenate([positions, allowed_postures(problem, _ROADMAP, rng)])
+    ways = nodes[:, None] - nodes[None]
+    D = way_times(ways.reshape(-1, nodes.shape[1]), problem.bounds).reshape(len(nodes), -1)
+    near = np.argsort(D, axis=1)[:, 1 : _NEIGHBOURS + 1]
+    pairs = {(min(a, b), max(a, b)) for a, row in enumerate(near.tolist()) for b in row if max(a, b) >= count}
+    joined = np.array(sorted(pairs))
+    joined = joined[are_clear(problem, nodes[joined[:, 0]], nodes[joined[:, 1]])]
+    a, b = np.concatenate([joined, clear]).T
+    graph = csr_array((np.maximum(D[a, b], 1e-9), (a, b)), shape=D.shape)
+    found = shortest_path(graph, directed=False, return_predecessors=True, indices=np.arange(count))
+    return nodes, found[1]
