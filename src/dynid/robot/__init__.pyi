@@ -5,7 +5,7 @@ from .formats import Format
 from .formats.write_back import Written, write_back
 from .formats.xml_files import read_xml
 from .frames import pose, rotation_from_rpy
-from .geometry import along_z, capsules_along, outline, outline_of_shape, reach, triangles
+from .geometry import along_z, around_segment, capsules_along, outline, outline_of_shape, reach, triangles
 from .grippers import without_gripper
 from .inertia import INERTIA_BASIS, SIZE, skew
 from .joints import LARGEST_NUMBER, JointDynamics, JointKind, Limits, neutral, rotation_about
@@ -28,6 +28,7 @@ __all__ = [
     "Robot",
     "Written",
     "along_z",
+    "around_segment",
     "as_robot",
     "audit",
     "capsules_along",

@@ -261,9 +261,10 @@ class CollisionModel:
     def _wall_contacts(self, poses: _Poses, sample: Indices, solid: Indices, wall: Indices) -> tuple[Array, Array]:
         """Heights of solids above walls [m], shape (rows,), and their lowest points in the world, shape (rows, 3)."""
         normals, offsets = self._planes
-        points = np.zeros((len(solid), 3))
-        R, p = self._placements(poses, solid, sample)
+        link = self._links[solid]
+        R, p = poses.rotations[link, sample], poses.origins[link, sample]
         down = -(normals[wall][:, None, :] @ R)[:, 0, :]
+        points = np.zeros((len(solid), 3))
         for k in np.unique(solid):
             rows = solid == k
             points[rows] = self.solids[k].furthest(down[rows])
@@ -350,7 +351,7 @@ class CollisionModel:
         request.gjk_tolerance, request.gjk_max_iterations = _GJK_TOLERANCE, _GJK_ITERATIONS
         R1, p1 = self._placements(poses, first[rows], sample[rows])
         R2, p2 = self._placements(poses, second[rows], sample[rows])
-        shapes = [solid.shape for solid in self.solids]
+        shapes = [solid.shape[0] for solid in self.solids]
         which = list(zip(rows.tolist(), first[rows].tolist(), second[rows].tolist(), strict=True))
         for k, (row, a, b) in enumerate(which):
             one.setTransform(R1[k], p1[k])
@@ -365,15 +366,21 @@ class CollisionModel:
                 return
 
     @cached_property
-    def _solid_frames(self) -> tuple[Array, Array, Indices]:
-        placements = np.array([solid.placement for solid in self.solids])
-        return placements[:, :3, :3], placements[:, :3, 3], np.array([solid.link for solid in self.solids])
+    def _links(self) -> Indices:
+        return np.array([solid.link for solid in self.solids], dtype=np.intp)
+
+    @cached_property
+    def _solid_frames(self) -> tuple[Array, Array]:
+        """Frames of the shapes of solids in their links: rotations and origins [m]."""
+        placements = np.array([solid.shape[1] for solid in self.solids])
+        return placements[:, :3, :3], placements[:, :3, 3]
 
     def _placements(self, poses: _Poses, solid: Indices, sample: Indices) -> tuple[Array, Array]:
-        """Frames of solids in the world: rotations (rows, 3, 3) and origins [m] (rows, 3)."""
-        R, p, link = self._solid_frames
-        below = poses.rotations[link[solid], sample]
-        return below @ R[solid], (below @ p[solid][:, :, None])[:, :, 0] + poses.origins[link[solid], sample]
+        """Frames of the shapes of solids in the world: rotations (rows, 3, 3) and origins [m] (rows, 3)."""
+        R, p = self._solid_frames
+        link = self._links[solid]
+        below = poses.rotations[link, sample]
+        return below @ R[solid], (below @ p[solid][:, :, None])[:, :, 0] + poses.origins[link, sample]
 
 
 @dataclass(frozen=True, eq=False)

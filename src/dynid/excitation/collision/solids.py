@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,13 @@ import numpy as np
 
 from dynid.arrays import Array, frozen
 from dynid.files import read_bytes
-from dynid.robot import WORLD, Geometry, Robot, capsules_along, outline_of_shape
+from dynid.robot import WORLD, Geometry, Robot, around_segment, capsules_along, outline_of_shape
 
 _RIM = 24
 """Corners of the polygon around a cylinder's rim."""
+
+_MERGED = 1.2
+"""Volume of the hull of all solids of a body over the sum of theirs, up to which the hull stands in for them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,68 +69,55 @@ def _along(points: Array, axis: Array) -> Capsule:
 
 @dataclass(frozen=True, eq=False)
 class Solid:
-    """A convex part of a body.
+    """A convex part of a body: all points within a radius of the convex hull of some points.
 
     Attributes:
         body: Name of the body that it is part of.
         link: Index of the link that moves it; `WORLD` for what stands still.
-        placement: Its frame in the joint frame of the link, shape (4, 4).
-        kind: "box", "sphere", "cylinder", "capsule" or "hull".
-        size: As `Geometry.size`; empty for a hull.
-        points: Corners [m] in its frame whose convex hull holds it, shape (n, 3); of spheres and capsules the ends of
-            their segment.
+        points: The points [m] in the joint frame of the link, shape (n, 3): two for a capsule, one for a sphere.
+        radius: The radius [m]; zero for boxes, cylinders and hulls of meshes.
     """
 
     body: str
     link: int
-    placement: Array
-    kind: str
-    size: tuple[float, ...]
     points: Array
+    radius: float = 0.0
 
     @property
     def is_capsule(self) -> bool:
-        """Whether the capsule around it is the solid itself."""
-        return self.kind in ("capsule", "sphere") or not has_coal()
+        """Whether the capsule around it is the solid itself, or stands in for it."""
+        return len(self.points) <= 2 or not has_coal()
 
     @cached_property
     def capsule(self) -> Capsule:
         """The capsule around it, in the joint frame of its link."""
-        R, origin = self.placement[:3, :3], self.placement[:3, 3]
-        placed = self.points @ R.T + origin
-        if self.kind in ("capsule", "sphere"):
-            return Capsule(frozen(placed[0]), frozen(placed[-1]), self.size[0])
-        return Capsule.around(placed)
-
-    def furthest(self, directions: Array) -> Array:
-        """The points of it that are furthest along unit directions in its frame [m]; both of shape (rows, 3)."""
-        match self.kind:
-            case "sphere" | "capsule":
-                ends = self.points[(directions[:, 2] > 0.0).astype(int)]
-                return ends + self.size[0] * directions
-            case "cylinder":
-                flat = directions[:, :2]
-                around = self.size[0] * flat / np.maximum(np.linalg.norm(flat, axis=1), 1e-12)[:, None]
-                return np.column_stack([around, np.copysign(self.size[1] / 2, directions[:, 2])])
-        return self.points[np.argmax(directions @ self.points.T, axis=1)]
+        if len(self.points) <= 2:
+            return Capsule(self.points[0], self.points[-1], self.radius)
+        return Capsule.around(self.points)
 
     @cached_property
-    def shape(self) -> Any:
-        """The shape for Coal."""
+    def corners(self) -> Array:
+        """Points [m] whose convex hull holds it, shape (n, 3)."""
+        if not self.radius:
+            return self.points
+        cube = self.radius * np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+        return frozen((self.points[:, None, :] + cube).reshape(-1, 3))
+
+    def furthest(self, directions: Array) -> Array:
+        """The points of it that are furthest along unit directions in the joint frame [m]; both of shape (rows, 3)."""
+        return self.points[np.argmax(directions @ self.points.T, axis=1)] + self.radius * directions
+
+    @cached_property
+    def shape(self) -> tuple[Any, Array]:
+        """The shape for Coal, and its frame in the joint frame of the link, shape (4, 4)."""
         import coal
 
-        match self.kind:
-            case "box":
-                return coal.Box(*self.size)
-            case "sphere":
-                return coal.Sphere(self.size[0])
-            case "cylinder":
-                return coal.Cylinder(*self.size)
-            case "capsule":
-                return coal.Capsule(*self.size)
+        if len(self.points) <= 2:
+            around = around_segment(self.points[0], self.points[-1], self.radius)
+            return coal.Capsule(*around.size), around.placement
         corners = coal.StdVec_Vec3s()
         corners.extend(list(self.points))
-        return coal.ConvexBase.convexHull(corners, True, "Qt")
+        return coal.ConvexBase.convexHull(corners, True, "Qt"), np.eye(4)
 
 
 def has_coal() -> bool:
@@ -154,59 +144,60 @@ def solids_of(robot: Robot) -> Solids:
     """The solid parts of all links and of the base."""
     found: list[Solid] = []
     unread: list[str] = []
-    described = any(body.geometry for _, body in _bodies(robot))
-    for link, body in _bodies(robot):
-        own = [(geometry, solid_of(body.name, link, body.placement, geometry)) for geometry in body.geometry]
-        lost = [geometry for geometry, solid in own if solid is None]
-        found += [solid for _, solid in own if solid is not None]
+    bodies = [(link, body) for link, part in ((WORLD, robot.base), *enumerate(robot.links)) for body in part.bodies]
+    is_bare = not any(body.geometry for _, body in bodies)
+    firsts = dict(reversed(bodies))
+    for link, body in bodies:
+        own = [solid_of(body.name, link, body.placement, geometry) for geometry in body.geometry]
+        lost = [geometry for geometry, solid in zip(body.geometry, own, strict=True) if solid is None]
+        found += merged([solid for solid in own if solid is not None])
         unread += [f"{geometry.mesh.name if geometry.mesh else geometry.shape} of {body.name}" for geometry in lost]
-        stands_in = lost or (not described and body is _first(robot, link))
-        if stands_in:
-            found += [_capsule(body.name, link, shape) for shape in capsules_along(robot, link)]
-    return Solids(tuple(found), tuple(dict.fromkeys(unread)), not described)
-
-
-def _bodies(robot: Robot) -> Iterator[tuple[int, Any]]:
-    for link, part in ((WORLD, robot.base), *enumerate(robot.links)):
-        yield from ((link, body) for body in part.bodies)
-
-
-def _first(robot: Robot, link: int) -> Any:
-    return (robot.base if link == WORLD else robot.links[link]).bodies[0]
-
-
-def _capsule(body: str, link: int, shape: Geometry) -> Solid:
-    solid = solid_of(body, link, np.eye(4), shape)
-    assert solid is not None
-    return solid
+        if lost or (is_bare and body is firsts[link]):
+            along = [solid_of(body.name, link, np.eye(4), shape) for shape in capsules_along(robot, link)]
+            found += [solid for solid in along if solid is not None]
+    return Solids(tuple(found), tuple(dict.fromkeys(unread)), is_bare)
 
 
 def solid_of(body: str, link: int, placement: Array, geometry: Geometry) -> Solid | None:
     """A shape of a body as a solid; None where its size is not known or its mesh cannot be read.
 
-    Meshes are taken as their convex hulls.
+    Meshes are taken as their convex hulls, and cylinders as prisms around them.
     """
-    at = frozen(placement @ geometry.placement)
     kind, size = geometry.shape, geometry.size
-    if geometry.corners is not None:
-        return Solid(body, link, at, "hull", (), hull_corners(geometry.corners))
-    if kind == "mesh":
-        points = mesh_points(geometry.mesh)
+    if kind == "mesh" or geometry.corners is not None:
+        points = mesh_points(geometry.mesh) if geometry.corners is None else geometry.corners
         if points is None:
             return None
-        return Solid(body, link, at, "hull", (), hull_corners(points * np.array(size)))
-    if not size or not all(map(math.isfinite, size)) or min(size) < 0.0 or max(size) == 0.0:
+        points = hull_corners(points * (np.array(size) if kind == "mesh" else 1.0))
+    elif not size or not all(map(math.isfinite, size)) or min(size) < 0.0 or max(size) == 0.0:
         return None
-    if kind in ("sphere", "capsule"):
+    elif kind in ("sphere", "capsule"):
         half = np.array([0.0, 0.0, size[1] / 2 if kind == "capsule" else 0.0])
-        return Solid(body, link, at, kind, size, frozen([-half, half]))
-    if kind == "cylinder":
+        points = np.array([-half, half])
+    elif kind == "cylinder":
         angles = np.arange(_RIM) * 2 * math.pi / _RIM
         around = size[0] / math.cos(math.pi / _RIM) * np.stack([np.cos(angles), np.sin(angles)], axis=1)
-        ends = [np.column_stack([around, np.full(_RIM, z)]) for z in (-size[1] / 2, size[1] / 2)]
-        return Solid(body, link, at, kind, size, frozen(np.concatenate(ends)))
-    corners = np.array(list(itertools.product((-0.5, 0.5), repeat=3))) * np.array(size)
-    return Solid(body, link, at, "box", size, frozen(corners))
+        points = np.concatenate([np.column_stack([around, np.full(_RIM, z)]) for z in (-size[1] / 2, size[1] / 2)])
+    else:
+        points = np.array(list(itertools.product((-0.5, 0.5), repeat=3))) * np.array(size)
+    at = placement @ geometry.placement
+    radius = size[0] if kind in ("sphere", "capsule") else 0.0
+    return Solid(body, link, frozen(points @ at[:3, :3].T + at[:3, 3]), radius)
+
+
+def merged(solids: Sequence[Solid]) -> list[Solid]:
+    """The solids of one body as one where their common hull is hardly larger than they are: fewer are looked at."""
+    if len(solids) < 2 or any(solid.radius for solid in solids):
+        return list(solids)
+    from scipy.spatial import ConvexHull, QhullError
+
+    points = hull_corners(np.concatenate([solid.points for solid in solids]))
+    try:
+        parts = sum(ConvexHull(solid.points).volume for solid in solids)
+        whole = ConvexHull(points).volume
+    except QhullError:  # flat
+        return list(solids)
+    return [replace(solids[0], points=points)] if whole <= _MERGED * parts else list(solids)
 
 
 def hull_corners(points: Array) -> Array:
@@ -247,10 +238,4 @@ def capsule_around(solids: Sequence[Solid]) -> Capsule:
     """A capsule around all solids of one link, in its joint frame."""
     if len(solids) == 1:
         return solids[0].capsule
-    corners = []
-    for solid in solids:
-        cube = np.array(list(itertools.product((-1.0, 1.0), repeat=3))) * solid.capsule.radius
-        is_round = solid.kind in ("capsule", "sphere")
-        placed = solid.points @ solid.placement[:3, :3].T + solid.placement[:3, 3]
-        corners.append((placed[:, None, :] + (cube if is_round else np.zeros((1, 3)))).reshape(-1, 3))
-    return Capsule.around(np.concatenate(corners))
+    return Capsule.around(np.concatenate([solid.corners for solid in solids]))

@@ -38,7 +38,7 @@ class CollisionThresholds:
     many_postures: int = 1000
     """Random postures for that. By judgement."""
 
-    distant: float = 0.005
+    distant: float = 0.002
     """Such pairs stay above the clearance by as much [m]. By judgement: the check afterwards finds what this
     misses."""
 

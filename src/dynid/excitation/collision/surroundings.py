@@ -79,13 +79,7 @@ def _floor(settings: ExcitationSettings, robot: Robot, solids: Sequence[Solid]) 
         return None, "no floor: the base floats"
     if down < _UPRIGHT and settings.floor is None:
         return None, "no floor: the robot hangs, or is mounted on a wall"
-    lowest = [
-        float(min(end[2] for end in (solid.capsule.begin, solid.capsule.end)) - solid.capsule.radius)
-        if solid.is_capsule
-        else float((solid.points @ solid.placement[:3, :3].T + solid.placement[:3, 3])[:, 2].min())
-        for solid in solids
-        if solid.link == WORLD
-    ]
+    lowest = [float(solid.corners[:, 2].min()) for solid in solids if solid.link == WORLD]
     height = min([0.0, *lowest])
     return height, f"floor at {height:.3g} m, below the base"
 
