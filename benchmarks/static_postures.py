@@ -133,7 +133,7 @@ def table(name: str) -> None:
     for criterion in ("condition", "trace"):
         begin = time.monotonic()
         other = replace(problem, criterion=parse_criterion(criterion))
-        q, generations = genetic_postures(other, time_limit=120.0)
+        q, generations = genetic_postures(other, time_limit=60.0)
         line(f"genetic, {criterion}, {generations} generations", q, time.monotonic() - begin)
     begin = time.monotonic()
     q = exchanged(problem, random_postures(problem, 2000, np.random.default_rng(0)))
