@@ -27,6 +27,7 @@ from dynid.excitation.postures import random_postures
 from dynid.excitation.recipe import excite
 from dynid.excitation.trajectories.itinerary import Itinerary, Rest
 from dynid.excitation.trajectories.moves import MovesSmoothly
+from dynid.excitation.trajectory_files import read_trajectory
 from dynid.excitation.ways import are_clear, paths_between, standing_slacks, straight_way, with_whole_room
 from dynid.model import Chunk, DynamicModel, Observed, find_base_parameters
 from dynid.robot.pinocchio import to_pinocchio
@@ -285,7 +286,7 @@ def test_the_command_writes_postures_and_the_motion(tmp_path: Path) -> None:
     head, *rows = (out / "postures.csv").read_text().splitlines()
     assert head == "posture,side,t_begin,t_end,q_joint_1,q_joint_2"
     assert np.allclose([float(cell) for cell in rows[1].split(",")[4:]], data["postures"]["positions"][1])
-    motion = dynid.excitation.read_trajectory(out, load_robot("builtin:two_link"))
+    motion = read_trajectory(out, load_robot("builtin:two_link"))
     middle = np.mean(data["postures"]["holds"][1][0])
     assert np.allclose(motion.states(np.array([middle]))[0][0], data["postures"]["positions"][1], atol=1e-6)
     _, shown, _ = run("builtin:two_link", "--postures", 4, *options)

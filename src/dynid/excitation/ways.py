@@ -10,6 +10,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array, Indices
 from dynid.excitation.limits.assumed import ASSUMED
@@ -194,7 +195,7 @@ def keeps_limits(problem: ExcitationProblem, motion: MovesSmoothly) -> bool:
     return all(check.is_kept for check in problem.checks(motion, times))
 
 
-def are_clear(problem: ExcitationProblem, begins: Array, ends: Array) -> Array:
+def are_clear(problem: ExcitationProblem, begins: Array, ends: Array) -> NDArray[np.bool_]:
     """Whether straight ways stay within all limits of standing still, shape (ways,); ends are (ways, joints)."""
     clear = np.ones(len(begins), dtype=bool)
     for step in _STEPS:

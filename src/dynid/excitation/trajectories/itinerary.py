@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dynid.arrays import Array, frozen
+from dynid.arrays import Array, Indices, frozen
 from dynid.excitation.trajectories.moves import MovesSmoothly
 
 
@@ -117,7 +117,7 @@ class Itinerary:
             found[which] = piece.jerk(along)
         return found
 
-    def _parts(self, times: Array) -> list[tuple[MovesSmoothly, Array, Array]]:
+    def _parts(self, times: Array) -> list[tuple[MovesSmoothly, Indices, Array]]:
         """The pieces that times fall into, with the indices of these, and the times since the piece began [s]."""
         t = np.clip(np.asarray(times, dtype=float), 0.0, self.duration)
         at = np.clip(np.searchsorted(self.begins, t, side="right") - 1, 0, len(self.pieces) - 1)
