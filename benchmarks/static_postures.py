@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 import dynid
 from benchmarks.trajectory_families import tiago
@@ -66,14 +67,14 @@ def genetic_postures(problem: ExcitationProblem, *, time_limit: float, seed: int
     grid = bounds.middle[0] + np.linspace(-0.999, 0.999, LEVELS)[:, None] * np.minimum(bounds.room[0], np.pi)
     joints = np.arange(grid.shape[1])
 
-    def costs(members: Array) -> Array:
+    def costs(members: NDArray[np.int64]) -> Array:
         q = grid[members.reshape(-1, len(joints)), joints]
         none = np.zeros_like(q)
         W = problem.information.regressor(q, none, none)  # (rows, postures of all, base)
         rows = W.transpose(1, 0, 2).reshape(len(members), -1, W.shape[2])
         return np.array([value_of(problem.criterion, problem.weight * one.T @ one) for one in rows])
 
-    def allowed(members: Array, instead: Array) -> Array:
+    def allowed(members: NDArray[np.int64], instead: NDArray[np.int64]) -> NDArray[np.int64]:
         q = grid[members.reshape(-1, len(joints)), joints]
         kept = (standing_slacks(problem, q) > 0.0).reshape(*members.shape[:2], 1)
         return np.where(kept, members, instead)
@@ -133,7 +134,7 @@ def table(name: str) -> None:
     for criterion in ("condition", "trace"):
         begin = time.monotonic()
         other = replace(problem, criterion=parse_criterion(criterion))
-        q, generations = genetic_postures(other, time_limit=120.0)
+        q, generations = genetic_postures(other, time_limit=60.0)
         line(f"genetic, {criterion}, {generations} generations", q, time.monotonic() - begin)
     begin = time.monotonic()
     q = exchanged(problem, random_postures(problem, 2000, np.random.default_rng(0)))

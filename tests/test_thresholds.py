@@ -36,7 +36,15 @@ NUMERICAL = {
     "estimation/factors/reduced_logs.py": {"FOLDS": "parts of a log", "FOLD_GAP": "space between them"},
     "estimation/physical/physical_links.py": {"POSTURES": "postures that are sampled"},
     "estimation/residuals.py": {"BINS": "bins of a histogram", "SLOW_BINS": "the same for what changes slowly"},
-    "excitation/exciting_motion.py": {"_CHECKED_SAMPLES": "samples that are checked"},
+    "excitation/exciting_motion.py": {
+        "_CHECKED_SAMPLES": "samples that are checked",
+        "_MOST_SLOW_SAMPLES": "samples that are written",
+    },
+    "excitation/friction_runs.py": {
+        "_LINE": "postures that are looked at",
+        "_STANDS": "postures that are looked at",
+        "_GENTLER": "steps of a search",
+    },
     "findings.py": {"NAMED": "items of a list that a sentence names"},
     "logs/held_samples.py": {"WINDOW": "samples that are looked at first"},
     "logs/long_filling.py": {"AROUND": "samples around a block that are looked at first"},

@@ -162,34 +162,25 @@ def excite(
 
     Limits that neither the robot's file nor an option states are assumed, and named. Collisions are not checked.
     """
+    given = dict(locals())
     with errors_in_words(), steps_shown() as step:
         step("Finding the identifiable parameters")
         from dynid.excitation.trajectory_formats import DEFAULT
-        from dynid.experiment import is_experiment
         from dynid.identification.requests import excite_experiment, experiment_to_excite
         from dynid.report.trajectory_page import PAGE, trajectory_page
 
-        texts = {"noise": noise, "velocity": velocity, "acceleration": acceleration, "effort": effort, "start": start}
-        plain = {"family": family or None, "waypoints": waypoints, "degree": degree, "harmonics": harmonics}
-        plain |= {"period": period, "rate": rate, "criterion": criterion or None}
-        plain |= {"postures": postures, "hold": hold}
-        plain |= {"both_sides": both_sides or None, "friction_runs": friction_runs or None}
-        _require_one_kind(plain, is_experiment(source))
-        settings = plain | _settings(texts, position)
+        _require_one_kind(given)
         held = assignments("--lock", *lock)
-        experiment = experiment_to_excite(source, words(*terms), lock=held, exact_frames=exact_frames, **settings)
+        frames = {"exact_frames": exact_frames}
+        experiment = experiment_to_excite(source, words(*terms), lock=held, **frames, **_settings(given))
         chosen = words(*formats) or DEFAULT
         _require_output(experiment, words(*move), chosen, out, force)  # before the design, which takes long
         found = excite_experiment(
             experiment,
             known,
             move=words(*move),
-            time_limit=time_limit,
-            starts=starts,
-            segments=segments,
-            seed=seed,
-            block_triangular=block_triangular,
             progress=lambda best: step(best.in_words(_criterion(experiment))),
+            **{key: given[key] for key in _OF_DESIGN},
         )
         options = {"overwrite": force, "allow_broken_limits": allow_broken_limits}
         page = {} if out is None else {PAGE: trajectory_page(found)}
@@ -215,18 +206,18 @@ def _require_output(
         require_free(out, overwrite=overwrite)
 
 
-def _require_one_kind(options: dict[str, Any], is_experiment: bool) -> None:
+def _require_one_kind(given: dict[str, Any]) -> None:
     """Refuse options of one kind of motion beside those of another."""
     from dynid.errors import InvalidRequestError
+    from dynid.experiment import is_experiment
 
-    given = [f"--{key.replace('_', '-')}" for key, value in options.items() if value is not None]
-    kind = next((one for one in ("--postures", "--friction-runs") if one in given), None)
-    odd = [one for one in ("--family", "--waypoints", "--degree", "--harmonics", "--period") if one in given]
-    if kind == "--postures" and odd:
-        raise InvalidRequestError(f"{odd[0]} is of designed trajectories, and {kind} is another motion; leave one out")
-    alone = [one for one in ("--hold", "--both-sides") if one in given]
-    if kind != "--postures" and alone and not is_experiment:
-        raise InvalidRequestError(f"{alone[0]} is of static postures; add --postures N, or leave it out")
+    of_postures = next((key for key in ("hold", "both_sides") if given[key]), None)
+    of_others = next((key for key in ("family", "waypoints", "degree", "harmonics", "period") if given[key]), None)
+    if given["postures"] and of_others:
+        raise InvalidRequestError(f"--{of_others} is of designed trajectories, and --postures are none; leave one out")
+    if of_postures and not (given["postures"] or is_experiment(given["source"])):
+        name = of_postures.replace("_", "-")
+        raise InvalidRequestError(f"--{name} is of static postures; add --postures N, or leave it out")
 
 
 def _criterion(experiment: Experiment) -> str:
@@ -234,12 +225,26 @@ def _criterion(experiment: Experiment) -> str:
     return settings.criterion if settings.postures is None else settings.posture_criterion
 
 
-def _settings(texts: dict[str, list[str]], position: list[str]) -> dict[str, Any]:
+_PLAIN = (
+    *("family", "waypoints", "degree", "harmonics", "period", "rate", "criterion"),
+    *("postures", "hold", "both_sides", "friction_runs"),
+)
+"""Options that are keys of `[excitation]`, by their names."""
+
+_BY_JOINT = ("noise", "velocity", "acceleration", "effort", "start")
+"""The same with values of joints."""
+
+_OF_DESIGN = ("time_limit", "starts", "segments", "seed", "block_triangular")
+"""Options of the design, by their names."""
+
+
+def _settings(given: dict[str, Any]) -> dict[str, Any]:
     """Keys of `[excitation]` that the options state; a single position of `--start` is that of the only joint."""
-    stated = {key: per_joint(f"--{key}", *text) for key, text in texts.items()}
+    stated = {key: per_joint(f"--{key}", *given[key]) for key in _BY_JOINT}
     if isinstance(stated["start"], float):
         stated["start"] = (stated["start"],)
-    return {**stated, "position": ranges_per_joint("--position", *position)}
+    plain = {key: given[key] or None for key in _PLAIN}
+    return {**plain, **stated, "position": ranges_per_joint("--position", *given["position"])}
 
 
 def show_excitation(data: dict[str, Any], out: Path | None, *, full: bool = False) -> None:

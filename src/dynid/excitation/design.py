@@ -254,6 +254,6 @@ def fine_checks(
 def fine_times(problem: ExcitationProblem, trajectory: ParametricTrajectory | Itinerary) -> Array:
     """Times [s] over one cycle, finer than the design and the experiment look."""
     if isinstance(trajectory, Itinerary):
-        return trajectory.moving_times(max(_FINE_RATE, problem.rate))
+        return trajectory.moving_times(max(_FINE_RATE, problem.rate), rests=problem.counts_rests)
     rate = max(_FINE_RATE, problem.rate, 8.0 * len(problem.grid.times) / trajectory.family.cycle)
     return np.linspace(0.0, trajectory.family.cycle / trajectory.speed, int(rate * trajectory.family.cycle) + 1)

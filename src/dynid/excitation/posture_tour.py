@@ -14,7 +14,10 @@ from dynid.arrays import Array, Indices
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.trajectories.itinerary import Itinerary, Rest
 from dynid.excitation.trajectories.moves import MovesSmoothly
-from dynid.excitation.ways import kept_way, paths_between, way_times
+from dynid.excitation.ways import kept_way, paths_between, standing_slacks, way_times
+
+_SHORTER_APPROACHES = 4
+"""How often the distance of an approach is halved where a limit is near."""
 
 _LONGEST_SECTION = 3
 """Postures of the sections that are moved to another place of the order, at most."""
@@ -80,11 +83,16 @@ def tour_of(
 def _visit(problem: ExcitationProblem, stop: Array, hold: float, sides: Array | None) -> list[MovesSmoothly]:
     """The pieces of one visit.
 
-    From both sides: the joints go down and come back up to the posture, then up and back down to it.
+    From both sides: the joints go down and come back up to the posture, then up and back down to it; less far where a
+    limit is near.
     """
     rest = Rest(stop, hold)
     if sides is None:
         return [rest]
+    for _ in range(_SHORTER_APPROACHES):
+        if standing_slacks(problem, np.array([stop - sides, stop + sides])).min() > 0.0:
+            break
+        sides = 0.5 * sides
     ways = [(kept_way(problem, stop, there), kept_way(problem, there, stop)) for there in (stop - sides, stop + sides)]
     return [*ways[0], rest, *ways[1], rest]
 

@@ -63,16 +63,21 @@ class StandingStill(Family):
     Attributes:
         count: Number of postures.
         hold: How long torques are measured at each of them [s].
+        periods: How often.
     """
 
     name: ClassVar[str] = "postures"
     meaning: ClassVar[str] = "positions in the postures"
     derivatives: ClassVar[int] = 1
-    periods: ClassVar[int] = 1
-    more_room: ClassVar[str] = ""
 
     count: int
     hold: float
+    periods: int = 1
+
+    @property
+    def more_room(self) -> str:
+        """Nothing moves, so nothing can be missing."""
+        return ""
 
     @property
     def size(self) -> int:

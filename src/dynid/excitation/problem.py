@@ -49,6 +49,11 @@ class ExcitationProblem:
         """How many samples of the experiment one sample of the design stands for."""
         return self.rate * self.grid.free.family.duration / len(self.grid.times)
 
+    @property
+    def counts_rests(self) -> bool:
+        """Whether a limit depends on how long a robot stands still, and not only on where."""
+        return any(limit.is_mean for limit in self.limits)
+
     def smoothed(self, power: float) -> ExcitationProblem:
         """With the smooth form of the criterion."""
         return replace(self, criterion=self.criterion.smoothed(power))
@@ -114,7 +119,7 @@ class ExcitationProblem:
         slow = trajectory.at_speed(percent / 100)
         slowly = times * 100 / percent
         if isinstance(slow, Itinerary):  # its rests are as long as they were
-            slowly = slow.moving_times(len(times) / slow.duration)
+            slowly = slow.moving_times(len(times) / slow.duration, rests=self.counts_rests)
         limits = [limit for limit in self.limits if limit.grows_when_slow]
         checks = [check for limit in limits for check in limit.checks(slow, slowly)]
         return [replace(check, name=f"{check.name} at {percent} % speed") for check in checks if not check.is_kept]

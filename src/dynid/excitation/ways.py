@@ -1,7 +1,7 @@
 """Ways from one posture to another: straight lines of the joints, as fast as limits allow, or around what is between.
 
-A straight way runs along its line with a double-S profile, or a trapezoid where no jerk is limited, so all joints start
-and arrive together. It passes only postures that were held against the limits of standing still.
+A straight way runs along its line with a double-S profile, so all joints start and arrive together. It passes only
+postures that were held against the limits of standing still.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array, Indices
 from dynid.excitation.limits.assumed import ASSUMED
@@ -31,8 +32,11 @@ _SLOWER = 0.8
 _MOST_TRIES = 20
 """How often a way is made slower."""
 
-_STEP = 0.05
-"""Largest distance [rad or m] of a joint between two postures on a way at which limits are looked at."""
+_STEPS = (0.05, 0.01)
+"""Largest distances [rad or m] of a joint between postures on a way at which limits are looked at, first and then."""
+
+_TIME_OF_JERK = 0.1
+"""How long accelerations take to reach their limit [s], where no jerk is limited."""
 
 _ROADMAP = 100
 """Random postures of a roadmap."""
@@ -157,10 +161,12 @@ def profile_limits(bounds: JointBounds) -> Array:
     """Largest velocity, acceleration and jerk of each joint on ways, shape (3, joints).
 
     Where torques alone limit accelerations, those start that are assumed where nothing does; ways are made slower then.
+    Where no jerk is limited, accelerations still take a while to grow: jumps shake robots, and samples miss them.
     """
     limits = bounds.room[1:].copy()
     usual = [ASSUMED.slide_acceleration if unit == "m" else ASSUMED.acceleration for unit in bounds.units]
     limits[1] = np.where(np.isinf(limits[1]) & np.isinf(limits[2]), usual, limits[1])
+    limits[2] = np.where(np.isinf(limits[2]), limits[1] / _TIME_OF_JERK, limits[2])
     return limits
 
 
@@ -181,13 +187,18 @@ def keeps_limits(problem: ExcitationProblem, motion: MovesSmoothly) -> bool:
     return all(check.is_kept for check in problem.checks(motion, times))
 
 
-def are_clear(problem: ExcitationProblem, begins: Array, ends: Array) -> Array:
+def are_clear(problem: ExcitationProblem, begins: Array, ends: Array) -> NDArray[np.bool_]:
     """Whether straight ways stay within all limits of standing still, shape (ways,); ends are (ways, joints)."""
-    counts = np.ceil(np.abs(ends - begins).max(axis=1) / _STEP).astype(int) + 1
-    along = np.concatenate([np.linspace(0.0, 1.0, count) for count in counts])[:, None]
-    way = np.repeat(np.arange(len(counts)), counts)
-    slacks = standing_slacks(problem, begins[way] + along * (ends - begins)[way])
-    return np.minimum.reduceat(slacks, np.concatenate([[0], np.cumsum(counts)[:-1]])) > 0.0
+    clear = np.ones(len(begins), dtype=bool)
+    for step in _STEPS:
+        some = np.flatnonzero(clear)
+        counts = np.ceil(np.abs(ends - begins)[some].max(axis=1, initial=0.0) / step).astype(int) + 1
+        along = np.concatenate([np.zeros(0), *(np.linspace(0.0, 1.0, count) for count in counts)])[:, None]
+        way = np.repeat(some, counts)
+        slacks = standing_slacks(problem, begins[way] + along * (ends - begins)[way])
+        first = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(int)
+        clear[some] = np.minimum.reduceat(slacks, first) > 0.0 if len(some) else clear[some]
+    return clear
 
 
 def paths_between(problem: ExcitationProblem, positions: Array, rng: np.random.Generator) -> list[list[Array]]:

@@ -88,12 +88,14 @@ class Limit(ABC):
     Attributes:
         factor: Part of the room that a design may use.
         knows_curvature: Whether `curvature` is to be asked; the solver learns it otherwise.
+        is_mean: Whether it limits a mean over time, to which rests belong.
         grows_when_slow: Whether a motion that keeps it may break it when run more slowly, as where gravity pulls.
     """
 
     factor: float = field(default=1.0, kw_only=True)
     knows_curvature: ClassVar[bool] = False
     grows_when_slow: ClassVar[bool] = False
+    is_mean: ClassVar[bool] = False
 
     @abstractmethod
     def slacks(self, motion: Motion) -> Array:

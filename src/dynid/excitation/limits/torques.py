@@ -171,6 +171,7 @@ class RmsTorqueLimit(Limit):
     torques: PriorTorques
     limits: Array
     grows_when_slow: ClassVar[bool] = True
+    is_mean: ClassVar[bool] = True
 
     @property
     def _room(self) -> Array:

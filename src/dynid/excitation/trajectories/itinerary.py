@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dynid.arrays import Array, frozen
+from dynid.arrays import Array, Indices, frozen
 from dynid.excitation.trajectories.moves import MovesSmoothly
 
 
@@ -94,9 +94,11 @@ class Itinerary:
         """The same path, run so many times as fast; rests last as long as they do."""
         return Itinerary(tuple(one if isinstance(one, Rest) else AtSpeed(one, factor) for one in self.pieces))
 
-    def moving_times(self, rate: float) -> Array:
-        """Times [s] of all motions at a sampling rate [Hz] or more, and the ends of rests, shape (samples,)."""
-        counts = [2 if isinstance(one, Rest) else max(int(np.ceil(rate * one.duration)) + 1, 2) for one in self.pieces]
+    def moving_times(self, rate: float, *, rests: bool = False) -> Array:
+        """Times [s] of all motions at a sampling rate [Hz] or more, and the ends of rests, or all of them, too."""
+        skipped = [isinstance(one, Rest) and not rests for one in self.pieces]
+        samples = [int(np.ceil(rate * one.duration)) + 1 for one in self.pieces]
+        counts = [2 if skip else max(count, 2) for skip, count in zip(skipped, samples, strict=True)]
         ends = zip(self.begins[:-1], self.begins[1:], counts, strict=True)
         return np.concatenate([np.linspace(begin, end, count) for begin, end, count in ends])
 
@@ -115,7 +117,7 @@ class Itinerary:
             found[which] = piece.jerk(along)
         return found
 
-    def _parts(self, times: Array) -> list[tuple[MovesSmoothly, Array, Array]]:
+    def _parts(self, times: Array) -> list[tuple[MovesSmoothly, Indices, Array]]:
         """The pieces that times fall into, with the indices of these, and the times since the piece began [s]."""
         t = np.clip(np.asarray(times, dtype=float), 0.0, self.duration)
         at = np.clip(np.searchsorted(self.begins, t, side="right") - 1, 0, len(self.pieces) - 1)
