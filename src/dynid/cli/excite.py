@@ -158,17 +158,9 @@ def excite(
         experiment = experiment_to_excite(source, words(*terms), lock=held, exact_frames=exact_frames, **settings)
         chosen = words(*formats) or DEFAULT
         _require_output(experiment, words(*move), chosen, out, force)  # before the design, which takes long
-        found = excite_experiment(
-            experiment,
-            known,
-            move=words(*move),
-            time_limit=time_limit,
-            starts=starts,
-            segments=segments,
-            seed=seed,
-            block_triangular=block_triangular,
-            progress=lambda best: step(best.in_words(experiment.excitation.criterion)),
-        )
+        design: dict[str, Any] = {"time_limit": time_limit, "starts": starts, "segments": segments, "seed": seed}
+        design |= {"progress": lambda best: step(best.in_words(experiment.excitation.criterion))}
+        found = excite_experiment(experiment, known, move=words(*move), block_triangular=block_triangular, **design)
         options = {"overwrite": force, "allow_broken_limits": allow_broken_limits}
         page = {} if out is None else {PAGE: trajectory_page(found)}
         data = found.to_dict() if out is None else found.save(out, chosen, beside=page, **options)
