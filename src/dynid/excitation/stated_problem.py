@@ -65,6 +65,9 @@ class StatedMotionThresholds:
     most_clearance_samples: int = 3000
     """The same for long motions. By judgement."""
 
+    most_design_samples: int = 20_000
+    """Samples of a design at most: what they show of a motion must fit into memory. By judgement; not calibrated."""
+
     samples_a_harmonic: int = 30
     """Samples of a design for each harmonic: fifteen for each extreme of the fastest. By judgement; not calibrated."""
 
@@ -133,6 +136,11 @@ def _require_single_joints(robot: Robot) -> None:
 
 def _reach(family: Family, samples: int) -> Array:
     """For position, velocity, acceleration and jerk how far values between samples may exceed them, shape (4,)."""
+    if samples > THRESHOLDS.most_design_samples:
+        raise InvalidRequestError(
+            f"a {family.name} motion that swings up to {family.swings:g} times a period needs {samples:,} samples, and "
+            f"{THRESHOLDS.most_design_samples:,} are allowed; state a slower motion, or fewer in [excitation] samples"
+        )
     reach = np.array([family.reach(samples, k) for k in range(4)])
     if np.isinf(reach).any():
         enough = 2 * samples

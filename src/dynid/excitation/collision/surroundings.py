@@ -10,6 +10,7 @@ import numpy as np
 from dynid.arrays import Array, frozen
 from dynid.excitation.collision.solids import Solid, solid_of
 from dynid.excitation.settings import ExcitationSettings
+from dynid.model import joint_poses
 from dynid.robot import WORLD, Geometry, Robot, pose, rotation_from_rpy
 
 FLOOR = "floor"
@@ -67,7 +68,8 @@ def _boxes(settings: ExcitationSettings) -> Iterator[Solid]:
 def _floor(settings: ExcitationSettings, robot: Robot, solids: Sequence[Solid]) -> tuple[float | None, str]:
     """The height of the floor [m], None without, and what is said of it.
 
-    A robot stands on the floor where its gravity points down the base's z axis. The floor goes through the base's
+    A robot stands on the floor where its gravity points down the base's z axis, and nothing of it is below the base in
+    its zero posture: a pendulum hangs. The floor goes through the base's
     origin, or below what does not move, where that reaches further down, such as a pedestal.
     """
     if settings.floor is False:
@@ -81,8 +83,20 @@ def _floor(settings: ExcitationSettings, robot: Robot, solids: Sequence[Solid]) 
         return None, "no floor: the robot hangs, or is mounted on a wall"
     lowest = [float(solid.corners[:, 2].min()) for solid in solids if solid.link == WORLD]
     height = min([0.0, *lowest])
+    if settings.floor is None and _lowest_at_zero(robot, solids) < height - _SAME_HEIGHT:
+        return None, "no floor: in its zero posture the robot reaches below its base"
     return height, f"floor at {height:.3g} m, below the base"
 
+
+def _lowest_at_zero(robot: Robot, solids: Sequence[Solid]) -> float:
+    """The lowest point [m] of what moves, with all joints at zero; infinite where nothing does."""
+    rotations, origins = joint_poses(robot, robot.neutral[None, :])
+    heights = [(solid.corners @ rotations[solid.link, 0].T + origins[solid.link, 0])[:, 2].min() for solid in solids]
+    return min((float(z) for z, solid in zip(heights, solids, strict=True) if solid.link != WORLD), default=np.inf)
+
+
+_SAME_HEIGHT = 0.05
+"""A robot whose zero posture is below its base by more than this [m] does not stand on the floor."""
 
 _UPRIGHT = 0.9
 """Cosine of the angle between gravity and down below which a robot does not stand on the floor."""
