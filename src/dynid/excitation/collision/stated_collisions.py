@@ -27,8 +27,8 @@ class CollisionThresholds:
 
     touching_share: float = 0.95
     """Pairs nearer than the clearance in at least this share of random postures are not kept apart: their shapes
-    overlap by construction, as those of a motor and the next but one link. The share that the setup assistant of MoveIt
-    uses."""
+    overlap by construction, as those of a motor and the next but one link. By judgement: the share that the setup
+    assistant of MoveIt uses."""
 
     few_joints: int = 2
     """A design does not look at pairs that so many joints or fewer move and that no posture brings near, such as a
