@@ -14,9 +14,8 @@ from functools import cached_property
 import numpy as np
 
 from dynid.arrays import Array, Indices
-from dynid.excitation.collision.closest_points import closest_points
 from dynid.excitation.collision.pairs import Pair
-from dynid.excitation.collision.solids import Capsule, Solid, capsule_around
+from dynid.excitation.collision.solids import Capsule, Solid, capsule_around, closest_points
 from dynid.excitation.collision.surroundings import Wall
 from dynid.model import joint_poses
 from dynid.robot import WORLD, Robot
