@@ -224,6 +224,10 @@ def _clearance(
     cycle = grid.free.family.cycle
     count = int(np.clip(THRESHOLDS.clearance_rate * cycle, len(grid.times), THRESHOLDS.most_clearance_samples))
     limit = ClearanceLimit(found.model, found.moving, settings.clearance, count)
+    posture = posture_of(settings, robot)
+    for key, stated in (("start", None if None in posture else posture), ("home", settings.home)):
+        if stated is not None:
+            limit.require_clear(np.array(stated, dtype=float), key)
     return [limit.tightened((1.0 - settings.margin) * THRESHOLDS.between_samples)], found.findings
 
 

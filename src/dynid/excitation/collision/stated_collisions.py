@@ -74,12 +74,12 @@ def collisions_of(settings: ExcitationSettings, robot: Robot, limits: Sequence[L
         InvalidRequestError: If a pair of bodies is named that does not exist.
     """
     own = solids_of(robot)
-    around = surroundings_of(settings, robot, own.solids)
+    postures = random_postures(limits, THRESHOLDS.postures)
+    around = surroundings_of(settings, robot, own.solids, postures)
     excused, srdf = excused_pairs(robot, settings.ignore_pairs, settings.srdf)
     solids = (*own.solids, *around.boxes)
     pairs = (*link_pairs(robot, solids, excused), *_wall_pairs(robot, solids, around))
     model = CollisionModel(robot, solids, around.walls, pairs)
-    postures = random_postures(limits, THRESHOLDS.postures)
     model, touching = without_touching(model, postures, settings.clearance)
     counts = {"pairs": len(model.pairs), "solids": len(own.solids), "floor": around.floor}
     found = [Finding.of("collisions-checked", "collisions", **counts, clearance=settings.clearance)]

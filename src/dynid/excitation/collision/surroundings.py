@@ -47,9 +47,18 @@ class Surroundings:
     floor: str
 
 
-def surroundings_of(settings: ExcitationSettings, robot: Robot, solids: Sequence[Solid]) -> Surroundings:
-    """The surroundings that settings state, and a floor below the base of a standing robot."""
-    height, said = _floor(settings, robot, solids)
+def surroundings_of(
+    settings: ExcitationSettings, robot: Robot, solids: Sequence[Solid], postures: Array
+) -> Surroundings:
+    """The surroundings that settings state, and a floor below the base of a standing robot.
+
+    Args:
+        settings: The settings.
+        robot: The robot.
+        solids: Its solids.
+        postures: Random postures within its limits, shape (postures, joints).
+    """
+    height, said = _floor(settings, robot, solids, postures)
     walls = [] if height is None else [Wall(FLOOR, frozen([0.0, 0.0, 1.0]), height)]
     for k, wall in enumerate(settings.wall):
         normal = np.array(wall.normal) / np.linalg.norm(wall.normal)
@@ -65,11 +74,13 @@ def _boxes(settings: ExcitationSettings) -> Iterator[Solid]:
         yield solid
 
 
-def _floor(settings: ExcitationSettings, robot: Robot, solids: Sequence[Solid]) -> tuple[float | None, str]:
+def _floor(
+    settings: ExcitationSettings, robot: Robot, solids: Sequence[Solid], postures: Array
+) -> tuple[float | None, str]:
     """The height of the floor [m], None without, and what is said of it.
 
-    A robot stands on the floor where its gravity points down the base's z axis, and nothing of it is below the base in
-    its zero posture: a pendulum hangs. The floor goes through the base's
+    A robot stands on the floor where its gravity points down the base's z axis, and its first link does not swing below
+    the base, as that of a pendulum. The floor goes through the base's
     origin, or below what does not move, where that reaches further down, such as a pedestal.
     """
     if settings.floor is False:
@@ -83,20 +94,25 @@ def _floor(settings: ExcitationSettings, robot: Robot, solids: Sequence[Solid]) 
         return None, "no floor: the robot hangs, or is mounted on a wall"
     lowest = [float(solid.corners[:, 2].min()) for solid in solids if solid.link == WORLD]
     height = min([0.0, *lowest])
-    if settings.floor is None and _lowest_at_zero(robot, solids) < height - _SAME_HEIGHT:
-        return None, "no floor: in its zero posture the robot reaches below its base"
+    if settings.floor is None and _share_below(robot, solids, postures, height) > _SELDOM:
+        return None, "no floor: the first link swings below the base"
     return height, f"floor at {height:.3g} m, below the base"
 
 
-def _lowest_at_zero(robot: Robot, solids: Sequence[Solid]) -> float:
-    """The lowest point [m] of what moves, with all joints at zero; infinite where nothing does."""
-    rotations, origins = joint_poses(robot, robot.neutral[None, :])
-    heights = [(solid.corners @ rotations[solid.link, 0].T + origins[solid.link, 0])[:, 2].min() for solid in solids]
-    return min((float(z) for z, solid in zip(heights, solids, strict=True) if solid.link != WORLD), default=np.inf)
+def _share_below(robot: Robot, solids: Sequence[Solid], postures: Array, height: float) -> float:
+    """The share of postures in which a link that the base carries is below a height [m]."""
+    rotations, origins = joint_poses(robot, postures)
+    below = np.zeros(len(postures), dtype=bool)
+    for solid in solids:
+        if solid.link != WORLD and robot.joints[solid.link].parent == WORLD:
+            z = solid.corners @ rotations[solid.link][:, 2, :].T + origins[solid.link][:, 2]
+            below |= z.min(axis=0) < height - _SAME_HEIGHT
+    return float(below.mean())
 
 
-_SAME_HEIGHT = 0.05
-"""A robot whose zero posture is below its base by more than this [m] does not stand on the floor."""
+_SAME_HEIGHT, _SELDOM = 0.05, 0.1
+"""A robot whose first link is lower than its base by more than this [m], in more than this share of random postures,
+does not stand on the floor."""
 
 _UPRIGHT = 0.9
 """Cosine of the angle between gravity and down below which a robot does not stand on the floor."""

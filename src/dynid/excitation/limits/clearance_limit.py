@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from dynid.arrays import Array, Indices
+from dynid.errors import InvalidRequestError
 from dynid.excitation.collision.collision_model import CollisionModel
 from dynid.excitation.interior_point import NEAR_LIMIT
 from dynid.excitation.limits.limit import Check, Limit
@@ -72,6 +73,18 @@ class ClearanceLimit(Limit):
         _, over_q = self.moving.slopes(fine.states[0][sample], pair)
         nothing = np.zeros_like(over_q)
         return fine.pull_back_rows(sample, (over_q / ROOM, nothing, nothing))
+
+    def require_clear(self, posture: Array, key: str) -> None:
+        """Refuse a posture, shape (joints,), that a key of `[excitation]` states, where it is too near to something."""
+        nearest, _ = self.model.nearest(posture[None, :])
+        worst = int(np.argmin(nearest))
+        if nearest[worst] < self.clearance:
+            pair, distance = self.model.pairs[worst].name, float(nearest[worst])
+            found = "overlap" if distance <= 0.0 else f"are {distance:.3g} m apart"
+            raise InvalidRequestError(
+                f"in the {key} posture {pair} {found}, and {self.clearance:g} m is needed; state another one in "
+                f"[excitation] {key}, a smaller clearance, or the pair in ignore_pairs if it may touch"
+            )
 
     def checks(self, trajectory: MovesSmoothly, times: Array) -> list[Check]:
         """One for each pair that comes near, and for the nearest one in any case."""
