@@ -22,7 +22,7 @@ CASES: dict[str, dict[str, object]] = {
     "spline of degree 5": {"family": "spline", "degree": 5},
     "b-spline": {},
     "polynomial": {},
-    "double-s": {"jerk": 100.0},
+    "double-s": {},
     "trapezoid": {},
     "chirp": {},
 }

@@ -107,11 +107,12 @@ class Multisine(TimedFamily):
 
 @dataclass(frozen=True)
 class Chirp(TimedFamily):
-    """Sweeps from one frequency to another: `q(t) = c0 + w(t) (c cos p(t) + s sin p(t))`.
+    """Sweeps from one frequency to another: `q(t) = c0 + w(t) / f(t) (c cos p(t) + s sin p(t))`.
 
-    The phase p has a frequency that grows, or falls, linearly with time; the envelope w rises from zero and falls back
-    to it, so that the motion starts and ends at rest. A joint has the coefficients c0, c and s: all joints sweep
-    through the same frequencies, each with its own amplitude and phase.
+    The frequency f [Hz] of the phase p grows, or falls, linearly with time, and amplitudes fall with it, so that fast
+    waves are no faster than slow ones; the envelope w rises from zero and falls back to it, so that the motion starts
+    and ends at rest. A joint has the coefficients c0, c and s: all joints sweep through the same frequencies, each with
+    its own amplitude and phase.
 
     Attributes:
         period: How long the sweep takes [s].
@@ -157,9 +158,13 @@ class Chirp(TimedFamily):
     def basis(self, times: Array, derivative: int = 0) -> Array:
         """By the product rule, of the envelope and the waves, shape (samples, 3)."""
         t = self.within(times)
-        envelope = [self._envelope(t, k) for k in range(derivative + 1)]
-        waves = self._waves(t, derivative)
-        moving = sum(math.comb(derivative, k) * envelope[k] * waves[derivative - k] for k in range(derivative + 1))
+        orders = range(derivative + 1)
+        envelope, waves = [self._envelope(t, k) for k in orders], self._waves(t, derivative)
+        slope = (self.last - self.first) / self.period
+        f = self.first + slope * t
+        slower = [math.factorial(k) * (-slope) ** k / f ** (k + 1) for k in orders]
+        sizes = [sum(math.comb(n, k) * envelope[k] * slower[n - k] for k in range(n + 1)) for n in orders]
+        moving = sum(math.comb(derivative, k) * sizes[k] * waves[derivative - k] for k in orders)
         constant = np.full(len(t), 1.0 if derivative == 0 else 0.0)
         return np.column_stack([constant, np.real(moving), np.imag(moving)])
 
