@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError
@@ -19,7 +20,7 @@ from dynid.settings import checked
 
 def motion_through(
     robot: Robot | str | os.PathLike[str],
-    waypoints: Array,
+    waypoints: ArrayLike,
     profile: Literal["trapezoid", "double-s"] = "trapezoid",
     *,
     speed: float = 1.0,
