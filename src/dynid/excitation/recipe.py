@@ -78,7 +78,7 @@ def excite(
         block_triangular: One trajectory for each joint instead: all joints move, then all but the first, and so on.
         seed: Seed of everything random.
         progress: Callback; receives the best so far and the time that is left, about once a second.
-        changes: Keys of `[excitation]` that replace the settings', such as `harmonics`, `period` or `velocity`.
+        changes: Keys of `[excitation]` that replace the settings', such as `family`, `period` or `velocity`.
 
     Raises:
         InvalidRequestError: If the settings contradict the robot or each other, or the time limit is too short.

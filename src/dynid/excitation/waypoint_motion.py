@@ -31,8 +31,8 @@ def motion_through(
     """Move through waypoints, from rest to rest at each, with all joints arriving together.
 
     The slowest joint of each way takes as little time as its limits allow, and the others are slowed down. Limits are
-    those of `[excitation]`, or else the robot file's, or else assumed. The motion can be followed and written as any
-    other: `dynid.simulate(robot, motion)`.
+    those of `[excitation]`, or else the robot file's, or else assumed. The motion can be followed as any other:
+    `dynid.simulate(robot, motion)`.
 
     Args:
         robot: The robot: a path, `builtin:NAME`, or a loaded one.

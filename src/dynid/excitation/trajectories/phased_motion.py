@@ -32,6 +32,9 @@ class PhasedMotion:
     accelerations: Array
     jerks: Array
 
+    def __repr__(self) -> str:
+        return f"PhasedMotion({len(self.begin)} joints, {self.duration:.4g} s)"
+
     @cached_property
     def ends(self) -> Array:
         """Times [s] at which phases begin and end, shape (joints, phases + 1)."""
