@@ -16,6 +16,9 @@ from dynid.excitation.trajectories.family import MOST_COEFFICIENTS, TimedFamily
 _MOST_LINE = 10_000
 """Multiples of the base frequency at most."""
 
+_LEAST_LINE = 0.01
+"""Oscillations of a sweep in a period at least."""
+
 _STEP = Powers([0.0, 0.0, 0.0, 10.0, -15.0, 6.0])
 """From 0 to 1, with first and second derivatives of zero at both ends."""
 
@@ -132,13 +135,14 @@ class Chirp(TimedFamily):
 
     def __post_init__(self) -> None:
         self._require()
-        if not all(0.0 < part * self.period <= _MOST_LINE for part in (self.first, self.last)):
+        least, most = _LEAST_LINE / self.period, _MOST_LINE / self.period
+        if not all(least <= part <= most for part in (self.first, self.last)):
             raise InvalidRequestError(
-                f"a chirp sweeps between positive frequencies of at most {_MOST_LINE / self.period:g} Hz, not "
-                f"{self.first:g} to {self.last:g} Hz"
+                f"a chirp of {self.period:g} s sweeps between frequencies from {least:g} to {most:g} Hz, not from "
+                f"{self.first:g} to {self.last:g} Hz; state another [excitation] band"
             )
-        if not 0.0 < self.ramp <= 0.5:
-            raise InvalidRequestError(f"the envelope of a chirp rises in a part of up to 0.5, not {self.ramp:g}")
+        if not 0.01 <= self.ramp <= 0.5:
+            raise InvalidRequestError(f"the envelope of a chirp rises in a part of 0.01 to 0.5, not {self.ramp:g}")
 
     @property
     def size(self) -> int:
