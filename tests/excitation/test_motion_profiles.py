@@ -209,6 +209,8 @@ def test_robots_move_through_waypoints_within_their_limits() -> None:
     points[1] = [1.0, -0.5, 0.3, 0.0, 2.0, -1.0]
     motion = motion_through(robot, points, "double-s", jerk=40.0, speed=0.5)
     assert motion.duration == pytest.approx(2 * motion_through(robot, points, "double-s", jerk=40.0).duration)
+    mixed = motion_through(robot, points, jerk={"elbow_joint": 40.0})  # limits as they are: jerks of one joint only
+    assert [np.abs(row).max() > 0.0 for row in mixed.jerks] == [False, False, True, False, False, False]
     limits = joint_limits(ExcitationSettings(), robot)
     q, v, a = motion.states(np.linspace(0.0, motion.duration, 2001))
     assert np.allclose(q[[0, 1000, 2000]], points, atol=1e-9)
@@ -226,7 +228,12 @@ def test_robots_move_through_waypoints_within_their_limits() -> None:
         ({"waypoints": [0.0, 1.0]}, "waypoints"),
         ({"profile": "double-s"}, "limit of jerk, and that of joint 'joint_1'"),
         ({"profile": "triangle"}, "no profile 'triangle'"),
+        ({"profile": "trapezoid", "jerk": {"joint_2": 9.0}}, "jump, and joint 'joint_2' has a limit of jerk"),
         ({"speed": 0.0}, "speed"),
+        (
+            {"effort": {"joint_2": 20.0}},
+            "a trapezoid motion needs a limit of acceleration, and that of joint 'joint_2'",
+        ),
         ({"velocty": 1.0}, "did you mean 'velocity'"),
     ],
 )
