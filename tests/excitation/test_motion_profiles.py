@@ -232,7 +232,7 @@ def test_robots_move_through_waypoints_within_their_limits() -> None:
         ({"speed": 0.0}, "speed"),
         (
             {"effort": {"joint_2": 20.0}},
-            "a trapezoid motion needs a limit of acceleration, and that of joint 'joint_2'",
+            "needs a limit of acceleration, and that of joint 'joint_2'",
         ),
         ({"velocty": 1.0}, "did you mean 'velocity'"),
     ],
