@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import ruckig
@@ -196,7 +198,7 @@ def test_synchronised_motions_take_as_long_as_those_of_ruckig(jerk: float) -> No
         )
         found = ruckig.Trajectory(4)
         ruckig.Ruckig(4).calculate(asked, found)
-        assert synchronised([begin, end], velocity, acceleration, jerk).duration == pytest.approx(
+        assert synchronised(np.stack([begin, end]), velocity, acceleration, jerk).duration == pytest.approx(
             found.duration, abs=1e-6
         )
 
@@ -207,6 +209,8 @@ def test_robots_move_through_waypoints_within_their_limits() -> None:
     points[1] = [1.0, -0.5, 0.3, 0.0, 2.0, -1.0]
     motion = motion_through(robot, points, "double-s", jerk=40.0, speed=0.5)
     assert motion.duration == pytest.approx(2 * motion_through(robot, points, "double-s", jerk=40.0).duration)
+    mixed = motion_through(robot, points, jerk={"elbow_joint": 40.0})  # limits as they are: jerks of one joint only
+    assert [np.abs(row).max() > 0.0 for row in mixed.jerks] == [False, False, True, False, False, False]
     limits = joint_limits(ExcitationSettings(), robot)
     q, v, a = motion.states(np.linspace(0.0, motion.duration, 2001))
     assert np.allclose(q[[0, 1000, 2000]], points, atol=1e-9)
@@ -224,10 +228,16 @@ def test_robots_move_through_waypoints_within_their_limits() -> None:
         ({"waypoints": [0.0, 1.0]}, "waypoints"),
         ({"profile": "double-s"}, "limit of jerk, and that of joint 'joint_1'"),
         ({"profile": "triangle"}, "no profile 'triangle'"),
+        ({"profile": "trapezoid", "jerk": {"joint_2": 9.0}}, "jump, and joint 'joint_2' has a limit of jerk"),
         ({"speed": 0.0}, "speed"),
+        (
+            {"effort": {"joint_2": 20.0}},
+            "needs a limit of acceleration, and that of joint 'joint_2'",
+        ),
         ({"velocty": 1.0}, "did you mean 'velocity'"),
     ],
 )
 def test_waypoints_that_cannot_be_are_refused(changed: dict, words: str) -> None:
+    asked: dict[str, Any] = {"waypoints": [[0.0, 0.0], [0.5, 1.0]]} | changed
     with pytest.raises(DynidError, match=words):
-        motion_through("builtin:two_link", **{"waypoints": [[0.0, 0.0], [0.5, 1.0]]} | changed)
+        motion_through("builtin:two_link", **asked)

@@ -94,7 +94,7 @@ def problem_of(
     """
     settings = settings or ExcitationSettings()
     robot = model.robot
-    _require_single_joints(robot)
+    require_single_joints(robot)
     base = known_base(model, known_values or {})
     if not len(base):
         raise InvalidRequestError(f"no parameter of '{robot.name}' is identifiable from joint torques")
@@ -125,11 +125,12 @@ def problem_of(
     return problem, [*base.findings(), *assumed, *findings, *noticed]
 
 
-def _require_single_joints(robot: Robot) -> None:
+def require_single_joints(robot: Robot) -> None:
+    """Refuse robots with joints of several degrees of freedom."""
     odd = next((joint for joint in robot.joints if joint.kind.nv != 1), None)
     if odd is not None:
         raise InvalidRequestError(
-            f"joint '{odd.name}' of '{robot.name}' is {odd.kind.value}, and exciting motions are for joints of one "
+            f"joint '{odd.name}' of '{robot.name}' is {odd.kind.value}, and motions are for joints of one "
             f"degree of freedom; load the robot on a fixed base, or lock the joint with --lock {odd.name}"
         )
 

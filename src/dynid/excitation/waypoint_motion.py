@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError
 from dynid.excitation.limits.stated import joint_limits
 from dynid.excitation.settings import ExcitationSettings
+from dynid.excitation.stated_problem import require_single_joints
 from dynid.excitation.trajectories.double_s import synchronised
 from dynid.excitation.trajectories.phased_motion import PhasedMotion
 from dynid.robot import Limits, Robot, as_robot
@@ -19,8 +21,8 @@ from dynid.settings import checked
 
 def motion_through(
     robot: Robot | str | os.PathLike[str],
-    waypoints: Array,
-    profile: Literal["trapezoid", "double-s"] = "trapezoid",
+    waypoints: ArrayLike,
+    profile: Literal["trapezoid", "double-s"] | None = None,
     *,
     speed: float = 1.0,
     pause: float = 0.0,
@@ -30,13 +32,14 @@ def motion_through(
     """Move through waypoints, from rest to rest at each, with all joints arriving together.
 
     The slowest joint of each way takes as little time as its limits allow, and the others are slowed down. Limits are
-    those of `[excitation]`, or else the robot file's, or else assumed. The motion can be followed and written as any
-    other: `dynid.simulate(robot, motion)`.
+    those of `[excitation]`, or else the robot file's, or else assumed. The motion can be followed as any other:
+    `dynid.simulate(robot, motion)`.
 
     Args:
         robot: The robot: a path, `builtin:NAME`, or a loaded one.
         waypoints: Positions [rad or m], shape (waypoints, joints), the start first.
-        profile: "trapezoid", whose accelerations jump, or "double-s", which needs limits of jerk.
+        profile: "trapezoid", whose accelerations jump, or "double-s", which needs limits of jerk; when None, each joint
+            has a double-S profile where its jerk is limited, and a trapezoid where it is not.
         speed: Part of the speed of the fastest motion, for careful ones; accelerations fall with its square.
         pause: How long to rest at each waypoint but the first [s].
         settings: Keys of `[excitation]` with limits.
@@ -49,11 +52,12 @@ def motion_through(
     >>> round(motion.duration, 6)
     1.5
     """
-    if profile not in ("trapezoid", "double-s"):
+    if profile not in (None, "trapezoid", "double-s"):
         raise InvalidRequestError(f"there is no profile '{profile}'; there are trapezoid and double-s")
     if not (0.0 < speed <= 1.0 and 0.0 <= pause < math.inf):
         raise InvalidRequestError(f"the speed is a part up to 1 and the pause a time [s], not {speed:g} and {pause:g}")
     loaded = as_robot(robot)
+    require_single_joints(loaded)
     limits = joint_limits(checked(ExcitationSettings, settings, **changes), loaded)
     points = np.asarray(waypoints, dtype=float)
     if points.ndim != 2 or points.shape[1] != loaded.nv:
@@ -67,16 +71,20 @@ _NEEDED = {"velocity": ("trapezoid", "double-s"), "acceleration": ("trapezoid",)
 """Limits, and the profiles that cannot be without them."""
 
 
-def _values(what: str, profile: str, limits: list[Limits], robot: Robot) -> Array:
-    """One limit of each joint, shape (joints,); a trapezoid has no limit of jerk."""
+def _values(what: str, profile: str | None, limits: list[Limits], robot: Robot) -> Array:
+    """One limit of each joint, shape (joints,)."""
     values = np.array([getattr(limit, what) for limit in limits], dtype=float)
-    if what == "jerk" and profile == "trapezoid":
-        return np.full_like(values, math.inf)
-    for joint, value in zip(robot.independent_joints, values, strict=True):
-        if not value > 0.0 or (profile in _NEEDED[what] and math.isinf(value)):
+    for joint, limit, value in zip(robot.independent_joints, limits, values, strict=True):
+        kind = profile or ("trapezoid" if math.isinf(limit.jerk) else "double-s")
+        if what == "jerk" and kind == "trapezoid" and math.isfinite(value):
             raise InvalidRequestError(
-                f"a {profile} profile needs a limit of {what}, and that of joint '{joint.name}' is {value:g}; state "
-                f"{what}, such as {what}={{'{joint.name}': 10.0}}"
+                f"the accelerations of a trapezoid jump, and joint '{joint.name}' has a limit of jerk of {value:g}; "
+                "take the profile double-s"
+            )
+        if not value > 0.0 or (kind in _NEEDED[what] and math.isinf(value)):
+            raise InvalidRequestError(
+                f"a {kind} motion needs a limit of {what}, and that of joint '{joint.name}' is {value:g}; "
+                f"state {what}, such as {what}={{'{joint.name}': 10.0}}"
             )
     return values
 
