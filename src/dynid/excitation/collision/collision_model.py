@@ -8,7 +8,7 @@ changes by n . (J2 - J1) with the direction n between them and the Jacobians J1,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -86,18 +86,32 @@ class CollisionModel:
         sample, pair = np.nonzero(found < within)
         if not len(sample):
             return found
+        found[sample, pair] = self._nearest_parts(poses, sample, pair, within, enough)[0]
+        return found
+
+    def _nearest_parts(
+        self, poses: _Poses, sample: Indices, pair: Indices, within: float = np.inf, enough: float | None = None
+    ) -> tuple[Array, Indices, Indices]:
+        """The distance of pairs of links [m] in postures, and the parts of both that are nearest; each (rows,).
+
+        The part with the smallest bound is looked at first; then those that may be nearer still.
+        """
         row, first, second = self._parts(pair)
         distance = self._bounds_of_parts(poses, sample[row], pair[row], first, second)
-        unknown = np.flatnonzero((distance < within) & ~self._is_exact(pair[row], first, second))
-        if len(unknown):
-            order = unknown[np.argsort(distance[unknown])]
-            distance[order] = self._exact(
-                poses, sample[row[order]], pair[row[order]], first[order], second[order], distance[order], enough
-            ).distance
-        nearest = np.full(len(sample), np.inf)
-        np.minimum.at(nearest, row, distance)
-        found[sample, pair] = nearest
-        return found
+        is_open = ~self._is_exact(pair[row], first, second)
+        best = np.full(len(pair), within)
+        np.minimum.at(best, row[~is_open], distance[~is_open])
+        for some in (_smallest(row, distance), np.arange(len(row))):
+            looked_at = some[is_open[some] & (distance[some] < best[row[some]])]
+            looked_at = looked_at[np.argsort(distance[looked_at])]
+            which = (sample[row[looked_at]], pair[row[looked_at]], first[looked_at], second[looked_at])
+            distance[looked_at] = self._exact(poses, *which, distance[looked_at], enough).distance
+            is_open[looked_at] = False
+            np.minimum.at(best, row[looked_at], distance[looked_at])
+            if enough is not None and (distance[looked_at] <= enough).any():
+                break
+        nearest = _smallest(row, distance)
+        return distance[nearest], first[nearest], second[nearest]
 
     def slopes(self, q: Array, pair: Indices) -> tuple[Array, Array]:
         """Distances [m] of one pair for each posture, and their slopes.
@@ -110,15 +124,12 @@ class CollisionModel:
             Distances, shape (rows,), and slopes over positions, shape (rows, nv).
         """
         poses = _Poses.of(self.robot, q)
-        row, first, second = self._parts(pair)
-        bounds = self._bounds_of_parts(poses, row, pair[row], first, second)
-        found = self._exact(poses, row, pair[row], first, second, bounds, with_points=True)
-        order = np.lexsort((found.distance, row))
-        nearest = order[np.unique(row[order], return_index=True)[1]]  # the first of each row
-        p1, p2, n = found.first[nearest], found.second[nearest], found.normal[nearest]
+        row = np.arange(len(pair))
+        distance, first, second = self._nearest_parts(poses, row, pair)
+        found = self._exact(poses, row, pair, first, second, distance, with_points=True)
         links = np.array([(one.first, WORLD if one.is_wall else one.second) for one in self.pairs])[pair]
-        total = poses.pulled(links[:, 1], p2, n) - poses.pulled(links[:, 0], p1, n)
-        return found.distance[nearest], total
+        ahead = poses.pulled(links[:, 1], found.second, found.normal)
+        return found.distance, ahead - poses.pulled(links[:, 0], found.first, found.normal)
 
     def nearest(self, q: Array, below: float = np.inf) -> tuple[Array, Indices]:
         """The smallest distance [m] of each pair along a path, and the posture; both of shape (pairs,).
@@ -148,7 +159,7 @@ class CollisionModel:
         some = np.arange(0, len(bounds), max(len(bounds) // looks, 1))
         some = some[bounds[some] < best]
         while len(some):
-            known[some] = self._distances(poses, some, k)
+            known[some] = self._nearest_parts(poses, some, np.full(len(some), k))[0]
             nearest = int(some[np.argmin(known[some])])
             if known[nearest] < best:
                 best, at = float(known[nearest]), nearest
@@ -156,22 +167,12 @@ class CollisionModel:
             some, looks = left[np.argsort(bounds[left])[:looks]], 2 * looks
         return best, at
 
-    def _distances(self, poses: _Poses, samples: Indices, k: int) -> Array:
-        """The distance of pair k [m] in some postures, shape (samples,)."""
-        row, first, second = self._parts(np.full(len(samples), k))
-        pair = np.full(len(row), k)
-        bounds = self._bounds_of_parts(poses, samples[row], pair, first, second)
-        distance = self._exact(poses, samples[row], pair, first, second, bounds).distance
-        nearest = np.full(len(samples), np.inf)
-        np.minimum.at(nearest, row, distance)
-        return nearest
-
     def _ways(self, poses: _Poses) -> Array:
         """How far any point of both parts of a pair has moved since the first posture [m], shape (pairs, samples)."""
         total = np.zeros((len(self.pairs), poses.samples))
         turned = np.linalg.norm(np.diff(poses.rotations, axis=1), axis=(2, 3)) / np.sqrt(2.0)  # 2 sin(angle / 2)
         for capsules in self._link_capsules:
-            moved = [np.linalg.norm(np.diff(end, axis=1), axis=2) for end in capsules.placed_everywhere(poses)]
+            moved = [np.linalg.norm(np.diff(end, axis=1), axis=2) for end in capsules.placed(poses)]
             total[:, 1:] += np.maximum(*moved) + capsules.radius[:, None] * turned[capsules.link]
         return np.cumsum(total, axis=1)
 
@@ -230,8 +231,8 @@ class CollisionModel:
         if not self.pairs:
             return np.zeros((poses.samples, 0))
         first, second = self._link_capsules
-        a0, a1 = first.placed_everywhere(poses)
-        b0, b1 = second.placed_everywhere(poses)
+        a0, a1 = first.placed(poses)
+        b0, b1 = second.placed(poses)
         p, q = closest_points(a0, a1, b0, b1)
         found = np.linalg.norm(p - q, axis=-1) - first.radius[:, None] - second.radius[:, None]
         walls = np.flatnonzero(self._of_walls)
@@ -250,9 +251,11 @@ class CollisionModel:
         found[wall] = self._wall_contacts(poses, sample[wall], first[wall], second[wall])[0]
         solid = np.flatnonzero(~self._of_walls[pair])
         if len(solid):
-            a0, a1 = capsules.placed(poses, first[solid], sample[solid])
-            b0, b1 = capsules.placed(poses, second[solid], sample[solid])
-            p, q = closest_points(a0, a1, b0, b1)
+            ends = (
+                *poses.ends(capsules, first[solid], sample[solid]),
+                *poses.ends(capsules, second[solid], sample[solid]),
+            )
+            p, q = closest_points(*ends)
             radii = capsules.radius[first[solid]] + capsules.radius[second[solid]]
             found[solid] = np.linalg.norm(p - q, axis=-1) - radii
         return found
@@ -319,7 +322,7 @@ class CollisionModel:
             found.second[walls] = points - height[:, None] * n
         rows = rows[~self._of_walls[pair[rows]]]
         capsules = self._part_capsules
-        ends = (*capsules.placed(poses, first[rows], sample[rows]), *capsules.placed(poses, second[rows], sample[rows]))
+        ends = (*poses.ends(capsules, first[rows], sample[rows]), *poses.ends(capsules, second[rows], sample[rows]))
         p, q = closest_points(*ends)
         way = q - p
         found.first[rows], found.second[rows] = p, q
@@ -382,6 +385,13 @@ class CollisionModel:
         return below @ R[solid], (below @ p[solid][:, :, None])[:, :, 0] + poses.origins[link, sample]
 
 
+def _smallest(row: Indices, values: Array) -> Indices:
+    """For each row, which stand one after the other, where the first of its smallest values stands."""
+    starts = np.flatnonzero(np.diff(row, prepend=-1))
+    at = np.flatnonzero(values == np.minimum.reduceat(values, starts)[row]) if len(row) else row
+    return at[np.flatnonzero(np.diff(row[at], prepend=-1))]
+
+
 def _at_least(known: Array, way: Array) -> Array:
     """Lower bounds of distances along a path, shape (samples,), from those that are known; the others are NaN.
 
@@ -401,11 +411,13 @@ class _Poses:
         robot: The robot.
         rotations: Shape (joints + 1, samples, 3, 3).
         origins: Shape (joints + 1, samples, 3).
+        known: Ends of capsules that were asked for.
     """
 
     robot: Robot
     rotations: Array
     origins: Array
+    known: dict[int, tuple[Array, Array]] = field(default_factory=dict)
 
     @staticmethod
     def of(robot: Robot, q: Array) -> _Poses:
@@ -416,6 +428,13 @@ class _Poses:
     @property
     def samples(self) -> int:
         return self.origins.shape[1]
+
+    def ends(self, capsules: _Capsules, which: Indices, sample: Indices) -> tuple[Array, Array]:
+        """Both ends of some capsules in some postures in the world [m], each of shape (rows, 3)."""
+        if id(capsules) not in self.known:
+            self.known[id(capsules)] = capsules.placed(self)
+        begin, end = self.known[id(capsules)]
+        return begin[which, sample], end[which, sample]
 
     def pulled(self, links: Indices, points: Array, along: Array) -> Array:
         """Slopes over positions of points [m] that move with links, along directions; row k is of posture k.
@@ -468,14 +487,7 @@ class _Capsules:
         end = np.array([one.end for one in capsules]).reshape(-1, 3)
         return _Capsules(begin, end, np.array([one.radius for one in capsules]), np.array(links, dtype=np.intp))
 
-    def placed(self, poses: _Poses, which: Indices, sample: Indices) -> tuple[Array, Array]:
-        """Ends of some capsules in some postures in the world, each of shape (rows, 3)."""
-        R, p = poses.rotations[self.link[which], sample], poses.origins[self.link[which], sample]
-        a = (R @ self.begin[which][:, :, None])[:, :, 0] + p
-        b = (R @ self.end[which][:, :, None])[:, :, 0] + p
-        return a, b
-
-    def placed_everywhere(self, poses: _Poses) -> tuple[Array, Array]:
+    def placed(self, poses: _Poses) -> tuple[Array, Array]:
         """Ends of all capsules in all postures in the world, each of shape (n, samples, 3)."""
         R, p = poses.rotations[self.link], poses.origins[self.link]
         a = np.einsum("nsij,nj->nsi", R, self.begin) + p
