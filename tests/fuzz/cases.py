@@ -282,7 +282,7 @@ def _half_written(path: Path) -> str:
         if path.suffix == ".json":
             json.loads(path.read_text())
         elif path.suffix in (".urdf", ".xml"):
-            etree.parse(str(path))
+            etree.fromstring(path.read_bytes())
         elif path.suffix == ".html" and not path.read_text().rstrip().endswith("</html>"):
             return f"{path.name} has no end"
         elif path.suffix == ".factors":

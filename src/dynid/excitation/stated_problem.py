@@ -58,9 +58,13 @@ class StatedMotionThresholds:
     fewest_samples: int = 150
     """Samples of a design, where nothing is stated. By judgement; see `samples_a_harmonic`."""
 
-    clearance_rate: float = 100.0
-    """Rate [Hz] at which a design keeps distances: at 3 m/s a part moves by 3 cm between two samples, half of that away
-    from the nearer, and the default clearance is 2 cm. By judgement; every design is checked at 1 kHz."""
+    clearance_rate: float = 50.0
+    """Rate [Hz] at which a design keeps distances. By judgement: between two samples a distance is smaller than at both
+    by about the square of their time step times 2 m/s^2, 1 mm, for which room is left; every design is checked at
+    1 kHz."""
+
+    clearance_between_samples: float = 0.96
+    """Part of the room of distances that a design uses: 2.4 mm are left for that. By judgement."""
 
     most_clearance_samples: int = 3000
     """The same for long motions. By judgement."""
@@ -229,7 +233,8 @@ def _clearance(
     for key, stated in (("start", None if None in posture else posture), ("home", settings.home)):
         if stated is not None:
             limit.require_clear(np.array(stated, dtype=float), key)
-    return [limit.tightened((1.0 - settings.margin) * THRESHOLDS.between_samples)], found.findings
+    part = (1.0 - settings.margin) * THRESHOLDS.clearance_between_samples
+    return [limit.tightened(part)], found.findings
 
 
 def _information(
