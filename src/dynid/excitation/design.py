@@ -24,7 +24,7 @@ RANDOM_CANDIDATES = 30
 SHORTEST_TIME_LIMIT = 0.5
 """Time limits [s] below this are refused: nothing could be found."""
 
-_TIMED_SHARE = 10
+_TIMED_SHARE = 4
 """One of so many samples is looked at to estimate how long all will take."""
 
 _SHOWN_EVERY = 1.0
