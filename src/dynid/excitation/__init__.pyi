@@ -1,7 +1,12 @@
 # What the room offers to the others; names are imported when they are first asked for.
+from .collision.collision_model import CollisionModel, Nearest
+from .collision.solids import Solid
+from .collision.surroundings import Wall
 from .design import Design
 from .exciting_motion import Excitation
+from .information import Expectation
 from .limits.assumed import ASSUMED
+from .limits.clearance_limit import ClearanceLimit
 from .limits.limit import Check
 from .limits.stated import joint_limits
 from .limits.torques import PriorTorques, torque_unit
@@ -19,14 +24,20 @@ from .waypoint_motion import motion_through
 __all__ = [
     "ASSUMED",
     "Check",
+    "ClearanceLimit",
+    "CollisionModel",
     "Design",
     "Excitation",
     "ExcitationProblem",
     "ExcitationSettings",
+    "Expectation",
     "Followable",
     "Moves",
+    "Nearest",
     "PriorTorques",
+    "Solid",
     "Trajectory",
+    "Wall",
     "as_motion",
     "double_s",
     "excite",

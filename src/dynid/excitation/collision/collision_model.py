@@ -54,6 +54,23 @@ class Contacts:
 
 
 @dataclass(frozen=True, eq=False)
+class Nearest:
+    """The two parts that are nearest to each other in a posture.
+
+    Attributes:
+        pair: The name of their pair.
+        distance: Their distance [m]; negative where they overlap.
+        first: The nearest point of the first part in the world [m], shape (3,).
+        second: That of the second.
+    """
+
+    pair: str
+    distance: float
+    first: Array
+    second: Array
+
+
+@dataclass(frozen=True, eq=False)
 class CollisionModel:
     """The solids of a robot and around it, and the pairs that are kept apart.
 
@@ -139,6 +156,27 @@ class CollisionModel:
                 if distance < smallest[k]:
                     smallest[k], at[k] = distance, begin + sample
         return smallest, at
+
+    def nearest_points(self, q: Array) -> Nearest | None:
+        """The pair that is nearest in one posture, shape (nq,), with its nearest points; None where there are no pairs.
+
+        Distances are computed in the order of their lower bounds, until these are above the smallest found.
+        """
+        poses = _Poses.of(self.robot, q[None, :])
+        row, first, second = self._parts(np.arange(len(self.pairs)))
+        sample = np.zeros(len(row), dtype=np.intp)
+        bounds = self._bounds_of_parts(poses, sample, row, first, second)
+        order, best = np.argsort(bounds), None
+        for begin in range(0, len(order), _LOOKS):
+            some = order[begin : begin + _LOOKS]
+            if best is not None and bounds[some[0]] >= best.distance:
+                break
+            found = self._exact(poses, sample[some], row[some], first[some], second[some], bounds[some], None, True)
+            k = int(np.argmin(found.distance))
+            if best is None or found.distance[k] < best.distance:
+                pair = self.pairs[row[some[k]]].name
+                best = Nearest(pair, float(found.distance[k]), found.first[k], found.second[k])
+        return best
 
     def _nearest_of(self, poses: _Poses, k: int, bounds: Array, way: Array, below: float) -> tuple[float, int]:
         """The smallest distance of pair k [m] and its sample, where it is smaller than another."""
@@ -322,8 +360,10 @@ class CollisionModel:
         ends = (*capsules.placed(poses, first[rows], sample[rows]), *capsules.placed(poses, second[rows], sample[rows]))
         p, q = closest_points(*ends)
         way = q - p
-        found.first[rows], found.second[rows] = p, q
-        found.normal[rows] = way / np.maximum(np.linalg.norm(way, axis=1), 1e-12)[:, None]
+        normal = way / np.maximum(np.linalg.norm(way, axis=1), 1e-12)[:, None]
+        found.first[rows] = p + capsules.radius[first[rows], None] * normal
+        found.second[rows] = q - capsules.radius[second[rows], None] * normal
+        found.normal[rows] = normal
 
     def _coal_contacts(
         self,
