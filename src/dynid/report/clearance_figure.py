@@ -69,7 +69,7 @@ def clearances_of(model: CollisionModel, required: float, times: Array, q: Array
     """Distances of all pairs, where one of `required` [m] is asked for, at times [s] with positions (samples, nq)."""
     farthest = max(0.3 * reach(model.robot), 6.0 * required)
     distances = model.clearances(q, farthest)
-    while float(distances.min(initial=0.0)) > 0.5 * farthest:  # nothing comes near
+    while distances.min() > 0.5 * farthest:  # nothing comes near
         farthest *= 2.0
         distances = model.clearances(q, farthest)
     lowest = distances.min(axis=0)

@@ -15,14 +15,17 @@ from dynid.report.rasteriser import Camera, blended, coverage, enlarged, picture
 from dynid.report.robot_picture import Scene, Surfaces, scale_bar, views_of
 from dynid.robot import WORLD, Robot
 
-POSTURES = 400
+POSTURES = 300
 """Postures whose outlines make the swept space."""
 
 SIDE = 620
 """Longer side of a picture [px]."""
 
-_COARSER = 2
+_COARSER = 3
 """Pixels of the picture along each side of one of the swept space."""
+
+_EVERY = 25
+"""One of so many corners is looked at for the way that a robot moves."""
 
 _DIRECTIONS = 80
 """Directions in which the corners of a hull are the outermost points of a shape."""
@@ -130,12 +133,13 @@ class Hulls:
             count += len(some)
         return Hulls(np.concatenate(links), np.concatenate(corners), np.concatenate(triangles))
 
-    def along(self, robot: Robot, path: Array) -> Array:
-        """Corners in the world in each posture of a path (samples, nq), shape (samples, n, 3)."""
+    def along(self, robot: Robot, path: Array, every: int = 1) -> Array:
+        """Corners, or one of so many, in the world in each posture of a path (samples, nq), shape (samples, n, 3)."""
         R, p = joint_poses(robot, path)
         R = np.concatenate([R, np.broadcast_to(np.eye(3), (1, len(path), 3, 3))])  # the world, at the index WORLD
         p = np.concatenate([p, np.zeros((1, len(path), 3))])
-        return np.einsum("nsij,nj->sni", R[self.links], self.corners) + p[self.links].transpose(1, 0, 2)
+        links, corners = self.links[::every], self.corners[::every]
+        return np.einsum("nsij,nj->sni", R[links], corners) + p[links].transpose(1, 0, 2)
 
 
 def swept_pictures(
@@ -153,7 +157,7 @@ def swept_pictures(
     """
     surfaces = Surfaces.of(robot)
     hulls = Hulls.of(surfaces)
-    swept = hulls.along(robot, evenly_spaced(path, POSTURES))
+    swept = hulls.along(robot, evenly_spaced(robot, hulls, path))
     low, high = swept.min(axis=(0, 1)), swept.max(axis=(0, 1))
     room = _BEYOND * float((high - low).max())
     boxes = [] if model is None else [one for one in model.solids if _is_box(robot, one)]
@@ -176,10 +180,12 @@ def swept_pictures(
     return tuple(found)
 
 
-def evenly_spaced(path: Array, count: int) -> Array:
-    """So many postures along a path (samples, nq) at the most, evenly spaced by the way of its joints."""
-    way = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))])
-    at = np.searchsorted(way, np.linspace(0.0, way[-1], count))
+def evenly_spaced(robot: Robot, hulls: Hulls, path: Array) -> Array:
+    """Some postures of a path (samples, nq), evenly spaced by the way of the corner that moves most."""
+    corners = hulls.along(robot, path, every=_EVERY)
+    way = np.cumsum(np.linalg.norm(np.diff(corners, axis=0), axis=2).max(axis=1, initial=0.0))
+    way = np.concatenate([[0.0], way])
+    at = np.searchsorted(way, np.linspace(0.0, way[-1], POSTURES))
     return path[np.unique(np.minimum(at, len(path) - 1))]
 
 

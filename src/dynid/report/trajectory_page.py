@@ -256,10 +256,13 @@ def std_figure(rows: Sequence[Expectation]) -> Figure:
     least = min(percent for _, percent in known)
     line = {"type": "line", "xref": "x", "yref": "paper", "x0": GOOD_PERCENT, "x1": GOOD_PERCENT, "y0": 0, "y1": 1}
     most = max(percent for _, percent in known)
-    ends = [math.floor(math.log10(max(least, 1e-6))), math.log10(1.3 * (MOST_PERCENT if most > 100.0 else 100.0))]
+    ends = [
+        math.floor(math.log10(max(least, 1e-6))) - 0.05,
+        math.log10(1.3 * (MOST_PERCENT if most > 100.0 else 100.0)),
+    ]
     layout = {
         "xaxis": axis("expected standard deviation [% of the robot file's value]", type="log", range=ends, dtick=1),
-        "yaxis": axis(type="category", autorange="reversed", dtick=1, tickfont={"size": 11}),
+        "yaxis": axis(type="category", range=[len(known) - 0.4, -0.6], dtick=1, tickfont={"size": 11}),
         "shapes": [line | {"line": {"color": RESIDUAL, "width": 1.5, "dash": "dash"}}],
     }
     return Figure("expected", traces, layout, 110 + 17 * len(known), "Expected relative standard deviations")
