@@ -7,8 +7,8 @@
 stamps of the messages. `ros2 bag record /joint_states` does as well: dynid reads bags.
 
 `play` moves the robot: from where it is to the first posture (at 0.1 rad/s or m/s on average), then along the
-trajectory at a tenth of its speed, or at what `--speed` says. Nothing checks for collisions. Look at the motion before
-(`dynid view`), keep people out of reach and a hand on the emergency stop.
+trajectory at a tenth of its speed, or at what `--speed` says. Nothing checks the way to the first posture for
+collisions. Look at the motion before (`dynid view`), keep people out of reach and a hand on the emergency stop.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@
 `dynid init` reads as they are. Record currents, not `getJointTorques`: those have gravity and friction taken off.
 
 `play` moves the arm: slowly to the first posture, then along the trajectory at a tenth of its speed, or at what
-`--speed` says. Nothing checks for collisions. Look at the motion before (`dynid view`), keep people out of reach and a
-hand on the emergency stop. To record while it plays, run `record` in another terminal.
+`--speed` says. Nothing checks the way to the first posture for collisions. Look at the motion before (`dynid view`),
+keep people out of reach and a hand on the emergency stop. To record while it plays, run `record` in another terminal.
 """
 
 from __future__ import annotations

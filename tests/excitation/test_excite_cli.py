@@ -23,6 +23,7 @@ EXPERIMENT = """
 robot = "builtin:two_link"
 
 [excitation]
+collisions = false
 harmonics = 3
 period = 4
 rate = 50
@@ -383,7 +384,7 @@ def test_a_robot_without_limits_gets_stated_assumptions_and_options_replace_them
     """MJCF files and many tables have no such limits: refusing them stopped most first attempts."""
     path = tmp_path / "bare.urdf"
     path.write_text(NO_LIMITS)
-    quick = ("--starts", 1, "--period", 4, "--harmonics", 3, "--rate", 50, "--json")
+    quick = ("--starts", 1, "--period", 4, "--harmonics", 3, "--rate", 50, "--json", "--no-collisions")
     status, text, _ = run(path, *quick)
     assert status == 0
     assumed = [finding for finding in json.loads(text)["findings"] if finding["code"] == "limit-assumed"]
@@ -444,7 +445,7 @@ def hand(name: str = "drive", mimic: str = "") -> str:
 def test_grippers_are_held_still_unless_asked_to_move(tmp_path: Path) -> None:
     path = tmp_path / "hand.urdf"
     path.write_text(hand(mimic="yes"))
-    quick = ("--starts", 1, "--period", 4, "--harmonics", 3, "--rate", 50, "--json")
+    quick = ("--starts", 1, "--period", 4, "--harmonics", 3, "--rate", 50, "--json", "--no-collisions")
     data = json.loads(run(path, *quick)[1])
     note = next(finding for finding in data["findings"] if finding["code"] == "gripper-locked")
     assert "drive" in note["values"]["joints"]

@@ -48,6 +48,7 @@ EACH = (
 each = pytest.mark.parametrize("family", EACH, ids=lambda family: f"{family.name}-{family.size}-{family.periods}")
 
 LIMITS = {"velocity": 2.0, "acceleration": 6.0, "position": (-2.0, 2.0), "effort": 500.0, "period": 5.0, "noise": 1.0}
+LIMITS |= {"collisions": False}
 
 
 @each

@@ -6,7 +6,7 @@ from .formats.write_back import Written, write_back
 from .formats.xml_files import read_xml
 from .frames import pose, rotation_from_rpy
 from .geometry import along_z, around_segment, capsules_along, outline, outline_of_shape, reach, triangles
-from .grippers import without_gripper
+from .grippers import srdf_file, without_gripper
 from .inertia import INERTIA_BASIS, SIZE, skew
 from .joints import LARGEST_NUMBER, JointDynamics, JointKind, Limits, neutral, rotation_about
 from .loading import as_robot, load_robot
@@ -43,6 +43,7 @@ __all__ = [
     "rotation_about",
     "rotation_from_rpy",
     "skew",
+    "srdf_file",
     "triangles",
     "without_gripper",
     "write_back",

@@ -23,8 +23,8 @@ from dynid.robot import WORLD, Robot
 _GJK_TOLERANCE = 1e-10
 """Distances between curved shapes are found by iteration to about this [m]: slopes must agree with them."""
 
-_FIRST_LOOKS, _LOOKS = 64, 16
-"""Postures of a path that are looked at first, and in each of the next rounds, in search of the nearest."""
+_FIRST_LOOKS = 32
+"""Postures of a path that are looked at first in search of the nearest; twice as many in each round after that."""
 
 _SAME_DISTANCE = 1e-6
 """Distances [m] that differ by less are the same in that search."""
@@ -32,7 +32,7 @@ _SAME_DISTANCE = 1e-6
 _GJK_ITERATIONS = 500
 """Most steps of that iteration."""
 
-_AT_A_TIME = 4000
+_AT_A_TIME = 12_000
 """Postures whose poses are in memory at a time."""
 
 
@@ -137,7 +137,7 @@ class CollisionModel:
         total = poses.pulled(links[:, 1], p2, n) - poses.pulled(links[:, 0], p1, n)
         return found.distance[nearest], total
 
-    def nearest(self, q: Array) -> tuple[Array, Indices]:
+    def nearest(self, q: Array, below: float = np.inf) -> tuple[Array, Indices]:
         """The smallest distance [m] of each pair along a path, and the posture; both of shape (pairs,).
 
         Only postures that may be the nearest are looked at: from one whose distance is known, others are at least as
@@ -145,8 +145,9 @@ class CollisionModel:
 
         Args:
             q: Positions along the path, shape (samples, nq); neighbours in time are neighbours here.
+            below: Distances [m] that are not smaller are not looked for: they are given as this.
         """
-        smallest = np.full(len(self.pairs), np.inf)
+        smallest = np.full(len(self.pairs), below)
         at = np.zeros(len(self.pairs), dtype=np.intp)
         for begin in range(0, len(q), _AT_A_TIME):
             poses = _Poses.of(self.robot, q[begin : begin + _AT_A_TIME])
@@ -180,18 +181,17 @@ class CollisionModel:
 
     def _nearest_of(self, poses: _Poses, k: int, bounds: Array, way: Array, below: float) -> tuple[float, int]:
         """The smallest distance of pair k [m] and its sample, where it is smaller than another."""
-        best, at = below, 0
-        some = np.arange(0, len(bounds), max(len(bounds) // _FIRST_LOOKS, 1))
+        best, at, looks = below, 0, _FIRST_LOOKS
+        known = np.full(len(bounds), np.nan)
+        some = np.arange(0, len(bounds), max(len(bounds) // looks, 1))
         some = some[bounds[some] < best]
         while len(some):
-            distance = self._distances(poses, some, k)
-            nearest = int(np.argmin(distance))
-            if distance[nearest] < best:
-                best, at = float(distance[nearest]), int(some[nearest])
-            for d, s in zip(distance, some, strict=True):
-                np.maximum(bounds, d - np.abs(way - way[s]), out=bounds)
-            left = np.flatnonzero(bounds < best - _SAME_DISTANCE)
-            some = left[np.argsort(bounds[left])[:_LOOKS]]
+            known[some] = self._distances(poses, some, k)
+            nearest = int(some[np.argmin(known[some])])
+            if known[nearest] < best:
+                best, at = float(known[nearest]), nearest
+            left = np.flatnonzero(np.maximum(bounds, _at_least(known, way)) < best - _SAME_DISTANCE)
+            some, looks = left[np.argsort(bounds[left])[:looks]], 2 * looks
         return best, at
 
     def _distances(self, poses: _Poses, samples: Indices, k: int) -> Array:
@@ -420,6 +420,17 @@ class CollisionModel:
         link = self._links[solid]
         below = poses.rotations[link, sample]
         return below @ R[solid], (below @ p[solid][:, :, None])[:, :, 0] + poses.origins[link, sample]
+
+
+def _at_least(known: Array, way: Array) -> Array:
+    """Lower bounds of distances along a path, shape (samples,), from those that are known; the others are NaN.
+
+    From the known ones before and after a sample, it is nearer by the way [m] between at most.
+    """
+    at = np.flatnonzero(np.isfinite(known))
+    after = np.searchsorted(at, np.arange(len(known)))
+    before, after = at[np.maximum(after - 1, 0)], at[np.minimum(after, len(at) - 1)]
+    return np.maximum(known[before] - np.abs(way - way[before]), known[after] - np.abs(way[after] - way))
 
 
 @dataclass(frozen=True, eq=False)

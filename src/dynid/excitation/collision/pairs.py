@@ -9,8 +9,7 @@ from pathlib import Path
 
 from dynid.errors import FileProblemError, InvalidRequestError, RobotFileError
 from dynid.excitation.collision.solids import Solid
-from dynid.files import is_file
-from dynid.robot import WORLD, Robot, read_xml
+from dynid.robot import WORLD, Robot, read_xml, srdf_file
 
 
 class SemanticFileError(FileProblemError):
@@ -110,18 +109,12 @@ def excused_pairs(robot: Robot, stated: Sequence[tuple[str, str]], srdf: str | N
         if name not in names:
             shown = ", ".join(names[:20])
             raise InvalidRequestError(f"ignore_pairs names '{name}', which is no body of '{robot.name}': {shown}")
-    path = Path(srdf) if srdf is not None else _srdf_of(Path(robot.description.source))
+    source = Path(robot.description.source)
+    path = Path(srdf) if srdf is not None else None
+    if path is None and source.suffix.lower() in (".urdf", ".xacro"):
+        path = srdf_file(source, robot.description.name)
     disabled = [] if path is None else _disabled(path)
     return {frozenset(pair) for pair in (*stated, *robot.description.no_contacts, *disabled)}, path
-
-
-def _srdf_of(robot_file: Path) -> Path | None:
-    """The SRDF file of a robot file's own name: beside it, or in the folder `srdf` beside its folder."""
-    if robot_file.suffix.lower() not in (".urdf", ".xacro"):
-        return None
-    name = f"{robot_file.name.removesuffix('.xacro').removesuffix('.urdf')}.srdf"
-    places = (robot_file.parent, robot_file.parent.parent / "srdf", robot_file.parent / "srdf")
-    return next((folder / name for folder in places if is_file(folder / name)), None)
 
 
 def _disabled(path: Path) -> list[tuple[str, str]]:

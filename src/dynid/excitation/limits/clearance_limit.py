@@ -88,11 +88,12 @@ class ClearanceLimit(Limit):
 
     def checks(self, trajectory: MovesSmoothly, times: Array) -> list[Check]:
         """One for each pair that comes near, and for the nearest one in any case."""
-        nearest, at = self.model.nearest(trajectory.states(times)[0])
-        if not len(nearest):
-            return []
+        q = trajectory.states(times)[0]
+        nearest, at = self.model.nearest(q, below=self.clearance + ROOM)
         shown = nearest < self.clearance + ROOM
-        shown[int(np.argmin(nearest))] = True
+        if not shown.any():
+            nearest, at = self.model.nearest(q)
+            shown[int(np.argmin(nearest))] = True
         return [
             Check(
                 f"clearance of {self.model.pairs[k].name}",
