@@ -1,6 +1,7 @@
 # What the room offers to the others; names are imported when they are first asked for.
 from .collision.collision_model import CollisionModel, Nearest
 from .collision.solids import Solid
+from .collision.stated_collisions import collisions_of
 from .collision.surroundings import Wall
 from .design import Design
 from .exciting_motion import Excitation
@@ -17,7 +18,7 @@ from .stated_problem import problem_of
 from .trajectories.double_s import double_s
 from .trajectories.moves import Moves
 from .trajectories.sampled import Trajectory
-from .trajectory_files import Followable, as_motion, read_trajectory, robot_of_motion
+from .trajectory_files import Followable, as_motion, read_trajectory, robot_of_motion, surroundings_of_motion
 from .trajectory_formats import sample_times, samples
 from .waypoint_motion import motion_through
 
@@ -39,6 +40,7 @@ __all__ = [
     "Trajectory",
     "Wall",
     "as_motion",
+    "collisions_of",
     "double_s",
     "excite",
     "joint_limits",
@@ -48,5 +50,6 @@ __all__ = [
     "robot_of_motion",
     "sample_times",
     "samples",
+    "surroundings_of_motion",
     "torque_unit",
 ]

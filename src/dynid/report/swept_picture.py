@@ -13,7 +13,7 @@ from dynid.excitation import CollisionModel, Nearest, Solid, Wall
 from dynid.model import joint_poses
 from dynid.report.rasteriser import Camera, blended, coverage, enlarged, picture, png, smooth
 from dynid.report.robot_picture import Scene, Surfaces, scale_bar, views_of
-from dynid.robot import WORLD, Robot
+from dynid.robot import Robot
 
 POSTURES = 300
 """Postures whose outlines make the swept space."""
@@ -160,7 +160,7 @@ def swept_pictures(
     swept = hulls.along(robot, evenly_spaced(robot, hulls, path))
     low, high = swept.min(axis=(0, 1)), swept.max(axis=(0, 1))
     room = _BEYOND * float((high - low).max())
-    boxes = [] if model is None else [one for one in model.solids if _is_box(robot, one)]
+    boxes = [] if model is None else model.boxes
     boxes = [one for one in boxes if (one.points.max(axis=0) > low - room).all()]
     boxes = [one for one in boxes if (one.points.min(axis=0) < high + room).all()]
     corners = np.concatenate([swept.reshape(-1, 3), *(one.points for one in boxes)])
@@ -192,10 +192,6 @@ def evenly_spaced(robot: Robot, hulls: Hulls, path: Array) -> Array:
 def _opacity(share: Array) -> Array:
     """How opaque the swept space is: more so where the robot passes more often; in few steps, for small files."""
     return np.where(share > 0.0, np.round(24.0 * (0.12 + 0.6 * np.sqrt(share))) / 24.0, 0.0)
-
-
-def _is_box(robot: Robot, solid: Solid) -> bool:
-    return solid.link == WORLD and all(body.name != solid.body for body in robot.base.bodies)
 
 
 def _with_boxes(bodies: Scene, boxes: Sequence[Solid]) -> Scene:

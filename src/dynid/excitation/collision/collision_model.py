@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 
 from dynid.arrays import Array, Indices
-from dynid.excitation.collision.pairs import Pair
+from dynid.excitation.collision.pairs import Pair, is_of_robot
 from dynid.excitation.collision.solids import Capsule, Solid, capsule_around, closest_points
-from dynid.excitation.collision.surroundings import Wall
+from dynid.excitation.collision.surroundings import FLOOR, Wall
 from dynid.model import joint_poses
 from dynid.robot import WORLD, Robot
 
@@ -28,6 +28,9 @@ _FIRST_LOOKS = 32
 
 _SAME_DISTANCE = 1e-6
 """Distances [m] that differ by less are the same in that search."""
+
+_AT_ONCE = 16
+"""Parts of one posture whose distances are computed before it is asked whether others may be nearer."""
 
 _GJK_ITERATIONS = 500
 """Most steps of that iteration."""
@@ -79,12 +82,24 @@ class CollisionModel:
         solids: Convex parts of the robot, and boxes around it.
         walls: The floor and walls.
         pairs: The pairs that are looked at.
+        excused: Names of pairs of bodies that may touch, as settings and the robot's files say.
     """
 
     robot: Robot
     solids: tuple[Solid, ...]
     walls: tuple[Wall, ...]
     pairs: tuple[Pair, ...]
+    excused: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def boxes(self) -> list[Solid]:
+        """The solids that stand around the robot."""
+        return [solid for solid in self.solids if not is_of_robot(self.robot, solid)]
+
+    @property
+    def floor(self) -> float | None:
+        """The height of the floor [m]; None where there is none."""
+        return next((wall.offset for wall in self.walls if wall.name == FLOOR), None)
 
     def clearances(self, q: Array, within: float, enough: float | None = None) -> Array:
         """The distance of each pair in each posture [m], shape (samples, pairs); negative where they overlap.
@@ -168,8 +183,8 @@ class CollisionModel:
         sample = np.zeros(len(row), dtype=np.intp)
         bounds = self._bounds_of_parts(poses, sample, row, first, second)
         order, best = np.argsort(bounds), None
-        for begin in range(0, len(order), _LOOKS):
-            some = order[begin : begin + _LOOKS]
+        for begin in range(0, len(order), _AT_ONCE):
+            some = order[begin : begin + _AT_ONCE]
             if best is not None and bounds[some[0]] >= best.distance:
                 break
             found = self._exact(poses, sample[some], row[some], first[some], second[some], bounds[some], None, True)
