@@ -41,7 +41,7 @@ FRAMES_A_SECOND = 40.0
 LOOKED_AT = 2000
 """Samples of a motion in which the smallest distance is looked for."""
 
-ALERT = (213, 94, 0)
+ALERT = (200, 0, 0)
 """Colour of the line between the nearest points."""
 
 DOTS, DOT = 9, 0.011

@@ -175,7 +175,7 @@ def swept_pictures(
     for k, (view, axes) in enumerate(chosen.items()):
         camera = Camera.around(corners, axes, SIDE, 0.03)
         small = replace(camera, scale=camera.scale / _COARSER)
-        opacity = enlarged(_opacity(smooth(coverage(swept, hulls.triangles, small))), *camera.pixels)
+        opacity = _opacity(enlarged(smooth(smooth(coverage(swept, hulls.triangles, small))), *camera.pixels))
         found.append(_drawn(f"{key}-{k}", view, camera, bodies, opacity, planes, boxes, nearest))
     return tuple(found)
 
@@ -191,7 +191,7 @@ def evenly_spaced(robot: Robot, hulls: Hulls, path: Array) -> Array:
 
 def _opacity(share: Array) -> Array:
     """How opaque the swept space is: more so where the robot passes more often; in few steps, for small files."""
-    return np.where(share > 0.0, np.round(24.0 * (0.12 + 0.6 * np.sqrt(share))) / 24.0, 0.0)
+    return np.round(40.0 * 0.75 * np.maximum(share, 0.0) ** 0.4) / 40.0
 
 
 def _with_boxes(bodies: Scene, boxes: Sequence[Solid]) -> Scene:
