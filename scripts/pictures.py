@@ -2,7 +2,7 @@
 
 Screenshots in headless Chromium of what `dynid demo` wrote: the parts of the report that a reader recognises at a
 glance (heading, verdict, one joint's torques, a link against the robot file), the limits of the exciting trajectory,
-and the viewer. Colours are reduced to a palette, so that pictures stay small. Needs
+the space that it sweeps, and the viewer. Colours are reduced to a palette, so that pictures stay small. Needs
 Playwright, Pillow, viser and Chromium.
 """
 
@@ -33,8 +33,12 @@ section, #verdict h3, #verdict table, #torques .scroll, #links .content > p { di
 .columns { display: block } header { padding-bottom: 0; border: 0 } main { max-width: none }
 """
 EXCITATION = """
-nav, footer, .modebar, .hint, section h2 { display: none !important }
+nav, footer, .modebar, .hint, section h2, .space, .space + h3 { display: none !important }
 .columns, main { display: block; max-width: none } header { padding-bottom: 0; border: 0 }
+"""
+SWEPT = """
+nav, footer, header, .modebar, .hint, section h2, section > :not(.space), #expected { display: none !important }
+.columns, main { display: block; max-width: none }
 """
 DRAWN = "[...document.querySelectorAll('.plot')].every((p) => p.querySelector('.main-svg'))"
 
@@ -58,6 +62,15 @@ def excitation(page: Any, demo: Path) -> None:
     page.wait_for_function(DRAWN)
 
 
+def swept(page: Any, demo: Path) -> None:
+    """The space that the robot sweeps, and its distances."""
+    page.set_viewport_size({"width": WIDTH, "height": 960})
+    page.goto((demo / "training" / "limits.html").resolve().as_uri())
+    page.add_style_tag(content=SWEPT)
+    page.evaluate("window.dispatchEvent(new Event('resize'))")
+    page.wait_for_selector("#plot-trajectory-1-clearance .main-svg")
+
+
 def viewer(page: Any, _demo: Path) -> None:
     """The robot in 3D."""
     page.set_viewport_size({"width": WIDTH, "height": 620})
@@ -75,6 +88,7 @@ def viewer(page: Any, _demo: Path) -> None:
 PICTURES: dict[str, tuple[Callable[[Any, Path], None], bool]] = {
     "report": (report, True),
     "excitation": (excitation, False),
+    "swept": (swept, True),
     "viewer": (viewer, False),
 }
 """Pictures by name: what opens the page, and whether all of it is shown."""

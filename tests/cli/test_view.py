@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import socket
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from queue import Queue
 
@@ -21,8 +23,18 @@ from typer.testing import CliRunner
 from dynid import DynamicModel, Log, load_robot
 from dynid.cli import app
 from dynid.cli.page_guard import PageGuard, UnguardedViewerError, free_port
-from dynid.cli.viewer_page import Gauge, gauge_table, gauges, motion_to_show, serve
+from dynid.cli.viewer_page import (
+    Gauge,
+    clearance_text,
+    clearances_to_show,
+    gauge_table,
+    gauges,
+    motion_to_show,
+    serve,
+)
 from dynid.errors import FileProblemError, InvalidRequestError, ShapeError
+from dynid.excitation import ExcitationSettings, Nearest, collisions_of, joint_limits
+from dynid.excitation.collision.stated_collisions import surroundings_data
 from dynid.excitation.trajectories.fourier import fourier_motion
 from dynid.excitation.trajectory_formats import Written, json_text
 from dynid.report.drawn_bodies import poses, quaternion, shapes
@@ -107,11 +119,12 @@ def test_a_time_that_goes_back_is_an_error(tmp_path: Path) -> None:
 
 def test_capsules_reach_from_joint_to_joint() -> None:
     """The ends of the capsules are where forward kinematics has the joints."""
+    robot = load_robot("builtin:tx40")  # without shapes
     q = np.array([0.3, -1.0, 0.8, 0.2, 1.1, -0.4])
-    T = poses(UR5, q)
-    for shape in shapes(UR5):
+    T = poses(robot, q)
+    for shape in shapes(robot):
         assert shape.kind == "capsule"
-        children = [i for i, joint in enumerate(UR5.joints) if joint.parent == shape.link]
+        children = [i for i, joint in enumerate(robot.joints) if joint.parent == shape.link]
         if not children:
             continue
         own = np.eye(4) if shape.link == WORLD else T[shape.link]
@@ -137,6 +150,62 @@ def test_gauges_tell_what_is_beyond_limits(tmp_path: Path) -> None:
     text = gauge_table([Gauge("<b>x", "position", 1.0, 1.2), *first[1:]], measured=True)
     assert "&lt;b&gt;x" in text
     assert "(120%) !" in text
+
+
+STATED = {
+    "clearance": 0.05,
+    "floor": -0.3,
+    "wall": [{"point": [-2.0, 0.0, 0.0], "normal": [1.0, 0.0, 0.0], "name": "<b>wall"}],
+    "obstacle": [{"centre": [0.0, 0.0, 1.2], "size": [0.2, 0.2, 0.2], "name": "lamp"}],
+    "ignore_pairs": [["wrist_2_link", "forearm_link"]],
+}
+
+
+def test_the_surroundings_of_a_saved_design_are_shown_with_it(tmp_path: Path) -> None:
+    settings = ExcitationSettings.model_validate(STATED)
+    model = collisions_of(settings, UR5, joint_limits(settings, UR5)).model
+    saved = surroundings_data(settings, model)
+    assert saved["floor"] == -0.3
+    (tmp_path / "excitation.json").write_text(json.dumps({"schema": "dynid-excitation-1", "surroundings": saved}))
+    (tmp_path / "segment_1").mkdir()
+    path = trajectory(tmp_path / "trajectory.csv", list("123456"))
+    motion = motion_to_show(path, UR5)
+    for place in (tmp_path, path, trajectory(tmp_path / "segment_1" / "trajectory.csv", list("123456"))):
+        found = clearances_to_show(place, UR5, motion)
+        assert found is not None
+        assert (found.required, found.model.floor) == (0.05, -0.3)
+        assert [wall.name for wall in found.model.walls] == ["floor", "<b>wall"]
+        assert [box.body for box in found.model.boxes] == ["lamp"]
+        assert "wrist_2_link-forearm_link" not in {pair.name for pair in found.model.pairs}
+        assert found.nearest[1] == pytest.approx(model.clearances(motion.q, 5.0).min(), abs=0.02)
+    alone = clearances_to_show(trajectory(tmp_path.parent / "alone.csv", list("123456")), UR5, motion)
+    assert alone is not None
+    assert (alone.required, alone.model.boxes) == (0.02, [])
+
+
+def test_surroundings_that_are_none_are_refused(tmp_path: Path) -> None:
+    path = trajectory(tmp_path / "trajectory.csv", list("123456"))
+    motion = motion_to_show(path, UR5)
+    for text in (
+        "{",
+        "[]",
+        '{"surroundings": {"floor": "low"}}',
+        '{"surroundings": {"wall": [1]}}',
+        '{"surroundings": 3}',
+    ):
+        (tmp_path / "excitation.json").write_text(text)
+        with pytest.raises(FileProblemError, match=r"excitation\.json"):
+            clearances_to_show(path, UR5, motion)
+
+
+def test_distances_below_what_is_required_are_marked_and_names_escaped() -> None:
+    motion = motion_to_show(sines(seconds=2.0), UR5)
+    found = clearances_to_show(sines(seconds=2.0), UR5, motion)
+    assert found is not None
+    near = Nearest("<b>pair", 0.001, np.zeros(3), np.zeros(3))
+    text = clearance_text(replace(found, distances=np.full_like(found.distances, 0.5)), near)
+    assert "&lt;b&gt;pair" in text
+    assert text.count("1 mm !") == text.count("<b") == 1
 
 
 def test_without_viser_the_command_says_how_to_get_it(tmp_path: Path, monkeypatch) -> None:
@@ -166,7 +235,9 @@ def page() -> Iterator[str]:
     t, q, v, a = sines(seconds=1.0)
     addresses: Queue[str] = Queue()
     done = threading.Event()
-    arguments = (UR5, motion_to_show((t, q, v, a), UR5), 18180, addresses.put, lambda: not done.is_set())
+    motion = motion_to_show((t, q, v, a), UR5)
+    near = clearances_to_show((t, q), UR5, motion)
+    arguments = (UR5, motion, 18180, addresses.put, lambda: not done.is_set(), near)
     server = threading.Thread(target=serve, args=arguments, daemon=True)
     server.start()
     yield addresses.get(timeout=30.0)
@@ -264,6 +335,7 @@ def test_the_scene_reaches_the_browser(page: str) -> None:
             shown = browser.new_page()
             shown.goto(page)
             shown.wait_for_selector("text=torque (needed)", timeout=30_000)  # what a websocket brought
+            shown.wait_for_selector("text=clearance (required: 2 cm)", timeout=30_000)
         finally:
             browser.close()
 

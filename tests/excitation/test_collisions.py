@@ -133,6 +133,18 @@ def test_the_nearest_posture_of_a_path_is_that_of_brute_force(tree: Robot) -> No
     assert np.allclose(every[at, np.arange(len(at))], nearest, atol=2e-6)
 
 
+def test_nearest_points_are_as_far_apart_as_the_smallest_of_all_distances(tree: Robot) -> None:
+    model = model_of(tree, **WALLS)
+    for q in postures(tree, 20, seed=3):
+        all_of_them = model.clearances(q[None, :], 10.0)[0]
+        found = model.nearest_points(q)
+        assert found is not None
+        assert found.distance == pytest.approx(all_of_them.min(), abs=1e-9)
+        assert found.pair == model.pairs[int(np.argmin(all_of_them))].name
+        assert np.linalg.norm(found.second - found.first) == pytest.approx(abs(found.distance), abs=1e-6)
+    assert replace(model, pairs=()).nearest_points(q) is None
+
+
 def test_distances_are_lower_bounds_beyond_what_is_asked_for(tree: Robot) -> None:
     model, q = model_of(tree, **WALLS), postures(tree, 100)
     exact, some = model.clearances(q, np.inf), model.clearances(q, 0.05)

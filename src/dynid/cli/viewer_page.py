@@ -15,14 +15,39 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.cli.page_guard import HOST, PageGuard, free_port, guarded
 from dynid.errors import DynidError, InvalidRequestError, ShapeError
-from dynid.excitation import Followable, Trajectory, as_motion, read_trajectory, robot_of_motion, samples
+from dynid.excitation import (
+    CollisionModel,
+    Followable,
+    Nearest,
+    Trajectory,
+    as_motion,
+    collisions_of,
+    joint_limits,
+    read_trajectory,
+    robot_of_motion,
+    samples,
+    surroundings_of_motion,
+)
 from dynid.files import read_bytes
 from dynid.model import DynamicModel
+from dynid.report.clearance_figure import Clearances, clearances_of
 from dynid.report.drawn_bodies import Shape, capsules, poses, quaternion, shapes
+from dynid.report.rendering import metres
 from dynid.robot import WORLD, JointKind, Robot, as_robot, reach
 
 COLOURS = ((0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167), (230, 159, 0), (86, 180, 233))
 FRAMES_A_SECOND = 40.0
+
+LOOKED_AT = 2000
+"""Samples of a motion in which the smallest distance is looked for."""
+
+ALERT = (200, 0, 0)
+"""Colour of the line between the nearest points."""
+
+DOTS, DOT = 9, 0.011
+"""Dots of that line, and their radius in parts of the robot's reach."""
+
+NOTHING_NEAR = "<p style='font-size:75%'>There is nothing that the robot could touch.</p>"
 
 RATE = 125.0
 """Sampling rate [Hz] at which coefficients are shown."""
@@ -95,8 +120,9 @@ def view(
     """
     loaded = robot_of_motion(as_robot(robot), motion)
     shown = motion_to_show(motion, loaded)
+    clearances = clearances_to_show(motion, loaded, shown)
     with suppress(KeyboardInterrupt):
-        serve(loaded, shown, port, announce)
+        serve(loaded, shown, port, announce, clearances=clearances)
 
 
 def motion_to_show(motion: Followable, robot: Robot) -> Motion:
@@ -125,6 +151,22 @@ def motion_to_show(motion: Followable, robot: Robot) -> Motion:
     return Motion(found.t - found.t[0], found.q, v, torque, found.torque is not None)
 
 
+def clearances_to_show(motion: Followable, robot: Robot, shown: Motion) -> Clearances | None:
+    """How near a robot comes to itself and its surroundings; None where there is nothing that it could touch.
+
+    The surroundings are those of the design, where the motion is one, and a floor below the base otherwise.
+
+    Raises:
+        FileProblemError: If the design's file of surroundings, or the robot's SRDF file, cannot be used.
+    """
+    settings = surroundings_of_motion(motion, robot)
+    model = collisions_of(settings, robot, joint_limits(settings, robot)).model
+    if not model.pairs:
+        return None
+    some = np.unique(np.linspace(0, len(shown.time) - 1, LOOKED_AT).astype(int))
+    return clearances_of(model, settings.clearance, shown.time[some], shown.q[some])
+
+
 def gauges(robot: Robot, motion: Motion, index: int) -> list[Gauge]:
     """How much of each limit a sample uses: positions from the middle of their range, the others from zero."""
     found = []
@@ -146,7 +188,12 @@ def _share(value: float, limit: float) -> float:
 
 
 def serve(
-    robot: Robot, motion: Motion, port: int, announce: Callable[[str], None], running: Callable[[], bool] = lambda: True
+    robot: Robot,
+    motion: Motion,
+    port: int,
+    announce: Callable[[str], None],
+    running: Callable[[], bool] = lambda: True,
+    clearances: Clearances | None = None,
 ) -> None:
     """Show a motion on a port of this machine, until `running`, which is asked before each frame, says to end.
 
@@ -168,16 +215,21 @@ def serve(
     try:
         guard.require_in_place()
         announce(guard.address(server.get_port()))
-        frames = _scene(server, robot, trimesh)
-        _play(server, robot, motion, frames, running)
+        frames = _scene(server, robot, trimesh, clearances)
+        _play(server, robot, motion, frames, running, clearances)
     finally:
         server.stop()
 
 
-def _scene(server: Any, robot: Robot, trimesh: Any) -> list[Any]:
+def _scene(server: Any, robot: Robot, trimesh: Any, clearances: Clearances | None) -> list[Any]:
     server.scene.set_up_direction("+z")
     size = reach(robot)
-    server.scene.add_grid("/ground", width=3.0 * size, height=3.0 * size, cell_size=0.1, section_size=0.5)
+    height = 0.0 if clearances is None else clearances.model.floor or 0.0
+    server.scene.add_grid(
+        "/ground", width=3.0 * size, height=3.0 * size, cell_size=0.1, section_size=0.5, position=(0.0, 0.0, height)
+    )
+    if clearances is not None:
+        _add_surroundings(server, clearances.model, trimesh, size)
 
     @server.on_client_connect
     def _look(client: Any) -> None:
@@ -196,6 +248,23 @@ def _scene(server: Any, robot: Robot, trimesh: Any) -> list[Any]:
             position=shape.placement[:3, 3],
         )
     return frames
+
+
+def _add_surroundings(server: Any, model: CollisionModel, trimesh: Any, size: float) -> None:
+    """Walls, as large as a robot of some size [m] reaches, and boxes."""
+    for k, wall in enumerate(wall for wall in model.walls if wall.offset != model.floor):
+        along = np.linalg.svd(wall.normal[None, :])[2][1:]
+        middle = wall.offset * wall.normal
+        corners = middle + 1.5 * size * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) @ along
+        faces = np.array([[0, 1, 2], [0, 2, 3]], dtype=np.uint32)
+        look = {"color": (122, 135, 148), "opacity": 0.25, "side": "double"}
+        server.scene.add_mesh_simple(f"/surroundings/wall_{k}", corners.astype(np.float32), faces, **look)
+    for k, box in enumerate(model.boxes):
+        hull = trimesh.convex.convex_hull(box.points)
+        vertices, faces = np.asarray(hull.vertices, dtype=np.float32), np.asarray(hull.faces, dtype=np.uint32)
+        server.scene.add_mesh_simple(
+            f"/surroundings/box_{k}", vertices, faces, color=(184, 168, 148), flat_shading=True
+        )
 
 
 def _meshes(robot: Robot, trimesh: Any) -> Iterator[tuple[Shape, Any]]:
@@ -244,12 +313,59 @@ def _mesh(shape: Shape, trimesh: Any) -> Any:
     return capsule
 
 
-def _play(server: Any, robot: Robot, motion: Motion, frames: list[Any], running: Callable[[], bool]) -> None:
+class _NearestLine:
+    """A dotted line between the parts of the robot and its surroundings that are nearest to each other.
+
+    Dots follow a robot in motion at once; a browser updates the points of a line too late.
+    """
+
+    def __init__(self, server: Any, clearances: Clearances) -> None:
+        self.clearances = clearances
+        radius = DOT * reach(clearances.model.robot)
+        sizes = [radius, *[0.6 * radius] * (DOTS - 2), radius]
+        self.dots = [
+            server.scene.add_icosphere(f"/nearest/dot_{k}", radius=size, color=ALERT, subdivisions=2)
+            for k, size in enumerate(sizes)
+        ]
+
+    def moved(self, q: Array) -> str:
+        """Move it to a posture, shape (nq,); what the panel says of it."""
+        found = self.clearances.model.nearest_points(q)
+        if found is None:
+            return ""
+        for dot, point in zip(self.dots, np.linspace(found.first, found.second, DOTS), strict=True):
+            dot.position = point
+        return clearance_text(self.clearances, found)
+
+
+def clearance_text(clearances: Clearances, now: Nearest) -> str:
+    """The smallest distance at a moment and along the whole motion, as HTML; names are escaped."""
+    pair, smallest, when = clearances.nearest
+    rows = [("now", now.pair, now.distance, ""), ("smallest", pair, smallest, f" at {when:.2f} s")]
+    lines = []
+    for what, name, distance, at in rows:
+        text = f"{metres(distance)}{at}"
+        if distance < clearances.required:
+            text = f"<b style='color:#b23a00'>{text} !</b>"
+        lines.append(f"<tr><td>{what}</td><td style='white-space:nowrap'>{text}</td><td>{escape(name)}</td></tr>")
+    head = f"<tr><th colspan=3>clearance (required: {metres(clearances.required)})</th></tr>"
+    return f"<table style='font-size:75%;width:100%'>{head}{''.join(lines)}</table>"
+
+
+def _play(
+    server: Any,
+    robot: Robot,
+    motion: Motion,
+    frames: list[Any],
+    running: Callable[[], bool],
+    clearances: Clearances | None,
+) -> None:
     duration = float(motion.time[-1])
     playing = server.gui.add_checkbox("Play", initial_value=True)
     speed = server.gui.add_slider("Speed", min=0.1, max=4.0, step=0.1, initial_value=1.0)
     now = server.gui.add_slider("Time [s]", min=0.0, max=duration, step=duration / 1000, initial_value=0.0)
-    table = server.gui.add_html("")
+    distances, table = server.gui.add_html(NOTHING_NEAR), server.gui.add_html("")
+    line = None if clearances is None else _NearestLine(server, clearances)
     last = time.monotonic()
     while running():
         tick = time.monotonic()
@@ -259,6 +375,8 @@ def _play(server: Any, robot: Robot, motion: Motion, frames: list[Any], running:
         index = motion.index_at(float(now.value))
         for frame, T in zip(frames, poses(robot, motion.q[index]), strict=True):
             frame.wxyz, frame.position = quaternion(T[:3, :3]), T[:3, 3]
+        if line is not None:
+            distances.content = line.moved(motion.q[index])
         table.content = gauge_table(gauges(robot, motion, index), motion.measured)
         time.sleep(max(0.0, 1.0 / FRAMES_A_SECOND - (time.monotonic() - tick)))
 

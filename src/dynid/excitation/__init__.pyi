@@ -1,7 +1,13 @@
 # What the room offers to the others; names are imported when they are first asked for.
+from .collision.collision_model import CollisionModel, Nearest
+from .collision.solids import Solid
+from .collision.stated_collisions import collisions_of
+from .collision.surroundings import Wall
 from .design import Design
 from .exciting_motion import Excitation
+from .information import Expectation
 from .limits.assumed import ASSUMED
+from .limits.clearance_limit import ClearanceLimit
 from .limits.limit import Check
 from .limits.stated import joint_limits
 from .limits.torques import PriorTorques, torque_unit
@@ -12,22 +18,29 @@ from .stated_problem import problem_of
 from .trajectories.double_s import double_s
 from .trajectories.moves import Moves
 from .trajectories.sampled import Trajectory
-from .trajectory_files import Followable, as_motion, read_trajectory, robot_of_motion
+from .trajectory_files import Followable, as_motion, read_trajectory, robot_of_motion, surroundings_of_motion
 from .trajectory_formats import sample_times, samples
 from .waypoint_motion import motion_through
 
 __all__ = [
     "ASSUMED",
     "Check",
+    "ClearanceLimit",
+    "CollisionModel",
     "Design",
     "Excitation",
     "ExcitationProblem",
     "ExcitationSettings",
+    "Expectation",
     "Followable",
     "Moves",
+    "Nearest",
     "PriorTorques",
+    "Solid",
     "Trajectory",
+    "Wall",
     "as_motion",
+    "collisions_of",
     "double_s",
     "excite",
     "joint_limits",
@@ -37,5 +50,6 @@ __all__ = [
     "robot_of_motion",
     "sample_times",
     "samples",
+    "surroundings_of_motion",
     "torque_unit",
 ]

@@ -15,8 +15,10 @@ import numpy as np
 from dynid import __version__
 from dynid.arrays import Array
 from dynid.errors import DynidError, InvalidRequestError
+from dynid.excitation.collision.stated_collisions import surroundings_data
 from dynid.excitation.design import SLOWER_SPEEDS, Design
 from dynid.excitation.information import Expectation, finite_or_none
+from dynid.excitation.limits.clearance_limit import ClearanceLimit
 from dynid.excitation.limits.limit import Check
 from dynid.excitation.limits.stated import joint_limits
 from dynid.excitation.settings import ExcitationSettings
@@ -215,6 +217,7 @@ class Excitation:
     def to_dict(self) -> dict[str, Any]:
         """Give what was designed as plain data for JSON."""
         last = self.designs[-1]
+        clear = [limit for limit in last.problem.limits if isinstance(limit, ClearanceLimit)]
         reached: dict[str, Check] = {}  # of each limit the trajectory that uses most of it
         for check in (*(check for part in self.designs for check in part.checks), *self.broken):
             if check.name not in reached or check.used > reached[check.name].used:
@@ -237,6 +240,7 @@ class Excitation:
             "segments": [{"value": finite_or_none(part.value), "trajectory": None} for part in self.designs],
             "files": [],
             "parameters": [expectation.to_dict() for expectation in self.expectations],
+            "surroundings": surroundings_data(self.settings, next((one.model for one in clear), None)),
             "findings": [finding.to_dict() for finding in self.findings],
             **({} if self.study is None else self.study.to_dict()),
         }

@@ -15,6 +15,8 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import DynidError, FileProblemError, InvalidRequestError, UnknownNameError
+from dynid.excitation.collision.stated_collisions import SURROUNDINGS
+from dynid.excitation.settings import ExcitationSettings
 from dynid.excitation.stated_family import family_of_data
 from dynid.excitation.trajectories.family import ParametricTrajectory
 from dynid.excitation.trajectories.moves import Moves
@@ -22,6 +24,7 @@ from dynid.excitation.trajectories.sampled import Trajectory
 from dynid.files import FileKind, is_file, kind_of, read_bytes
 from dynid.logs import Log, read_groups, source_of
 from dynid.robot import Joint, Robot, as_robot, without_gripper
+from dynid.settings import checked
 
 SCHEMA = "dynid-trajectory-1"
 """What a file of coefficients says of itself."""
@@ -103,6 +106,34 @@ def _file_of(path: Path) -> Path:
     if kind_of(path) is not FileKind.TRAJECTORY or not path.is_dir():
         return path
     return next((file for suffix in (".csv", ".json") if is_file(file := path / f"trajectory{suffix}")), path)
+
+
+def surroundings_of_motion(motion: Followable, robot: Robot) -> ExcitationSettings:
+    """The settings of a design that say what its robot may not touch; the usual ones for any other motion.
+
+    Args:
+        motion: The motion; a file of a folder that `excite` wrote has the surroundings of that.
+        robot: The robot; pairs of bodies that it does not have are left out.
+
+    Raises:
+        TrajectoryFileError: If the folder's `excitation.json` holds something else.
+    """
+    settings = getattr(motion, "settings", None)
+    if isinstance(settings, ExcitationSettings) or not isinstance(motion, str | os.PathLike):
+        return settings if isinstance(settings, ExcitationSettings) else ExcitationSettings()
+    path = Path(motion)
+    places = (path, path.parent, path.parent.parent)[: 3 if path.parent.name.startswith("segment_") else 2]
+    found = next((file for folder in places if is_file(file := folder / "excitation.json")), None)
+    if found is None:
+        return ExcitationSettings()
+    bodies = {body.name for body in robot.description.bodies}
+    try:
+        data: Any = json.loads(read_bytes(found).decode("utf-8")).get("surroundings") or {}
+        stated = {key: data[key] for key in SURROUNDINGS if data.get(key) is not None}
+        stated["ignore_pairs"] = [pair for pair in data.get("ignore_pairs", []) if bodies.issuperset(pair)]
+        return checked(ExcitationSettings, stated)
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError, InvalidRequestError) as error:
+        raise TrajectoryFileError(found, "holds no surroundings that dynid excite wrote; leave it out") from error
 
 
 def read_trajectory(

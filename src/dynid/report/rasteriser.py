@@ -111,6 +111,51 @@ def _reduced(image: np.ndarray) -> np.ndarray:
     return np.round(255 * np.concatenate([np.round(colour * 51) / 51, small[..., 3:]], axis=2)).astype(np.uint8)
 
 
+def coverage(points: Array, triangles: np.ndarray, camera: Camera) -> Array:
+    """The share of samples of moving triangles that cover each pixel, shape (height, width).
+
+    Args:
+        points: Corners in each sample [m], shape (samples, n, 3).
+        triangles: Indices of the corners of each triangle, shape (triangles, 3).
+        camera: The view.
+    """
+    from dynid.report.compiled_pixels import visible
+
+    width, height = camera.pixels
+    count = np.zeros(width * height, dtype=np.float32)
+    for placed in camera.project(points):
+        count += visible(placed[triangles], width, height, FARTHEST)[0] >= 0
+    return (count / np.float32(len(points))).reshape(height, width)
+
+
+def smooth(values: Array) -> Array:
+    """Values of shape (rows, columns), each the mean of itself and its neighbours."""
+    for _ in range(2):  # rows, then columns
+        around = np.pad(values, ((1, 1), (0, 0)), mode="edge")
+        values = ((around[:-2] + around[1:-1] + around[2:]) / 3.0).T
+    return values
+
+
+def enlarged(values: Array, width: int, height: int) -> Array:
+    """Values of shape (rows, columns), interpolated to (height, width)."""
+    for size in (height, width):  # rows, then the others
+        at = np.clip((np.arange(size) + 0.5) * len(values) / size - 0.5, 0.0, len(values) - 1.0)
+        low = np.minimum(at.astype(int), max(len(values) - 2, 0))
+        share = (at - low)[:, None]
+        values = ((1.0 - share) * values[low] + share * values[np.minimum(low + 1, len(values) - 1)]).T
+    return values
+
+
+def blended(image: np.ndarray, colour: Array, opacity: Array) -> np.ndarray:
+    """A picture, bytes of shape (height, width, 4), in front of a colour of some opacity, shape (height, width)."""
+    front = image[..., 3] / 255.0
+    behind = opacity * (1.0 - front)
+    alpha = front + behind
+    mixed = image[..., :3] * front[..., None] + 255.0 * colour * behind[..., None]
+    mixed /= np.maximum(alpha, 1e-9)[..., None]
+    return np.round(np.concatenate([mixed, 255.0 * alpha[..., None]], axis=2)).astype(np.uint8)
+
+
 def _twice_area(p: Array, q: Array, x: np.ndarray, y: np.ndarray) -> Array:
     return (q[:, 0] - p[:, 0]) * (y - p[:, 1]) - (q[:, 1] - p[:, 1]) * (x - p[:, 0])
 

@@ -23,7 +23,7 @@ def rendered(template: str, **data: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"embedded": embedded, "number": number, "short": short, "percent": percent, "unit": unit}
-    environment.filters |= {"rounded": rounded, "duration": duration}
+    environment.filters |= {"rounded": rounded, "duration": duration, "metres": metres}
     scripts = [_plotly(), _own("report.js")]
     return environment.get_template(template).render(
         scripts=[_trusted(script) for script in scripts],
@@ -88,6 +88,17 @@ def duration(seconds: float) -> str:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def metres(length: float) -> str:
+    """A length with two digits in m, cm or mm.
+
+    >>> metres(1.234), metres(0.0419), metres(-0.0021), metres(0.2)
+    ('1.2 m', '4.2 cm', '−2.1 mm', '20 cm')
+    """
+    size = abs(length)
+    scale, of = (1.0, "m") if size >= 1.0 else (100.0, "cm") if size >= 0.01 else (1000.0, "mm")
+    return f"{number(scale * length, 2)} {of}"
 
 
 def _trusted(text: str) -> Any:

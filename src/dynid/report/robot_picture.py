@@ -14,7 +14,7 @@ from dynid.arrays import Array
 from dynid.report.drawn_bodies import Shape, capsules, poses, shapes
 from dynid.report.figure import PALETTE
 from dynid.report.rasteriser import Camera, picture, png
-from dynid.robot import WORLD, JointKind, Robot, along_z, reach, triangles
+from dynid.robot import WORLD, Joint, JointKind, Robot, along_z, reach, triangles
 
 READ_MESHES = (".stl", ".obj")
 """Endings of mesh files that are drawn; others may be untrusted input of large libraries."""
@@ -24,6 +24,9 @@ MOST_TRIANGLES = 200_000
 
 WHOLE, VIEW = 560, 440
 """Longer side [px] of the picture of a robot alone, and of those with inertias."""
+
+_RADIUS = 0.055
+"""Radius of the drums of joints without shapes, in parts of the robot's reach."""
 
 FACETS = 28
 """Facets around a cylinder."""
@@ -113,7 +116,7 @@ def robot_pictures(robot: Robot, posture: Array, inertias: Sequence[DrawnInertia
         inertias: What is known of its links.
     """
     bodies = scene(robot, posture)
-    views = _views(robot, bodies.points)
+    views = views_of(robot, bodies.points)
     chosen = views.pop("")
     if not inertias:
         return (_drawn("robot", "", bodies, Camera.around(bodies.points, chosen, WHOLE)),)
@@ -154,18 +157,42 @@ def scene(robot: Robot, posture: Array) -> Scene:
 
     Links without a shape that can be read are capsules between joints, with a drum about each joint's axis.
     """
-    frames = poses(robot, posture)
-    surfaces: list[Array] = []
-    links: list[int] = []
-    for shape in [*shapes(robot, READ_MESHES), *_joints(robot, posture)]:
-        own = _moved(_surface(shape), shape.placement)
-        if not len(own):  # a mesh that cannot be read
-            own = np.concatenate([own, *(_moved(_surface(one), one.placement) for one in capsules(robot, shape.link))])
-        surfaces.append(own if shape.link == WORLD else _moved(own, frames[shape.link]))
-        links += [shape.link] * len(own)
-    both, parts = np.concatenate(surfaces), np.array(links)
-    tints = np.array([_tint(link) for link in range(WORLD, len(robot.links))])
-    return Scene(both[:, 0], both[:, 1], tints[parts - WORLD], parts)
+    return Surfaces.of(robot).at(posture)
+
+
+@dataclass(frozen=True, eq=False)
+class Surfaces:
+    """The surfaces of a robot's links, to be drawn in many postures.
+
+    Attributes:
+        robot: The robot.
+        of_links: Indices of links, with triangles and normals at their corners in the joint frame, (n, 2, 3, 3).
+    """
+
+    robot: Robot
+    of_links: tuple[tuple[int, Array], ...]
+
+    @staticmethod
+    def of(robot: Robot) -> "Surfaces":
+        """Read the shapes of a robot."""
+        found = []
+        for shape in [*shapes(robot, READ_MESHES), *_drums(robot)]:
+            own = _moved(_surface(shape), shape.placement)
+            if not len(own):  # a mesh that cannot be read
+                stand_ins = [_moved(_surface(one), one.placement) for one in capsules(robot, shape.link)]
+                own = np.concatenate([own, *stand_ins])
+            found.append((shape.link, own))
+        return Surfaces(robot, tuple(found))
+
+    def at(self, posture: Array) -> Scene:
+        """All of them at some positions, shape (nq,)."""
+        frames = poses(self.robot, posture)
+        rods = [(shape.link, _moved(_surface(shape), shape.placement)) for shape in _rods(self.robot, posture)]
+        every = [*self.of_links, *rods]
+        both = np.concatenate([own if link == WORLD else _moved(own, frames[link]) for link, own in every])
+        parts = np.repeat([link for link, _ in every], [len(own) for _, own in every])
+        tints = np.array([_tint(link) for link in range(WORLD, len(self.robot.links))])
+        return Scene(both[:, 0], both[:, 1], tints[parts - WORLD], parts)
 
 
 def _moved(surface: Array, placement: Array) -> Array:
@@ -180,29 +207,43 @@ def _tint(link: int) -> Array:
     return 0.4 * colour + 0.6 * np.array([0.86, 0.88, 0.9])
 
 
-def _joints(robot: Robot, posture: Array) -> list[Shape]:
-    """Drums about the axes of joints between links without shapes, and rods of prismatic joints that are out.
+def _bare_joints(robot: Robot) -> list[tuple[int, Joint]]:
+    """Joints of one degree of freedom that move links without shapes."""
+    return [
+        (k, joint)
+        for k, joint in enumerate(robot.joints)
+        if joint.kind.nv == 1 and not any(body.geometry for body in robot.links[k].bodies)
+    ]
+
+
+def _drums(robot: Robot) -> list[Shape]:
+    """Drums about the axes of joints between links without shapes.
 
     A last link ends beyond its centre of mass, which is all that the file says of its length.
     """
-    radius, found = 0.055 * reach(robot), []
+    radius, found = _RADIUS * reach(robot), []
     carrying = {joint.parent for joint in robot.joints}
-    for k, joint in enumerate(robot.joints):
-        if joint.kind.nv != 1 or any(body.geometry for body in robot.links[k].bodies):
-            continue
+    for k, joint in _bare_joints(robot):
         p = robot.links[k].parameters
         if k not in carrying and p[0] > 0.0:
             end = 1.5 * p[1:4] / p[0]
             if radius < np.linalg.norm(end) < reach(robot):
                 found.append(Shape(k, "capsule", (0.7 * radius, float(np.linalg.norm(end))), along_z(end)))
         if joint.kind is JointKind.PRISMATIC:
-            out = -float(joint.positions(posture)[0]) * joint.axis
-            if np.linalg.norm(out) > 1e-6:
-                rod = (0.4 * radius, float(np.linalg.norm(out)))
-                found.append(Shape(k, "cylinder", rod, along_z(out)))
             found.append(Shape(k, "box", (1.7 * radius,) * 3, along_z(1e-9 * joint.axis)))
         else:
             found.append(Shape(k, "cylinder", (radius, 2.1 * radius), along_z(1e-9 * joint.axis)))
+    return found
+
+
+def _rods(robot: Robot, posture: Array) -> list[Shape]:
+    """Rods of prismatic joints that are out, where their links have no shapes."""
+    found = []
+    for k, joint in _bare_joints(robot):
+        out = -float(joint.positions(posture)[0]) * joint.axis
+        if joint.kind is JointKind.PRISMATIC and np.linalg.norm(out) > 1e-6:
+            rod = (0.4 * _RADIUS * reach(robot), float(np.linalg.norm(out)))
+            found.append(Shape(k, "cylinder", rod, along_z(out)))
     return found
 
 
@@ -265,7 +306,7 @@ def _revolved(line: Array, normals: Array) -> Array:
     return np.stack(pieces, axis=1)
 
 
-def _views(robot: Robot, points: Array) -> dict[str, Array]:
+def views_of(robot: Robot, points: Array) -> dict[str, Array]:
     """Axes of each view by where it is seen from: right, up, towards the viewer; the first has no name."""
     g = float(np.linalg.norm(robot.gravity))
     up = -robot.gravity / g if g > 0.0 else np.array([0.0, 0.0, 1.0])
@@ -321,13 +362,17 @@ def _drawn(
 ) -> RobotPicture:
     """A picture of one view."""
     width, height = camera.pixels
+    ellipses = tuple(_ellipse(one, number, centre, E, camera) for one, number, centre, E in placed)
+    image = png(picture(bodies.triangles, bodies.normals, bodies.colours, bodies.parts, camera))
+    return RobotPicture(key, view, width, height, image, ellipses, *scale_bar(camera))
+
+
+def scale_bar(camera: Camera) -> tuple[float, str]:
+    """The length of a scale bar for a picture [px], and the same in words."""
     length = 0.3 * float(camera.size[0])
     step = 10.0 ** np.floor(np.log10(length))
     bar = max(step * k for k in (1.0, 2.0, 5.0) if step * k <= length)
-    ellipses = tuple(_ellipse(one, number, centre, E, camera) for one, number, centre, E in placed)
-    image = png(picture(bodies.triangles, bodies.normals, bodies.colours, bodies.parts, camera))
-    text = f"{bar:g} m" if bar >= 1.0 else f"{100 * bar:g} cm"
-    return RobotPicture(key, view, width, height, image, ellipses, round(bar * camera.scale, 1), text)
+    return round(bar * camera.scale, 1), f"{bar:g} m" if bar >= 1.0 else f"{100 * bar:g} cm"
 
 
 def _ellipse(one: DrawnInertia, number: int, centre: Array, E: Array, camera: Camera) -> Ellipse:

@@ -2,6 +2,7 @@
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,16 +10,30 @@ from typing import Any
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.excitation import Check, Design, Excitation, PriorTorques, joint_limits, sample_times, torque_unit
+from dynid.excitation import (
+    Check,
+    Design,
+    Excitation,
+    Expectation,
+    PriorTorques,
+    joint_limits,
+    sample_times,
+    torque_unit,
+)
 from dynid.files import write_text
-from dynid.report.figure import PREDICTED, RESIDUAL, Figure, axis, packed, unit
+from dynid.report.clearance_figure import clearance_figure, clearance_limit, clearances_along, times_of
+from dynid.report.figure import PALETTE, PREDICTED, RESIDUAL, Figure, axis, packed, plain, unit
 from dynid.report.rendering import rendered
+from dynid.report.swept_picture import SweptPicture, swept_pictures
 
 PAGE = "limits.html"
 """Name of the page beside the files of a trajectory."""
 
 _POINTS = 400
 """Points of each curve."""
+
+_PATH = 3000
+"""Postures of a motion from which those are chosen that show the swept space."""
 
 
 @dataclass(frozen=True)
@@ -30,18 +45,62 @@ class JointFigures:
 
 
 @dataclass(frozen=True)
+class Swept:
+    """The space that a trajectory sweeps, and how near the robot comes to itself and its surroundings.
+
+    Attributes:
+        pictures: The robot and the swept space.
+        figure: Distances over time; None where they were not looked at.
+        nearest: The pair that comes nearest, its distance [m], and the time [s].
+        required: The distance that is required [m].
+        constant: Pairs whose distance [m] stays the same.
+        is_checked: Whether collisions were looked at; there may be nothing that could be touched.
+    """
+
+    pictures: tuple[SweptPicture, ...]
+    figure: Figure | None
+    nearest: tuple[str, float, float] | None
+    required: float
+    constant: tuple[tuple[str, float], ...]
+    is_checked: bool
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What all trajectories together are expected to give.
+
+    Attributes:
+        rows: All base parameters.
+        figure: Relative standard deviations; None where the robot's file has no values.
+        good: How many have one of 10 % or less.
+        still: Parameters that nothing excites.
+        key: Its name in links.
+        title: Its title.
+    """
+
+    rows: tuple[Expectation, ...]
+    figure: Figure | None
+    good: int
+    still: tuple[Expectation, ...]
+    key: str = "expected"
+    title: str = "Expected standard deviations"
+
+
+@dataclass(frozen=True)
 class Part:
     """A trajectory on the page.
 
     Attributes:
         key: Its name in links.
         title: Its title.
+        swept: The space that it sweeps.
         joints: Figures, joint by joint.
         checks: All limits, with what is reached.
     """
 
     key: str
     title: str
+    swept: Swept
     joints: tuple[JointFigures, ...]
     checks: tuple[Check, ...]
 
@@ -63,6 +122,7 @@ def trajectory_page(found: Excitation) -> str:
         Part(
             f"trajectory-{k}",
             f"Trajectory {k}" if many else "Trajectory",
+            _swept(found, part, f"trajectory-{k}"),
             _joints(found, part, f"trajectory-{k}"),
             tuple(found.checks(part)),
         )
@@ -77,7 +137,38 @@ def trajectory_page(found: Excitation) -> str:
         seconds=found.seconds,
         warning=found.warning,
         parts=parts,
+        expected=_expected(found),
+        infinite=math.inf,
     )
+
+
+def _expected(found: Excitation) -> Expected:
+    """The standard deviations that all trajectories promise."""
+    rows = found.expectations
+    percents = [row.relative_percent for row in rows]
+    return Expected(
+        rows,
+        std_figure(rows) if any(percents) else None,
+        sum(percent is not None and percent <= GOOD_PERCENT for percent in percents),
+        tuple(row for row in rows if not row.is_excited),
+    )
+
+
+def _swept(found: Excitation, part: Design, group: str) -> Swept:
+    """What a trajectory sweeps; the robot is drawn where it comes nearest to something."""
+    limit, motion = clearance_limit(part), part.trajectory
+    times = times_of(motion, *(check.time for check in part.checks if check.time is not None))
+    q = motion.states(times)[0]
+    even = motion.states(np.linspace(0.0, motion.duration, _PATH))[0]
+    if limit is None:
+        pictures = swept_pictures(found.robot, even, q[0], None, None, group)
+        return Swept(pictures, None, None, 0.0, (), found.settings.collisions)
+    near = clearances_along(limit, times, q)
+    _, _, when = near.nearest
+    posture = q[np.searchsorted(times, when)]
+    pictures = swept_pictures(found.robot, even, posture, limit.model, near.model.nearest_points(posture), group)
+    figure = clearance_figure(near, f"{group}-clearance", group)
+    return Swept(pictures, figure, near.nearest, near.required, near.constant, is_checked=True)
 
 
 def _joints(found: Excitation, part: Design, group: str) -> tuple[JointFigures, ...]:
@@ -131,3 +222,47 @@ def _figure(
         "showlegend": False,
     }
     return Figure(key, [curve], layout, 240, f"{label.capitalize()} over time, with its limits", group)
+
+
+GOOD_PERCENT, MOST_PERCENT = 10.0, 1000.0
+"""Relative standard deviations [%] with a line in the figure, and of its end."""
+
+
+def std_figure(rows: Sequence[Expectation]) -> Figure:
+    """Relative standard deviations of parameters, link by link; those beyond the end are at the end."""
+    known = [(row, min(percent, MOST_PERCENT)) for row in rows if (percent := row.relative_percent) is not None]
+    known.sort(key=lambda pair: [row.owner for row in rows].index(pair[0].owner))
+    owners = list(dict.fromkeys(row.owner for row, _ in known))
+    traces = []
+    for k, owner in enumerate(owners):
+        own = [(row, percent) for row, percent in known if row.owner == owner]
+        beyond = [percent >= MOST_PERCENT for _, percent in own]
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": plain(owner),
+                "x": [percent for _, percent in own],
+                "y": [plain(row.name) for row, _ in own],
+                "marker": {
+                    "color": PALETTE[k % 8],
+                    "size": 9,
+                    "symbol": ["triangle-right-open" if far else "circle" for far in beyond],
+                },
+                "customdata": [f"{row.std:.2g} {unit(row.unit)}" for row, _ in own],
+                "hovertemplate": "%{y}: %{x:.3g} % (%{customdata})<extra></extra>",
+            }
+        )
+    least = min(percent for _, percent in known)
+    line = {"type": "line", "xref": "x", "yref": "paper", "x0": GOOD_PERCENT, "x1": GOOD_PERCENT, "y0": 0, "y1": 1}
+    most = max(percent for _, percent in known)
+    ends = [
+        math.floor(math.log10(max(least, 1e-6))) - 0.05,
+        math.log10(1.3 * (MOST_PERCENT if most > 100.0 else 100.0)),
+    ]
+    layout = {
+        "xaxis": axis("expected standard deviation [% of the robot file's value]", type="log", range=ends, dtick=1),
+        "yaxis": axis(type="category", range=[len(known) - 0.4, -0.6], dtick=1, tickfont={"size": 11}),
+        "shapes": [line | {"line": {"color": RESIDUAL, "width": 1.5, "dash": "dash"}}],
+    }
+    return Figure("expected", traces, layout, 110 + 17 * len(known), "Expected relative standard deviations")

@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 
 from dynid.arrays import Array, Indices
-from dynid.excitation.collision.pairs import Pair
+from dynid.excitation.collision.pairs import Pair, is_of_robot
 from dynid.excitation.collision.solids import Capsule, Solid, capsule_around, closest_points
-from dynid.excitation.collision.surroundings import Wall
+from dynid.excitation.collision.surroundings import FLOOR, Wall
 from dynid.model import joint_poses
 from dynid.robot import WORLD, Robot
 
@@ -28,6 +28,9 @@ _FIRST_LOOKS = 32
 
 _SAME_DISTANCE = 1e-6
 """Distances [m] that differ by less are the same in that search."""
+
+_AT_ONCE = 16
+"""Parts of one posture whose distances are computed before it is asked whether others may be nearer."""
 
 _GJK_ITERATIONS = 500
 """Most steps of that iteration."""
@@ -54,6 +57,23 @@ class Contacts:
 
 
 @dataclass(frozen=True, eq=False)
+class Nearest:
+    """The two parts that are nearest to each other in a posture.
+
+    Attributes:
+        pair: The name of their pair.
+        distance: Their distance [m]; negative where they overlap.
+        first: The nearest point of the first part in the world [m], shape (3,).
+        second: That of the second.
+    """
+
+    pair: str
+    distance: float
+    first: Array
+    second: Array
+
+
+@dataclass(frozen=True, eq=False)
 class CollisionModel:
     """The solids of a robot and around it, and the pairs that are kept apart.
 
@@ -62,12 +82,24 @@ class CollisionModel:
         solids: Convex parts of the robot, and boxes around it.
         walls: The floor and walls.
         pairs: The pairs that are looked at.
+        excused: Names of pairs of bodies that may touch, as settings and the robot's files say.
     """
 
     robot: Robot
     solids: tuple[Solid, ...]
     walls: tuple[Wall, ...]
     pairs: tuple[Pair, ...]
+    excused: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def boxes(self) -> list[Solid]:
+        """The solids that stand around the robot."""
+        return [solid for solid in self.solids if not is_of_robot(self.robot, solid)]
+
+    @property
+    def floor(self) -> float | None:
+        """The height of the floor [m]; None where there is none."""
+        return next((wall.offset for wall in self.walls if wall.name == FLOOR), None)
 
     def clearances(self, q: Array, within: float, enough: float | None = None) -> Array:
         """The distance of each pair in each posture [m], shape (samples, pairs); negative where they overlap.
@@ -151,6 +183,27 @@ class CollisionModel:
                 if distance < smallest[k]:
                     smallest[k], at[k] = distance, begin + sample
         return smallest, at
+
+    def nearest_points(self, q: Array) -> Nearest | None:
+        """The pair that is nearest in one posture, shape (nq,), with its nearest points; None where there are no pairs.
+
+        Distances are computed in the order of their lower bounds, until these are above the smallest found.
+        """
+        poses = _Poses.of(self.robot, q[None, :])
+        row, first, second = self._parts(np.arange(len(self.pairs)))
+        sample = np.zeros(len(row), dtype=np.intp)
+        bounds = self._bounds_of_parts(poses, sample, row, first, second)
+        order, best = np.argsort(bounds), None
+        for begin in range(0, len(order), _AT_ONCE):
+            some = order[begin : begin + _AT_ONCE]
+            if best is not None and bounds[some[0]] >= best.distance:
+                break
+            found = self._exact(poses, sample[some], row[some], first[some], second[some], bounds[some], None, True)
+            k = int(np.argmin(found.distance))
+            if best is None or found.distance[k] < best.distance:
+                pair = self.pairs[row[some[k]]].name
+                best = Nearest(pair, float(found.distance[k]), found.first[k], found.second[k])
+        return best
 
     def _nearest_of(self, poses: _Poses, k: int, bounds: Array, way: Array, below: float) -> tuple[float, int]:
         """The smallest distance of pair k [m] and its sample, where it is smaller than another."""
@@ -325,8 +378,10 @@ class CollisionModel:
         ends = (*poses.ends(capsules, first[rows], sample[rows]), *poses.ends(capsules, second[rows], sample[rows]))
         p, q = closest_points(*ends)
         way = q - p
-        found.first[rows], found.second[rows] = p, q
-        found.normal[rows] = way / np.maximum(np.linalg.norm(way, axis=1), 1e-12)[:, None]
+        normal = way / np.maximum(np.linalg.norm(way, axis=1), 1e-12)[:, None]
+        found.first[rows] = p + capsules.radius[first[rows], None] * normal
+        found.second[rows] = q - capsules.radius[second[rows], None] * normal
+        found.normal[rows] = normal
 
     def _coal_contacts(
         self,

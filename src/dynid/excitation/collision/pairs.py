@@ -58,13 +58,14 @@ def link_pairs(robot: Robot, solids: Sequence[Solid], excused: set[Names]) -> It
             for a in by_link[first]
             for b in by_link[second]
             if frozenset((solids[a].body, solids[b].body)) not in excused
-            and not (near and _is_of_robot(robot, solids[b]))
+            and not (near and is_of_robot(robot, solids[b]))
         ]
         if parts:
             yield from _named(robot, solids, first, second, parts)
 
 
-def _is_of_robot(robot: Robot, solid: Solid) -> bool:
+def is_of_robot(robot: Robot, solid: Solid) -> bool:
+    """Whether a solid is part of the robot; otherwise it stands around it."""
     return solid.link != WORLD or any(body.name == solid.body for body in robot.base.bodies)
 
 
@@ -73,7 +74,7 @@ def _named(
 ) -> Iterator[Pair]:
     """Pairs with names; each box around the robot is one of its own."""
     mine = robot.links[first].name
-    of_robot = [part for part in parts if _is_of_robot(robot, solids[part[1]])]
+    of_robot = [part for part in parts if is_of_robot(robot, solids[part[1]])]
     if of_robot:
         other = robot.base.name if second == WORLD else robot.links[second].name
         yield Pair(f"{mine}-{other}", first, second, tuple(of_robot))

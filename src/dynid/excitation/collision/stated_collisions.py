@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from dynid.arrays import Array
 from dynid.excitation.collision.collision_model import CollisionModel
-from dynid.excitation.collision.pairs import Pair, excused_pairs, link_pairs
+from dynid.excitation.collision.pairs import Names, Pair, excused_pairs, link_pairs
 from dynid.excitation.collision.solids import Solid, has_coal, solids_of
 from dynid.excitation.collision.surroundings import Surroundings, surroundings_of
 from dynid.excitation.settings import ExcitationSettings
@@ -79,7 +80,7 @@ def collisions_of(settings: ExcitationSettings, robot: Robot, limits: Sequence[L
     excused, srdf = excused_pairs(robot, settings.ignore_pairs, settings.srdf)
     solids = (*own.solids, *around.boxes)
     pairs = (*link_pairs(robot, solids, excused), *_wall_pairs(robot, solids, around))
-    model = CollisionModel(robot, solids, around.walls, pairs)
+    model = CollisionModel(robot, solids, around.walls, pairs, _of_bodies(robot, excused))
     model, touching = without_touching(model, postures, settings.clearance)
     counts = {"pairs": len(model.pairs), "solids": len(own.solids), "floor": around.floor}
     found = [Finding.of("collisions-checked", "collisions", **counts, clearance=settings.clearance)]
@@ -93,6 +94,33 @@ def collisions_of(settings: ExcitationSettings, robot: Robot, limits: Sequence[L
     if not has_coal():
         found.append(Finding.of("collision-library-missing", "collisions"))
     return Collisions(model, without_distant(model, limits, settings.clearance), tuple(found))
+
+
+def _of_bodies(robot: Robot, excused: set[Names]) -> tuple[tuple[str, str], ...]:
+    """The excused pairs whose bodies the robot has, in their order; SRDF files may name others."""
+    names = {body.name for body in robot.description.bodies}
+    pairs = [tuple(sorted(pair)) for pair in excused if len(pair) == 2 and pair <= names]
+    return tuple(sorted((first, second) for first, second in pairs))
+
+
+SURROUNDINGS = ("clearance", "floor", "wall", "obstacle", "ignore_pairs", "position")
+"""Keys of `[excitation]` that a saved design keeps, for whoever looks at it: what the robot may not touch."""
+
+
+def surroundings_data(settings: ExcitationSettings, model: CollisionModel | None) -> dict[str, Any]:
+    """What a robot was kept away from, as plain data for JSON: keys of `[excitation]` with the floor that was found.
+
+    Pairs that an SRDF file excuses are listed: the file is not needed any more.
+
+    Args:
+        settings: The settings.
+        model: The solids and pairs that were looked at; None where there were none.
+    """
+    data = settings.model_dump(mode="json", include={"collisions", *SURROUNDINGS})
+    if model is not None:
+        data["floor"] = False if model.floor is None else model.floor
+        data["ignore_pairs"] = [list(pair) for pair in model.excused]
+    return data
 
 
 def _wall_pairs(robot: Robot, solids: Sequence[Solid], around: Surroundings) -> list[Pair]:
