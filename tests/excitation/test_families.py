@@ -150,6 +150,7 @@ def test_coefficients_written_and_read_are_the_same_motion(family: Family, tmp_p
         ({"family": "trapezoid", "waypoints": 2}, "state 3 or more"),
         ({"family": "trapezoid", "jerk": 50.0}, "joint 'joint_1' has a limit of jerk"),
         ({"family": "chirp", "band": (0.1, 1e9)}, "positive frequencies"),
+        ({"family": "chirp", "band": (0.1, 1500.0)}, "needs 225,000 samples"),
         ({"family": "chirp", "samples": 10}, "state 40 or more"),
     ],
 )
@@ -172,10 +173,13 @@ def test_gradients_equal_finite_differences_in_every_family(name: str) -> None:
     problem, _ = problem_of(DynamicModel(load_robot("builtin:two_link")), settings)
     problem = problem.smoothed(2.0)
     x = random_start(problem, np.random.default_rng(0))
-    slope, step = problem.at(x).objective()[1], 1e-6
+    slope, step = problem.at(x).objective()[1], 1e-3
     for direction in np.random.default_rng(1).normal(size=(3, len(x))):
-        ahead, behind = (problem.at(x + s * step * direction).objective()[0] for s in (1.0, -1.0))
-        assert (ahead - behind) / (2 * step) == pytest.approx(slope @ direction, rel=1e-6, abs=1e-8)
+        near, far = (
+            [problem.at(x + s * size * direction).objective()[0] for s in (1.0, -1.0)] for size in (step, 2 * step)
+        )
+        difference = (8 * (near[0] - near[1]) - (far[0] - far[1])) / (12 * step)
+        assert difference == pytest.approx(slope @ direction, rel=1e-6, abs=1e-8)
 
 
 @pytest.mark.parametrize("name", [name for name in FAMILIES if name != "fourier"])
@@ -191,7 +195,7 @@ def test_designs_of_every_family_keep_limits_at_a_kilohertz(name: str) -> None:
     assert np.abs(a).max() <= 6.0 * (1 + 1e-9)
     assert np.abs(design.trajectory.jerk(times)).max() <= 60.0 * (1 + 1e-9)
     assert design.keeps_limits
-    assert found.condition_number < 100
+    assert found.condition_number < (200 if name == "chirp" else 50)
     assert max(check.used for check in design.checks) > 0.9
     with pytest.raises(DynidError, match="another family"):
         require_formats(["urscript"], load_robot("builtin:ur5"), name)

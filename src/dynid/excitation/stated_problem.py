@@ -56,6 +56,9 @@ class StatedMotionThresholds:
     fewest_samples: int = 150
     """Samples of a design, where nothing is stated. By judgement; see `samples_a_harmonic`."""
 
+    most_design_samples: int = 20_000
+    """Samples of a design at most: what they show of a motion must fit into memory. By judgement; not calibrated."""
+
     samples_a_harmonic: int = 30
     """Samples of a design for each harmonic: fifteen for each extreme of the fastest. By judgement; not calibrated."""
 
@@ -123,6 +126,11 @@ def _require_single_joints(robot: Robot) -> None:
 
 def _reach(family: Family, samples: int) -> Array:
     """For position, velocity, acceleration and jerk how far values between samples may exceed them, shape (4,)."""
+    if samples > THRESHOLDS.most_design_samples:
+        raise InvalidRequestError(
+            f"a {family.name} motion that swings up to {family.swings:g} times a period needs {samples:,} samples, and "
+            f"{THRESHOLDS.most_design_samples:,} are allowed; state a slower motion, or fewer in [excitation] samples"
+        )
     reach = np.array([family.reach(samples, k) for k in range(4)])
     if np.isinf(reach).any():
         enough = 2 * samples

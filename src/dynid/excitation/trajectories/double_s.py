@@ -20,7 +20,7 @@ _HALVINGS = 160
 """How often the range of peak velocities is halved: to rounding, for small displacements, too."""
 
 
-_ROUNDING = 1e-16
+_SAME_PEAK = 1e-16
 """Ranges of peak velocities are halved no more when they are smaller than this, relative to the peak."""
 
 
@@ -145,7 +145,7 @@ def fastest_phases(
     low, high = np.zeros_like(D), np.where(way(np.zeros_like(D)) < D, V - lowest, 0.0)
     low = np.where(way(high) <= D, high, low)
     for _ in range(_HALVINGS):
-        if (high - low <= _ROUNDING * (lowest + low)).all():
+        if (high - low <= _SAME_PEAK * (lowest + low)).all():
             break
         middle = (low + high) / 2
         fits = way(middle) <= D

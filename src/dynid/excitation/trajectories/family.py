@@ -21,7 +21,7 @@ MOST_COEFFICIENTS = 1000
 _MOST_PERIODS = 1_000_000
 """Repetitions at most."""
 
-_SAME = 1e-12
+_SAME_TIME = 1e-12
 """Times nearer than this part of a period are the same."""
 
 
@@ -121,7 +121,7 @@ class TimedFamily(Family):
     def within(self, times: Array) -> Array:
         """Times [s] since their cycle began, shape (samples,); the end is that of the last cycle."""
         times = np.clip(np.asarray(times, dtype=float), 0.0, self.duration)
-        return times - self.period * np.minimum(np.floor(times / self.period + _SAME), self.periods - 1)
+        return times - self.period * np.minimum(np.floor(times / self.period + _SAME_TIME), self.periods - 1)
 
     def _require(self, *counts: tuple[str, int, int, int]) -> None:
         """Refuse a period that is none, and counts (name, value, least, most) beyond their range."""
