@@ -9,7 +9,7 @@ deviations that are promised of the motion alone, beside what is promised of the
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,6 +17,7 @@ import dynid
 from dynid.excitation.friction_runs import FrictionStudy
 from dynid.excitation.limits.assumed import noise_of
 from dynid.excitation.limits.stated import joint_limits
+from dynid.robot import Robot
 
 RATE = 125.0
 
@@ -48,7 +49,7 @@ CASES = {
 
 def study(case: Case, draws: int) -> None:
     """Print the lines of one case."""
-    robot = dynid.load_robot(case.robot)
+    robot = geared(dynid.load_robot(case.robot))
     options = {"known_values": case.known, "rate": RATE}
     runs = dynid.excite(robot, case.terms, friction_runs=True, **options)
     motion = dynid.excite(robot, case.terms, starts=1, **options)
@@ -57,10 +58,9 @@ def study(case: Case, draws: int) -> None:
     noise = noise_of(runs.settings, robot, joint_limits(runs.settings, robot))
     ranges = {joint.number: 100.0 * one for joint, one in zip(robot.independent_joints, noise, strict=True)}
     true = {f"{symbol}{k}": part * of for symbol, part in case.values.items() for k, of in ranges.items()}
-    robot_values = true | {f"Ia{k}": ARMATURE for k in ranges}
     errors: dict[str, dict[str, list[float]]] = {symbol: {} for symbol in case.values}
     for draw in range(draws):
-        truth = {"terms": case.terms, "parameters": robot_values, "known_values": case.known}
+        truth = {"terms": case.terms, "parameters": true, "known_values": case.known}
         logs = [
             dynid.simulate(robot, one, noise=noise, seed=2 * draw + k, log_rate=RATE, **truth)
             for k, one in enumerate((motion, runs))
@@ -88,6 +88,12 @@ def study(case: Case, draws: int) -> None:
             f"{sizes['motion']:.2f} | {promised['motion_as_long']:.2f} | {promised['runs']:.2f} | "
             f"{promised['both']:.2f} | {sizes['both']:.2f} |"
         )
+
+
+def geared(robot: Robot) -> Robot:
+    """The robot with motor inertia, which its controller knows, too."""
+    joints = (replace(joint, dynamics=replace(joint.dynamics, armature=ARMATURE)) for joint in robot.joints)
+    return replace(robot, joints=tuple(joints))
 
 
 def name_of(case: Case) -> str:

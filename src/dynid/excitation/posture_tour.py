@@ -14,7 +14,7 @@ from dynid.arrays import Array, Indices
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.trajectories.itinerary import Itinerary, Rest
 from dynid.excitation.trajectories.moves import MovesSmoothly
-from dynid.excitation.ways import kept_way, paths_between, standing_slacks, way_times
+from dynid.excitation.ways import kept_way, path_times, paths_between, standing_slacks
 
 _SHORTER_APPROACHES = 4
 """How often the distance of an approach is halved where a limit is near."""
@@ -62,8 +62,7 @@ def tour_of(
         NoMotionError: If there is no way between some of them.
     """
     paths = paths_between(problem, positions, rng)
-    times = [[way_times(np.diff(path, axis=0), problem.bounds).sum() for path in row] for row in paths]
-    order = round_trip(np.array(times))
+    order = round_trip(path_times(paths, problem.bounds))
     pieces: list[MovesSmoothly] = []
     rests: list[list[int]] = []
     approaching = 0.0

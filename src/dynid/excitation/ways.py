@@ -7,6 +7,7 @@ postures that were held against the limits of standing still.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -155,6 +156,14 @@ def way_times(ways: Array, bounds: JointBounds) -> Array:
     if moves.any():
         times[moves] = _phases(ways[moves], bounds)[0].sum(axis=1)
     return times
+
+
+def path_times(paths: Sequence[Sequence[Array]], bounds: JointBounds) -> Array:
+    """How long paths of straight ways take [s], one in each row and column, shape (rows, columns)."""
+    steps = [np.diff(path, axis=0) for row in paths for path in row]
+    path = np.repeat(np.arange(len(steps)), [len(part) for part in steps])
+    times = np.bincount(path, way_times(np.concatenate(steps), bounds), minlength=len(steps))
+    return times.reshape(len(paths), -1)
 
 
 def _phases(ways: Array, bounds: JointBounds) -> tuple[Array, Array, Array]:
