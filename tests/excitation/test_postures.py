@@ -267,6 +267,24 @@ def test_a_simulated_robot_follows_the_tour_and_its_parameters_are_found() -> No
     assert np.sqrt(np.mean(np.square(errors))) < 2.5
 
 
+def test_static_friction_cancels_out_from_both_sides() -> None:
+    """A simulated robot with Coulomb friction: the mean of both torques is free of it, a single one is not."""
+    robot = load_robot("builtin:two_link")
+    sizes = []
+    for sides in (False, True):
+        found = excite(robot, ["coulomb"], postures=6, hold=0.4, both_sides=sides, **(LIMITS | {"noise": 0.1}))
+        friction = {"fs1": 1.0, "fs2": 0.5}
+        log = dynid.simulate(robot, found, terms=["coulomb"], parameters=friction, noise=0.1, log_rate=100.0)
+        fit = study(found).gravity(log)
+        true = fit.base.to_base(np.append(robot.parameters, [1.0, 0.5]))
+        sizes.append(np.sqrt(np.mean((fit.values - true) ** 2)))
+    assert (np.abs(fit.values - true) < 6.0 * fit.stds).all()
+    assert fit.to_dict()["mx1"]["std"] == pytest.approx(fit.stds[0])
+    assert sizes[1] < 0.3 * sizes[0]
+    with pytest.raises(DynidError, match="no samples of posture 1"):
+        study(found).gravity(log, start=1e3)
+
+
 def run(*arguments: object) -> tuple[int, str, str]:
     result = CliRunner().invoke(app, ["excite", *map(str, arguments)])
     if result.exception is not None and not isinstance(result.exception, SystemExit):

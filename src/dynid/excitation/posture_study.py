@@ -14,6 +14,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.estimation import Factors
 from dynid.excitation.design import Design, Progress, fine_checks
+from dynid.excitation.gravity_fit import GravityFit, fit_gravity
 from dynid.excitation.information import Expectation, condition_number, expected_stds, value_of
 from dynid.excitation.limits.assumed import noise_of
 from dynid.excitation.limits.stated import joint_limits
@@ -23,6 +24,7 @@ from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.settings import ExcitationSettings
 from dynid.excitation.ways import with_whole_room
 from dynid.findings import Finding
+from dynid.logs import Log
 from dynid.model import DynamicModel
 
 
@@ -69,6 +71,11 @@ class PostureStudy:
         """What approaching the postures from both sides costs [s]; zero where each is approached once."""
         seconds_of_rests = self.settings.hold * len(self.positions) if self.settings.both_sides else 0.0
         return self.tour.approaching + seconds_of_rests
+
+    def gravity(self, log: Log, *, start: float = 0.0, settled: float = 0.3) -> GravityFit:
+        """Fit the gravity parameters to the log of the motion; arguments are those of `fit_gravity`."""
+        base = self.choice.problem.information.base
+        return fit_gravity(base, self.tour.holds, log, start=start, settled=settled)
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as plain data for JSON."""
