@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import ruckig
@@ -196,7 +198,7 @@ def test_synchronised_motions_take_as_long_as_those_of_ruckig(jerk: float) -> No
         )
         found = ruckig.Trajectory(4)
         ruckig.Ruckig(4).calculate(asked, found)
-        assert synchronised([begin, end], velocity, acceleration, jerk).duration == pytest.approx(
+        assert synchronised(np.stack([begin, end]), velocity, acceleration, jerk).duration == pytest.approx(
             found.duration, abs=1e-6
         )
 
@@ -229,5 +231,6 @@ def test_robots_move_through_waypoints_within_their_limits() -> None:
     ],
 )
 def test_waypoints_that_cannot_be_are_refused(changed: dict, words: str) -> None:
+    asked: dict[str, Any] = {"waypoints": [[0.0, 0.0], [0.5, 1.0]]} | changed
     with pytest.raises(DynidError, match=words):
-        motion_through("builtin:two_link", **{"waypoints": [[0.0, 0.0], [0.5, 1.0]]} | changed)
+        motion_through("builtin:two_link", **asked)

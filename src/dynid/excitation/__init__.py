@@ -2,7 +2,8 @@
 
 `recipe.excite` designs them and returns an `exciting_motion.Excitation`; `trajectory_files` reads trajectories and
 `trajectory_formats` writes them. `design` searches; its `problem`, an information matrix, a criterion and limits, is
-made from `settings` by `stated_problem`. What can be followed is in `trajectories`.
+made from `settings` by `stated_problem`. What can be followed is in `trajectories`: families for design, profiles in
+the shortest time. `waypoint_motion.motion_through` moves a robot from posture to posture.
 """
 
 import lazy_loader

@@ -80,7 +80,7 @@ def excite(
         block_triangular: One trajectory for each joint instead: all joints move, then all but the first, and so on.
         seed: Seed of everything random.
         progress: Callback; receives the best so far and the time that is left, about once a second.
-        changes: Keys of `[excitation]` that replace the settings', such as `harmonics`, `period` or `velocity`; with
+        changes: Keys of `[excitation]` that replace the settings', such as `family`, `period` or `velocity`; with
             `postures=20` static postures and a tour through them instead, with `friction_runs=True` friction runs.
 
     Raises:

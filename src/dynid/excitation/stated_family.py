@@ -20,14 +20,17 @@ FAMILIES: dict[str, type[Family]] = {
 }
 """Families by the names that users write."""
 
-_WAYPOINTS = {"spline": 12, "b-spline": 14, "trapezoid": 8, "double-s": 8}
-"""Number of waypoints where none is stated: about as many free coefficients as five harmonics have, or less where the
-motion rests at each waypoint."""
+_WAYPOINTS = {"spline": 12, "b-spline": 14}
+"""Number of waypoints where none is stated: as many free coefficients as five harmonics have."""
+
+_WAY_TIME = 2.5
+"""Time [s] of each way from rest to rest, about, where the number of waypoints is not stated: with shorter ways the UR5
+hardly gets up to speed."""
 
 _DEGREE = {"spline": 3, "b-spline": 4, "polynomial": 13}
 """Degree where none is stated."""
 
-_SWEPT = 10.0
+_SWEPT = 5.0
 """The band is from one oscillation a period to so many where none is stated."""
 
 
@@ -56,7 +59,7 @@ def _polynomial(settings: ExcitationSettings, period: float) -> Family:
 
 def _rest_to_rest(settings: ExcitationSettings, period: float) -> Family:
     made = Trapezoid if settings.family == "trapezoid" else DoubleS
-    return made(period, settings.waypoints or _WAYPOINTS[settings.family], settings.periods)
+    return made(period, settings.waypoints or max(4, 1 + round(period / _WAY_TIME)), settings.periods)
 
 
 def _multisine(settings: ExcitationSettings, period: float) -> Family:

@@ -171,6 +171,9 @@ def read_table(path: str | os.PathLike[str], robot: Robot, *, strict: bool = Tru
 LONGEST_MOTION = 20_000.0
 """Duration [s] of the longest trajectory that is read from coefficients: its samples must fit into memory."""
 
+SHORTEST_CYCLE = 1e-3
+"""The shortest cycle [s] that is read: nothing moves so fast."""
+
 
 def read_coefficients(path: str | os.PathLike[str]) -> tuple[ParametricTrajectory, tuple[str, ...]]:
     """Read a trajectory and the names of its joints from a JSON file of coefficients.
@@ -188,6 +191,10 @@ def read_coefficients(path: str | os.PathLike[str]) -> tuple[ParametricTrajector
         found = ParametricTrajectory(family, coefficients, float(data["speed"]))
         if not found.duration <= LONGEST_MOTION:
             problem = f"it lasts {found.duration:.4g} s, and at most {LONGEST_MOTION:.0f} s are read; lower 'periods'"
+            raise TrajectoryFileError(path, problem)
+        shortest = min(family.cycle, family.cycle / found.speed)
+        if not shortest >= SHORTEST_CYCLE:
+            problem = f"it repeats after {shortest:.3g} s, and at least {SHORTEST_CYCLE:g} s are read"
             raise TrajectoryFileError(path, problem)
         return found, tuple(map(str, data["joints"]))
     except OSError as error:

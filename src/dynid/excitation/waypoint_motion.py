@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError
@@ -19,7 +20,7 @@ from dynid.settings import checked
 
 def motion_through(
     robot: Robot | str | os.PathLike[str],
-    waypoints: Array,
+    waypoints: ArrayLike,
     profile: Literal["trapezoid", "double-s"] = "trapezoid",
     *,
     speed: float = 1.0,
@@ -30,8 +31,8 @@ def motion_through(
     """Move through waypoints, from rest to rest at each, with all joints arriving together.
 
     The slowest joint of each way takes as little time as its limits allow, and the others are slowed down. Limits are
-    those of `[excitation]`, or else the robot file's, or else assumed. The motion can be followed and written as any
-    other: `dynid.simulate(robot, motion)`.
+    those of `[excitation]`, or else the robot file's, or else assumed. The motion can be followed as any other:
+    `dynid.simulate(robot, motion)`.
 
     Args:
         robot: The robot: a path, `builtin:NAME`, or a loaded one.

@@ -18,7 +18,13 @@ PAGE = "limits.html"
 """Name of the page beside the files of a trajectory."""
 
 _POINTS = 400
-"""Points of each curve."""
+"""Points of each curve, at least."""
+
+_POINTS_OF_A_SECOND = 20
+"""Points of long curves in each second, such as those of friction runs."""
+
+_MOST_POINTS = 4000
+"""Points of each curve, at most."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +112,8 @@ def _figure(
     key: str, label: str, what: str, of: str, times: Array, values: Array, limits: tuple[float, float], group: str
 ) -> Figure:
     """One curve over time, with its limits."""
-    some = np.unique(np.linspace(0, len(times) - 1, _POINTS).astype(int))
+    points = int(np.clip(_POINTS_OF_A_SECOND * times[-1], _POINTS, _MOST_POINTS))
+    some = np.unique(np.linspace(0, len(times) - 1, points).astype(int))
     curve = {
         "type": "scatter",
         "mode": "lines",

@@ -82,10 +82,8 @@ def synchronised(
     if points.ndim != 2 or len(points) < 2:
         raise InvalidRequestError(f"a motion needs two waypoints or more, not an array of shape {points.shape}")
     steps = np.diff(points, axis=0)
-    limits = [np.broadcast_to(np.asarray(part, dtype=float), steps.shape).ravel() for part in (velocity, acceleration)]
-    jerks = np.broadcast_to(np.asarray(jerk, dtype=float), steps.shape).ravel()
-    fastest = (part.reshape(*steps.shape, 7) for part in fastest_phases(steps.ravel(), *limits, jerks))
-    t, a, j = fastest
+    V, A, J = (np.broadcast_to(np.asarray(part, float), steps.shape).ravel() for part in (velocity, acceleration, jerk))
+    t, a, j = (part.reshape(*steps.shape, 7) for part in fastest_phases(steps.ravel(), V, A, J))
     own = t.sum(axis=2, keepdims=True)
     slowest = own.max(axis=1, keepdims=True)
     part = np.divide(own, slowest, out=np.zeros_like(own), where=slowest > 0.0)  # of its speed that a joint uses

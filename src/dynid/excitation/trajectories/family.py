@@ -154,8 +154,8 @@ class ParametricTrajectory:
             raise ShapeError("coefficients", f"({self.family.size}, joints)", values.shape)
         if not np.isfinite(values).all():
             raise InvalidRequestError("the coefficients of a trajectory must be finite numbers")
-        if not self.speed > 0.0:
-            raise InvalidRequestError(f"the speed of a trajectory must be positive, not {self.speed:g}")
+        if not 0.0 < self.speed < math.inf:
+            raise InvalidRequestError(f"the speed of a trajectory must be a positive number, not {self.speed:g}")
         object.__setattr__(self, "coefficients", values)
 
     @property

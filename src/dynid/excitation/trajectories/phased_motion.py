@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +31,9 @@ class PhasedMotion:
     durations: Array
     accelerations: Array
     jerks: Array
+
+    def __repr__(self) -> str:
+        return f"PhasedMotion({len(self.begin)} joints, {self.duration:.4g} s)"
 
     @cached_property
     def ends(self) -> Array:
@@ -64,7 +67,7 @@ class PhasedMotion:
         row, phase, _ = self._where(times)
         return self.jerks[row, phase]
 
-    def _where(self, times: Array) -> tuple[Array, Array, Array]:
+    def _where(self, times: Array) -> tuple[Indices, Indices, Array]:
         """For each sample and joint the joint, its phase, and the time since that began, each (samples, joints)."""
         times = np.asarray(times, dtype=float)
         phase = np.column_stack([np.searchsorted(ends[1:-1], times, side="right") for ends in self.ends])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Indices
 from dynid.errors import InvalidRequestError
 from dynid.excitation.trajectories.family import JERK, MOST_COEFFICIENTS, TimedFamily
 
@@ -68,10 +68,13 @@ class _PieceFamily(TimedFamily):
 class _ShapeSpline(_PieceFamily):
     """Splines whose coefficients are positions."""
 
-    @property
     @abstractmethod
-    def _spline(self) -> interpolate.BSpline:
+    def _made(self) -> interpolate.BSpline:
         """Position per unit of each coefficient over time, of shape (samples, size)."""
+
+    @cached_property
+    def _spline(self) -> interpolate.BSpline:
+        return self._made()
 
     def basis(self, times: Array, derivative: int = 0) -> Array:
         """The derivative of the spline of each coefficient, shape (samples, size)."""
@@ -127,8 +130,7 @@ class Spline(_ShapeSpline):
             "rest; state 6 or more in [excitation] waypoints"
         )
 
-    @cached_property
-    def _spline(self) -> interpolate.BSpline:
+    def _made(self) -> interpolate.BSpline:
         from scipy.interpolate import make_interp_spline
 
         at_rest = [(order, np.zeros(self.waypoints)) for order in range(1, (self.degree + 1) // 2)]
@@ -178,8 +180,7 @@ class BSpline(_ShapeSpline):
             "[excitation] waypoints"
         )
 
-    @cached_property
-    def _spline(self) -> interpolate.BSpline:
+    def _made(self) -> interpolate.BSpline:
         from scipy import interpolate
 
         inner = np.linspace(0.0, self.period, self.intervals + 1)
@@ -240,7 +241,7 @@ class Polynomial(_PieceFamily):
         piece = np.minimum(np.floor(along + 1e-9), self.pieces - 1).astype(int)
         return self._on(piece, 2.0 * (along - piece) - 1.0, derivative)
 
-    def _on(self, piece: Array, place: Array, derivative: int) -> Array:
+    def _on(self, piece: Indices, place: Array, derivative: int) -> Array:
         """The same at places from -1 to 1 on pieces."""
         width = self.degree + 1
         slopes = chebyshev.chebder(np.eye(width), derivative) * (2.0 * self.pieces / self.period) ** derivative

@@ -16,6 +16,9 @@ from dynid.excitation.trajectories.family import MOST_COEFFICIENTS, TimedFamily
 _MOST_LINE = 10_000
 """Multiples of the base frequency at most."""
 
+_LEAST_LINE = 0.01
+"""Oscillations of a sweep in a period at least."""
+
 _STEP = Powers([0.0, 0.0, 0.0, 10.0, -15.0, 6.0])
 """From 0 to 1, with first and second derivatives of zero at both ends."""
 
@@ -107,11 +110,12 @@ class Multisine(TimedFamily):
 
 @dataclass(frozen=True)
 class Chirp(TimedFamily):
-    """Sweeps from one frequency to another: `q(t) = c0 + w(t) (c cos p(t) + s sin p(t))`.
+    """Sweeps from one frequency to another: `q(t) = c0 + w(t) / f(t) (c cos p(t) + s sin p(t))`.
 
-    The phase p has a frequency that grows, or falls, linearly with time; the envelope w rises from zero and falls back
-    to it, so that the motion starts and ends at rest. A joint has the coefficients c0, c and s: all joints sweep
-    through the same frequencies, each with its own amplitude and phase.
+    The frequency f [Hz] of the phase p grows, or falls, linearly with time, and amplitudes fall with it, so that fast
+    waves are no faster than slow ones; the envelope w rises from zero and falls back to it, so that the motion starts
+    and ends at rest. A joint has the coefficients c0, c and s: all joints sweep through the same frequencies, each with
+    its own amplitude and phase.
 
     Attributes:
         period: How long the sweep takes [s].
@@ -131,13 +135,14 @@ class Chirp(TimedFamily):
 
     def __post_init__(self) -> None:
         self._require()
-        if not all(0.0 < part * self.period <= _MOST_LINE for part in (self.first, self.last)):
+        least, most = _LEAST_LINE / self.period, _MOST_LINE / self.period
+        if not all(least <= part <= most for part in (self.first, self.last)):
             raise InvalidRequestError(
-                f"a chirp sweeps between positive frequencies of at most {_MOST_LINE / self.period:g} Hz, not "
-                f"{self.first:g} to {self.last:g} Hz"
+                f"a chirp of {self.period:g} s sweeps between frequencies from {least:g} to {most:g} Hz, not from "
+                f"{self.first:g} to {self.last:g} Hz; state another [excitation] band"
             )
-        if not 0.0 < self.ramp <= 0.5:
-            raise InvalidRequestError(f"the envelope of a chirp rises in a part of up to 0.5, not {self.ramp:g}")
+        if not 0.01 <= self.ramp <= 0.5:
+            raise InvalidRequestError(f"the envelope of a chirp rises in a part of 0.01 to 0.5, not {self.ramp:g}")
 
     @property
     def size(self) -> int:
@@ -157,9 +162,13 @@ class Chirp(TimedFamily):
     def basis(self, times: Array, derivative: int = 0) -> Array:
         """By the product rule, of the envelope and the waves, shape (samples, 3)."""
         t = self.within(times)
-        envelope = [self._envelope(t, k) for k in range(derivative + 1)]
-        waves = self._waves(t, derivative)
-        moving = sum(math.comb(derivative, k) * envelope[k] * waves[derivative - k] for k in range(derivative + 1))
+        orders = range(derivative + 1)
+        envelope, waves = [self._envelope(t, k) for k in orders], self._waves(t, derivative)
+        slope = (self.last - self.first) / self.period
+        f = self.first + slope * t
+        slower = [math.factorial(k) * (-slope) ** k / f ** (k + 1) for k in orders]
+        sizes = [sum(math.comb(n, k) * envelope[k] * slower[n - k] for k in range(n + 1)) for n in orders]
+        moving = sum(math.comb(derivative, k) * sizes[k] * waves[derivative - k] for k in orders)
         constant = np.full(len(t), 1.0 if derivative == 0 else 0.0)
         return np.column_stack([constant, np.real(moving), np.imag(moving)])
 
