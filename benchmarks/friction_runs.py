@@ -50,7 +50,7 @@ CASES = {
 def study(case: Case, draws: int) -> None:
     """Print the lines of one case."""
     robot = geared(dynid.load_robot(case.robot))
-    options = {"known_values": case.known, "rate": RATE}
+    options = {"known_values": case.known, "rate": RATE, "collisions": False}
     runs = dynid.excite(robot, case.terms, friction_runs=True, **options)
     motion = dynid.excite(robot, case.terms, starts=1, **options)
     gains = runs.study

@@ -10,5 +10,6 @@ from dynid.identification.task import task_of
 
 
 def problem_of_experiment(experiment: Experiment) -> tuple[ExcitationProblem, list[Finding]]:
-    """The design problem of an experiment, and what was noticed."""
-    return problem_of(task_of(experiment).model, experiment.excitation, known_values=experiment.known)
+    """The design problem of an experiment without collisions, and what was noticed."""
+    settings = experiment.excitation.model_copy(update={"collisions": False})
+    return problem_of(task_of(experiment).model, settings, known_values=experiment.known)

@@ -15,7 +15,7 @@ from dynid.excitation.trajectory_files import as_motion, read_table
 from dynid.model.terms import Viscous
 
 LIMITS = {"velocity": 2.0, "acceleration": 6.0, "position": (-2.0, 2.0), "effort": 500.0, "harmonics": 3, "period": 4.0}
-LIMITS |= {"noise": 1.0}
+LIMITS |= {"noise": 1.0, "collisions": False}
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,7 @@ EXPERIMENT = """
 robot = "builtin:two_link"
 
 [excitation]
+collisions = false
 harmonics = 3
 period = 4
 rate = 50

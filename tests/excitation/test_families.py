@@ -55,6 +55,7 @@ LIMITS: dict[str, Any] = {
     "effort": 500.0,
     "period": 5.0,
     "noise": 1.0,
+    "collisions": False,
 }
 
 

@@ -34,6 +34,7 @@ from dynid.model import Chunk, DynamicModel, Observed, find_base_parameters
 from dynid.robot.pinocchio import to_pinocchio
 
 LIMITS = {"velocity": 2.0, "acceleration": 6.0, "position": (-2.0, 2.0), "noise": 1.0, "starts": 1}
+LIMITS |= {"collisions": False}
 
 LIFT = """<robot name="lift"><link name="base"/>
 <link name="carriage"><inertial><mass value="4"/><origin xyz="0.1 0 0"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1"
@@ -53,7 +54,7 @@ def study(found: Excitation) -> PostureStudy:
 
 @pytest.fixture(scope="module")
 def lwr4() -> Excitation:
-    return excite("builtin:lwr4", postures=20, starts=1, noise=1.0)
+    return excite("builtin:lwr4", postures=20, starts=1, noise=1.0, collisions=False)
 
 
 def independent_matrix(positions: Array) -> Array:
@@ -228,13 +229,13 @@ def test_any_limit_of_the_problem_counts_for_postures_and_ways() -> None:
 def test_masses_of_sliding_joints_and_still_joints(tmp_path: Path) -> None:
     path = tmp_path / "lift.urdf"
     path.write_text(LIFT)
-    found = excite(path, postures=4, starts=1)
+    found = excite(path, postures=4, starts=1, collisions=False)
     names = [row["name"] for row in found.to_dict()["postures"]["parameters"]]
     assert "m1" in names
     assert not found.broken
-    held = excite(path, postures=4, starts=1, moving=("turn",), start={"slide": 0.2})
+    held = excite(path, postures=4, starts=1, collisions=False, moving=("turn",), start={"slide": 0.2})
     assert np.allclose(study(held).positions[:, 0], 0.2)
-    first = excite(path, postures=4, starts=1, start={"turn": 0.3})
+    first = excite(path, postures=4, starts=1, collisions=False, start={"turn": 0.3})
     assert study(first).positions[0, 1] == pytest.approx(0.3)
     assert first.states(np.zeros(1))[0][0, 1] == pytest.approx(0.3)
 
@@ -331,7 +332,7 @@ def test_gravity_must_act_on_a_joint(tmp_path: Path) -> None:
     path = tmp_path / "flat.urdf"
     path.write_text(text)
     with pytest.raises(DynidError, match="gravity acts on no joint"):
-        excite(path, postures=4, starts=1)
+        excite(path, postures=4, starts=1, collisions=False)
 
 
 def test_rests_stay_where_they_are() -> None:

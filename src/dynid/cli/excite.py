@@ -113,6 +113,24 @@ BothSidesOption = Annotated[
 FrictionRunsOption = Annotated[
     bool, typer.Option("--friction-runs", help="Constant speeds instead, to and fro, joint by joint, for friction.")
 ]
+CollisionsOption = Annotated[
+    bool,
+    typer.Option("--no-collisions", help="Ignore collisions of the robot with itself, the floor, walls and boxes."),
+]
+ClearanceOption = Annotated[
+    float | None, typer.Option(help="Smallest distance from itself, floor, walls and boxes [m]. Default: 0.02.")
+]
+FloorOption = Annotated[
+    float | None, typer.Option("--floor", metavar="Z", help="Height of the floor [m]. Default: through the base.")
+]
+NoFloorOption = Annotated[bool, typer.Option("--no-floor", help="There is no floor.")]
+WallOption = Annotated[
+    list[str],
+    typer.Option(metavar="PLANE", help="Walls that the base is in front of: x=0.6,y=-0.4 [m]; z for ceilings."),
+]
+SrdfOption = Annotated[
+    str | None, typer.Option("--srdf", help="SRDF file of pairs that may touch. Default: that beside the URDF file.")
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace a trajectory that is in the folder.")]
 AllowOption = Annotated[
     bool,
@@ -150,6 +168,12 @@ def excite(
     hold: HoldOption = None,
     both_sides: BothSidesOption = False,
     friction_runs: FrictionRunsOption = False,
+    no_collisions: CollisionsOption = False,
+    clearance: ClearanceOption = None,
+    floor: FloorOption = None,
+    no_floor: NoFloorOption = False,
+    wall: WallOption = [],  # noqa: B006
+    srdf: SrdfOption = None,
     starts: StartsOption = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     force: ForceOption = False,
@@ -160,7 +184,8 @@ def excite(
 ) -> None:
     """Design an exciting trajectory within the robot's limits, or static postures, or friction runs.
 
-    Limits that neither the robot's file nor an option states are assumed, and named. Collisions are not checked.
+    Limits that neither the robot's file nor an option states are assumed, and named. The robot is kept away from
+    itself, the floor, walls and boxes.
     """
     given = dict(locals())
     with errors_in_words(), steps_shown() as step:
@@ -227,7 +252,7 @@ def _criterion(experiment: Experiment) -> str:
 
 _PLAIN = (
     *("family", "waypoints", "degree", "harmonics", "period", "rate", "criterion"),
-    *("postures", "hold", "both_sides", "friction_runs"),
+    *("postures", "hold", "both_sides", "friction_runs", "clearance", "srdf"),
 )
 """Options that are keys of `[excitation]`, by their names."""
 
@@ -244,7 +269,24 @@ def _settings(given: dict[str, Any]) -> dict[str, Any]:
     if isinstance(stated["start"], float):
         stated["start"] = (stated["start"],)
     plain = {key: given[key] or None for key in _PLAIN}
+    plain |= {"collisions": False if given["no_collisions"] else None, **_surroundings(given)}
     return {**plain, **stated, "position": ranges_per_joint("--position", *given["position"])}
+
+
+def _surroundings(given: dict[str, Any]) -> dict[str, Any]:
+    """The floor and walls that options state; a wall is seen from the base."""
+    from dynid.errors import InvalidRequestError
+
+    if given["no_floor"] and given["floor"] is not None:
+        raise InvalidRequestError("--floor states a floor, and --no-floor none; leave one out")
+    planes = []
+    for axis, place in assignments("--wall", *given["wall"]).items():
+        if axis not in ("x", "y", "z") or place is None:
+            raise InvalidRequestError(f"--wall: '{axis}' is no plane; write x=0.6, y=-0.4 or z=1.8 [m]")
+        unit = [float(axis == other) for other in "xyz"]
+        towards = [-part if place > 0.0 else part for part in unit]
+        planes.append({"point": [place * part for part in unit], "normal": towards, "name": f"wall {axis}={place:g}"})
+    return {"floor": False if given["no_floor"] else given["floor"], "wall": planes or None}
 
 
 def show_excitation(data: dict[str, Any], out: Path | None, *, full: bool = False) -> None:

@@ -18,8 +18,8 @@ from dynid.errors import DynidError, InvalidRequestError, ShapeError
 from dynid.excitation import Followable, Trajectory, as_motion, read_trajectory, robot_of_motion, samples
 from dynid.files import read_bytes
 from dynid.model import DynamicModel
-from dynid.report.drawn_bodies import Shape, capsules, poses, quaternion, reach, shapes
-from dynid.robot import WORLD, JointKind, Robot, as_robot
+from dynid.report.drawn_bodies import Shape, capsules, poses, quaternion, shapes
+from dynid.robot import WORLD, JointKind, Robot, as_robot, reach
 
 COLOURS = ((0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167), (230, 159, 0), (86, 180, 233))
 FRAMES_A_SECOND = 40.0

@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from dynid import __version__
 from dynid.arrays import Array
 from dynid.errors import DynidError, InvalidRequestError
 from dynid.excitation.design import SLOWER_SPEEDS, Design
-from dynid.excitation.information import Expectation
+from dynid.excitation.information import Expectation, finite_or_none
 from dynid.excitation.limits.limit import Check
 from dynid.excitation.limits.stated import joint_limits
 from dynid.excitation.settings import ExcitationSettings
@@ -227,15 +226,15 @@ class Excitation:
             "robot": self.robot.name,
             "family": self.settings.family,
             "criterion": self.settings.criterion,
-            "value": last.value,
-            "condition_number": self.condition_number if math.isfinite(self.condition_number) else None,
+            "value": finite_or_none(last.value),
+            "condition_number": finite_or_none(self.condition_number),
             "seconds": self.seconds,
             "starts": sum(part.starts for part in self.designs),
             "duration": sum(part.trajectory.duration for part in self.designs),
             "rate": last.problem.rate,
             "limits": [check.to_dict() for check in reached.values()],
             "trajectory": None,
-            "segments": [{"value": part.value, "trajectory": None} for part in self.designs],
+            "segments": [{"value": finite_or_none(part.value), "trajectory": None} for part in self.designs],
             "files": [],
             "parameters": [expectation.to_dict() for expectation in self.expectations],
             "findings": [finding.to_dict() for finding in self.findings],

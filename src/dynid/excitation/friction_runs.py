@@ -17,7 +17,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.excitation.design import Design, fine_checks
-from dynid.excitation.information import Expectation, Information, expected_stds, value_of
+from dynid.excitation.information import Expectation, Information, expected_stds, finite_or_none, value_of
 from dynid.excitation.limits.joint_bounds import JointBounds
 from dynid.excitation.limits.stated import posture_of
 from dynid.excitation.problem import ExcitationProblem
@@ -113,11 +113,7 @@ class Gain:
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as plain data for JSON; None where nothing excites it."""
-        return {key: _finite(value) if isinstance(value, float) else value for key, value in vars(self).items()}
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+        return {key: finite_or_none(value) if isinstance(value, float) else value for key, value in vars(self).items()}
 
 
 @dataclass(frozen=True, eq=False)

@@ -106,8 +106,8 @@ def _constant(directions: Array, wanted: Array) -> Array:
 def _explanation(problem: ExcitationProblem, x: Array) -> str:
     worst = max(problem.checks(problem.trajectory(x), np.zeros(1)), key=lambda check: check.used)
     return (
-        "no posture was found in which the robot can rest within all limits; the nearest breaks the limit on "
-        f"{worst.name} ({worst.reached[1]:.4g} {worst.unit}): widen that limit, or state another start posture"
+        "no posture was found in which the robot can rest within all limits: in the nearest, "
+        f"{worst.in_words()}; widen that limit, or state another start posture"
     )
 
 

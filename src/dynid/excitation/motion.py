@@ -184,3 +184,11 @@ class Motion:
                 + slopes[2][:, j, None] * a[samples]
             )
         return J
+
+
+class Postures(Motion):
+    """Any number of postures in which a robot stands still, as limits look at motions; q has the shape (n, joints)."""
+
+    def __init__(self, q: Array) -> None:
+        none = np.zeros_like(q)
+        vars(self).update(states=(q, none, none), x=q.ravel())

@@ -15,7 +15,7 @@ from dynid.arrays import Array
 from dynid.estimation import Factors
 from dynid.excitation.design import Design, Progress, fine_checks
 from dynid.excitation.gravity_fit import GravityFit, fit_gravity
-from dynid.excitation.information import Expectation, condition_number, expected_stds, value_of
+from dynid.excitation.information import Expectation, condition_number, expected_stds, finite_or_none, value_of
 from dynid.excitation.limits.assumed import noise_of
 from dynid.excitation.limits.stated import joint_limits
 from dynid.excitation.posture_tour import Tour, tour_of
@@ -92,10 +92,10 @@ class PostureStudy:
                 "seconds_travelling": self.tour.travelling,
                 "ways_around": self.tour.around,
                 "criterion": self.settings.posture_criterion,
-                "value": self.choice.value,
-                "condition_number": _finite(self.condition_number),
+                "value": finite_or_none(self.choice.value),
+                "condition_number": finite_or_none(self.condition_number),
                 "variance_relative_to_random": float(ratios.mean()) if np.isfinite(ratios).all() else None,
-                "worst_relative_to_random": _finite(self.choice.worst_of_random),
+                "worst_relative_to_random": finite_or_none(self.choice.worst_of_random),
                 "parameters": [one.to_dict() for one in self.expectations],
             }
         }
@@ -111,10 +111,6 @@ class PostureStudy:
                 label = ("below", "above")[side] if len(holds) > 1 else "once"
                 writer.writerow([k, label, *(f"{value:.12g}" for value in (begin, end, *position))])
         return {"postures.csv": stream.getvalue()}
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
 
 
 def study_postures(

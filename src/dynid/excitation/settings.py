@@ -8,6 +8,9 @@ from pydantic import AliasChoices, Field, model_validator
 
 from dynid.settings import Count, Name, Number, PerJoint, Positive, Table
 
+Vector = tuple[Number, Number, Number]
+"""x, y and z in the base frame."""
+
 JointLimit = PerJoint | dict[str, Positive]
 """One for all joints, one for each, or some by name: the others are the robot file's."""
 
@@ -35,6 +38,29 @@ class FrameBox(Table):
         if not all(low < high for low, high in zip(self.lower, self.upper, strict=True)):
             raise ValueError(f"the box from {list(self.lower)} to {list(self.upper)} has no room; widen it")
         return self
+
+
+class WallSettings(Table):
+    """`[[excitation.wall]]`: a plane through a point [m] that the robot stays in front of; its normal points there."""
+
+    point: Vector
+    normal: Vector
+    name: Name | None = None
+
+    @model_validator(mode="after")
+    def _has_direction(self) -> WallSettings:
+        if not any(self.normal):
+            raise ValueError("the normal of a wall is zero; state the direction towards the robot, such as [1, 0, 0]")
+        return self
+
+
+class ObstacleSettings(Table):
+    """`[[excitation.obstacle]]`: a box that stands still: its centre [m], edges [m], and roll, pitch, yaw [rad]."""
+
+    centre: Vector
+    size: tuple[Positive, Positive, Positive]
+    rpy: Vector = (0.0, 0.0, 0.0)
+    name: Name | None = None
 
 
 FamilyName = Literal["fourier", "spline", "b-spline", "polynomial", "trapezoid", "double-s", "multisine", "chirp"]
@@ -85,6 +111,13 @@ class ExcitationSettings(Table):
     margin: Annotated[float, Field(strict=True, ge=0.0, lt=1.0)] = 0.0
     speed: tuple[FrameSpeed, ...] = ()
     box: tuple[FrameBox, ...] = ()
+    collisions: bool = True
+    clearance: Positive = 0.02
+    floor: bool | Number | None = None
+    wall: tuple[WallSettings, ...] = ()
+    obstacle: tuple[ObstacleSettings, ...] = ()
+    srdf: Name | None = None
+    ignore_pairs: tuple[tuple[Name, Name], ...] = ()
     postures: Annotated[int, Field(strict=True, ge=2, le=1000)] | None = None
     hold: Positive = 1.0
     both_sides: bool = False

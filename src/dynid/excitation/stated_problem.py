@@ -9,9 +9,11 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.estimation import Factors
+from dynid.excitation.collision.stated_collisions import collisions_of
 from dynid.excitation.criteria import parse_criterion
 from dynid.excitation.information import Information, known_factor, reference_values
 from dynid.excitation.limits.assumed import assumptions, noise_assumption, noise_of
+from dynid.excitation.limits.clearance_limit import ClearanceLimit
 from dynid.excitation.limits.frame_limits import BoxLimit, FramePoint, SpeedLimit
 from dynid.excitation.limits.joint_bounds import AmplitudeLimit, JointBounds
 from dynid.excitation.limits.limit import Limit
@@ -55,6 +57,13 @@ class StatedMotionThresholds:
 
     fewest_samples: int = 150
     """Samples of a design, where nothing is stated. By judgement; see `samples_a_harmonic`."""
+
+    clearance_rate: float = 100.0
+    """Rate [Hz] at which a design keeps distances: at 3 m/s a part moves by 3 cm between two samples, half of that away
+    from the nearer, and the default clearance is 2 cm. By judgement; every design is checked at 1 kHz."""
+
+    most_clearance_samples: int = 3000
+    """The same for long motions. By judgement."""
 
     most_design_samples: int = 20_000
     """Samples of a design at most: what they show of a motion must fit into memory. By judgement; not calibrated."""
@@ -103,16 +112,17 @@ def problem_of(
     others, findings = _other_limits(settings, robot, bounds, limits)
     require_home(settings.home, limits, robot)
     grid = Grid.of(_free(settings, family, posture, robot), samples)
+    clear, noticed = _clearance(settings, robot, limits, grid)
     problem = ExcitationProblem(
         grid,
         _information(noise, settings, base, known, limits),
         parse_criterion(settings.criterion),
         bounds.tightened(1.0 / reach),
-        others,
+        (*others, *clear),
         settings.rate,
     )
     assumed = (*assumptions(stated, limits, robot), *noise_assumption(settings, robot, noise))
-    return problem, [*base.findings(), *assumed, *findings]
+    return problem, [*base.findings(), *assumed, *findings, *noticed]
 
 
 def _require_single_joints(robot: Robot) -> None:
@@ -200,6 +210,25 @@ def _other_limits(
         corners = np.array(box.lower), np.array(box.upper)
         found.append(BoxLimit(FramePoint.of(robot, box.frame), *corners).tightened(part))
     return tuple(found), findings
+
+
+def _clearance(
+    settings: ExcitationSettings, robot: Robot, limits: Sequence[Limits], grid: Grid
+) -> tuple[list[Limit], tuple[Finding, ...]]:
+    """The limit on distances between the robot and itself and its surroundings, where there is anything to touch."""
+    if not settings.collisions:
+        return [], ()
+    found = collisions_of(settings, robot, limits)
+    if not found.model.pairs:
+        return [], found.findings
+    cycle = grid.free.family.cycle
+    count = int(np.clip(THRESHOLDS.clearance_rate * cycle, len(grid.times), THRESHOLDS.most_clearance_samples))
+    limit = ClearanceLimit(found.model, found.moving, settings.clearance, count)
+    posture = posture_of(settings, robot)
+    for key, stated in (("start", None if None in posture else posture), ("home", settings.home)):
+        if stated is not None:
+            limit.require_clear(np.array(stated, dtype=float), key)
+    return [limit.tightened((1.0 - settings.margin) * THRESHOLDS.between_samples)], found.findings
 
 
 def _information(

@@ -17,7 +17,7 @@ from dynid.arrays import Array, Indices
 from dynid.excitation.limits.assumed import ASSUMED
 from dynid.excitation.limits.joint_bounds import JointBounds
 from dynid.excitation.local_search import NoMotionError
-from dynid.excitation.motion import Motion
+from dynid.excitation.motion import Postures
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.trajectories.double_s import fastest_phases
 from dynid.excitation.trajectories.itinerary import AtSpeed, Rest
@@ -52,14 +52,6 @@ _MOST_DRAWS = 20
 """How often postures are drawn before none is said to be within the limits."""
 
 
-class Standing(Motion):
-    """Any number of postures in which a robot stands still, as limits look at motions."""
-
-    def __init__(self, q: Array) -> None:
-        none = np.zeros_like(q)
-        vars(self).update(states=(q, none, none), x=q.ravel())
-
-
 def with_whole_room(problem: ExcitationProblem, margin: float) -> ExcitationProblem:
     """The problem with all room of joints but for a margin: nothing is left to what happens between samples."""
     return replace(problem, bounds=replace(problem.bounds, factor=np.full(4, 1.0 - margin)))
@@ -90,7 +82,7 @@ def _slacks_of_limits(problem: ExcitationProblem, q: Array) -> Array:
 
     Limits give slacks in an order of their own. Where one of many postures breaks a limit, both halves are looked at.
     """
-    motion = Standing(q)
+    motion = Postures(q)
     smallest = min(float(limit.slacks(motion).min(initial=1.0)) for limit in problem.limits)
     if smallest > 0.0 or len(q) == 1:
         return np.full(len(q), smallest)

@@ -161,7 +161,7 @@ def is_experiment(path: str | os.PathLike[str]) -> bool:
 
 
 def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path, needs_logs: bool) -> dict[str, Any]:
-    """The same values, with the paths of the robot and of all logs made whole."""
+    """The same values, with the paths of the robot, of all logs and of other files made whole."""
 
     def whole(name: object, where: tuple[str | int, ...], keep: str = "") -> object:
         if not isinstance(name, str) or (keep and name.startswith(keep)):
@@ -178,14 +178,11 @@ def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path, nee
     values = dict(values)
     if "robot" in values:
         values["robot"] = whole(values["robot"], ("robot",), keep="builtin:")
-    physical = values.get("physical")
-    if isinstance(physical, dict) and "reference" in physical:
-        where = ("physical", "reference")
-        values["physical"] = {**physical, "reference": whole(physical["reference"], where, keep="builtin:")}
-    simulation = values.get("simulation")
-    if isinstance(simulation, dict) and "trajectory" in simulation:
-        trajectory = whole(simulation["trajectory"], ("simulation", "trajectory"))
-        values["simulation"] = {**simulation, "trajectory": trajectory}
+    for table, key in (("physical", "reference"), ("simulation", "trajectory"), ("excitation", "srdf")):
+        own = values.get(table)
+        if isinstance(own, dict) and key in own:
+            keep = "builtin:" if key == "reference" else ""
+            values[table] = {**own, key: whole(own[key], (table, key), keep)}
     logs = values.get("log")
     if isinstance(logs, list):
         values["log"] = [

@@ -8,10 +8,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.model import joint_poses
-from dynid.robot import WORLD, Robot, pose, rotation_about
-
-THICKNESS = 0.04
-"""Radius of capsules, in parts of the robot's reach."""
+from dynid.robot import WORLD, Robot, capsules_along, pose
 
 MESHES = (".stl", ".obj", ".ply", ".glb", ".gltf", ".dae")
 """Mesh files that viewers read."""
@@ -56,16 +53,8 @@ def shapes(robot: Robot, meshes: Collection[str] = MESHES) -> list[Shape]:
 
 
 def capsules(robot: Robot, link: int) -> list[Shape]:
-    """Capsules from a link's joint to each joint that it carries; a short one along its axis where it carries none."""
-    radius = THICKNESS * reach(robot)
-    ends = [joint.placement[:3, 3] for joint in robot.joints if joint.parent == link]
-    if not ends and link != WORLD:
-        ends = [1.5 * radius * robot.joints[link].axis]
-    return [
-        Shape(link, "capsule", (radius, float(np.linalg.norm(end))), along_z(end))
-        for end in ends
-        if np.linalg.norm(end) > 1e-6
-    ]
+    """Capsules along a link."""
+    return [Shape(link, one.shape, one.size, one.placement) for one in capsules_along(robot, link)]
 
 
 def poses(robot: Robot, q: Array) -> Array:
@@ -79,25 +68,3 @@ def quaternion(R: Array) -> Array:
     from scipy.spatial.transform import Rotation
 
     return np.roll(Rotation.from_matrix(R).as_quat(canonical=True), 1)
-
-
-def reach(robot: Robot) -> float:
-    """How far [m] the last joint is from the ground along the longest chain of links; 1 where all joints meet."""
-    lengths: list[float] = []
-    for joint in robot.joints:
-        below = 0.0 if joint.parent == WORLD else lengths[joint.parent]
-        lengths.append(below + float(np.linalg.norm(joint.placement[:3, 3])))
-    return max(lengths) or 1.0
-
-
-def along_z(end: Array) -> Array:
-    """Pose half way to a point [m], with z towards it, shape (4, 4)."""
-    length = float(np.linalg.norm(end))
-    z, target = np.array([0.0, 0.0, 1.0]), end / length
-    axis = np.cross(z, target)
-    sine = float(np.linalg.norm(axis))
-    if sine < 1e-12:
-        R = np.eye(3) if target[2] > 0.0 else np.diag([1.0, -1.0, -1.0])
-    else:
-        R = rotation_about(axis / sine, np.array([np.arctan2(sine, target[2])]))[0]
-    return pose(R, 0.5 * end)

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.report.drawn_bodies import Shape, along_z, capsules, poses, reach, shapes
+from dynid.report.drawn_bodies import Shape, capsules, poses, shapes
 from dynid.report.figure import PALETTE
 from dynid.report.rasteriser import Camera, picture, png
-from dynid.robot import WORLD, JointKind, Robot, triangles
+from dynid.robot import WORLD, JointKind, Robot, along_z, reach, triangles
 
 READ_MESHES = (".stl", ".obj")
 """Endings of mesh files that are drawn; others may be untrusted input of large libraries."""

@@ -1,10 +1,12 @@
 # What the room offers to the others; names are imported when they are first asked for.
 from .audit import audit
+from .description import Geometry
 from .formats import Format
 from .formats.write_back import Written, write_back
-from .frames import pose
-from .geometry import outline, triangles
-from .grippers import without_gripper
+from .formats.xml_files import read_xml
+from .frames import pose, rotation_from_rpy
+from .geometry import along_z, around_segment, capsules_along, outline, outline_of_shape, reach, triangles
+from .grippers import srdf_file, without_gripper
 from .inertia import INERTIA_BASIS, SIZE, skew
 from .joints import LARGEST_NUMBER, JointDynamics, JointKind, Limits, neutral, rotation_about
 from .loading import as_robot, load_robot
@@ -17,6 +19,7 @@ __all__ = [
     "SIZE",
     "WORLD",
     "Format",
+    "Geometry",
     "Joint",
     "JointDynamics",
     "JointKind",
@@ -24,15 +27,23 @@ __all__ = [
     "Link",
     "Robot",
     "Written",
+    "along_z",
+    "around_segment",
     "as_robot",
     "audit",
+    "capsules_along",
     "load_robot",
     "neutral",
     "notes_on_frames",
     "outline",
+    "outline_of_shape",
     "pose",
+    "reach",
+    "read_xml",
     "rotation_about",
+    "rotation_from_rpy",
     "skew",
+    "srdf_file",
     "triangles",
     "without_gripper",
     "write_back",

@@ -35,12 +35,14 @@ class Geometry:
             caps) of a cylinder or capsule, three scale factors of a mesh.
         placement: Its frame in the body's frame, shape (4, 4).
         mesh: The mesh file, where it was found.
+        corners: Corners [m] in its frame, shape (n, 3), of a mesh of MJCF, whose shape is the box around it; else None.
     """
 
     shape: str
     size: tuple[float, ...]
     placement: Array
     mesh: Path | None = None
+    corners: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +133,7 @@ class Description:
         joints: All joints, in the order in which coordinates are counted, parents before children.
         gravity: Gravity [m/s^2] in the world frame, shape (3,).
         couplings: Pairs of joint names whose motors turn each other (see `terms.Coupling`).
+        no_contacts: Pairs of names of bodies that may touch, as the file says.
         findings: What the reader noticed.
         exact_frames: Whether right angles that the file rounds were kept as they are (see `rounded_frames`).
     """
@@ -141,6 +144,7 @@ class Description:
     joints: tuple[JointDescription, ...]
     gravity: Array = field(default_factory=lambda: frozen(STANDARD_GRAVITY))
     couplings: tuple[tuple[str, str], ...] = ()
+    no_contacts: tuple[tuple[str, str], ...] = ()
     findings: tuple[Finding, ...] = ()
     exact_frames: bool = False
 

@@ -1,4 +1,4 @@
-"""How large bodies are: boxes around their shapes."""
+"""How large bodies are: boxes around their shapes, corners of meshes, and capsules where a file has no shapes."""
 
 import itertools
 import math
@@ -7,11 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
-from dynid.arrays import Array
+from dynid.arrays import Array, frozen
 from dynid.robot.description import BodyDescription, Geometry
+from dynid.robot.frames import pose
+from dynid.robot.joints import rotation_about
+from dynid.robot.robot import WORLD, Robot
 
 LARGEST_MESH = 5e7
 """Mesh files of more bytes are skipped, so that a robot is looked at within seconds."""
+
+THICKNESS = 0.04
+"""Radius of capsules along links, in parts of the robot's reach."""
 
 _STL_HEADER = 80
 _NUMBER = rb"[ \t]++([-+]?(?:\d++\.?\d*+|\.\d++)(?:[eE][-+]?\d++)?)"
@@ -48,12 +54,13 @@ def outline(body: BodyDescription) -> Array | None:
     Returns:
         The points; None if the size of one of its shapes is not known, or it has none.
     """
-    points = [_outline_of_shape(geometry) for geometry in body.geometry]
+    points = [outline_of_shape(geometry) for geometry in body.geometry]
     known = [p for p in points if p is not None]
     return np.concatenate(known) if known and len(known) == len(points) else None
 
 
-def _outline_of_shape(geometry: Geometry) -> Array | None:
+def outline_of_shape(geometry: Geometry) -> Array | None:
+    """Points [m] in the body's frame whose convex hull holds one shape, shape (points, 3); None if they are unknown."""
     R, centre = geometry.placement[:3, :3], geometry.placement[:3, 3]
     if geometry.shape == "mesh":
         vertices = _vertices(geometry.mesh)
@@ -68,7 +75,7 @@ def _bounds_of_shape(geometry: Geometry) -> Array | None:
     """Box (2, 3) around one shape, or None when its size is not known."""
     R, centre = geometry.placement[:3, :3], geometry.placement[:3, 3]
     if geometry.shape == "mesh":
-        placed = _outline_of_shape(geometry)
+        placed = outline_of_shape(geometry)
         return None if placed is None else np.stack([placed.min(axis=0), placed.max(axis=0)])
     reach = _reach(geometry.shape, geometry.size, R)
     return None if reach is None else np.stack([centre - reach, centre + reach])
@@ -144,3 +151,44 @@ def _binary_stl(content: bytes) -> Array | None:
         return None
     triangles = np.frombuffer(content, dtype=_STL_TRIANGLE, count=count, offset=start)
     return triangles["corners"].reshape(-1, 3).astype(np.float64)
+
+
+def capsules_along(robot: Robot, link: int) -> list[Geometry]:
+    """Capsules from a link's joint to each joint that it carries; a short one along its axis where it carries none.
+
+    Their placements are in the joint frame of the link.
+    """
+    radius = THICKNESS * reach(robot)
+    ends = [joint.placement[:3, 3] for joint in robot.joints if joint.parent == link]
+    if not ends and link != WORLD:
+        ends = [1.5 * radius * robot.joints[link].axis]
+    return [around_segment(np.zeros(3), end, radius) for end in ends if np.linalg.norm(end) > 1e-6]
+
+
+def around_segment(begin: Array, end: Array, radius: float, shape: str = "capsule") -> Geometry:
+    """The capsule or cylinder of a radius [m] around the segment between two points [m]."""
+    way = end - begin
+    placement = along_z(way) if np.linalg.norm(way) > 0.0 else np.eye(4)
+    return Geometry(shape, (radius, float(np.linalg.norm(way))), frozen(pose(translation=begin) @ placement))
+
+
+def reach(robot: Robot) -> float:
+    """How far [m] the last joint is from the ground along the longest chain of links; 1 where all joints meet."""
+    lengths: list[float] = []
+    for joint in robot.joints:
+        below = 0.0 if joint.parent == WORLD else lengths[joint.parent]
+        lengths.append(below + float(np.linalg.norm(joint.placement[:3, 3])))
+    return max(lengths) or 1.0
+
+
+def along_z(end: Array) -> Array:
+    """Pose half way to a point [m], with z towards it, shape (4, 4)."""
+    length = float(np.linalg.norm(end))
+    z, target = np.array([0.0, 0.0, 1.0]), end / length
+    axis = np.cross(z, target)
+    sine = float(np.linalg.norm(axis))
+    if sine < 1e-12:
+        R = np.eye(3) if target[2] > 0.0 else np.diag([1.0, -1.0, -1.0])
+    else:
+        R = rotation_about(axis / sine, np.array([np.arctan2(sine, target[2])]))[0]
+    return pose(R, 0.5 * end)

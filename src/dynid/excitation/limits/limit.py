@@ -27,6 +27,8 @@ class Check:
         reached: Smallest and largest value reached.
         unit: Unit of both.
         symmetric: Whether only the size counts, as of a velocity.
+        time: When the value nearest to the limit is reached [s], where that is known.
+        room: Distance from the limit that counts as far, of a range that is open at one end.
     """
 
     name: str
@@ -34,6 +36,8 @@ class Check:
     reached: Range
     unit: str
     symmetric: bool = True
+    time: float | None = None
+    room: float = 1.0
 
     @staticmethod
     def of_size(name: str, limit: float, values: Array, unit: str) -> Check:
@@ -44,11 +48,11 @@ class Check:
     def used(self) -> float:
         """Which part of the room between the limits' middle and their ends is used; above 1 a limit is broken.
 
-        A range that is open at one end is taken to have a room of 1.
+        Of a range that is open at one end, `room` counts as far from it.
         """
         half = (self.limit[1] - self.limit[0]) / 2
         beyond = max(self.limit[0] - self.reached[0], self.reached[1] - self.limit[1])
-        return 1.0 + beyond / (half if math.isfinite(half) else 1.0)
+        return max(0.0, 1.0 + beyond / (half if math.isfinite(half) else self.room))
 
     @property
     def is_kept(self) -> bool:
@@ -57,6 +61,11 @@ class Check:
 
     def in_words(self) -> str:
         """What is reached, and what is allowed."""
+        if self.time is not None and math.isinf(self.limit[1]):
+            return (
+                f"the {self.name} is {self.reached[0]:.3g} {self.unit} at {self.time:.3g} s, and {self.limit[0]:g} "
+                f"{self.unit} is needed"
+            )
         reached, allowed = (f"{low:.4g} to {high:.4g}" for low, high in (self.reached, self.limit))
         return f"the {self.name} reaches {reached} {self.unit}, and {allowed} is allowed"
 
@@ -65,9 +74,10 @@ class Check:
         limit, reached = (
             (self.limit[1], max(map(abs, self.reached)))
             if self.symmetric
-            else ([end if math.isfinite(end) else None for end in self.limit], list(self.reached))
+            else tuple([end if math.isfinite(end) else None for end in ends] for ends in (self.limit, self.reached))
         )
         data = {"name": self.name, "limit": limit, "reached": reached, "unit": self.unit}
+        data |= {} if self.time is None else {"time": self.time}
         return {**data, "used": self.used, "kept": self.is_kept}
 
 

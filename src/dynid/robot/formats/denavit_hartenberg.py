@@ -16,8 +16,9 @@ frame j. `docs/tables.md` describes every key.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, ValidationError, model_validator
@@ -26,8 +27,16 @@ from dynid.arrays import Array, frozen
 from dynid.errors import RobotFileError, UnknownNameError
 from dynid.files import parse_toml, read_toml_text
 from dynid.robot import inertia
-from dynid.robot.description import STANDARD_GRAVITY, BodyDescription, Description, JointDescription, MimicDescription
+from dynid.robot.description import (
+    STANDARD_GRAVITY,
+    BodyDescription,
+    Description,
+    Geometry,
+    JointDescription,
+    MimicDescription,
+)
 from dynid.robot.frames import elementary_rotation, pose, rotation_from_rpy
+from dynid.robot.geometry import around_segment
 from dynid.robot.joints import JointDynamics, JointKind, Limits, unlimited
 from dynid.robot.rounded_frames import Frames
 from dynid.settings import Name, Number, Table
@@ -58,20 +67,35 @@ class _Mimic(Table):
     offset: Number = 0.0
 
 
+class _Shape(Table):
+    """A capsule (all points within a radius of a segment) or a cylinder around a segment [m], in the link's frame."""
+
+    kind: Literal["capsule", "cylinder"] = "capsule"
+    begin: Vector
+    end: Vector
+    radius: Annotated[float, Field(gt=0.0)]
+
+
 class _Link(Table):
-    """Inertial keys that `[base]` and `[[joint]]` share."""
+    """Keys of the inertia and the shape of a link, which `[base]` and `[[joint]]` share."""
 
     link: Name | None = None
     mass: Number | None = None
     com: Vector = (0.0, 0.0, 0.0)
     inertia: _Inertia | None = None
     inertia_about: Literal["com", "frame"] | None = None
+    shapes: tuple[_Shape, ...] = ()
 
     @model_validator(mode="after")
     def _is_complete(self) -> _Link:
         if self.mass is None and (self.inertia is not None or "com" in self.model_fields_set):
             raise ValueError("com and inertia need a mass beside them")
         return self
+
+    def geometry(self) -> tuple[Geometry, ...]:
+        """Its shapes, in its own frame."""
+        ends = [(np.array(one.begin), np.array(one.end)) for one in self.shapes]
+        return tuple(around_segment(*pair, one.radius, one.kind) for pair, one in zip(ends, self.shapes, strict=True))
 
     def parameters(self, about: Literal["com", "frame"]) -> Array | None:
         """The 10-vector in the link's own frame, shape (10,), or None where no mass is given."""
@@ -119,6 +143,7 @@ class _Table(Table):
     inertia_about: Literal["com", "frame"] = "com"
     gravity: Vector = STANDARD_GRAVITY
     couplings: tuple[tuple[str, str], ...] = ()
+    no_contacts: tuple[tuple[str, str], ...] = ()
     source: str | None = None
     base: _Base = _Base()
     joint: tuple[_Joint, ...] = Field(min_length=1)
@@ -143,9 +168,9 @@ def parse_table(text: str, source: str, *, exact_frames: bool = False) -> Descri
     _check_keys(table, source)
     angle, frames = math.pi / 180.0 if table.angles == "deg" else 1.0, Frames(exact_frames)
     base_name = table.base.link or "base"
-    base = BodyDescription(base_name, table.base.parameters(table.inertia_about))
-    bodies, joints = [base], []
     foot = pose(_rpy(table.base.rpy, angle, frames, "base"), np.array(table.base.xyz))
+    base = BodyDescription(base_name, table.base.parameters(table.inertia_about), geometry=_placed(table.base, foot))
+    bodies, joints = [base], []
     link_of = {"base": base_name}
     previous = "base"
     for row in table.joint:
@@ -160,7 +185,7 @@ def parse_table(text: str, source: str, *, exact_frames: bool = False) -> Descri
         before, after = _frames(table.convention, row, angle, frames)
         link = row.link or f"{row.name}_link"
         own = row.parameters(table.inertia_about)
-        bodies.append(BodyDescription(link, own, frozen(after), unweighed=own is None))
+        bodies.append(BodyDescription(link, own, frozen(after), row.geometry(), unweighed=own is None))
         placement = foot @ before if parent == "base" else before
         joints.append(_joint(row, link_of[parent], link, placement, angle, frames))
         link_of[row.name] = link
@@ -169,6 +194,9 @@ def parse_table(text: str, source: str, *, exact_frames: bool = False) -> Descri
     for name in (name for pair in table.couplings for name in pair):
         if name not in link_of or name == "base":
             raise RobotFileError(source, str(UnknownNameError("joint", name, list(link_of)[1:], " (in couplings)")))
+    names = [body.name for body in bodies]
+    for name in (name for pair in table.no_contacts for name in pair if name not in names):
+        raise RobotFileError(source, str(UnknownNameError("link", name, names, " (in no_contacts)")))
     return Description(
         name=table.name,
         source=source,
@@ -176,9 +204,15 @@ def parse_table(text: str, source: str, *, exact_frames: bool = False) -> Descri
         joints=tuple(joints),
         gravity=frozen(table.gravity),
         couplings=table.couplings,
+        no_contacts=table.no_contacts,
         findings=frames.findings(),
         exact_frames=exact_frames,
     )
+
+
+def _placed(base: _Base, foot: Array) -> tuple[Geometry, ...]:
+    """The base's shapes in the world: its own frame is `foot`."""
+    return tuple(replace(shape, placement=frozen(foot @ shape.placement)) for shape in base.geometry())
 
 
 def _rpy(angles: Vector, unit: float, frames: Frames, joint: str) -> Array:
@@ -262,7 +296,7 @@ def _first_problem(error: ValidationError) -> str:
     key = ".".join(str(part) for part in path)
     if problem["type"] == "extra_forbidden":
         model = {"[[": _Joint, "[b": _Base}.get(where[:2], _Table)
-        model = _Inertia if path[0] == "inertia" else _Mimic if path[0] == "mimic" else model
+        model = {"inertia": _Inertia, "mimic": _Mimic, "shapes": _Shape}.get(str(path[0]), model)
         return where + str(UnknownNameError("key", str(path[-1]), model.model_fields))
     if problem["type"] == "missing":
         return f"{where}the key '{key}' is missing"

@@ -54,6 +54,7 @@ def read_mjcf(path: Path, root: Element | None = None, *, exact_frames: bool = F
         bodies=tuple(reader.bodies),
         joints=tuple(reader.joints),
         gravity=reader.gravity(),
+        no_contacts=reader.no_contacts(),
         findings=(*notes, *reader.findings, *reader.frames.findings()),
         exact_frames=exact_frames,
     )
@@ -92,6 +93,11 @@ class _MjcfReader:
         mujoco = mujoco_module()
         disabled = self.model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
         return frozen(np.zeros(3) if disabled else self.model.opt.gravity)
+
+    def no_contacts(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of bodies of `<exclude>`."""
+        ids = [divmod(int(signature), 1 << 16) for signature in self.model.exclude_signature]
+        return tuple((self.body_names[a], self.body_names[b]) for a, b in ids)
 
     def read_body(self, i: int) -> None:
         """Add a body with the joints that move it; MuJoCo applies these in turn, each in the body's own frame."""
@@ -251,7 +257,23 @@ def _shape(m: MjModel, g: int) -> Geometry | None:
     if shape in ("cylinder", "capsule"):
         return Geometry(shape, (size[0], 2 * size[1]), frozen(at))
     centre, half_edges = m.geom_aabb[g, :3], m.geom_aabb[g, 3:]
-    return Geometry("box", tuple((2 * half_edges).tolist()), frozen(at @ pose(translation=centre)))
+    corners = _mesh_corners(m, g) if shape == "mesh" else None
+    placement = frozen(at @ pose(translation=centre))
+    box = tuple((2 * half_edges).tolist())
+    return Geometry("box", box, placement, corners=None if corners is None else frozen(corners - centre))
+
+
+def _mesh_corners(m: MjModel, g: int) -> Array | None:
+    """Corners of the convex hull of a geom's mesh in the geom's frame [m], shape (n, 3); all where it has no hull."""
+    k = int(m.geom_dataid[g])
+    if k < 0:
+        return None
+    corners = np.array(m.mesh_vert[m.mesh_vertadr[k] : m.mesh_vertadr[k] + m.mesh_vertnum[k]], dtype=float)
+    begin = int(m.mesh_graphadr[k])
+    if begin < 0:
+        return corners
+    count = int(m.mesh_graph[begin])  # then the number of faces, where edges begin, and the hull's corners
+    return corners[m.mesh_graph[begin + 2 + count : begin + 2 + 2 * count]]
 
 
 def _actuators(m: MjModel) -> dict[int, list[tuple[int, float]]]:

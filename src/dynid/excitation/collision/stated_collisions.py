@@ -1,0 +1,142 @@
+"""From settings to what a robot is kept away from: its solids, surroundings and pairs, and what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.excitation.collision.collision_model import CollisionModel
+from dynid.excitation.collision.pairs import Pair, excused_pairs, link_pairs
+from dynid.excitation.collision.solids import Solid, has_coal, solids_of
+from dynid.excitation.collision.surroundings import Surroundings, surroundings_of
+from dynid.excitation.settings import ExcitationSettings
+from dynid.findings import Finding
+from dynid.robot import Limits, Robot
+
+
+@dataclass(frozen=True)
+class CollisionThresholds:
+    """Which pairs are kept apart, where nothing is stated."""
+
+    postures: int = 300
+    """Random postures by which pairs are found that always touch. By judgement: a share of 95 % is then known to about
+    1 %."""
+
+    touching_share: float = 0.95
+    """Pairs nearer than the clearance in at least this share of random postures are not kept apart: their shapes
+    overlap by construction, as those of a motor and the next but one link. By judgement: the share that the setup
+    assistant of MoveIt uses."""
+
+    few_joints: int = 2
+    """A design does not look at pairs that so many joints or fewer move and that no posture brings near, such as a
+    shoulder that only turns above the floor: random postures are dense there. The check afterwards does. By
+    judgement."""
+
+    many_postures: int = 1000
+    """Random postures for that. By judgement."""
+
+    distant: float = 0.002
+    """Such pairs stay above the clearance by as much [m]. By judgement: the check afterwards finds what this
+    misses."""
+
+
+THRESHOLDS = CollisionThresholds()
+
+
+@dataclass(frozen=True, eq=False)
+class Collisions:
+    """What a robot is kept away from, and what was noticed.
+
+    Attributes:
+        model: Distances and their slopes, of all pairs that are kept apart.
+        moving: The same without pairs that are never near: what a design looks at.
+        findings: What was assumed or left out.
+    """
+
+    model: CollisionModel
+    moving: CollisionModel
+    findings: tuple[Finding, ...]
+
+
+def collisions_of(settings: ExcitationSettings, robot: Robot, limits: Sequence[Limits]) -> Collisions:
+    """What settings keep a robot away from.
+
+    Args:
+        settings: The settings.
+        robot: A robot whose joints have one degree of freedom each.
+        limits: The limits of each coordinate.
+
+    Raises:
+        SemanticFileError: If an SRDF file is named that cannot be used.
+        InvalidRequestError: If a pair of bodies is named that does not exist.
+    """
+    own = solids_of(robot)
+    postures = random_postures(limits, THRESHOLDS.postures)
+    around = surroundings_of(settings, robot, own.solids, postures)
+    excused, srdf = excused_pairs(robot, settings.ignore_pairs, settings.srdf)
+    solids = (*own.solids, *around.boxes)
+    pairs = (*link_pairs(robot, solids, excused), *_wall_pairs(robot, solids, around))
+    model = CollisionModel(robot, solids, around.walls, pairs)
+    model, touching = without_touching(model, postures, settings.clearance)
+    counts = {"pairs": len(model.pairs), "solids": len(own.solids), "floor": around.floor}
+    found = [Finding.of("collisions-checked", "collisions", **counts, clearance=settings.clearance)]
+    if own.is_bare:
+        found.append(Finding.of("collision-shapes-assumed", "collisions"))
+    if own.unread:
+        found.append(Finding.of("collision-meshes-unread", "collisions", meshes=list(own.unread)))
+    if touching:
+        source = "" if srdf is None else f" besides those that {srdf.name} excuses"
+        found.append(Finding.of("collision-pairs-touching", "collisions", pairs=touching, source=source))
+    if not has_coal():
+        found.append(Finding.of("collision-library-missing", "collisions"))
+    return Collisions(model, without_distant(model, limits, settings.clearance), tuple(found))
+
+
+def _wall_pairs(robot: Robot, solids: Sequence[Solid], around: Surroundings) -> list[Pair]:
+    pairs = []
+    for link, part in enumerate(robot.links):
+        own = [k for k, solid in enumerate(solids) if solid.link == link]
+        for w, wall in enumerate(around.walls if own else ()):
+            pairs.append(Pair(f"{part.name}-{wall.name}", link, w, tuple((k, w) for k in own), is_wall=True))
+    return pairs
+
+
+def random_postures(limits: Sequence[Limits], count: int) -> Array:
+    """So many random postures within limits, shape (count, joints)."""
+    lower, upper = np.array([limit.interval(2 * np.pi) for limit in limits]).T
+    return np.random.default_rng(0).uniform(lower, upper, (count, len(limits)))
+
+
+def without_touching(model: CollisionModel, q: Array, clearance: float) -> tuple[CollisionModel, list[str]]:
+    """The model without parts that are nearly always nearer than the clearance [m], and the names of such bodies."""
+    parts = [(pair, part) for pair in model.pairs for part in pair.parts]
+    single = replace(model, pairs=tuple(replace(pair, parts=(part,)) for pair, part in parts))
+    distances = single.clearances(q, clearance)
+    near = (distances < clearance).mean(axis=0)
+    touching: list[str] = []
+    kept: dict[int, list[tuple[int, int]]] = {}
+    where = [k for k, pair in enumerate(model.pairs) for _ in pair.parts]
+    for k, (pair, part), share in zip(where, parts, near, strict=True):
+        if share < THRESHOLDS.touching_share:
+            kept.setdefault(k, []).append(part)
+        else:
+            second = model.walls[part[1]].name if pair.is_wall else model.solids[part[1]].body
+            touching.append(f"{model.solids[part[0]].body}-{second}")
+    pairs = tuple(replace(model.pairs[k], parts=tuple(left)) for k, left in kept.items())
+    return replace(model, pairs=pairs), list(dict.fromkeys(touching))
+
+
+def without_distant(model: CollisionModel, limits: Sequence[Limits], clearance: float) -> CollisionModel:
+    """The model without pairs that two joints or fewer move, and that stay above the clearance [m] wherever these are.
+
+    So few joints are known well by random postures.
+    """
+    few = [k for k, pair in enumerate(model.pairs) if len(model.joints_between(pair)) <= THRESHOLDS.few_joints]
+    some = replace(model, pairs=tuple(model.pairs[k] for k in few))
+    above = clearance + THRESHOLDS.distant
+    lowest = some.clearances(random_postures(limits, THRESHOLDS.many_postures), above).min(axis=0)
+    distant = {k for k, distance in zip(few, lowest, strict=True) if distance > above}
+    return replace(model, pairs=tuple(pair for k, pair in enumerate(model.pairs) if k not in distant))
