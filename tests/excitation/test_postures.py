@@ -211,7 +211,8 @@ def test_any_limit_of_the_problem_counts_for_postures_and_ways() -> None:
     assert (standing_slacks(problem, q) > 0.0).tolist() == [False, True, True, False]
     begin, end = np.array([[-1.0, -1.0]]), np.array([[1.0, -1.0]])
     assert are_clear(problem, begin, end).tolist() == [False]
-    paths = paths_between(problem, np.concatenate([begin, end]), np.random.default_rng(0))
+    kept, paths = paths_between(problem, np.concatenate([begin, end]), np.random.default_rng(0))
+    assert kept.tolist() == [0, 1]
     path = paths[0][1]
     assert len(path) > 2
     assert np.array_equal(path[::-1], paths[1][0])
@@ -224,6 +225,10 @@ def test_any_limit_of_the_problem_counts_for_postures_and_ways() -> None:
     )
     with pytest.raises(DynidError, match="no way within the limits"):
         paths_between(blocked, np.array([[-0.8, 0.0], [0.8, 0.0]]), np.random.default_rng(0))
+    kept, paths = paths_between(blocked, np.array([[-0.8, 0.0], [0.8, 0.0], [0.7, 0.5]]), np.random.default_rng(0))
+    assert kept.tolist() == [1, 2]
+    assert np.allclose(paths[0][1], [[0.8, 0.0], [0.7, 0.5]])
+    assert study(found).choice.only(np.array([0, 2])).positions.shape == (2, 2)
 
 
 def test_masses_of_sliding_joints_and_still_joints(tmp_path: Path) -> None:

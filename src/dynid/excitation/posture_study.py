@@ -22,7 +22,7 @@ from dynid.excitation.posture_tour import Tour, tour_of
 from dynid.excitation.postures import Choice, choose_postures, gravity_parameters, known_gravity, posture_problem
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.settings import ExcitationSettings
-from dynid.excitation.ways import with_whole_room
+from dynid.excitation.ways import paths_between, with_whole_room
 from dynid.findings import Finding
 from dynid.logs import Log
 from dynid.model import DynamicModel
@@ -156,7 +156,10 @@ def study_postures(
     standing = posture_problem(roomy, settings, base, weighed, reach if settings.both_sides else 0.0 * reach)
     options = {"time_limit": 0.8 * time_limit, "starts": starts, "seed": seed, "progress": progress}
     choice = choose_postures(standing, **options)
-    tour = tour_of(roomy, choice.positions, settings.hold, sides, np.random.default_rng([seed, 1]))
+    kept, paths = paths_between(roomy, choice.positions, np.random.default_rng([seed, 1]))
+    left_out = len(choice.positions) - len(kept)
+    choice = choice.only(kept)
+    tour = tour_of(roomy, choice.positions, paths, settings.hold, sides)
     M = problem.exact_matrix(tour.motion)
     design = Design(
         problem,
@@ -171,7 +174,10 @@ def study_postures(
     still = np.zeros_like(choice.positions)
     own = measured.matrix(choice.positions, still, still, standing.weight)
     study = PostureStudy(settings, choice, tour, expected_stds(base, own), condition_number(own))
-    return design, study, _findings(study, model)
+    unreached = (
+        [Finding.of("postures-unreached", "postures", count=left_out, of=left_out + len(kept))] if left_out else []
+    )
+    return design, study, [*unreached, *_findings(study, model)]
 
 
 def _findings(study: PostureStudy, model: DynamicModel) -> list[Finding]:

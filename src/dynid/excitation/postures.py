@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dynid.arrays import Array, frozen
+from dynid.arrays import Array, Indices, frozen
 from dynid.errors import InvalidRequestError
 from dynid.estimation import Factors
 from dynid.excitation.criteria import parse_criterion
@@ -237,6 +237,22 @@ class Choice:
     worst_of_random: float
     starts: int
     seconds: float
+
+    def only(self, kept: Indices) -> Choice:
+        """Some of the postures, by index."""
+        if len(kept) == len(self.positions):
+            return self
+        q = self.positions[kept]
+        none = np.zeros_like(q)
+        M = self.problem.information.matrix(q, none, none, self.problem.weight)
+        return replace(
+            self,
+            positions=q,
+            matrix=M,
+            value=value_of(self.problem.criterion, M),
+            of_random=self.of_random * variances(M) / variances(self.matrix),
+            worst_of_random=self.worst_of_random * worst_variance(M) / worst_variance(self.matrix),
+        )
 
 
 def choose_postures(

@@ -17,7 +17,6 @@ from dynid.arrays import Array, Indices
 from dynid.excitation.limits.assumed import ASSUMED
 from dynid.excitation.limits.joint_bounds import JointBounds
 from dynid.excitation.local_search import NoMotionError
-from dynid.excitation.motion import Postures
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.trajectories.double_s import fastest_phases
 from dynid.excitation.trajectories.itinerary import AtSpeed, Rest
@@ -39,11 +38,20 @@ _STEPS = (0.05, 0.01)
 _TIME_OF_JERK = 0.1
 """How long accelerations take to reach their limit [s], where no jerk is limited."""
 
-_ROADMAP = 100
-"""Random postures of a roadmap."""
+_ROADMAPS = (100, 400)
+"""Random postures of a roadmap, and of the next one where that does not join all postures."""
 
-_NEIGHBOURS = 10
+_NEIGHBOURS = 12
 """Nearest postures of a roadmap that each one is joined with."""
+
+_MORE_NEIGHBOURS = 24
+"""The same for the postures that are joined, and those beside them."""
+
+_BESIDE = 10
+"""Random postures beside each that is joined."""
+
+_FAR_BESIDE = 0.5
+"""How far from it they may be [rad or m]."""
 
 _INSIDE = 0.999
 """Part of the room of positions that random postures are drawn from: solvers start off the limits."""
@@ -72,22 +80,10 @@ def standing_slacks(problem: ExcitationProblem, q: Array) -> Array:
     """
     found = (1.0 - np.abs(q - problem.bounds.middle[0]) / problem.bounds.room[0]).min(axis=1)
     inside = np.flatnonzero(found > 0.0)
-    if len(inside) and problem.limits:
-        found[inside] = np.minimum(found[inside], _slacks_of_limits(problem, q[inside]))
+    for limit in problem.limits:
+        found[inside] = np.minimum(found[inside], limit.of_postures(q[inside]))
+        inside = np.flatnonzero(found > 0.0)
     return found
-
-
-def _slacks_of_limits(problem: ExcitationProblem, q: Array) -> Array:
-    """The smallest slack of each posture over all limits, shape (postures,).
-
-    Limits give slacks in an order of their own. Where one of many postures breaks a limit, both halves are looked at.
-    """
-    motion = Postures(q)
-    smallest = min(float(limit.slacks(motion).min(initial=1.0)) for limit in problem.limits)
-    if smallest > 0.0 or len(q) == 1:
-        return np.full(len(q), smallest)
-    middle = len(q) // 2
-    return np.concatenate([_slacks_of_limits(problem, q[:middle]), _slacks_of_limits(problem, q[middle:])])
 
 
 def allowed_postures(
@@ -210,33 +206,44 @@ def are_clear(problem: ExcitationProblem, begins: Array, ends: Array) -> NDArray
     return clear
 
 
-def paths_between(problem: ExcitationProblem, positions: Array, rng: np.random.Generator) -> list[list[Array]]:
-    """For each pair of postures those on a way from one to the other, both ends included, each of shape (k, joints).
+def paths_between(
+    problem: ExcitationProblem, positions: Array, rng: np.random.Generator
+) -> tuple[Indices, list[list[Array]]]:
+    """Ways between postures: straight where limits allow, else the shortest through a roadmap of random postures.
 
-    Straight ways where limits allow; else the shortest one through a roadmap of random postures.
+    Returns:
+        The indices of the postures that are joined with each other, the most that are, ascending; and for each pair of
+        these the postures on the way from one to the other, both ends included, each of shape (k, joints).
 
     Raises:
-        NoMotionError: If there is none between some of them.
+        NoMotionError: If no two of them are joined.
     """
     count = len(positions)
-    rows, columns = np.triu_indices(count, 1)
-    clear = are_clear(problem, positions[rows], positions[columns])
-    paths = [[positions[[a, b]] for b in range(count)] for a in range(count)]
+    pairs = np.column_stack(np.triu_indices(count, 1))
+    clear = are_clear(problem, positions[pairs[:, 0]], positions[pairs[:, 1]])
     if clear.all():
-        return paths
-    nodes, before = _roadmap(problem, positions, np.column_stack([rows, columns])[clear], rng)
-    for a, b in zip(rows[~clear].tolist(), columns[~clear].tolist(), strict=True):
-        at, path = b, [b]
-        while at != a and at >= 0:
-            at = int(before[a, at])
-            path.append(at)
-        if at < 0:
-            raise NoMotionError(
-                f"no way within the limits was found between the postures {_numbers(positions[a])} and "
-                f"{_numbers(positions[b])}; widen the limits, or state a smaller range with --position"
-            )
-        paths[a][b], paths[b][a] = nodes[path[::-1]], nodes[path]
-    return paths
+        return np.arange(count), [[positions[[a, b]] for b in range(count)] for a in range(count)]
+    for size in _ROADMAPS:
+        nodes, before = _roadmap(problem, positions, pairs[clear], size, rng)
+        joined = (before[:, :count] >= 0) | np.eye(count, dtype=bool)
+        if joined.all():
+            break
+    kept = np.flatnonzero(joined[int(np.argmax(joined.sum(axis=1)))])
+    if len(kept) < 2:
+        raise NoMotionError(
+            f"no way within the limits was found from the posture {_numbers(positions[0])} to any other; widen the "
+            "limits, or state a smaller range with --position"
+        )
+    paths = [[_path(nodes, before[a], int(a), int(b)) for b in kept] for a in kept]
+    return kept, paths
+
+
+def _path(nodes: Array, before: Indices, begin: int, end: int) -> Array:
+    """The postures from one of a roadmap to another, both included, shape (k, joints)."""
+    path = [end]
+    while path[-1] != begin:
+        path.append(int(before[path[-1]]))
+    return nodes[path[::-1]] if begin != end else nodes[[begin, begin]]
 
 
 def _numbers(q: Array) -> str:
@@ -244,7 +251,7 @@ def _numbers(q: Array) -> str:
 
 
 def _roadmap(
-    problem: ExcitationProblem, positions: Array, clear: Indices, rng: np.random.Generator
+    problem: ExcitationProblem, positions: Array, clear: Indices, size: int, rng: np.random.Generator
 ) -> tuple[Array, Indices]:
     """Postures, and for each start the one before each on the shortest way from there; negative where there is none.
 
@@ -252,17 +259,24 @@ def _roadmap(
         problem: The problem.
         positions: The postures to join, shape (postures, joints).
         clear: Pairs of them with a straight way, shape (pairs, 2).
+        size: How many random postures it has.
         rng: The random generator.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import shortest_path
 
     count = len(positions)
-    nodes = np.concatenate([positions, allowed_postures(problem, _ROADMAP, rng)])
+    beside = np.repeat(positions, _BESIDE, axis=0)
+    beside = beside + rng.uniform(-1.0, 1.0, beside.shape) * np.minimum(_FAR_BESIDE, problem.bounds.room[0])
+    beside = beside[standing_slacks(problem, beside) > 0.0]  # ways out of narrow places
+    nodes = np.concatenate([positions, beside, allowed_postures(problem, size, rng)])
     ways = nodes[:, None] - nodes[None]
     D = way_times(ways.reshape(-1, nodes.shape[1]), problem.bounds).reshape(len(nodes), -1)
-    near = np.argsort(D, axis=1)[:, 1 : _NEIGHBOURS + 1]
-    pairs = {(min(a, b), max(a, b)) for a, row in enumerate(near.tolist()) for b in row if max(a, b) >= count}
+    near = np.argsort(D, axis=1)[:, 1 : _MORE_NEIGHBOURS + 1]
+    wanted = [
+        row[: _MORE_NEIGHBOURS if a < count + len(beside) else _NEIGHBOURS] for a, row in enumerate(near.tolist())
+    ]
+    pairs = {(min(a, b), max(a, b)) for a, row in enumerate(wanted) for b in row if max(a, b) >= count}
     joined = np.array(sorted(pairs))
     joined = joined[are_clear(problem, nodes[joined[:, 0]], nodes[joined[:, 1]])]
     a, b = np.concatenate([joined, clear]).T
