@@ -174,10 +174,10 @@ def study_postures(
     still = np.zeros_like(choice.positions)
     own = measured.matrix(choice.positions, still, still, standing.weight)
     study = PostureStudy(settings, choice, tour, expected_stds(base, own), condition_number(own))
-    unreached = (
-        [Finding.of("postures-unreached", "postures", count=left_out, of=left_out + len(kept))] if left_out else []
-    )
-    return design, study, [*unreached, *_findings(study, model)]
+    findings = _findings(study, model)
+    if left_out:
+        findings.append(Finding.of("postures-unreached", "postures", count=left_out, of=left_out + len(kept)))
+    return design, study, findings
 
 
 def _findings(study: PostureStudy, model: DynamicModel) -> list[Finding]:
