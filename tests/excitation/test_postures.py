@@ -29,7 +29,15 @@ from dynid.excitation.recipe import excite
 from dynid.excitation.trajectories.itinerary import Itinerary, Rest
 from dynid.excitation.trajectories.moves import MovesSmoothly
 from dynid.excitation.trajectory_files import read_trajectory
-from dynid.excitation.ways import are_clear, paths_between, standing_slacks, straight_way, with_whole_room
+from dynid.excitation.ways import (
+    are_clear,
+    hub_of,
+    paths_between,
+    paths_through,
+    standing_slacks,
+    straight_way,
+    with_whole_room,
+)
 from dynid.model import Chunk, DynamicModel, Observed, find_base_parameters
 from dynid.robot.pinocchio import to_pinocchio
 
@@ -229,6 +237,11 @@ def test_any_limit_of_the_problem_counts_for_postures_and_ways() -> None:
     assert kept.tolist() == [1, 2]
     assert np.allclose(paths[0][1], [[0.8, 0.0], [0.7, 0.5]])
     assert study(found).choice.only(np.array([0, 2])).positions.shape == (2, 2)
+    hub, seen = hub_of(problem, np.array([[0.0, 1.5], [-1.0, 1.2], [1.0, 1.2], [1.0, -1.0]]))
+    around = paths_through(problem, np.array([[-1.0, 1.2], [1.0, -1.0]]), np.array([0.9, 1.5]))
+    assert len(seen) >= 3
+    assert are_clear(problem, np.broadcast_to(hub, seen.shape), seen).all()
+    assert np.allclose(around[0][1], np.array([[-1.0, 1.2], [0.9, 1.5], [1.0, -1.0]]))
 
 
 def test_masses_of_sliding_joints_and_still_joints(tmp_path: Path) -> None:

@@ -19,10 +19,17 @@ from dynid.excitation.information import Expectation, condition_number, expected
 from dynid.excitation.limits.assumed import noise_of
 from dynid.excitation.limits.stated import joint_limits
 from dynid.excitation.posture_tour import Tour, tour_of
-from dynid.excitation.postures import Choice, choose_postures, gravity_parameters, known_gravity, posture_problem
+from dynid.excitation.postures import (
+    Choice,
+    choose_around,
+    choose_postures,
+    gravity_parameters,
+    known_gravity,
+    posture_problem,
+)
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.settings import ExcitationSettings
-from dynid.excitation.ways import paths_between, with_whole_room
+from dynid.excitation.ways import paths_between, paths_through, with_whole_room
 from dynid.findings import Finding
 from dynid.logs import Log
 from dynid.model import DynamicModel
@@ -159,6 +166,10 @@ def study_postures(
     kept, paths = paths_between(roomy, choice.positions, np.random.default_rng([seed, 1]))
     left_out = len(choice.positions) - len(kept)
     choice = choice.only(kept)
+    if left_out and settings.start == {}:
+        other, hub = choose_around(standing, roomy, seed)
+        if other.value < choice.value:
+            choice, left_out, paths = other, 0, paths_through(roomy, other.positions, hub)
     tour = tour_of(roomy, choice.positions, paths, settings.hold, sides)
     M = problem.exact_matrix(tour.motion)
     design = Design(

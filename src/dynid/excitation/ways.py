@@ -38,8 +38,14 @@ _STEPS = (0.05, 0.01)
 _TIME_OF_JERK = 0.1
 """How long accelerations take to reach their limit [s], where no jerk is limited."""
 
-_ROADMAPS = (100, 400)
-"""Random postures of a roadmap, and of the next one where that does not join all postures."""
+_ROADMAP = 100
+"""Random postures of a roadmap."""
+
+_HUBS = 8
+"""Postures that are tried as the middle of all ways."""
+
+_SEEN_FROM_HUBS = 60
+"""Postures to which ways from each of these are looked at."""
 
 _NEIGHBOURS = 12
 """Nearest postures of a roadmap that each one is joined with."""
@@ -192,10 +198,12 @@ def keeps_limits(problem: ExcitationProblem, motion: MovesSmoothly) -> bool:
     return all(check.is_kept for check in problem.checks(motion, times))
 
 
-def are_clear(problem: ExcitationProblem, begins: Array, ends: Array) -> NDArray[np.bool_]:
+def are_clear(
+    problem: ExcitationProblem, begins: Array, ends: Array, steps: tuple[float, ...] = _STEPS
+) -> NDArray[np.bool_]:
     """Whether straight ways stay within all limits of standing still, shape (ways,); ends are (ways, joints)."""
     clear = np.ones(len(begins), dtype=bool)
-    for step in _STEPS:
+    for step in steps:
         some = np.flatnonzero(clear)
         counts = np.ceil(np.abs(ends - begins)[some].max(axis=1, initial=0.0) / step).astype(int) + 1
         along = np.concatenate([np.zeros(0), *(np.linspace(0.0, 1.0, count) for count in counts)])[:, None]
@@ -223,11 +231,8 @@ def paths_between(
     clear = are_clear(problem, positions[pairs[:, 0]], positions[pairs[:, 1]])
     if clear.all():
         return np.arange(count), [[positions[[a, b]] for b in range(count)] for a in range(count)]
-    for size in _ROADMAPS:
-        nodes, before = _roadmap(problem, positions, pairs[clear], size, rng)
-        joined = (before[:, :count] >= 0) | np.eye(count, dtype=bool)
-        if joined.all():
-            break
+    nodes, before = _roadmap(problem, positions, pairs[clear], rng)
+    joined = (before[:, :count] >= 0) | np.eye(count, dtype=bool)
     kept = np.flatnonzero(joined[int(np.argmax(joined.sum(axis=1)))])
     if len(kept) < 2:
         raise NoMotionError(
@@ -236,6 +241,27 @@ def paths_between(
         )
     paths = [[_path(nodes, before[a], int(a), int(b)) for b in kept] for a in kept]
     return kept, paths
+
+
+def hub_of(problem: ExcitationProblem, pool: Array) -> tuple[Array, Array]:
+    """The posture of a pool with straight ways to most others, shape (joints,), and these, shape (k, joints)."""
+    tried, some = pool[:_HUBS], pool[:_SEEN_FROM_HUBS]
+    begins, ends = np.repeat(tried, len(some), axis=0), np.tile(some, (len(tried), 1))
+    clear = are_clear(problem, begins, ends, _STEPS[:1]).reshape(len(tried), -1)
+    hub = tried[int(np.argmax(clear.sum(axis=1)))]
+    return hub, pool[are_clear(problem, np.broadcast_to(hub, pool.shape), pool)]
+
+
+def paths_through(problem: ExcitationProblem, positions: Array, hub: Array) -> list[list[Array]]:
+    """Straight ways between postures, or by way of a hub that all of them have a straight way to."""
+    count = len(positions)
+    paths = [[positions[[a, b]] for b in range(count)] for a in range(count)]
+    rows, columns = np.triu_indices(count, 1)
+    clear = are_clear(problem, positions[rows], positions[columns])
+    for a, b in zip(rows[~clear].tolist(), columns[~clear].tolist(), strict=True):
+        paths[a][b] = np.array([positions[a], hub, positions[b]])
+        paths[b][a] = paths[a][b][::-1]
+    return paths
 
 
 def _path(nodes: Array, before: Indices, begin: int, end: int) -> Array:
@@ -251,7 +277,7 @@ def _numbers(q: Array) -> str:
 
 
 def _roadmap(
-    problem: ExcitationProblem, positions: Array, clear: Indices, size: int, rng: np.random.Generator
+    problem: ExcitationProblem, positions: Array, clear: Indices, rng: np.random.Generator
 ) -> tuple[Array, Indices]:
     """Postures, and for each start the one before each on the shortest way from there; negative where there is none.
 
@@ -259,7 +285,6 @@ def _roadmap(
         problem: The problem.
         positions: The postures to join, shape (postures, joints).
         clear: Pairs of them with a straight way, shape (pairs, 2).
-        size: How many random postures it has.
         rng: The random generator.
     """
     from scipy.sparse import csr_array
@@ -269,7 +294,7 @@ def _roadmap(
     beside = np.repeat(positions, _BESIDE, axis=0)
     beside = beside + rng.uniform(-1.0, 1.0, beside.shape) * np.minimum(_FAR_BESIDE, problem.bounds.room[0])
     beside = beside[standing_slacks(problem, beside) > 0.0]  # ways out of narrow places
-    nodes = np.concatenate([positions, beside, allowed_postures(problem, size, rng)])
+    nodes = np.concatenate([positions, beside, allowed_postures(problem, _ROADMAP, rng)])
     ways = nodes[:, None] - nodes[None]
     D = way_times(ways.reshape(-1, nodes.shape[1]), problem.bounds).reshape(len(nodes), -1)
     near = np.argsort(D, axis=1)[:, 1 : _MORE_NEIGHBOURS + 1]
