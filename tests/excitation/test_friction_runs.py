@@ -23,9 +23,16 @@ from dynid.excitation.settings import ExcitationSettings
 from dynid.excitation.stated_problem import problem_of
 from dynid.model import DynamicModel
 
-LIMITS = {"velocity": 2.0, "acceleration": 6.0, "position": (-2.0, 2.0), "noise": 0.5, "starts": 1, "effort": 500.0}
+LIMITS: dict[str, Any] = {
+    "velocity": 2.0,
+    "acceleration": 6.0,
+    "position": (-2.0, 2.0),
+    "noise": 0.5,
+    "starts": 1,
+    "effort": 500.0,
+}
 LIMITS |= {"collisions": False}
-MOTION = {"harmonics": 3, "period": 4.0, "rate": 100.0}
+MOTION: dict[str, Any] = {"harmonics": 3, "period": 4.0, "rate": 100.0}
 
 
 def study(found: Excitation) -> FrictionStudy:

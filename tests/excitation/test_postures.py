@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from itertools import pairwise, permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -41,7 +42,7 @@ from dynid.excitation.ways import (
 from dynid.model import Chunk, DynamicModel, Observed, find_base_parameters
 from dynid.robot.pinocchio import to_pinocchio
 
-LIMITS = {"velocity": 2.0, "acceleration": 6.0, "position": (-2.0, 2.0), "noise": 1.0, "starts": 1}
+LIMITS: dict[str, Any] = {"velocity": 2.0, "acceleration": 6.0, "position": (-2.0, 2.0), "noise": 1.0, "starts": 1}
 LIMITS |= {"collisions": False}
 
 LIFT = """<robot name="lift"><link name="base"/>
@@ -278,7 +279,7 @@ def test_a_simulated_robot_follows_the_tour_and_static_friction_cancels_out() ->
     """With Coulomb friction: the mean of the torques of both sides is free of it, those of one side are not."""
     robot = load_robot("builtin:two_link")
     terms, friction = ["viscous", "coulomb"], {"fv1": 0.5, "fv2": 0.2, "fs1": 1.0, "fs2": 0.5}
-    limits = LIMITS | {"noise": 0.1, "rate": 100.0}
+    limits: dict[str, Any] = LIMITS | {"noise": 0.1, "rate": 100.0}
     found = excite(robot, terms, postures=5, hold=0.3, both_sides=True, **limits)
     log = dynid.simulate(robot, found, terms=terms, parameters=friction, noise=0.1, log_rate=100.0)
     fit = study(found).gravity(log)
