@@ -114,7 +114,7 @@ def lower_bound(problem: ExcitationProblem, M: Array, rng: np.random.Generator) 
 
 def table(name: str) -> None:
     """Print the lines of one robot."""
-    found = dynid.excite(ROBOTS[name](), postures=COUNT, noise=1.0)
+    found = dynid.excite(ROBOTS[name](), postures=COUNT, noise=1.0, collisions=False)
     study = found.study
     assert isinstance(study, PostureStudy)
     problem = study.choice.problem
@@ -151,7 +151,7 @@ def _unscaled(problem: ExcitationProblem, M: Array) -> Array:
 
 def _motions(name: str, found: Excitation, study: PostureStudy) -> None:
     """Print what the motions between postures add, and what both sides cost."""
-    both = dynid.excite(found.robot, postures=COUNT, noise=1.0, both_sides=True, starts=1)
+    both = dynid.excite(found.robot, postures=COUNT, noise=1.0, collisions=False, both_sides=True, starts=1)
     excited = sum(one.is_excited for one in found.expectations)
     MOTIONS.append(
         f"| {name} | {found.duration:.1f} s | {study.tour.travelling:.1f} s | {len(study.expectations)} | "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,13 +14,25 @@ import dynid
 from dynid import BaseParameters, DynidError
 from dynid.arrays import Array
 from dynid.cli import app
+from dynid.cli.excite import show_excitation
+from dynid.excitation.design import Design
 from dynid.excitation.exciting_motion import Excitation
-from dynid.excitation.friction_runs import FrictionStudy
+from dynid.excitation.friction_runs import FrictionStudy, Run, design_friction_runs, study_friction_runs
 from dynid.excitation.recipe import excite
+from dynid.excitation.settings import ExcitationSettings
+from dynid.excitation.stated_problem import problem_of
+from dynid.model import DynamicModel
 
-LIMITS = {"velocity": 2.0, "acceleration": 6.0, "position": (-2.0, 2.0), "noise": 0.5, "starts": 1, "effort": 500.0}
+LIMITS: dict[str, Any] = {
+    "velocity": 2.0,
+    "acceleration": 6.0,
+    "position": (-2.0, 2.0),
+    "noise": 0.5,
+    "starts": 1,
+    "effort": 500.0,
+}
 LIMITS |= {"collisions": False}
-MOTION = {"harmonics": 3, "period": 4.0, "rate": 100.0}
+MOTION: dict[str, Any] = {"harmonics": 3, "period": 4.0, "rate": 100.0}
 
 
 def study(found: Excitation) -> FrictionStudy:
@@ -32,22 +45,31 @@ def found() -> Excitation:
     return excite("builtin:two_link", ["viscous", "coulomb"], friction_runs=True, speeds=4, **LIMITS, **MOTION)
 
 
-def speeds_are_constant(found: Excitation) -> None:
-    """A joint has its speed in every run, both ways, while the others stand still where they should."""
-    names = [joint.name for joint in found.robot.independent_joints]
-    for run in study(found).runs:
+def runs_of(**changes: Any) -> tuple[Design, tuple[Run, ...], Array]:
+    """Friction runs of the two-link arm, without a comparison."""
+    stated = {key: value for key, value in (LIMITS | MOTION | changes).items() if key != "starts"}
+    settings = ExcitationSettings(friction_runs=True, **stated)
+    problem, _ = problem_of(DynamicModel("builtin:two_link", ["viscous"]), settings)
+    return design_friction_runs(problem, settings)
+
+
+def speeds_are_constant(design: Design, runs: tuple[Run, ...], posture: Array) -> None:
+    """A joint has its speed in every run, both ways, while the others stand still; limits are kept."""
+    assert design.keeps_limits
+    names = design.problem.bounds.names
+    for run in runs:
         k = names.index(run.joint)
         assert len(run.begins) == (0 if run.dropped else 2)
         for begin, sign in zip(run.begins, (1.0, -1.0), strict=False):
-            q, v, a = found.states(np.linspace(begin + 1e-9, begin + run.seconds - 1e-9, 20))
+            q, v, a = design.trajectory.states(np.linspace(begin + 1e-9, begin + run.seconds - 1e-9, 20))
             assert np.allclose(v[:, k], sign * run.speed)
             assert np.allclose(a, 0.0)
             assert not np.delete(v, k, axis=1).any()
-            assert np.allclose(np.delete(q, k, axis=1), np.delete(study(found).posture, k))
+            assert np.allclose(np.delete(q, k, axis=1), np.delete(posture, k))
 
 
 def test_speeds_are_constant_both_ways_and_limits_are_kept(found: Excitation) -> None:
-    speeds_are_constant(found)
+    speeds_are_constant(found.designs[0], study(found).runs, study(found).posture)
     assert not found.broken
     assert [run.speed for run in study(found).runs[:4]] == pytest.approx(np.geomspace(0.06, 2.0, 4))
     assert all(run.seconds > 1.5 for run in study(found).runs)
@@ -60,40 +82,37 @@ def test_speeds_are_constant_both_ways_and_limits_are_kept(found: Excitation) ->
 
 
 def test_ramps_keep_jerk_limits() -> None:
-    smooth = excite("builtin:two_link", friction_runs=True, speeds=(0.2, 1.0), jerk=40.0, **LIMITS, **MOTION)
-    speeds_are_constant(smooth)
-    assert any(check.name.startswith("jerk") for check in smooth.designs[0].checks)
-    assert not smooth.broken
-    assert {finding.code for finding in smooth.findings} >= {"friction-assumed"}
+    design, runs, posture = runs_of(speeds=(0.2, 1.0), jerk=40.0)
+    speeds_are_constant(design, runs, posture)
+    assert any(check.name.startswith("jerk") for check in design.checks)
+    assert [run.speed for run in runs] == pytest.approx([0.4, 2.0, 0.4, 2.0])
 
 
-def test_speeds_that_the_range_cannot_reach_are_left_out() -> None:
-    short = LIMITS | {"position": {"joint_1": (-2.0, 2.0), "joint_2": (-0.1, 0.1)}}
-    few = excite("builtin:two_link", ["viscous"], friction_runs=True, speeds=3, **short, **MOTION)
-    speeds_are_constant(few)
-    left_out = [(run.joint, run.dropped) for run in study(few).runs if run.dropped]
-    assert left_out == [("joint_2", "range")]
-    assert "speeds-left-out" in {finding.code for finding in few.findings}
+def test_speeds_that_the_range_cannot_reach_are_left_out(found: Excitation) -> None:
+    design, runs, posture = runs_of(speeds=3, position={"joint_1": (-2.0, 2.0), "joint_2": (-0.1, 0.1)})
+    speeds_are_constant(design, runs, posture)
+    assert [(run.joint, run.dropped) for run in runs if run.dropped] == [("joint_2", "range")]
+    measured = found.designs[0].problem.information
+    _, findings = study_friction_runs(runs, posture, found.designs[0], found.designs[0], measured)
+    assert [finding.code for finding in findings] == ["speeds-left-out"]
     with pytest.raises(DynidError, match="room for a friction run"):
-        excite("builtin:two_link", friction_runs=True, **(LIMITS | {"position": (-1e-3, 1e-3)}), **MOTION)
+        runs_of(position=(-1e-3, 1e-3))
 
 
 def test_ramps_are_gentler_where_torques_are_scarce() -> None:
     """Joint 1 needs about 11 N m to stand still, and full acceleration more than it has."""
-    limits = LIMITS | {"acceleration": 60.0, "effort": 20.0}
-    weak = excite("builtin:two_link", ["viscous"], friction_runs=True, speeds=2, **limits, **MOTION)
-    speeds_are_constant(weak)
-    assert not weak.broken
-    steepest = max(check.used for check in weak.designs[0].checks if check.name == "acceleration of joint_1")
+    design, runs, posture = runs_of(speeds=2, acceleration=60.0, effort=20.0)
+    speeds_are_constant(design, runs, posture)
+    assert not any(run.dropped for run in runs)
+    steepest = max(check.used for check in design.checks if check.name == "acceleration of joint_1")
     assert steepest < 1.0
 
 
 def test_only_moving_joints_run_and_the_others_stand_where_stated() -> None:
-    start = {"joint_1": 0.4}
-    one = excite("builtin:two_link", friction_runs=True, moving=("joint_2",), start=start, speeds=2, **LIMITS, **MOTION)
-    assert {run.joint for run in study(one).runs} == {"joint_2"}
-    assert study(one).posture[0] == pytest.approx(0.4)
-    speeds_are_constant(one)
+    design, runs, posture = runs_of(speeds=2, moving=("joint_2",), start={"joint_1": 0.4})
+    assert {run.joint for run in runs} == {"joint_2"}
+    assert posture[0] == pytest.approx(0.4)
+    speeds_are_constant(design, runs, posture)
 
 
 def test_gains_are_those_of_least_squares(found: Excitation) -> None:
@@ -134,7 +153,7 @@ def run(*arguments: object) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
-def test_the_command_writes_runs_and_says_what_they_gain(tmp_path: Path) -> None:
+def test_the_command_writes_runs_and_says_what_they_gain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "runs"
     options = ("--velocity", 2, "--acceleration", 6, "--position=-2:2", "--rate", 20, "--starts", 1)
     options = (*options, "--period", 3, "--harmonics", 2, "--terms", "viscous,coulomb")
@@ -145,9 +164,11 @@ def test_the_command_writes_runs_and_says_what_they_gain(tmp_path: Path) -> None
     assert {row["name"] for row in data["friction_runs"]["parameters"]} == {"fv1", "fv2", "fs1", "fs2"}
     assert {"motion", "motion_as_long", "runs", "both"} <= set(data["friction_runs"]["parameters"][0])
     assert data["friction_runs"]["seconds"] == pytest.approx(data["duration"])
-    _, shown, _ = run("builtin:two_link", "--friction-runs", *options)
+    show_excitation(data, None)
+    shown = capsys.readouterr().out
     assert "both ways" in shown
-    assert max(map(len, shown.splitlines())) <= 80
+    assert "motion 3 s" in shown
+    assert "friction-assumed" not in {finding["code"] for finding in data["findings"]}
     status, _, err = run("builtin:two_link", "--friction-runs", "--segments", 2)
     assert status == 2
     assert "friction runs are one motion" in err

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from itertools import pairwise, permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -19,6 +20,7 @@ from dynid.cli import app
 from dynid.estimation.factors.accumulation import factorise
 from dynid.excitation.criteria import parse_criterion
 from dynid.excitation.exciting_motion import Excitation
+from dynid.excitation.gravity_fit import fit_gravity
 from dynid.excitation.limits.limit import Check, Limit
 from dynid.excitation.motion import Motion
 from dynid.excitation.posture_study import PostureStudy
@@ -28,11 +30,19 @@ from dynid.excitation.recipe import excite
 from dynid.excitation.trajectories.itinerary import Itinerary, Rest
 from dynid.excitation.trajectories.moves import MovesSmoothly
 from dynid.excitation.trajectory_files import read_trajectory
-from dynid.excitation.ways import are_clear, paths_between, standing_slacks, straight_way, with_whole_room
+from dynid.excitation.ways import (
+    are_clear,
+    hub_of,
+    paths_between,
+    paths_through,
+    standing_slacks,
+    straight_way,
+    with_whole_room,
+)
 from dynid.model import Chunk, DynamicModel, Observed, find_base_parameters
 from dynid.robot.pinocchio import to_pinocchio
 
-LIMITS = {"velocity": 2.0, "acceleration": 6.0, "position": (-2.0, 2.0), "noise": 1.0, "starts": 1}
+LIMITS: dict[str, Any] = {"velocity": 2.0, "acceleration": 6.0, "position": (-2.0, 2.0), "noise": 1.0, "starts": 1}
 LIMITS |= {"collisions": False}
 
 LIFT = """<robot name="lift"><link name="base"/>
@@ -210,7 +220,8 @@ def test_any_limit_of_the_problem_counts_for_postures_and_ways() -> None:
     assert (standing_slacks(problem, q) > 0.0).tolist() == [False, True, True, False]
     begin, end = np.array([[-1.0, -1.0]]), np.array([[1.0, -1.0]])
     assert are_clear(problem, begin, end).tolist() == [False]
-    paths = paths_between(problem, np.concatenate([begin, end]), np.random.default_rng(0))
+    kept, paths = paths_between(problem, np.concatenate([begin, end]), np.random.default_rng(0))
+    assert kept.tolist() == [0, 1]
     path = paths[0][1]
     assert len(path) > 2
     assert np.array_equal(path[::-1], paths[1][0])
@@ -223,6 +234,15 @@ def test_any_limit_of_the_problem_counts_for_postures_and_ways() -> None:
     )
     with pytest.raises(DynidError, match="no way within the limits"):
         paths_between(blocked, np.array([[-0.8, 0.0], [0.8, 0.0]]), np.random.default_rng(0))
+    kept, paths = paths_between(blocked, np.array([[-0.8, 0.0], [0.8, 0.0], [0.7, 0.5]]), np.random.default_rng(0))
+    assert kept.tolist() == [1, 2]
+    assert np.allclose(paths[0][1], [[0.8, 0.0], [0.7, 0.5]])
+    assert study(found).choice.only(np.array([0, 2])).positions.shape == (2, 2)
+    hub, seen = hub_of(problem, np.array([[0.0, 1.5], [-1.0, 1.2], [1.0, 1.2], [1.0, -1.0]]))
+    around = paths_through(problem, np.array([[-1.0, 1.2], [1.0, -1.0]]), np.array([0.9, 1.5]))
+    assert len(seen) >= 3
+    assert are_clear(problem, np.broadcast_to(hub, seen.shape), seen).all()
+    assert np.allclose(around[0][1], np.array([[-1.0, 1.2], [0.9, 1.5], [1.0, -1.0]]))
 
 
 def test_masses_of_sliding_joints_and_still_joints(tmp_path: Path) -> None:
@@ -255,17 +275,29 @@ def test_what_is_known_counts() -> None:
     assert [row["std"] for row in rows] == pytest.approx([stds[row["name"]] for row in rows], rel=1e-6)
 
 
-def test_a_simulated_robot_follows_the_tour_and_its_parameters_are_found() -> None:
+def test_a_simulated_robot_follows_the_tour_and_static_friction_cancels_out() -> None:
+    """With Coulomb friction: the mean of the torques of both sides is free of it, those of one side are not."""
     robot = load_robot("builtin:two_link")
-    found = excite(robot, postures=6, hold=0.3, rate=100.0, **LIMITS)
-    base = find_base_parameters(DynamicModel(robot))
-    true = dict(zip(base.names, base.to_base(robot.parameters), strict=True))
+    terms, friction = ["viscous", "coulomb"], {"fv1": 0.5, "fv2": 0.2, "fs1": 1.0, "fs2": 0.5}
+    limits: dict[str, Any] = LIMITS | {"noise": 0.1, "rate": 100.0}
+    found = excite(robot, terms, postures=5, hold=0.3, both_sides=True, **limits)
+    log = dynid.simulate(robot, found, terms=terms, parameters=friction, noise=0.1, log_rate=100.0)
+    fit = study(found).gravity(log)
+    p = np.append(robot.parameters, list(friction.values()))
+    true = fit.base.to_base(p)
+    once = fit_gravity(fit.base, study(found).tour.holds[:, :1], log)
+    assert (np.abs(fit.values - true) < 6.0 * fit.stds).all()
+    assert fit.to_dict()["mx1"]["std"] == pytest.approx(fit.stds[0])
+    assert np.linalg.norm(fit.values - true) < 0.3 * np.linalg.norm(once.values - true)
+    with pytest.raises(DynidError, match="no samples of posture 1"):
+        study(found).gravity(log, start=1e3)
+    base = find_base_parameters(DynamicModel(robot, terms))
     expected = {row["name"]: row["std"] for row in found.to_dict()["parameters"]}
-    log = dynid.simulate(robot, found, noise=1.0, log_rate=100.0)
-    rows = dynid.identify(robot, [log]).parameters.to_frame().to_dicts()
-    errors = [(row["value"] - true[row["name"]]) / expected[row["name"]] for row in rows]
-    assert len(errors) == 6
-    assert np.sqrt(np.mean(np.square(errors))) < 2.5
+    values = {
+        row["name"]: row["value"] for row in dynid.identify(robot, [log], terms=terms).parameters.to_frame().to_dicts()
+    }
+    errors = [(values[name] - one) / expected[name] for name, one in zip(base.names, base.to_base(p), strict=True)]
+    assert np.sqrt(np.mean(np.square(errors))) < 3.0
 
 
 def run(*arguments: object) -> tuple[int, str, str]:

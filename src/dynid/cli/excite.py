@@ -318,7 +318,8 @@ def show_excitation(data: dict[str, Any], out: Path | None, *, full: bool = Fals
         return
     output.print(f"Wrote {', '.join(Path(name).name for name in data['files'])} to {out}.")
     violated = ": it violates limits; do not run it on a real robot"
-    slowly = ", then run it slowly first"
+    together = "; identify its log together with that of an exciting trajectory" if "friction_runs" in data else ""
+    slowly = f", then run it slowly first{together}"
     show_next(output, f"look at {out / 'limits.html'}{violated if 'warning' in data else slowly}", more)
 
 

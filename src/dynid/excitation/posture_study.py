@@ -14,21 +14,24 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.estimation import Factors
 from dynid.excitation.design import Design, Progress, fine_checks
-from dynid.excitation.information import (
-    Expectation,
-    condition_number,
-    expected_stds,
-    finite_or_none,
-    value_of,
-)
+from dynid.excitation.gravity_fit import GravityFit, fit_gravity
+from dynid.excitation.information import Expectation, condition_number, expected_stds, finite_or_none, value_of
 from dynid.excitation.limits.assumed import noise_of
 from dynid.excitation.limits.stated import joint_limits
 from dynid.excitation.posture_tour import Tour, tour_of
-from dynid.excitation.postures import Choice, choose_postures, gravity_parameters, known_gravity, posture_problem
+from dynid.excitation.postures import (
+    Choice,
+    choose_around,
+    choose_postures,
+    gravity_parameters,
+    known_gravity,
+    posture_problem,
+)
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.settings import ExcitationSettings
-from dynid.excitation.ways import with_whole_room
+from dynid.excitation.ways import paths_between, paths_through, with_whole_room
 from dynid.findings import Finding
+from dynid.logs import Log
 from dynid.model import DynamicModel
 
 
@@ -75,6 +78,11 @@ class PostureStudy:
         """What approaching the postures from both sides costs [s]; zero where each is approached once."""
         seconds_of_rests = self.settings.hold * len(self.positions) if self.settings.both_sides else 0.0
         return self.tour.approaching + seconds_of_rests
+
+    def gravity(self, log: Log, *, start: float = 0.0, settled: float = 0.3) -> GravityFit:
+        """Fit the gravity parameters to the log of the motion; arguments are those of `fit_gravity`."""
+        base = self.choice.problem.information.base
+        return fit_gravity(base, self.tour.holds, log, start=start, settled=settled)
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as plain data for JSON."""
@@ -155,7 +163,14 @@ def study_postures(
     standing = posture_problem(roomy, settings, base, weighed, reach if settings.both_sides else 0.0 * reach)
     options = {"time_limit": 0.8 * time_limit, "starts": starts, "seed": seed, "progress": progress}
     choice = choose_postures(standing, **options)
-    tour = tour_of(roomy, choice.positions, settings.hold, sides, np.random.default_rng([seed, 1]))
+    kept, paths = paths_between(roomy, choice.positions, np.random.default_rng([seed, 1]))
+    left_out = len(choice.positions) - len(kept)
+    choice = choice.only(kept)
+    if left_out and settings.start == {}:
+        other, hub = choose_around(standing, roomy, seed)
+        if other.value < choice.value:
+            choice, left_out, paths = other, 0, paths_through(roomy, other.positions, hub)
+    tour = tour_of(roomy, choice.positions, paths, settings.hold, sides)
     M = problem.exact_matrix(tour.motion)
     design = Design(
         problem,
@@ -170,7 +185,10 @@ def study_postures(
     still = np.zeros_like(choice.positions)
     own = measured.matrix(choice.positions, still, still, standing.weight)
     study = PostureStudy(settings, choice, tour, expected_stds(base, own), condition_number(own))
-    return design, study, _findings(study, model)
+    findings = _findings(study, model)
+    if left_out:
+        findings.append(Finding.of("postures-unreached", "postures", count=left_out, of=left_out + len(kept)))
+    return design, study, findings
 
 
 def _findings(study: PostureStudy, model: DynamicModel) -> list[Finding]:

@@ -5,6 +5,7 @@ The order is a round trip of short travel time: nearest neighbours first, then 2
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,7 +15,7 @@ from dynid.arrays import Array, Indices
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.trajectories.itinerary import Itinerary, Rest
 from dynid.excitation.trajectories.moves import MovesSmoothly
-from dynid.excitation.ways import kept_way, paths_between, standing_slacks, way_times
+from dynid.excitation.ways import kept_way, path_times, standing_slacks
 
 _SHORTER_APPROACHES = 4
 """How often the distance of an approach is halved where a limit is near."""
@@ -46,24 +47,23 @@ class Tour:
 
 
 def tour_of(
-    problem: ExcitationProblem, positions: Array, hold: float, sides: Array | None, rng: np.random.Generator
+    problem: ExcitationProblem,
+    positions: Array,
+    paths: Sequence[Sequence[Array]],
+    hold: float,
+    sides: Array | None,
 ) -> Tour:
     """Visit postures, beginning and ending at the first.
 
     Args:
         problem: The problem of motions, whose limits the ways keep.
         positions: The postures [rad or m], shape (postures, joints).
+        paths: For each pair the postures on the way from one to the other, as `paths_between` finds them.
         hold: How long the robot stands still at each [s].
         sides: Where each posture is approached from both sides, how far from it each approach begins [rad or m], shape
             (joints,); None where it is approached once.
-        rng: The random generator of a roadmap.
-
-    Raises:
-        NoMotionError: If there is no way between some of them.
     """
-    paths = paths_between(problem, positions, rng)
-    times = [[way_times(np.diff(path, axis=0), problem.bounds).sum() for path in row] for row in paths]
-    order = round_trip(np.array(times))
+    order = round_trip(path_times(paths, problem.bounds))
     pieces: list[MovesSmoothly] = []
     rests: list[list[int]] = []
     approaching = 0.0

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dynid.arrays import Array, frozen
+from dynid.arrays import Array, Indices, frozen
 from dynid.errors import InvalidRequestError
 from dynid.estimation import Factors
 from dynid.excitation.criteria import parse_criterion
@@ -30,7 +30,7 @@ from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.settings import ExcitationSettings
 from dynid.excitation.stated_problem import measured_information, moving_of, scales_of
 from dynid.excitation.trajectories.family import Family
-from dynid.excitation.ways import allowed_postures
+from dynid.excitation.ways import allowed_postures, are_clear, hub_of
 from dynid.machine import single_threaded_blas
 from dynid.model import BaseParameters, DynamicModel, Observed, known_base, known_of, matches
 
@@ -42,6 +42,9 @@ _MOST_CANDIDATES = 2000
 
 _NUMBERS_AT_A_TIME = 4e6
 """Numbers of the candidates' regressors that are in memory, at most."""
+
+_AROUND = 400
+"""The same where all must have a way to one hub."""
 
 _SWEEPS = 6
 """How often each posture is offered for exchange."""
@@ -238,6 +241,22 @@ class Choice:
     starts: int
     seconds: float
 
+    def only(self, kept: Indices) -> Choice:
+        """Some of the postures, by index."""
+        if len(kept) == len(self.positions):
+            return self
+        q = self.positions[kept]
+        none = np.zeros_like(q)
+        M = self.problem.information.matrix(q, none, none, self.problem.weight)
+        return replace(
+            self,
+            positions=q,
+            matrix=M,
+            value=value_of(self.problem.criterion, M),
+            of_random=self.of_random * variances(M) / variances(self.matrix),
+            worst_of_random=self.worst_of_random * worst_variance(M) / worst_variance(self.matrix),
+        )
+
 
 def choose_postures(
     problem: ExcitationProblem,
@@ -274,14 +293,36 @@ def choose_postures(
             count += 1
             passed = time.monotonic() - begin
             progress(Progress(count, best[0], passed, max(time_limit - passed, 0.0)))
-        _, x = best
-        motion = problem.motion(x)
-        M = problem.information.matrix(*motion.states, problem.weight)
-        drawn = random_matrices(problem, np.random.default_rng([seed, 10**6]))
-        of_random = variances(M) / np.median([variances(one) for one in drawn], axis=0)
-        worst = worst_variance(M) / float(np.median([worst_variance(one) for one in drawn]))
+        return _chosen(problem, problem.motion(best[1]).states[0], count, seed, begin)
+
+
+def _chosen(problem: ExcitationProblem, positions: Array, starts: int, seed: int, begin: float) -> Choice:
+    """Postures with all that is to be said of them; the search began at a time of the clock [s]."""
+    none = np.zeros_like(positions)
+    M = problem.information.matrix(positions, none, none, problem.weight)
+    drawn = random_matrices(problem, np.random.default_rng([seed, 10**6]))
+    of_random = variances(M) / np.median([variances(one) for one in drawn], axis=0)
+    worst = worst_variance(M) / float(np.median([worst_variance(one) for one in drawn]))
     value = value_of(problem.criterion, M)
-    return Choice(problem, motion.states[0], M, value, of_random, worst, count, time.monotonic() - begin)
+    return Choice(problem, positions, M, value, of_random, worst, starts, time.monotonic() - begin)
+
+
+def choose_around(problem: ExcitationProblem, roomy: ExcitationProblem, seed: int = 0) -> tuple[Choice, Array]:
+    """Postures that all have a straight way to one hub, for robots whose limits leave few ways; and the hub, (joints,).
+
+    Args:
+        problem: The problem, as `posture_problem` states it.
+        roomy: The problem of motions, whose limits the ways keep.
+        seed: Seed of the candidates.
+    """
+    begin = time.monotonic()
+    with single_threaded_blas():
+        pool = random_postures(problem, _AROUND, np.random.default_rng([seed, 2]))
+        hub, seen = hub_of(roomy, pool)
+        first = exchanged(problem, seen)
+        q = problem.motion(refined_postures(problem, first)[1]).states[0]
+        still_seen = are_clear(roomy, np.broadcast_to(hub, q.shape), q)
+        return _chosen(problem, np.where(still_seen[:, None], q, first), 1, seed, begin), hub
 
 
 def _pool_size(problem: ExcitationProblem) -> int:

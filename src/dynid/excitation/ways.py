@@ -7,6 +7,7 @@ postures that were held against the limits of standing still.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,6 @@ from dynid.arrays import Array, Indices
 from dynid.excitation.limits.assumed import ASSUMED
 from dynid.excitation.limits.joint_bounds import JointBounds
 from dynid.excitation.local_search import NoMotionError
-from dynid.excitation.motion import Postures
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.trajectories.double_s import fastest_phases
 from dynid.excitation.trajectories.itinerary import AtSpeed, Rest
@@ -41,8 +41,23 @@ _TIME_OF_JERK = 0.1
 _ROADMAP = 100
 """Random postures of a roadmap."""
 
-_NEIGHBOURS = 10
+_HUBS = 8
+"""Postures that are tried as the middle of all ways."""
+
+_SEEN_FROM_HUBS = 60
+"""Postures to which ways from each of these are looked at."""
+
+_NEIGHBOURS = 12
 """Nearest postures of a roadmap that each one is joined with."""
+
+_MORE_NEIGHBOURS = 24
+"""The same for the postures that are joined, and those beside them."""
+
+_BESIDE = 10
+"""Random postures beside each that is joined."""
+
+_FAR_BESIDE = 0.5
+"""How far from it they may be [rad or m]."""
 
 _INSIDE = 0.999
 """Part of the room of positions that random postures are drawn from: solvers start off the limits."""
@@ -71,22 +86,10 @@ def standing_slacks(problem: ExcitationProblem, q: Array) -> Array:
     """
     found = (1.0 - np.abs(q - problem.bounds.middle[0]) / problem.bounds.room[0]).min(axis=1)
     inside = np.flatnonzero(found > 0.0)
-    if len(inside) and problem.limits:
-        found[inside] = np.minimum(found[inside], _slacks_of_limits(problem, q[inside]))
+    for limit in problem.limits:
+        found[inside] = np.minimum(found[inside], limit.of_postures(q[inside]))
+        inside = np.flatnonzero(found > 0.0)
     return found
-
-
-def _slacks_of_limits(problem: ExcitationProblem, q: Array) -> Array:
-    """The smallest slack of each posture over all limits, shape (postures,).
-
-    Limits give slacks in an order of their own. Where one of many postures breaks a limit, both halves are looked at.
-    """
-    motion = Postures(q)
-    smallest = min(float(limit.slacks(motion).min(initial=1.0)) for limit in problem.limits)
-    if smallest > 0.0 or len(q) == 1:
-        return np.full(len(q), smallest)
-    middle = len(q) // 2
-    return np.concatenate([_slacks_of_limits(problem, q[:middle]), _slacks_of_limits(problem, q[middle:])])
 
 
 def allowed_postures(
@@ -149,6 +152,14 @@ def way_times(ways: Array, bounds: JointBounds) -> Array:
     return times
 
 
+def path_times(paths: Sequence[Sequence[Array]], bounds: JointBounds) -> Array:
+    """How long paths of straight ways take [s], one in each row and column, shape (rows, columns)."""
+    steps = [np.diff(path, axis=0) for row in paths for path in row]
+    path = np.repeat(np.arange(len(steps)), [len(part) for part in steps])
+    times = np.bincount(path, way_times(np.concatenate(steps), bounds), minlength=len(steps))
+    return times.reshape(len(paths), -1)
+
+
 def _phases(ways: Array, bounds: JointBounds) -> tuple[Array, Array, Array]:
     """Phases of the shares of ways that are done, as `fastest_phases`; ways are of shape (ways, joints)."""
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -187,10 +198,12 @@ def keeps_limits(problem: ExcitationProblem, motion: MovesSmoothly) -> bool:
     return all(check.is_kept for check in problem.checks(motion, times))
 
 
-def are_clear(problem: ExcitationProblem, begins: Array, ends: Array) -> NDArray[np.bool_]:
+def are_clear(
+    problem: ExcitationProblem, begins: Array, ends: Array, steps: tuple[float, ...] = _STEPS
+) -> NDArray[np.bool_]:
     """Whether straight ways stay within all limits of standing still, shape (ways,); ends are (ways, joints)."""
     clear = np.ones(len(begins), dtype=bool)
-    for step in _STEPS:
+    for step in steps:
         some = np.flatnonzero(clear)
         counts = np.ceil(np.abs(ends - begins)[some].max(axis=1, initial=0.0) / step).astype(int) + 1
         along = np.concatenate([np.zeros(0), *(np.linspace(0.0, 1.0, count) for count in counts)])[:, None]
@@ -201,33 +214,62 @@ def are_clear(problem: ExcitationProblem, begins: Array, ends: Array) -> NDArray
     return clear
 
 
-def paths_between(problem: ExcitationProblem, positions: Array, rng: np.random.Generator) -> list[list[Array]]:
-    """For each pair of postures those on a way from one to the other, both ends included, each of shape (k, joints).
+def paths_between(
+    problem: ExcitationProblem, positions: Array, rng: np.random.Generator
+) -> tuple[Indices, list[list[Array]]]:
+    """Ways between postures: straight where limits allow, else the shortest through a roadmap of random postures.
 
-    Straight ways where limits allow; else the shortest one through a roadmap of random postures.
+    Returns:
+        The indices of the postures that are joined with each other, the most that are, ascending; and for each pair of
+        these the postures on the way from one to the other, both ends included, each of shape (k, joints).
 
     Raises:
-        NoMotionError: If there is none between some of them.
+        NoMotionError: If no two of them are joined.
     """
     count = len(positions)
+    pairs = np.column_stack(np.triu_indices(count, 1))
+    clear = are_clear(problem, positions[pairs[:, 0]], positions[pairs[:, 1]])
+    if clear.all():
+        return np.arange(count), [[positions[[a, b]] for b in range(count)] for a in range(count)]
+    nodes, before = _roadmap(problem, positions, pairs[clear], rng)
+    joined = (before[:, :count] >= 0) | np.eye(count, dtype=bool)
+    kept = np.flatnonzero(joined[int(np.argmax(joined.sum(axis=1)))])
+    if len(kept) < 2:
+        raise NoMotionError(
+            f"no way within the limits was found from the posture {_numbers(positions[0])} to any other; widen the "
+            "limits, or state a smaller range with --position"
+        )
+    paths = [[_path(nodes, before[a], int(a), int(b)) for b in kept] for a in kept]
+    return kept, paths
+
+
+def hub_of(problem: ExcitationProblem, pool: Array) -> tuple[Array, Array]:
+    """The posture of a pool with straight ways to most others, shape (joints,), and these, shape (k, joints)."""
+    tried, some = pool[:_HUBS], pool[:_SEEN_FROM_HUBS]
+    begins, ends = np.repeat(tried, len(some), axis=0), np.tile(some, (len(tried), 1))
+    clear = are_clear(problem, begins, ends, _STEPS[:1]).reshape(len(tried), -1)
+    hub = tried[int(np.argmax(clear.sum(axis=1)))]
+    return hub, pool[are_clear(problem, np.broadcast_to(hub, pool.shape), pool)]
+
+
+def paths_through(problem: ExcitationProblem, positions: Array, hub: Array) -> list[list[Array]]:
+    """Straight ways between postures, or by way of a hub that all of them have a straight way to."""
+    count = len(positions)
+    paths = [[positions[[a, b]] for b in range(count)] for a in range(count)]
     rows, columns = np.triu_indices(count, 1)
     clear = are_clear(problem, positions[rows], positions[columns])
-    paths = [[positions[[a, b]] for b in range(count)] for a in range(count)]
-    if clear.all():
-        return paths
-    nodes, before = _roadmap(problem, positions, np.column_stack([rows, columns])[clear], rng)
     for a, b in zip(rows[~clear].tolist(), columns[~clear].tolist(), strict=True):
-        at, path = b, [b]
-        while at != a and at >= 0:
-            at = int(before[a, at])
-            path.append(at)
-        if at < 0:
-            raise NoMotionError(
-                f"no way within the limits was found between the postures {_numbers(positions[a])} and "
-                f"{_numbers(positions[b])}; widen the limits, or state a smaller range with --position"
-            )
-        paths[a][b], paths[b][a] = nodes[path[::-1]], nodes[path]
+        paths[a][b] = np.array([positions[a], hub, positions[b]])
+        paths[b][a] = paths[a][b][::-1]
     return paths
+
+
+def _path(nodes: Array, before: Indices, begin: int, end: int) -> Array:
+    """The postures from one of a roadmap to another, both included, shape (k, joints)."""
+    path = [end]
+    while path[-1] != begin:
+        path.append(int(before[path[-1]]))
+    return nodes[path[::-1]] if begin != end else nodes[[begin, begin]]
 
 
 def _numbers(q: Array) -> str:
@@ -249,11 +291,17 @@ def _roadmap(
     from scipy.sparse.csgraph import shortest_path
 
     count = len(positions)
-    nodes = np.concatenate([positions, allowed_postures(problem, _ROADMAP, rng)])
+    beside = np.repeat(positions, _BESIDE, axis=0)
+    beside = beside + rng.uniform(-1.0, 1.0, beside.shape) * np.minimum(_FAR_BESIDE, problem.bounds.room[0])
+    beside = beside[standing_slacks(problem, beside) > 0.0]  # ways out of narrow places
+    nodes = np.concatenate([positions, beside, allowed_postures(problem, _ROADMAP, rng)])
     ways = nodes[:, None] - nodes[None]
     D = way_times(ways.reshape(-1, nodes.shape[1]), problem.bounds).reshape(len(nodes), -1)
-    near = np.argsort(D, axis=1)[:, 1 : _NEIGHBOURS + 1]
-    pairs = {(min(a, b), max(a, b)) for a, row in enumerate(near.tolist()) for b in row if max(a, b) >= count}
+    near = np.argsort(D, axis=1)[:, 1 : _MORE_NEIGHBOURS + 1]
+    wanted = [
+        row[: _MORE_NEIGHBOURS if a < count + len(beside) else _NEIGHBOURS] for a, row in enumerate(near.tolist())
+    ]
+    pairs = {(min(a, b), max(a, b)) for a, row in enumerate(wanted) for b in row if max(a, b) >= count}
     joined = np.array(sorted(pairs))
     joined = joined[are_clear(problem, nodes[joined[:, 0]], nodes[joined[:, 1]])]
     a, b = np.concatenate([joined, clear]).T

@@ -30,7 +30,13 @@ PAGE = "limits.html"
 """Name of the page beside the files of a trajectory."""
 
 _POINTS = 400
-"""Points of each curve."""
+"""Points of each curve, at least."""
+
+_POINTS_OF_A_SECOND = 20
+"""Points of long curves in each second, such as those of friction runs."""
+
+_MOST_POINTS = 4000
+"""Points of each curve, at most."""
 
 _PATH = 3000
 """Postures of a motion from which those are chosen that show the swept space."""
@@ -197,7 +203,8 @@ def _figure(
     key: str, label: str, what: str, of: str, times: Array, values: Array, limits: tuple[float, float], group: str
 ) -> Figure:
     """One curve over time, with its limits."""
-    some = np.unique(np.linspace(0, len(times) - 1, _POINTS).astype(int))
+    points = int(np.clip(_POINTS_OF_A_SECOND * times[-1], _POINTS, _MOST_POINTS))
+    some = np.unique(np.linspace(0, len(times) - 1, points).astype(int))
     curve = {
         "type": "scatter",
         "mode": "lines",

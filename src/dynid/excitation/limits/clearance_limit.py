@@ -66,6 +66,11 @@ class ClearanceLimit(Limit):
                 break
         return ((distances - self._needed) / ROOM).ravel()
 
+    def of_postures(self, q: Array) -> Array:
+        """That of the nearest pair of each posture."""
+        distances = self.moving.clearances(q, self._needed + NEAR_LIMIT * ROOM)
+        return ((distances - self._needed) / ROOM).min(axis=1, initial=1.0)
+
     def slopes(self, motion: Motion, which: Indices) -> Array:
         """From the nearest points of both."""
         fine = self._fine(motion)

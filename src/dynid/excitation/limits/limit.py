@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from dynid.arrays import Array, Indices
-from dynid.excitation.motion import Motion
+from dynid.excitation.motion import Motion, Postures
 from dynid.excitation.trajectories.moves import MovesSmoothly
 
 Range = tuple[float, float]
@@ -112,6 +112,18 @@ class Limit(ABC):
         Returns:
             Array of shape (rows, free).
         """
+
+    def of_postures(self, q: Array) -> Array:
+        """The smallest slack of each posture in which a robot stands still; (postures, joints) to (postures,).
+
+        Slacks of motions have an order of their own. Where one of many postures breaks the limit, both halves are
+        looked at; limits that know better do better.
+        """
+        smallest = float(self.slacks(Postures(q)).min(initial=1.0))
+        if smallest > 0.0 or len(q) < 2:
+            return np.full(len(q), smallest)
+        middle = len(q) // 2
+        return np.concatenate([self.of_postures(q[:middle]), self.of_postures(q[middle:])])
 
     def curvature(self, motion: Motion, which: Indices, weights: Array) -> Array:
         """Minus the second derivatives of some slacks, summed with weights, shape (free, free).

@@ -140,6 +140,12 @@ class TorqueLimit(Limit):
         torques = self.torques.moving_and_still(motion)
         return np.concatenate([both_sides(tau / self._room).ravel() for tau in torques])
 
+    def of_postures(self, q: Array) -> Array:
+        """That of the joint with the least torque to spare."""
+        pieces = [q[begin : begin + _AT_A_TIME] for begin in range(0, len(q), _AT_A_TIME)]
+        torques = np.concatenate([np.zeros((0, q.shape[1])), *map(self.torques.static, pieces)])
+        return (1.0 - np.abs(torques) / self._room).min(axis=1, initial=1.0)
+
     def slopes(self, motion: Motion, which: Indices) -> Array:
         """One pass back through the dynamics for each coordinate that is near its limit."""
         nv = self.torques.robot.nv

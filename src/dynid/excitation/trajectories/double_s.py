@@ -142,6 +142,8 @@ def fastest_phases(
     _require_way(sign * D, way(np.zeros_like(D)), D, sign * v0, sign * v1)
     low, high = np.zeros_like(D), np.where(way(np.zeros_like(D)) < D, V - lowest, 0.0)
     low = np.where(way(high) <= D, high, low)
+    if not (v0.any() or v1.any()):
+        low = high = np.minimum(_peak_from_rest(D, A, J), V)
     for _ in range(_HALVINGS):
         if (high - low <= _SAME_PEAK * (lowest + low)).all():
             break
@@ -162,6 +164,15 @@ def fastest_phases(
         signed * np.stack(accelerations, axis=1),
         signed * np.stack(jerks, axis=1),
     )
+
+
+def _peak_from_rest(D: Array, A: Array, J: Array) -> Array:
+    """The peak velocity of the fastest motions from rest to rest without a limit of velocity, shape (axes,)."""
+    with np.errstate(invalid="ignore", divide="ignore"):  # one of A and J may be infinite, and D zero
+        step = A**2 / J  # change of velocity from which on the acceleration is reached
+        by_jerk = np.cbrt(D**2 * J / 4)
+        by_acceleration = 2 * D * A / (step + np.sqrt(step**2 + 4 * D * A))
+    return np.where(D == 0.0, 0.0, np.where(by_jerk <= step, by_jerk, by_acceleration))
 
 
 def _change(step: Array, A: Array, J: Array) -> tuple[Array, Array, Array]:
