@@ -157,7 +157,7 @@ def path_times(paths: Sequence[Sequence[Array]], bounds: JointBounds) -> Array:
     steps = [np.diff(path, axis=0) for row in paths for path in row]
     path = np.repeat(np.arange(len(steps)), [len(part) for part in steps])
     times = np.bincount(path, way_times(np.concatenate(steps), bounds), minlength=len(steps))
-    return times.reshape(len(paths), -1)
+    return times.astype(float).reshape(len(paths), -1)
 
 
 def _phases(ways: Array, bounds: JointBounds) -> tuple[Array, Array, Array]:
