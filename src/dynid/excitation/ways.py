@@ -214,6 +214,18 @@ def are_clear(
     return clear
 
 
+def path_between(problem: ExcitationProblem, begin: Array, end: Array) -> Array:
+    """Postures on a way from one to another, both included, shape (k, joints): straight where no way around is found.
+
+    Joints may use all of their room here: nothing is left to what happens between samples.
+    """
+    both = np.array([begin, end])
+    try:
+        return paths_between(with_whole_room(problem, 0.0), both, np.random.default_rng(0))[1][0][1]
+    except NoMotionError:
+        return both
+
+
 def paths_between(
     problem: ExcitationProblem, positions: Array, rng: np.random.Generator
 ) -> tuple[Indices, list[list[Array]]]:
