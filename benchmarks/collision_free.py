@@ -100,11 +100,12 @@ class Checker:
             q = rng.uniform(self.model.lowerPositionLimit, self.model.upperPositionLimit)
             pin.computeCollisions(self.model, self.data, shapes, placed, q, False)
             touching += [result.isCollision() for result in placed.collisionResults]
-        for pair, share in list(zip(list(shapes.collisionPairs), touching / count, strict=True)):
-            first, second = (shapes.geometryObjects[k].parentJoint for k in (pair.first, pair.second))
+        pairs = [(pair.first, pair.second) for pair in shapes.collisionPairs]
+        for pair, share in zip(pairs, touching / count, strict=True):
+            first, second = (shapes.geometryObjects[k].parentJoint for k in pair)
             near = first == second or self.model.parents[first] == second or self.model.parents[second] == first
             if near or share > 0.95:
-                shapes.removeCollisionPair(pair)
+                shapes.removeCollisionPair(self.pin.CollisionPair(*pair))
 
     def positions(self, q: np.ndarray) -> np.ndarray:
         """With zeros for joints that are held still."""
