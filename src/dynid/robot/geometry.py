@@ -157,8 +157,8 @@ def capsules_along(robot: Robot, link: int) -> list[Geometry]:
     """Capsules from a link's joint to each joint that it carries, and of a last link beyond its centre of mass.
 
     That is all that a file without shapes says of a last link's length: it reaches half as far again as its centre of
-    mass. Where that is near its joint, or not known, a short capsule along the joint's axis stands in. Placements are in
-    the joint frame of the link.
+    mass. Where that is near its joint, or not known, a short capsule along the joint's axis stands in. Placements are
+    in the joint frame of the link.
     """
     radius = THICKNESS * reach(robot)
     ends = [joint.placement[:3, 3] for joint in robot.joints if joint.parent == link]
