@@ -384,3 +384,21 @@ def outside(solid: object, point: np.ndarray) -> float:
     where = coal.Transform3s(np.eye(3), point)
     own = coal.Transform3s(np.array(at[:3, :3]), np.array(at[:3, 3]))
     return float(coal.distance(shape, own, dot, where, coal.DistanceRequest(), coal.DistanceResult()))
+
+
+def test_ways_home_lead_around_what_is_between(planar: Path) -> None:
+    post = [{"centre": (0.45, 0.0, 0.3), "size": (0.1, 0.2, 0.1), "name": "post"}]
+    robot = dynid.load_robot(planar)
+    settings = {"obstacle": post, "home": (0.9, -0.9), "start": (-1.2, -0.5), "floor": False}
+    found = dynid.excite(robot, **QUICK, **settings)
+    model = model_of(robot, obstacle=post, floor=False)
+    ends = np.array([settings["home"], settings["start"]])
+    straight = ends[0] + np.linspace(0.0, 1.0, 500)[:, None] * (ends[1] - ends[0])
+    assert model.nearest(straight)[0].min() < 0.0
+    for name, way in found.ways(found.designs[0]).items():
+        q, v, _ = way.states(np.linspace(0.0, way.duration, 3000))
+        assert model.nearest(q)[0].min() >= 0.02 - 1e-6
+        wanted = ends if name == "approach" else ends[::-1]
+        assert np.allclose(q[[0, -1]], wanted)
+        assert np.abs(v).max() <= 0.2 + 1e-9  # a tenth of the limit
+    assert not found.broken

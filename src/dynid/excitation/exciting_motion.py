@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -34,6 +35,7 @@ from dynid.excitation.trajectory_formats import (
     samples,
     texts_of,
 )
+from dynid.excitation.ways import path_between
 from dynid.files import replace_folder
 from dynid.findings import Finding
 from dynid.robot import Robot
@@ -169,18 +171,29 @@ class Excitation:
         violated = [Finding.of("limits-violated", "excitation", limits=names)] if names else []
         return (*violated, *self.design_findings)
 
-    def ways(self, part: Design) -> dict[str, PointToPoint]:
-        """The slow motions from home to a trajectory and back; none where no home is stated."""
-        settings = self.settings
-        if settings.home is None:
+    def ways(self, part: Design) -> dict[str, Itinerary]:
+        """The slow motions from home to a trajectory and back, around what is between; none without a stated home."""
+        if self.settings.home is None:
             return {}
-        limits = joint_limits(settings, self.robot)
+        key = self.designs.index(part) if part in self.designs else -1
+        if key not in self._known_ways:
+            self._known_ways[key] = self._ways(part, np.array(self.settings.home))
+        return self._known_ways[key]
+
+    @cached_property
+    def _known_ways(self) -> dict[int, dict[str, Itinerary]]:
+        return {}
+
+    def _ways(self, part: Design, home: Array) -> dict[str, Itinerary]:
+        limits = joint_limits(self.settings, self.robot)
         velocity, acceleration = np.array([(limit.velocity, limit.acceleration) for limit in limits]).T
-        home, start = np.array(settings.home), part.trajectory.states(np.zeros(1))[0][0]
-        return {
-            "approach": PointToPoint.slow(home, start, velocity, acceleration),
-            "return": PointToPoint.slow(start, home, velocity, acceleration),
-        }
+        start = part.trajectory.states(np.zeros(1))[0][0]
+        path = path_between(part.problem, home, start)
+
+        def along(postures: Array) -> Itinerary:
+            return Itinerary(tuple(PointToPoint.slow(a, b, velocity, acceleration) for a, b in pairwise(postures)))
+
+        return {"approach": along(path), "return": along(path[::-1])}
 
     @cached_property
     def broken(self) -> tuple[Check, ...]:

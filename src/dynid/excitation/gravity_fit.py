@@ -11,6 +11,9 @@ from dynid.errors import InvalidRequestError
 from dynid.logs import Log
 from dynid.model import BaseParameters
 
+_ROUNDS = 3
+"""How often joints are weighed by their residuals."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GravityFit:
@@ -60,20 +63,21 @@ def fit_gravity(
     W = base.regressor(q)  # (joints, postures, base)
     tau = tau - base.known_torques(q).T
     joints, postures, size = W.shape
-    scale = np.ones(joints)
-    for _ in range(3):  # joints differ in noise, which residuals show
-        rows, y = (W / scale[:, None, None]).reshape(-1, size), (tau / scale).T.reshape(-1)
-        values, _, rank, _ = np.linalg.lstsq(rows, y, rcond=None)
-        residuals = tau - np.einsum("jsp,p->sj", W, values)
-        freedom = max(joints * postures - size, 1) / (joints * postures)
-        scale = np.maximum(np.sqrt(np.mean(residuals**2, axis=0) / freedom), 1e-9 * max(float(np.abs(tau).max()), 1e-9))
-    if rank < size:
+    if np.linalg.matrix_rank(W.reshape(-1, size)) < size:
         raise InvalidRequestError(
             f"{postures} postures do not determine {size} gravity parameters; measure more, or others (dynid excite "
             "--postures)"
         )
-    covariance = np.linalg.inv(rows.T @ rows)
-    return GravityFit(base, values, np.sqrt(np.diag(covariance)), residuals)
+    freedom = max(joints * postures - size, 1) / (joints * postures)
+    smallest = 1e-9 * max(float(np.abs(tau).max()), 1e-9)
+    scale, values, residuals = np.ones(joints), np.zeros(size), tau
+    for _ in range(_ROUNDS):  # joints differ in noise, which residuals show
+        rows = (W / scale[:, None, None]).reshape(-1, size)
+        values = np.asarray(np.linalg.lstsq(rows, (tau / scale).T.reshape(-1), rcond=None)[0], dtype=float)
+        residuals = tau - np.einsum("jsp,p->sj", W, values)
+        scale = np.maximum(np.sqrt(np.mean(residuals**2, axis=0) / freedom), smallest)
+    rows = (W / scale[:, None, None]).reshape(-1, size)
+    return GravityFit(base, values, np.sqrt(np.diag(np.linalg.inv(rows.T @ rows))), residuals)
 
 
 def _means(log: Log, holds: Array, settled: float) -> tuple[Array, Array]:

@@ -157,7 +157,7 @@ def path_times(paths: Sequence[Sequence[Array]], bounds: JointBounds) -> Array:
     steps = [np.diff(path, axis=0) for row in paths for path in row]
     path = np.repeat(np.arange(len(steps)), [len(part) for part in steps])
     times = np.bincount(path, way_times(np.concatenate(steps), bounds), minlength=len(steps))
-    return times.reshape(len(paths), -1)
+    return times.astype(float).reshape(len(paths), -1)
 
 
 def _phases(ways: Array, bounds: JointBounds) -> tuple[Array, Array, Array]:
@@ -212,6 +212,18 @@ def are_clear(
         first = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(int)
         clear[some] = np.minimum.reduceat(slacks, first) > 0.0 if len(some) else clear[some]
     return clear
+
+
+def path_between(problem: ExcitationProblem, begin: Array, end: Array) -> Array:
+    """Postures on a way from one to another, both included, shape (k, joints): straight where no way around is found.
+
+    Joints may use all of their room here: nothing is left to what happens between samples.
+    """
+    both = np.array([begin, end])
+    try:
+        return paths_between(with_whole_room(problem, 0.0), both, np.random.default_rng(0))[1][0][1]
+    except NoMotionError:
+        return both
 
 
 def paths_between(
