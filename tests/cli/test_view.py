@@ -178,6 +178,10 @@ def test_the_surroundings_of_a_saved_design_are_shown_with_it(tmp_path: Path) ->
         assert [box.body for box in found.model.boxes] == ["lamp"]
         assert "wrist_2_link-forearm_link" not in {pair.name for pair in found.model.pairs}
         assert found.nearest[1] == pytest.approx(model.clearances(motion.q, 5.0).min(), abs=0.02)
+    assert motion_to_show(tmp_path / "segment_1", UR5).q.shape == motion.q.shape
+    path.unlink()
+    with pytest.raises(FileProblemError, match="segment_1"):
+        motion_to_show(tmp_path, UR5)
     alone = clearances_to_show(trajectory(tmp_path.parent / "alone.csv", list("123456")), UR5, motion)
     assert alone is not None
     assert (alone.required, alone.model.boxes) == (0.02, [])

@@ -290,6 +290,20 @@ def test_robots_that_do_not_stand_have_no_floor_unless_stated(planar: Path) -> N
     assert "collision-shapes-assumed" in codes(pendulum)
 
 
+@pytest.mark.parametrize("name", ["pendulum", "two_link", "spatial_3r"])
+def test_last_links_without_shapes_reach_beyond_their_centres_of_mass(name: str) -> None:
+    """A last link is at least where its mass is; otherwise it could go through the floor unseen."""
+    robot = dynid.load_robot(f"builtin:{name}")
+    last = len(robot.links) - 1
+    centre = robot.links[last].parameters[1:4] / robot.links[last].parameters[0]
+    capsules = [solid.capsule for solid in solids_of(robot).solids if solid.link == last]
+    away = [
+        float(np.linalg.norm(np.subtract(*closest_points(centre, centre, one.begin, one.end)))) - one.radius
+        for one in capsules
+    ]
+    assert min(away) < 0.0
+
+
 def test_missing_meshes_are_named_and_capsules_stand_in(planar: Path, tmp_path: Path) -> None:
     text = planar.read_text().replace('<box size="0.3 0.06 0.06"/>', '<mesh filename="arm.stl"/>', 1)
     path = tmp_path / "lost.urdf"

@@ -102,10 +102,17 @@ def robot_of_motion(robot: Robot, motion: Followable) -> Robot:
 
 
 def _file_of(path: Path) -> Path:
-    """The trajectory in a folder that `excite` wrote; any other path as it is."""
-    if kind_of(path) is not FileKind.TRAJECTORY or not path.is_dir():
+    """The trajectory in a folder that `excite` wrote, or in that of a segment; any other path as it is.
+
+    Raises:
+        TrajectoryFileError: If the folder holds several.
+    """
+    if not path.is_dir() or FileKind.TRAJECTORY not in (kind_of(path), kind_of(path.parent)):
         return path
-    return next((file for suffix in (".csv", ".json") if is_file(file := path / f"trajectory{suffix}")), path)
+    found = next((file for suffix in (".csv", ".json") if is_file(file := path / f"trajectory{suffix}")), None)
+    if found is None and (path / "segment_1").is_dir():
+        raise TrajectoryFileError(path, f"holds several trajectories; name one of them, such as {path / 'segment_1'}")
+    return found or path
 
 
 def surroundings_of_motion(motion: Followable, robot: Robot) -> ExcitationSettings:

@@ -122,10 +122,10 @@ def coverage(points: Array, triangles: np.ndarray, camera: Camera) -> Array:
     from dynid.report.compiled_pixels import visible
 
     width, height = camera.pixels
-    count = np.zeros(width * height, dtype=np.float32)
+    count = np.zeros(width * height)
     for placed in camera.project(points):
         count += visible(placed[triangles], width, height, FARTHEST)[0] >= 0
-    return (count / np.float32(len(points))).reshape(height, width)
+    return (count / len(points)).reshape(height, width)
 
 
 def smooth(values: Array) -> Array:

@@ -217,18 +217,9 @@ def _bare_joints(robot: Robot) -> list[tuple[int, Joint]]:
 
 
 def _drums(robot: Robot) -> list[Shape]:
-    """Drums about the axes of joints between links without shapes.
-
-    A last link ends beyond its centre of mass, which is all that the file says of its length.
-    """
+    """Drums about the axes of joints between links without shapes."""
     radius, found = _RADIUS * reach(robot), []
-    carrying = {joint.parent for joint in robot.joints}
     for k, joint in _bare_joints(robot):
-        p = robot.links[k].parameters
-        if k not in carrying and p[0] > 0.0:
-            end = 1.5 * p[1:4] / p[0]
-            if radius < np.linalg.norm(end) < reach(robot):
-                found.append(Shape(k, "capsule", (0.7 * radius, float(np.linalg.norm(end))), along_z(end)))
         if joint.kind is JointKind.PRISMATIC:
             found.append(Shape(k, "box", (1.7 * radius,) * 3, along_z(1e-9 * joint.axis)))
         else:

@@ -248,15 +248,15 @@ def _rectangles(walls: Sequence[Wall], points: Array, room: float) -> Iterator[_
             continue
         along = np.eye(3)[0 if abs(wall.normal[2]) > 0.9 else 2]
         along = along - (along @ wall.normal) * wall.normal
-        along = along / np.linalg.norm(along)
-        axes = np.stack([along, np.cross(wall.normal, along)])
+        along = along / float(np.linalg.norm(along))
+        axes: Array = np.stack([along, np.asarray(np.cross(wall.normal, along), dtype=float)])
         flat = points @ axes.T
         low, high = np.floor(flat.min(axis=0) / step) * step, np.ceil(flat.max(axis=0) / step) * step
-        corners = np.array([low, [high[0], low[1]], high, [low[0], high[1]]])
+        corners = np.array([low, [high[0], low[1]], high, [low[0], high[1]]], dtype=float)
         lines = [[[x, low[1]], [x, high[1]]] for x in np.arange(low[0], high[0] + 0.5 * step, step)]
         lines += [[[low[0], y], [high[0], y]] for y in np.arange(low[1], high[1] + 0.5 * step, step)]
         foot = wall.offset * wall.normal
-        yield _Rectangle(wall, corners @ axes + foot, np.array(lines) @ axes + foot, step)
+        yield _Rectangle(wall, corners @ axes + foot, np.array(lines, dtype=float) @ axes + foot, step)
 
 
 def _step(size: float) -> float:

@@ -154,15 +154,24 @@ def _binary_stl(content: bytes) -> Array | None:
 
 
 def capsules_along(robot: Robot, link: int) -> list[Geometry]:
-    """Capsules from a link's joint to each joint that it carries; a short one along its axis where it carries none.
+    """Capsules from a link's joint to each joint that it carries, and of a last link beyond its centre of mass.
 
-    Their placements are in the joint frame of the link.
+    That is all that a file without shapes says of a last link's length: it reaches half as far again as its centre of
+    mass. Where that is near its joint, or not known, a short capsule along the joint's axis stands in. Placements are
+    in the joint frame of the link.
     """
     radius = THICKNESS * reach(robot)
     ends = [joint.placement[:3, 3] for joint in robot.joints if joint.parent == link]
     if not ends and link != WORLD:
-        ends = [1.5 * radius * robot.joints[link].axis]
+        p = robot.links[link].parameters
+        end = _BEYOND_CENTRE * p[1:4] / p[0] if p[0] > 0.0 else np.zeros(3)
+        is_long = 1.5 * radius < float(np.linalg.norm(end)) < reach(robot)
+        ends = [end if is_long else 1.5 * radius * robot.joints[link].axis]
     return [around_segment(np.zeros(3), end, radius) for end in ends if np.linalg.norm(end) > 1e-6]
+
+
+_BEYOND_CENTRE = 1.5
+"""How far a last link without shapes reaches, in distances of its centre of mass from its joint."""
 
 
 def around_segment(begin: Array, end: Array, radius: float, shape: str = "capsule") -> Geometry:
