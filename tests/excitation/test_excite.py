@@ -53,7 +53,7 @@ def test_saved_samples_are_read_back(found: Excitation, tmp_path: Path) -> None:
 
 def test_the_page_is_drawn_on_request(found: Excitation, tmp_path: Path) -> None:
     page = found.plot(tmp_path / "limits.html").read_text()
-    assert page.count('class="plot"') == 8
+    assert page.count('class="plot"') == 9
     assert 'role="alert"' not in page
 
 

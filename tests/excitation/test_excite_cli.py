@@ -91,7 +91,7 @@ def test_the_folder_holds_the_motion_as_table_and_coefficients(experiment: Path,
     assert np.allclose(approach[-1], q[0], atol=1e-3)
     assert np.allclose(back[0], q[0])
     page = (out / "limits.html").read_text()
-    assert page.count('class="plot"') == 8
+    assert page.count('class="plot"') == 9
     assert not re.search(r'(src|href)="(?!#)', page.replace(plotly_script(), ""))  # nothing is loaded
 
 
@@ -107,7 +107,17 @@ def test_people_see_a_table_and_what_to_do_next(experiment: Path) -> None:
 
 def test_a_robot_alone_will_do_and_options_replace_the_files(experiment: Path) -> None:
     _, text, _ = run(
-        "builtin:ur5", "--starts", 1, "--period", 6, "--harmonics", 3, "--criterion", "determinant", "--json"
+        "builtin:ur5",
+        "--starts",
+        1,
+        "--period",
+        6,
+        "--harmonics",
+        2,
+        "--criterion",
+        "determinant",
+        "--json",
+        "--no-collisions",
     )
     assert json.loads(text)["criterion"] == "determinant"
     _, text, _ = run(experiment, "--starts", 1, "--period", 3, "--rate", 20, "--noise", 2.5, "--json")
@@ -169,7 +179,17 @@ def test_every_file_of_a_motion_that_violates_limits_says_so(tmp_path: Path) -> 
     import yaml
 
     out = tmp_path / "motion"
-    arguments = ("builtin:ur5", "--starts", 1, "--harmonics", 3, "--out", out, "--allow-broken-limits")
+    arguments = (
+        "builtin:ur5",
+        "--starts",
+        1,
+        "--harmonics",
+        2,
+        "--out",
+        out,
+        "--allow-broken-limits",
+        "--no-collisions",
+    )
     status, text, _ = run(*arguments, "--format", "csv,json,ros,urscript", "--json")
     assert status == 0
     data = json.loads(text)
@@ -309,7 +329,18 @@ def test_a_time_limit_that_the_checks_alone_take_is_refused_with_what_is_needed(
 
 
 def test_an_arm_of_six_joints_has_a_urscript_program(tmp_path: Path) -> None:
-    run("builtin:ur5", "--starts", 1, "--harmonics", 3, "--out", tmp_path / "ur5", "--format", "urscript")
+    run(
+        "builtin:ur5",
+        "--starts",
+        1,
+        "--harmonics",
+        2,
+        "--out",
+        tmp_path / "ur5",
+        "--format",
+        "urscript",
+        "--no-collisions",
+    )
     program = (tmp_path / "ur5" / "trajectory.script").read_text()
     assert "servoj" in program
     assert program.startswith(

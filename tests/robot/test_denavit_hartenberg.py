@@ -109,6 +109,7 @@ def test_what_urdf_cannot_hold_is_said() -> None:
     assert left_out(load_robot("builtin:ur5", gravity=(0, 0, 9.81))) == [
         "gravity [0.0, 0.0, 9.81] m/s^2",
         "motor inertia (armature)",
+        "shapes (visual and collision)",
     ]
 
 
