@@ -106,8 +106,10 @@ def compare(
 
 def motions_of(problem: ExcitationProblem, joints: slice, seconds: float) -> dict[str, ParametricTrajectory]:
     """The designed, the printed and a random motion."""
+    designed = design(problem, time_limit=seconds).trajectory
+    assert isinstance(designed, ParametricTrajectory)
     return {
-        "designed": design(problem, time_limit=seconds).trajectory,
+        "designed": designed,
         "printed": printed(joints),
         "random": problem.trajectory(random_start(problem, np.random.default_rng(0))),
     }

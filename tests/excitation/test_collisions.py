@@ -142,7 +142,7 @@ def test_nearest_points_are_as_far_apart_as_the_smallest_of_all_distances(tree: 
         assert found.distance == pytest.approx(all_of_them.min(), abs=1e-9)
         assert found.pair == model.pairs[int(np.argmin(all_of_them))].name
         assert np.linalg.norm(found.second - found.first) == pytest.approx(abs(found.distance), abs=1e-6)
-    assert replace(model, pairs=()).nearest_points(q) is None
+    assert replace(model, pairs=()).nearest_points(postures(tree, 1)[0]) is None
 
 
 def test_distances_are_lower_bounds_beyond_what_is_asked_for(tree: Robot) -> None:
@@ -266,7 +266,7 @@ def test_designs_keep_away_from_the_floor_and_from_boxes(planar: Path) -> None:
 def test_a_posture_in_collision_is_refused_and_named(planar: Path) -> None:
     for key in ("start", "home"):
         with pytest.raises(DynidError, match=f"in the {key} posture lower-floor overlap"):
-            dynid.excite(planar, **QUICK, **{key: (1.4, 0.0)})
+            dynid.excite(planar, settings={key: (1.4, 0.0)}, **QUICK)
     result = CliRunner().invoke(app, ["excite", str(planar), "--start", "1.4,0"])
     assert result.exit_code == 2
     assert "lower-floor" in " ".join(result.stderr.split())

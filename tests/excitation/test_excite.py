@@ -11,6 +11,7 @@ import pytest
 from dynid import DynidError, load_robot
 from dynid.excitation.exciting_motion import Excitation
 from dynid.excitation.recipe import excite
+from dynid.excitation.trajectories.family import ParametricTrajectory
 from dynid.excitation.trajectory_files import as_motion, read_table
 from dynid.model.terms import Viscous
 
@@ -101,6 +102,7 @@ def test_a_warning_is_one_line_whatever_joints_are_called(found: Excitation) -> 
     assert "VIOLATES 1 LIMITS" in repr(bad)
     assert len(bad.warning.splitlines()) == 1
     joints = tuple("abcdef")
+    assert isinstance(bad.trajectory, ParametricTrajectory)
     six = replace(bad.trajectory, coefficients=np.tile(bad.trajectory.coefficients, 3))
     for name, form in FORMATS.items():
         text = form.text(Written(six, joints, 10.0, bad.warning))

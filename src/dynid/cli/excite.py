@@ -182,10 +182,10 @@ def excite(
     full: FullOption = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Design an exciting trajectory within the robot's limits, or static postures, or friction runs.
+    """Design an exciting trajectory within the robot's limits.
 
-    Limits that neither the robot's file nor an option states are assumed, and named. The robot is kept away from
-    itself, the floor, walls and boxes.
+    Or static postures (--postures), or runs for friction (--friction-runs). Limits that neither the robot's file nor an
+    option states are assumed, and named. The robot is kept away from itself, the floor, walls and boxes.
     """
     given = dict(locals())
     with errors_in_words(), steps_shown() as step:

@@ -19,9 +19,10 @@ def view(
     robot: Annotated[str, typer.Option("--robot", help="Robot: a file, or builtin:NAME.")],
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the local web page.")] = 8080,
 ) -> None:
-    """Show the robot on a trajectory or a log, in the browser, with its smallest distance from itself and surroundings.
+    """Show the robot on a trajectory or a log, in the browser.
 
-    The page answers on this machine only, at the printed address with its token. Needs pip install 'dynid[view]'.
+    With its smallest distance from itself, the floor, walls and boxes at each moment. The page answers on this machine
+    only, at the printed address with its token. Needs pip install 'dynid[view]'.
     """
     with errors_in_words():
         from dynid.cli.viewer_page import view as show

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array, Indices
 from dynid.excitation.collision.pairs import Pair, is_of_robot
@@ -249,7 +250,7 @@ class CollisionModel:
         return counts, np.cumsum(counts) - counts, flat
 
     @cached_property
-    def _of_walls(self) -> Array:
+    def _of_walls(self) -> NDArray[np.bool_]:
         return np.array([one.is_wall for one in self.pairs], dtype=bool)
 
     @cached_property
@@ -326,13 +327,13 @@ class CollisionModel:
         points = (R @ points[:, :, None])[:, :, 0] + p
         return np.einsum("rk,rk->r", points, normals[wall]) - offsets[wall], points
 
-    def _is_exact(self, pair: Indices, first: Indices, second: Indices) -> np.ndarray:
+    def _is_exact(self, pair: Indices, first: Indices, second: Indices) -> NDArray[np.bool_]:
         """Whether the bounds of parts are their distances: between capsules, and from walls, shape (rows,)."""
         of_wall = self._of_walls[pair]
         return of_wall | (self._are_capsules[first] & self._are_capsules[np.where(of_wall, first, second)])
 
     @cached_property
-    def _are_capsules(self) -> np.ndarray:
+    def _are_capsules(self) -> NDArray[np.bool_]:
         return np.array([solid.is_capsule for solid in self.solids], dtype=bool)
 
     def _exact(
@@ -511,7 +512,7 @@ class _Poses:
         return total
 
     @cached_property
-    def _carries(self) -> np.ndarray:
+    def _carries(self) -> NDArray[np.bool_]:
         """Whether joint k moves link i; the world's row, which nothing moves, is the last."""
         joints = self.robot.joints
         carries = np.zeros((len(joints) + 1, len(joints)), dtype=bool)

@@ -82,9 +82,10 @@ def collisions_of(settings: ExcitationSettings, robot: Robot, limits: Sequence[L
     pairs = (*link_pairs(robot, solids, excused), *_wall_pairs(robot, solids, around))
     model = CollisionModel(robot, solids, around.walls, pairs, _of_bodies(robot, excused))
     model, touching = without_touching(model, postures, settings.clearance)
-    counts = {"pairs": len(model.pairs), "solids": len(own.solids), "floor": around.floor}
-    found = [Finding.of("collisions-checked", "collisions", **counts, clearance=settings.clearance)]
-    if own.is_bare:
+    apart = f"{len(model.pairs)} pairs are kept {settings.clearance:g} m apart"
+    kept = apart if model.pairs else "nothing can be touched"
+    found = [Finding.of("collisions-checked", "collisions", kept=kept, floor=around.floor)]
+    if own.is_bare and model.pairs:
         found.append(Finding.of("collision-shapes-assumed", "collisions"))
     if own.unread:
         found.append(Finding.of("collision-meshes-unread", "collisions", meshes=list(own.unread)))

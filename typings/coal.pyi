@@ -1,0 +1,4 @@
+# Coal has no types: all of it is Any.
+from typing import Any
+
+def __getattr__(name: str) -> Any: ...
