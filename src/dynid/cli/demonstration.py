@@ -208,7 +208,7 @@ def _motions(robot: Robot, terms: Sequence[str], seconds: float) -> dict[str, Ex
     limits = {"period": PERIOD, "position": tuple(_range(joint.limits) for joint in robot.independent_joints)}
     return {
         "training": dynid.excite(robot, terms, time_limit=seconds, **limits),
-        "validation": dynid.excite(robot, terms, time_limit=max(seconds / 3, 3.0), starts=1, seed=1, **limits),
+        "validation": dynid.excite(robot, terms, time_limit=max(seconds / 3, 8.0), starts=1, seed=1, **limits),
     }
 
 
