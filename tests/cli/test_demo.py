@@ -30,7 +30,7 @@ def slim_arm() -> str:
 def test_the_demo_comes_near_the_truth_and_writes_everything(robot: str, tmp_path: Path) -> None:
     steps: list[Step] = []
     source = slim_arm() if robot == "URDF" else robot
-    made = demo(tmp_path / "demo", source, design_seconds=5.0, done=steps.append)
+    made = demo(tmp_path / "demo", source, design_seconds=5.0 if robot == "URDF" else 3.0, done=steps.append)
     assert [step.title for step in steps] == ["Inspect", "Excite", "Simulate", "Identify", "Validate", "Write"]
     found = made.comparison
     assert found.within_intervals >= 0.6 * found.parameters  # 95 % of ten, of a design that depends on the time it had
@@ -64,7 +64,7 @@ def test_a_floating_robot_is_refused_with_words(tmp_path: Path) -> None:
 
 def test_the_demo_runs_in_memory_and_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    made = demo(robot="builtin:two_link", design_seconds=4.0)
+    made = demo(robot="builtin:two_link", design_seconds=2.0)
     found = made.comparison
     assert found.within_intervals >= 0.6 * found.parameters  # 95 % of ten, of a design that depends on the time it had
     assert found.largest_torque_effect < 0.02

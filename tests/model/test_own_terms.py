@@ -111,7 +111,7 @@ def test_a_simulated_robot_has_the_torques_of_own_terms() -> None:
     p = np.nan_to_num(model.reference)
     p[len(ARM.parameters) :] = [0.1, 0.2, 0.3, 0.2, 0.5, 0.4, 0.3, 0.1, 0.2, 0.3]
     robot = SimulatedRobot.of(model, p)
-    run = follow(robot, gentle(ARM), log_rate=200.0)
+    run = follow(robot, gentle(ARM, period=0.6), log_rate=200.0)
     found = model.inverse_dynamics(run.q, run.v, run.a, p)
     assert np.abs(found - run.torque)[~run.rests].max() < 1e-7 * np.abs(run.torque).max()
 
