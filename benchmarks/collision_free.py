@@ -4,9 +4,9 @@
 
 For each robot a motion is designed without collisions and with them (self-collision and floor, 2 cm), with the same
 time limit. The check afterwards is Pinocchio's: its own reading of the URDF file and of the SRDF file, raw meshes
-instead of convex hulls, Coal's yes or no at 1 kHz, the way from home to the motion included. Pairs of links without an
-SRDF file: all but neighbours and those whose raw meshes touch in nearly all postures. Heights above the floor come from
-all corners of all shapes.
+instead of convex hulls, Coal's yes or no at 1 kHz, the way from home to the motion included. Pairs of links: all that
+the SRDF file does not excuse, but neighbours and those whose raw meshes touch in nearly all postures. Heights above the
+floor come from all corners of all shapes.
 """
 
 from __future__ import annotations
@@ -84,10 +84,9 @@ class Checker:
         self.shapes = pin.buildGeomFromUrdf(self.model, str(path), pin.GeometryType.COLLISION, package_dirs=folders)
         self.shapes.addAllCollisionPairs()
         self.data = self.model.createData()
-        if case.srdf is None:
-            self._remove_neighbours_and_touching()
-        else:
+        if case.srdf is not None:
             pin.removeCollisionPairs(self.model, self.shapes, str(SHARED / case.srdf))
+        self._remove_neighbours_and_touching()
         self.placed = pin.GeometryData(self.shapes)
         self.corners = [_corners(one.geometry) for one in self.shapes.geometryObjects]
 
