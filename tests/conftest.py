@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile(
     "dynid",
     deadline=None,
-    max_examples=int(os.environ.get("DYNID_EXAMPLES", "20")),
+    max_examples=int(os.environ.get("DYNID_EXAMPLES", "15")),
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
