@@ -1,5 +1,6 @@
 """The array type that signatures use."""
 
+import math
 from typing import TypeAlias
 
 import numpy as np
@@ -14,3 +15,8 @@ def frozen(values: object) -> Array:
     array = np.array(values, dtype=np.float64)
     array.flags.writeable = False
     return array
+
+
+def finite_or_none(value: float) -> float | None:
+    """A number that JSON can hold: None in place of infinity and NaN."""
+    return value if math.isfinite(value) else None

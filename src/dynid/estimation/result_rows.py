@@ -1,11 +1,11 @@
 """Estimates as plain rows, for records, files and tables."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from dynid.arrays import finite_or_none
 from dynid.estimation.bootstrap import Bootstrap
 from dynid.estimation.held_out_blocks import HeldOutBlocks
 from dynid.estimation.least_squares import Estimate
@@ -90,7 +90,7 @@ def parameter_rows(
             "owner": owners[name],
             "value": float(estimate.values[k]),
             "std": float(estimate.stds[k]),
-            "relative_std_percent": _finite(float(estimate.relative_stds[k])),
+            "relative_std_percent": finite_or_none(float(estimate.relative_stds[k])),
             "lower": float(lower[k]),
             "upper": float(upper[k]),
             "bootstrap_std": None if bootstrap is None else float(bootstrap.stds[k]),
@@ -133,8 +133,8 @@ def physical_rows(physical: PhysicalEstimate) -> dict[str, Any]:
         {
             "name": parameter.name,
             "value": float(value),
-            "std": _finite(float(std)),
-            "data_value": _finite(float(data_value)),
+            "std": finite_or_none(float(std)),
+            "data_value": finite_or_none(float(data_value)),
             "source": physical.source(parameter.name).value,
             "unit": parameter.unit,
             "owner": parameter.owner,
@@ -194,7 +194,7 @@ def recovery_row(signs: SignedLogs) -> dict[str, Any]:
     return {
         **{word.value: recovered.share(word) for word in Word},
         "thresholds": {"sure": SIGN_THRESHOLDS.sure_margin, "likely": SIGN_THRESHOLDS.likely_margin},
-        "mirror_margin": _finite(recovered.mirror.margin),
+        "mirror_margin": finite_or_none(recovered.mirror.margin),
         "proven": recovered.proven,
         "near_zero": recovered.thresholds.tolist(),
         "seconds": recovered.seconds,
@@ -208,7 +208,3 @@ def sign_curves(signs: SignedLogs) -> dict[str, np.ndarray]:
         arrays |= {f"time_{k}": curves.time, f"magnitude_{k}": curves.magnitudes, f"torque_{k}": curves.torques}
         arrays |= {f"predicted_{k}": curves.predicted, f"log_{k}": np.array(curves.log + 1)}
     return arrays
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

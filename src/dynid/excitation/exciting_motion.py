@@ -14,11 +14,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from dynid import __version__
-from dynid.arrays import Array
+from dynid.arrays import Array, finite_or_none
 from dynid.errors import DynidError, InvalidRequestError
 from dynid.excitation.collision.stated_collisions import surroundings_data
 from dynid.excitation.design import SLOWER_SPEEDS, Design
-from dynid.excitation.information import Expectation, finite_or_none
+from dynid.excitation.information import Expectation
 from dynid.excitation.limits.clearance_limit import ClearanceLimit
 from dynid.excitation.limits.limit import Check
 from dynid.excitation.limits.stated import joint_limits

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from dynid.arrays import Array
+from dynid.arrays import Array, finite_or_none
 from dynid.errors import InvalidRequestError
 from dynid.excitation.design import Design, fine_checks
-from dynid.excitation.information import Expectation, Information, expected_stds, finite_or_none, value_of
+from dynid.excitation.information import Expectation, Information, expected_stds, value_of
 from dynid.excitation.limits.joint_bounds import JointBounds
 from dynid.excitation.limits.stated import posture_of
 from dynid.excitation.problem import ExcitationProblem

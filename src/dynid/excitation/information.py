@@ -85,11 +85,6 @@ def value_of(criterion: Criterion, matrix: Array) -> float:
     return criterion.evaluate(np.linalg.eigvalsh(matrix).astype(float))[0]
 
 
-def finite_or_none(value: float) -> float | None:
-    """A number that JSON can hold; None where it is infinite, because something is not excited."""
-    return value if math.isfinite(value) else None
-
-
 def condition_number(matrix: Array) -> float:
     """Condition number of W from its information matrix W^T W."""
     eigenvalues = np.linalg.eigvalsh(matrix)

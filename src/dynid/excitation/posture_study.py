@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from dynid.arrays import Array
+from dynid.arrays import Array, finite_or_none
 from dynid.estimation import Factors
 from dynid.excitation.design import Design, Progress, fine_checks
 from dynid.excitation.gravity_fit import GravityFit, fit_gravity
-from dynid.excitation.information import Expectation, condition_number, expected_stds, finite_or_none, value_of
+from dynid.excitation.information import Expectation, condition_number, expected_stds, value_of
 from dynid.excitation.limits.assumed import noise_of
 from dynid.excitation.limits.stated import joint_limits
 from dynid.excitation.posture_tour import Tour, tour_of

@@ -5,7 +5,7 @@ from .dynamic_model import DynamicModel, Observed, known_model, known_of, matche
 from .formulations.energy import stored_inertia
 from .formulations.torque_rows import Rows, TorqueRows
 from .inspection import Inspection
-from .kernels.kernel import NO_COMPILE, joint_poses, kernel_for, stacked_rows
+from .kernels.kernel import NO_COMPILE, joint_poses, kernel_for, link_poses, stacked_rows
 from .kernels.row_layout import RowLayout, Slopes, layout_slopes, prepare
 from .linearisation import Candidates, linearised, nonlinear_columns
 from .parameters import Role, Sign, matching, of_joint
@@ -56,6 +56,7 @@ __all__ = [
     "known_of",
     "layout_slopes",
     "linearised",
+    "link_poses",
     "loaded",
     "matches",
     "matching",

@@ -10,7 +10,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.excitation import CollisionModel, Nearest, Solid, Wall
-from dynid.model import joint_poses
+from dynid.model import link_poses
 from dynid.report.rasteriser import Camera, blended, coverage, enlarged, picture, png, smooth
 from dynid.report.robot_picture import Scene, Surfaces, scale_bar, views_of
 from dynid.robot import Robot
@@ -135,9 +135,7 @@ class Hulls:
 
     def along(self, robot: Robot, path: Array, every: int = 1) -> Array:
         """Corners, or one of so many, in the world in each posture of a path (samples, nq), shape (samples, n, 3)."""
-        R, p = joint_poses(robot, path)
-        R = np.concatenate([R, np.broadcast_to(np.eye(3), (1, len(path), 3, 3))])  # the world, at the index WORLD
-        p = np.concatenate([p, np.zeros((1, len(path), 3))])
+        R, p = link_poses(robot, path)
         links, corners = self.links[::every], self.corners[::every]
         return np.einsum("nsij,nj->sni", R[links], corners) + p[links].transpose(1, 0, 2)
 

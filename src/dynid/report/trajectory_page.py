@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dynid.arrays import Array
+from dynid.arrays import Array, finite_or_none
 from dynid.excitation import (
     Check,
     Design,
@@ -138,7 +138,7 @@ def trajectory_page(found: Excitation) -> str:
         "trajectory.html",
         title=f"{found.robot.name}: exciting trajectory",
         robot=found.robot.name,
-        condition=found.condition_number if math.isfinite(found.condition_number) else None,
+        condition=finite_or_none(found.condition_number),
         duration=sum(part.trajectory.duration for part in found.designs),
         seconds=found.seconds,
         warning=found.warning,

@@ -7,22 +7,26 @@ changes by n . (J2 - J1) with the direction n between them and the Jacobians J1,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array, Indices
 from dynid.excitation.collision.pairs import Pair, is_of_robot
+from dynid.excitation.collision.placed_links import LinkPoses, MovingCapsules
 from dynid.excitation.collision.solids import Capsule, Solid, capsule_around, closest_points
 from dynid.excitation.collision.surroundings import FLOOR, Wall
-from dynid.model import joint_poses
 from dynid.robot import WORLD, Robot
 
 _GJK_TOLERANCE = 1e-10
 """Distances between curved shapes are found by iteration to about this [m]: slopes must agree with them."""
+
+_GJK_ITERATIONS = 500
+"""Most steps of that iteration."""
 
 _FIRST_LOOKS = 32
 """Postures of a path that are looked at first in search of the nearest; twice as many in each round after that."""
@@ -32,9 +36,6 @@ _SAME_DISTANCE = 1e-6
 
 _AT_ONCE = 16
 """Parts of one posture whose distances are computed before it is asked whether others may be nearer."""
-
-_GJK_ITERATIONS = 500
-"""Most steps of that iteration."""
 
 _AT_A_TIME = 12_000
 """Postures whose poses are in memory at a time."""
@@ -55,6 +56,34 @@ class Contacts:
     first: Array
     second: Array
     normal: Array
+
+    def put(self, rows: NDArray[np.bool_], others: Contacts) -> None:
+        """Write others into some rows, which are true where these belong."""
+        self.distance[rows], self.normal[rows] = others.distance, others.normal
+        self.first[rows], self.second[rows] = others.first, others.second
+
+
+@dataclass(frozen=True, eq=False)
+class PartRows:
+    """Pairs of parts in postures, row by row; each array has the shape (rows,).
+
+    Attributes:
+        sample: Index of the posture.
+        first: Index of a solid.
+        second: Index of another solid, or of a wall.
+        of_wall: Whether the second is a wall.
+    """
+
+    sample: Indices
+    first: Indices
+    second: Indices
+    of_wall: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.sample)
+
+    def __getitem__(self, rows: np.ndarray) -> PartRows:
+        return PartRows(self.sample[rows], self.first[rows], self.second[rows], self.of_wall[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +142,11 @@ class CollisionModel:
         parts = [self._clearances(q[k : k + _AT_A_TIME], within, enough) for k in range(0, len(q), _AT_A_TIME)]
         return np.concatenate(parts) if parts else np.zeros((0, len(self.pairs)))
 
+    def _poses(self, q: Array) -> LinkPoses:
+        return LinkPoses.of(self.robot, q, self._part_capsules)
+
     def _clearances(self, q: Array, within: float, enough: float | None) -> Array:
-        poses = _Poses.of(self.robot, q)
+        poses = self._poses(q)
         found = self._bounds_of_links(poses)
         sample, pair = np.nonzero(found < within)
         if not len(sample):
@@ -123,28 +155,27 @@ class CollisionModel:
         return found
 
     def _nearest_parts(
-        self, poses: _Poses, sample: Indices, pair: Indices, within: float = np.inf, enough: float | None = None
-    ) -> tuple[Array, Indices, Indices]:
-        """The distance of pairs of links [m] in postures, and the parts of both that are nearest; each (rows,).
+        self, poses: LinkPoses, sample: Indices, pair: Indices, within: float = np.inf, enough: float | None = None
+    ) -> tuple[Array, PartRows]:
+        """The distance of pairs of links [m] in postures, shape (rows,), and the parts of both that are nearest.
 
         The part with the smallest bound is looked at first; then those that may be nearer still.
         """
-        row, first, second = self._parts(pair)
-        distance = self._bounds_of_parts(poses, sample[row], pair[row], first, second)
-        is_open = ~self._is_exact(pair[row], first, second)
+        row, parts = self._parts(sample, pair)
+        distance = self._bounds_of_parts(poses, parts)
+        is_open = ~self._is_exact(parts)
         best = np.full(len(pair), within)
         np.minimum.at(best, row[~is_open], distance[~is_open])
         for some in (_smallest(row, distance), np.arange(len(row))):
             looked_at = some[is_open[some] & (distance[some] < best[row[some]])]
             looked_at = looked_at[np.argsort(distance[looked_at])]
-            which = (sample[row[looked_at]], pair[row[looked_at]], first[looked_at], second[looked_at])
-            distance[looked_at] = self._exact(poses, *which, distance[looked_at], enough).distance
+            distance[looked_at] = self._distances(poses, parts[looked_at], distance[looked_at], enough)
             is_open[looked_at] = False
             np.minimum.at(best, row[looked_at], distance[looked_at])
             if enough is not None and (distance[looked_at] <= enough).any():
                 break
         nearest = _smallest(row, distance)
-        return distance[nearest], first[nearest], second[nearest]
+        return distance[nearest], parts[nearest]
 
     def slopes(self, q: Array, pair: Indices) -> tuple[Array, Array]:
         """Distances [m] of one pair for each posture, and their slopes.
@@ -156,10 +187,9 @@ class CollisionModel:
         Returns:
             Distances, shape (rows,), and slopes over positions, shape (rows, nv).
         """
-        poses = _Poses.of(self.robot, q)
-        row = np.arange(len(pair))
-        distance, first, second = self._nearest_parts(poses, row, pair)
-        found = self._exact(poses, row, pair, first, second, distance, with_points=True)
+        poses = self._poses(q)
+        _, parts = self._nearest_parts(poses, np.arange(len(pair)), pair)
+        found = self._contacts(poses, parts)
         links = np.array([(one.first, WORLD if one.is_wall else one.second) for one in self.pairs])[pair]
         ahead = poses.pulled(links[:, 1], found.second, found.normal)
         return found.distance, ahead - poses.pulled(links[:, 0], found.first, found.normal)
@@ -177,7 +207,7 @@ class CollisionModel:
         smallest = np.full(len(self.pairs), below)
         at = np.zeros(len(self.pairs), dtype=np.intp)
         for begin in range(0, len(q), _AT_A_TIME):
-            poses = _Poses.of(self.robot, q[begin : begin + _AT_A_TIME])
+            poses = self._poses(q[begin : begin + _AT_A_TIME])
             bounds, ways = self._bounds_of_links(poses), self._ways(poses)
             for k in range(len(self.pairs)):
                 distance, sample = self._nearest_of(poses, k, bounds[:, k], ways[k], smallest[k])
@@ -190,23 +220,22 @@ class CollisionModel:
 
         Distances are computed in the order of their lower bounds, until these are above the smallest found.
         """
-        poses = _Poses.of(self.robot, q[None, :])
-        row, first, second = self._parts(np.arange(len(self.pairs)))
-        sample = np.zeros(len(row), dtype=np.intp)
-        bounds = self._bounds_of_parts(poses, sample, row, first, second)
+        poses = self._poses(q[None, :])
+        row, parts = self._parts(np.zeros(len(self.pairs), dtype=np.intp), np.arange(len(self.pairs)))
+        bounds = self._bounds_of_parts(poses, parts)
         order, best = np.argsort(bounds), None
         for begin in range(0, len(order), _AT_ONCE):
             some = order[begin : begin + _AT_ONCE]
             if best is not None and bounds[some[0]] >= best.distance:
                 break
-            found = self._exact(poses, sample[some], row[some], first[some], second[some], bounds[some], None, True)
+            found = self._contacts(poses, parts[some])
             k = int(np.argmin(found.distance))
             if best is None or found.distance[k] < best.distance:
                 pair = self.pairs[row[some[k]]].name
                 best = Nearest(pair, float(found.distance[k]), found.first[k], found.second[k])
         return best
 
-    def _nearest_of(self, poses: _Poses, k: int, bounds: Array, way: Array, below: float) -> tuple[float, int]:
+    def _nearest_of(self, poses: LinkPoses, k: int, bounds: Array, way: Array, below: float) -> tuple[float, int]:
         """The smallest distance of pair k [m] and its sample, where it is smaller than another."""
         best, at, looks = below, 0, _FIRST_LOOKS
         known = np.full(len(bounds), np.nan)
@@ -221,7 +250,7 @@ class CollisionModel:
             some, looks = left[np.argsort(bounds[left])[:looks]], 2 * looks
         return best, at
 
-    def _ways(self, poses: _Poses) -> Array:
+    def _ways(self, poses: LinkPoses) -> Array:
         """How far any point of both parts of a pair has moved since the first posture [m], shape (pairs, samples)."""
         total = np.zeros((len(self.pairs), poses.samples))
         turned = np.linalg.norm(np.diff(poses.rotations, axis=1), axis=(2, 3)) / np.sqrt(2.0)  # 2 sin(angle / 2)
@@ -235,13 +264,13 @@ class CollisionModel:
         second = WORLD if pair.is_wall else pair.second
         return set(self.robot.chain(pair.first)) ^ set(self.robot.chain(second))
 
-    def _parts(self, pair: Indices) -> tuple[Indices, Indices, Indices]:
-        """For all pairs of parts of some pairs of links the row, and both solids; a wall for the second."""
+    def _parts(self, sample: Indices, pair: Indices) -> tuple[Indices, PartRows]:
+        """All parts of pairs of links in postures, and for each of them the row of its pair, ascending."""
         counts, starts, flat = self._flat_parts
         row = np.repeat(np.arange(len(pair)), counts[pair])
         within = np.arange(len(row)) - np.repeat(np.cumsum(counts[pair]) - counts[pair], counts[pair])
-        which = flat[starts[pair][row] + within]
-        return row, which[:, 0], which[:, 1]
+        first, second = flat[starts[pair][row] + within].T
+        return row, PartRows(sample[row], first, second, self._of_walls[pair[row]])
 
     @cached_property
     def _flat_parts(self) -> tuple[Indices, Indices, Indices]:
@@ -260,11 +289,11 @@ class CollisionModel:
         return normals, np.array([wall.offset for wall in self.walls])
 
     @cached_property
-    def _part_capsules(self) -> _Capsules:
-        return _Capsules.of([solid.capsule for solid in self.solids], [solid.link for solid in self.solids])
+    def _part_capsules(self) -> MovingCapsules:
+        return MovingCapsules.of([solid.capsule for solid in self.solids], [solid.link for solid in self.solids])
 
     @cached_property
-    def _link_capsules(self) -> tuple[_Capsules, _Capsules]:
+    def _link_capsules(self) -> tuple[MovingCapsules, MovingCapsules]:
         """Around the parts that count of the first and of the second of each pair; walls have none."""
         around: dict[tuple[int, ...], Capsule] = {}
 
@@ -278,9 +307,9 @@ class CollisionModel:
         nothing = Capsule(np.zeros(3), np.zeros(3), 0.0)
         ends.append([nothing if one.is_wall else of([part[1] for part in one.parts]) for one in self.pairs])
         links = ([one.first for one in self.pairs], [WORLD if one.is_wall else one.second for one in self.pairs])
-        return _Capsules.of(ends[0], links[0]), _Capsules.of(ends[1], links[1])
+        return MovingCapsules.of(ends[0], links[0]), MovingCapsules.of(ends[1], links[1])
 
-    def _bounds_of_links(self, poses: _Poses) -> Array:
+    def _bounds_of_links(self, poses: LinkPoses) -> Array:
         """Lower bounds of the distances of all pairs [m], shape (samples, pairs)."""
         if not self.pairs:
             return np.zeros((poses.samples, 0))
@@ -297,131 +326,85 @@ class CollisionModel:
             found[walls] = np.minimum(*heights) - offsets[which, None] - first.radius[walls, None]
         return found.T.copy()
 
-    def _bounds_of_parts(self, poses: _Poses, sample: Indices, pair: Indices, first: Indices, second: Indices) -> Array:
-        """Lower bounds of the distances of parts [m], shape (rows,); exact between capsules."""
-        capsules = self._part_capsules
-        found = np.empty(len(first))
-        wall = np.flatnonzero(self._of_walls[pair])
-        found[wall] = self._wall_contacts(poses, sample[wall], first[wall], second[wall])[0]
-        solid = np.flatnonzero(~self._of_walls[pair])
-        if len(solid):
-            ends = (
-                *poses.ends(capsules, first[solid], sample[solid]),
-                *poses.ends(capsules, second[solid], sample[solid]),
-            )
-            p, q = closest_points(*ends)
-            radii = capsules.radius[first[solid]] + capsules.radius[second[solid]]
-            found[solid] = np.linalg.norm(p - q, axis=-1) - radii
+    def _bounds_of_parts(self, poses: LinkPoses, parts: PartRows) -> Array:
+        """Lower bounds of the distances of parts [m], shape (rows,); exact where `_is_exact` says so."""
+        found = np.empty(len(parts))
+        found[parts.of_wall] = self._wall_contacts(poses, parts[parts.of_wall]).distance
+        found[~parts.of_wall] = self._capsule_contacts(poses, parts[~parts.of_wall]).distance
         return found
 
-    def _wall_contacts(self, poses: _Poses, sample: Indices, solid: Indices, wall: Indices) -> tuple[Array, Array]:
-        """Heights of solids above walls [m], shape (rows,), and their lowest points in the world, shape (rows, 3)."""
-        normals, offsets = self._planes
-        link = self._links[solid]
-        R, p = poses.rotations[link, sample], poses.origins[link, sample]
-        down = -(normals[wall][:, None, :] @ R)[:, 0, :]
-        points = np.zeros((len(solid), 3))
-        for k in np.unique(solid):
-            rows = solid == k
-            points[rows] = self.solids[k].furthest(down[rows])
-        points = (R @ points[:, :, None])[:, :, 0] + p
-        return np.einsum("rk,rk->r", points, normals[wall]) - offsets[wall], points
-
-    def _is_exact(self, pair: Indices, first: Indices, second: Indices) -> NDArray[np.bool_]:
+    def _is_exact(self, parts: PartRows) -> NDArray[np.bool_]:
         """Whether the bounds of parts are their distances: between capsules, and from walls, shape (rows,)."""
-        of_wall = self._of_walls[pair]
-        return of_wall | (self._are_capsules[first] & self._are_capsules[np.where(of_wall, first, second)])
+        other = np.where(parts.of_wall, parts.first, parts.second)
+        return parts.of_wall | (self._are_capsules[parts.first] & self._are_capsules[other])
 
     @cached_property
     def _are_capsules(self) -> NDArray[np.bool_]:
         return np.array([solid.is_capsule for solid in self.solids], dtype=bool)
 
-    def _exact(
-        self,
-        poses: _Poses,
-        sample: Indices,
-        pair: Indices,
-        first: Indices,
-        second: Indices,
-        bounds: Array,
-        enough: float | None = None,
-        with_points: bool = False,
-    ) -> Contacts:
-        """Distances of parts, with nearest points or not; once one is not above `enough`, others keep their bounds."""
-        rows = len(first)
-        found = Contacts(bounds.copy(), np.zeros((rows, 3)), np.zeros((rows, 3)), np.zeros((rows, 3)))
-        exact = self._is_exact(pair, first, second)
-        if with_points and exact.any():
-            self._capsule_contacts(poses, sample, pair, first, second, np.flatnonzero(exact), found)
-        self._coal_contacts(poses, sample, first, second, np.flatnonzero(~exact), found, enough, with_points)
+    def _contacts(self, poses: LinkPoses, parts: PartRows) -> Contacts:
+        """Where parts are nearest."""
+        found = Contacts(np.empty(len(parts)), *np.zeros((3, len(parts), 3)))
+        capsules = self._is_exact(parts) & ~parts.of_wall
+        found.put(parts.of_wall, self._wall_contacts(poses, parts[parts.of_wall]))
+        found.put(capsules, self._capsule_contacts(poses, parts[capsules]))
+        for row, result in self._coal_results(poses, parts, np.flatnonzero(~self._is_exact(parts))):
+            found.distance[row], found.normal[row] = result.min_distance, result.normal
+            found.first[row], found.second[row] = result.getNearestPoint1(), result.getNearestPoint2()
         return found
 
-    def _capsule_contacts(
-        self,
-        poses: _Poses,
-        sample: Indices,
-        pair: Indices,
-        first: Indices,
-        second: Indices,
-        rows: Indices,
-        found: Contacts,
-    ) -> None:
-        """Between capsules, and from any solid to walls."""
-        walls = rows[self._of_walls[pair[rows]]]
-        if len(walls):
-            which = second[walls]
-            height, points = self._wall_contacts(poses, sample[walls], first[walls], which)
-            n = self._planes[0][which]
-            found.first[walls], found.normal[walls] = points, -n
-            found.second[walls] = points - height[:, None] * n
-        rows = rows[~self._of_walls[pair[rows]]]
-        capsules = self._part_capsules
-        ends = (*poses.ends(capsules, first[rows], sample[rows]), *poses.ends(capsules, second[rows], sample[rows]))
-        p, q = closest_points(*ends)
-        way = q - p
-        normal = way / np.maximum(np.linalg.norm(way, axis=1), 1e-12)[:, None]
-        found.first[rows] = p + capsules.radius[first[rows], None] * normal
-        found.second[rows] = q - capsules.radius[second[rows], None] * normal
-        found.normal[rows] = normal
+    def _distances(self, poses: LinkPoses, parts: PartRows, bounds: Array, enough: float | None) -> Array:
+        """Distances of parts whose bounds are not exact [m]; once one is not above `enough`, others keep theirs."""
+        found = bounds.copy()
+        for row, result in self._coal_results(poses, parts, np.arange(len(parts))):
+            found[row] = result.min_distance
+            if enough is not None and found[row] <= enough:
+                break
+        return found
 
-    def _coal_contacts(
-        self,
-        poses: _Poses,
-        sample: Indices,
-        first: Indices,
-        second: Indices,
-        rows: Indices,
-        found: Contacts,
-        enough: float | None,
-        with_points: bool,
-    ) -> None:
-        """Between all other parts, one after the other."""
+    def _wall_contacts(self, poses: LinkPoses, parts: PartRows) -> Contacts:
+        """From the lowest points of solids to walls."""
+        normals, offsets = self._planes
+        n, link = normals[parts.second], self._links[parts.first]
+        R, p = poses.rotations[link, parts.sample], poses.origins[link, parts.sample]
+        down = -(n[:, None, :] @ R)[:, 0, :]
+        points = np.zeros((len(parts), 3))
+        for k in np.unique(parts.first):
+            rows = parts.first == k
+            points[rows] = self.solids[k].furthest(down[rows])
+        points = (R @ points[:, :, None])[:, :, 0] + p
+        height = np.einsum("rk,rk->r", points, n) - offsets[parts.second]
+        return Contacts(height, points, points - height[:, None] * n, -n)
+
+    def _capsule_contacts(self, poses: LinkPoses, parts: PartRows) -> Contacts:
+        """Between the capsules around solids."""
+        radius = self._part_capsules.radius
+        p, q = closest_points(*poses.ends(parts.first, parts.sample), *poses.ends(parts.second, parts.sample))
+        length = np.linalg.norm(q - p, axis=1)
+        normal = (q - p) / np.maximum(length, 1e-12)[:, None]
+        first, second = radius[parts.first], radius[parts.second]
+        return Contacts(length - first - second, p + first[:, None] * normal, q - second[:, None] * normal, normal)
+
+    def _coal_results(self, poses: LinkPoses, parts: PartRows, rows: Indices) -> Iterator[tuple[int, Any]]:
+        """Coal's results for some parts, one after the other; each is only good until the next."""
         if not len(rows):
             return
         import coal
 
-        one, other, request, result = (
-            coal.Transform3s(),
-            coal.Transform3s(),
-            coal.DistanceRequest(),
-            coal.DistanceResult(),
-        )
+        one, other = coal.Transform3s(), coal.Transform3s()
+        request, result = coal.DistanceRequest(), coal.DistanceResult()
         request.gjk_tolerance, request.gjk_max_iterations = _GJK_TOLERANCE, _GJK_ITERATIONS
-        R1, p1 = self._placements(poses, first[rows], sample[rows])
-        R2, p2 = self._placements(poses, second[rows], sample[rows])
+        some = parts[rows]
+        R1, p1 = self._placements(poses, some.first, some.sample)
+        R2, p2 = self._placements(poses, some.second, some.sample)
         shapes = [solid.shape[0] for solid in self.solids]
-        which = list(zip(rows.tolist(), first[rows].tolist(), second[rows].tolist(), strict=True))
-        for k, (row, a, b) in enumerate(which):
+        pairs = zip(rows.tolist(), some.first.tolist(), some.second.tolist(), strict=True)
+        for k, (row, a, b) in enumerate(pairs):
             one.setTransform(R1[k], p1[k])
             other.setTransform(R2[k], p2[k])
             result.clear()
-            distance = coal.distance(shapes[a], one, shapes[b], other, request, result)
-            found.distance[row] = distance
-            if with_points:
-                found.first[row], found.second[row] = result.getNearestPoint1(), result.getNearestPoint2()
-                found.normal[row] = result.normal
-            elif enough is not None and distance <= enough:
-                return
+            coal.distance(shapes[a], one, shapes[b], other, request, result)
+            yield row, result
 
     @cached_property
     def _links(self) -> Indices:
@@ -433,7 +416,7 @@ class CollisionModel:
         placements = np.array([solid.shape[1] for solid in self.solids])
         return placements[:, :3, :3], placements[:, :3, 3]
 
-    def _placements(self, poses: _Poses, solid: Indices, sample: Indices) -> tuple[Array, Array]:
+    def _placements(self, poses: LinkPoses, solid: Indices, sample: Indices) -> tuple[Array, Array]:
         """Frames of the shapes of solids in the world: rotations (rows, 3, 3) and origins [m] (rows, 3)."""
         R, p = self._solid_frames
         link = self._links[solid]
@@ -457,94 +440,3 @@ def _at_least(known: Array, way: Array) -> Array:
     after = np.searchsorted(at, np.arange(len(known)))
     before, after = at[np.maximum(after - 1, 0)], at[np.minimum(after, len(at) - 1)]
     return np.maximum(known[before] - np.abs(way - way[before]), known[after] - np.abs(way[after] - way))
-
-
-@dataclass(frozen=True, eq=False)
-class _Poses:
-    """Joint frames of many postures; those of the world are the last, at the index `WORLD`.
-
-    Attributes:
-        robot: The robot.
-        rotations: Shape (joints + 1, samples, 3, 3).
-        origins: Shape (joints + 1, samples, 3).
-        known: Ends of capsules that were asked for.
-    """
-
-    robot: Robot
-    rotations: Array
-    origins: Array
-    known: dict[int, tuple[Array, Array]] = field(default_factory=dict)
-
-    @staticmethod
-    def of(robot: Robot, q: Array) -> _Poses:
-        R, p = joint_poses(robot, q)
-        still = np.broadcast_to(np.eye(3), (1, len(q), 3, 3))
-        return _Poses(robot, np.concatenate([R, still]), np.concatenate([p, np.zeros((1, len(q), 3))]))
-
-    @property
-    def samples(self) -> int:
-        return self.origins.shape[1]
-
-    def ends(self, capsules: _Capsules, which: Indices, sample: Indices) -> tuple[Array, Array]:
-        """Both ends of some capsules in some postures in the world [m], each of shape (rows, 3)."""
-        if id(capsules) not in self.known:
-            self.known[id(capsules)] = capsules.placed(self)
-        begin, end = self.known[id(capsules)]
-        return begin[which, sample], end[which, sample]
-
-    def pulled(self, links: Indices, points: Array, along: Array) -> Array:
-        """Slopes over positions of points [m] that move with links, along directions; row k is of posture k.
-
-        Args:
-            links: Index of each row's link, shape (rows,).
-            points: The points in the world, shape (rows, 3).
-            along: The directions, shape (rows, 3).
-        """
-        total = np.zeros((len(points), self.robot.nv))
-        for k, joint in enumerate(self.robot.joints):
-            moved = self._carries[links, k]
-            if not moved.any():
-                continue
-            R, origin = self.rotations[k][moved], self.origins[k][moved]
-            S = joint.subspace[:, 0]
-            column = R @ S[:3] + np.cross(R @ S[3:], points[moved] - origin)
-            total[moved, joint.v.start] += np.einsum("rk,rk->r", column, along[moved])
-        return total
-
-    @cached_property
-    def _carries(self) -> NDArray[np.bool_]:
-        """Whether joint k moves link i; the world's row, which nothing moves, is the last."""
-        joints = self.robot.joints
-        carries = np.zeros((len(joints) + 1, len(joints)), dtype=bool)
-        for i in range(len(joints)):
-            carries[i, list(self.robot.chain(i))] = True
-        return carries
-
-
-@dataclass(frozen=True, eq=False)
-class _Capsules:
-    """Capsules that move with links.
-
-    Attributes:
-        begin: Ends in the joint frames of their links [m], shape (n, 3).
-        end: The other ends.
-        radius: Radii [m], shape (n,).
-        link: Indices of their links, shape (n,).
-    """
-
-    begin: Array
-    end: Array
-    radius: Array
-    link: Indices
-
-    @staticmethod
-    def of(capsules: Sequence[Capsule], links: Sequence[int]) -> _Capsules:
-        begin = np.array([one.begin for one in capsules]).reshape(-1, 3)
-        end = np.array([one.end for one in capsules]).reshape(-1, 3)
-        return _Capsules(begin, end, np.array([one.radius for one in capsules]), np.array(links, dtype=np.intp))
-
-    def placed(self, poses: _Poses) -> tuple[Array, Array]:
-        """Ends of all capsules in all postures in the world, each of shape (n, samples, 3)."""
-        R, p = poses.rotations[self.link], poses.origins[self.link]
-        a = np.einsum("nsij,nj->nsi", R, self.begin) + p
-        return a, np.einsum("nsij,nj->nsi", R, self.end) + p

@@ -75,7 +75,7 @@ def collisions_of(settings: ExcitationSettings, robot: Robot, limits: Sequence[L
         InvalidRequestError: If a pair of bodies is named that does not exist.
     """
     own = solids_of(robot)
-    postures = random_postures(limits, THRESHOLDS.postures)
+    postures = postures_within(limits, THRESHOLDS.postures)
     around = surroundings_of(settings, robot, own.solids, postures)
     excused, srdf = excused_pairs(robot, settings.ignore_pairs, settings.srdf)
     solids = (*own.solids, *around.boxes)
@@ -133,7 +133,7 @@ def _wall_pairs(robot: Robot, solids: Sequence[Solid], around: Surroundings) -> 
     return pairs
 
 
-def random_postures(limits: Sequence[Limits], count: int) -> Array:
+def postures_within(limits: Sequence[Limits], count: int) -> Array:
     """So many random postures within limits, shape (count, joints)."""
     lower, upper = np.array([limit.interval(2 * np.pi) for limit in limits]).T
     return np.random.default_rng(0).uniform(lower, upper, (count, len(limits)))
@@ -166,6 +166,6 @@ def without_distant(model: CollisionModel, limits: Sequence[Limits], clearance: 
     few = [k for k, pair in enumerate(model.pairs) if len(model.joints_between(pair)) <= THRESHOLDS.few_joints]
     some = replace(model, pairs=tuple(model.pairs[k] for k in few))
     above = clearance + THRESHOLDS.distant
-    lowest = some.clearances(random_postures(limits, THRESHOLDS.many_postures), above).min(axis=0)
+    lowest = some.clearances(postures_within(limits, THRESHOLDS.many_postures), above).min(axis=0)
     distant = {k for k, distance in zip(few, lowest, strict=True) if distance > above}
     return replace(model, pairs=tuple(pair for k, pair in enumerate(model.pairs) if k not in distant))

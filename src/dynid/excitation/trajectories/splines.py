@@ -66,7 +66,14 @@ class _PieceFamily(TimedFamily):
 
 
 class _ShapeSpline(_PieceFamily):
-    """Splines whose coefficients are positions."""
+    """Splines whose coefficients are positions, of waypoints or of control points."""
+
+    waypoints: int
+
+    @property
+    def size(self) -> int:
+        """One position for each."""
+        return self.waypoints
 
     @abstractmethod
     def _made(self) -> interpolate.BSpline:
@@ -113,11 +120,6 @@ class Spline(_ShapeSpline):
             raise InvalidRequestError(f"splines through waypoints are of degree 3 or 5, not {self.degree}")
 
     @property
-    def size(self) -> int:
-        """The number of waypoints."""
-        return self.waypoints
-
-    @property
     def intervals(self) -> int:
         """One from each waypoint to the next."""
         return self.waypoints - 1
@@ -161,11 +163,6 @@ class BSpline(_ShapeSpline):
     def __post_init__(self) -> None:
         self._require(("degrees", self.degree, 3, 9))
         self._require(("waypoints", self.waypoints, self.degree + 1, MOST_COEFFICIENTS))
-
-    @property
-    def size(self) -> int:
-        """The number of control points."""
-        return self.waypoints
 
     @property
     def intervals(self) -> int:

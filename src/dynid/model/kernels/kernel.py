@@ -280,6 +280,17 @@ def inertial_regressor(robot: Robot, q: object, v: object = None, a: object = No
     return stacked_rows(RegressorPlan.dense(robot).evaluate(*robot.states(q, v, a)))
 
 
+def link_poses(robot: Robot, q: object) -> tuple[Array, Array]:
+    """Poses of all links in the world, as `joint_poses`; what stands still is the last, at the index `WORLD`.
+
+    Returns:
+        Rotations, shape (joints + 1, samples, 3, 3), and origins [m], shape (joints + 1, samples, 3).
+    """
+    R, p = joint_poses(robot, q)
+    still = np.broadcast_to(np.eye(3), (1, *R.shape[1:]))
+    return np.concatenate([R, still]), np.concatenate([p, np.zeros((1, *p.shape[1:]))])
+
+
 def joint_poses(robot: Robot, q: object) -> tuple[Array, Array]:
     """Poses of all joint frames in the world.
 
