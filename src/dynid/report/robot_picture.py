@@ -73,16 +73,15 @@ class Ellipse:
 
 
 @dataclass(frozen=True)
-class RobotPicture:
-    """A picture of a robot.
+class Picture:
+    """A picture of something in space.
 
     Attributes:
-        key: Unique in a report.
+        key: Unique on a page.
         view: From where it is seen.
         width: Width [px].
         height: Height [px].
         image: The bodies, as the address of a PNG file.
-        ellipses: Ellipsoids of links.
         bar: Length of a scale bar [px].
         bar_text: The same in words.
     """
@@ -92,9 +91,19 @@ class RobotPicture:
     width: int
     height: int
     image: str
-    ellipses: tuple[Ellipse, ...]
     bar: float
     bar_text: str
+
+
+@dataclass(frozen=True)
+class RobotPicture(Picture):
+    """A picture of a robot.
+
+    Attributes:
+        ellipses: Ellipsoids of links.
+    """
+
+    ellipses: tuple[Ellipse, ...]
 
 
 def ellipsoid(mass: float, inertia: Array) -> Array:
@@ -355,7 +364,7 @@ def _drawn(
     width, height = camera.pixels
     ellipses = tuple(_ellipse(one, number, centre, E, camera) for one, number, centre, E in placed)
     image = png(picture(bodies.triangles, bodies.normals, bodies.colours, bodies.parts, camera))
-    return RobotPicture(key, view, width, height, image, ellipses, *scale_bar(camera))
+    return RobotPicture(key, view, width, height, image, *scale_bar(camera), ellipses)
 
 
 def scale_bar(camera: Camera) -> tuple[float, str]:

@@ -12,7 +12,7 @@ from dynid.arrays import Array
 from dynid.excitation import CollisionModel, Nearest, Solid, Wall
 from dynid.model import link_poses
 from dynid.report.rasteriser import Camera, blended, coverage, enlarged, picture, png, smooth
-from dynid.report.robot_picture import Scene, Surfaces, scale_bar, views_of
+from dynid.report.robot_picture import Picture, Scene, Surfaces, scale_bar, views_of
 from dynid.robot import Robot
 
 POSTURES = 300
@@ -67,34 +67,20 @@ class Label:
 
 
 @dataclass(frozen=True)
-class SweptPicture:
-    """A picture of the space that a robot sweeps.
+class SweptPicture(Picture):
+    """A picture of the space that a robot sweeps, and of the robot.
 
     Attributes:
-        key: Unique on a page.
-        view: From where it is seen.
-        width: Width [px].
-        height: Height [px].
-        image: The swept space and the robot, as the address of a PNG file.
         planes: The floor and walls.
         labels: Names of walls and boxes.
         nearest: Both nearest points: x and y of each [px]; None where nothing is looked at.
         grid: Distance between lines on the floor [m]; zero where there is none.
-        bar: Length of a scale bar [px].
-        bar_text: The same in words.
     """
 
-    key: str
-    view: str
-    width: int
-    height: int
-    image: str
     planes: tuple[DrawnPlane, ...]
     labels: tuple[Label, ...]
     nearest: tuple[float, float, float, float] | None
     grid: float
-    bar: float
-    bar_text: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,7 +273,7 @@ def _drawn(
     labels = tuple(_label(name, seen, width) for name, seen in named)
     grid = planes[0].step if planes else 0.0
     drawn = tuple(one.seen(camera) for one in planes)
-    return SweptPicture(key, view, width, height, image, drawn, labels, ends, grid, *scale_bar(camera))
+    return SweptPicture(key, view, width, height, image, *scale_bar(camera), drawn, labels, ends, grid)
 
 
 def _label(text: str, seen: Array, width: int) -> Label:
