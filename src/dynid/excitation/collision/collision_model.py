@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from dynid.arrays import Array, Indices
 from dynid.excitation.collision.pairs import Pair, is_of_robot
-from dynid.excitation.collision.placed_links import LinkPoses, MovingCapsules
-from dynid.excitation.collision.solids import Capsule, Solid, capsule_around, closest_points
+from dynid.excitation.collision.solids import Capsule, LinkPoses, MovingCapsules, Solid, capsule_around, closest_points
 from dynid.excitation.collision.surroundings import FLOOR, Wall
 from dynid.robot import WORLD, Robot
 
