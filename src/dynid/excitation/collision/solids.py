@@ -1,4 +1,4 @@
-"""The solid parts of a robot: convex shapes for Coal, capsules around them for a quick lower bound, and their places."""
+"""The solid parts of a robot, and where they are: convex shapes for Coal, and capsules around them as lower bounds."""
 
 from __future__ import annotations
 
