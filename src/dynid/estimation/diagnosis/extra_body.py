@@ -83,7 +83,7 @@ def _on_link(difference: Difference, position: int, without: float) -> Extra | N
     """
     robot = difference.base.model.robot
     columns = difference.links[:, inertia.SIZE * position : inertia.SIZE * (position + 1)]
-    if np.abs(columns[:, :4]).max() < 1e-6:  # its weight and place have no effect on any torque
+    if np.abs(columns[:, :4]).max(initial=0.0) < 1e-6:  # its weight and place have no effect on any torque
         return None
     farthest = max(DIFFERENCE.handy, DIFFERENCE.farthest * reach_of(robot))
     trials = sorted((_bound(difference, columns, error) for error in ERRORS), key=lambda trial: trial.bound)
