@@ -164,7 +164,7 @@ class LogSource(Table):
 
 
 class Control(Table):
-    """`[control]`: the control law behind commands, torque = kp (command - position) + kd (command - velocity) + torque.
+    """`[control]`: the law behind commands: torque = kp (command - position) + kd (command - velocity) + torque.
 
     `kp`, `kd` and `effort_limit` are for logs that do not state their own; "robot" takes those of the robot file's
     actuators. `rate` [Hz] is that of a law whose torque is held between ticks; without it, the law is continuous.
