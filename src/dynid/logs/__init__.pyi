@@ -1,7 +1,7 @@
 # What the room offers to the others; names are imported when they are first asked for.
 from .coarse_clock import standing_still
 from .column_order import joint_of, joint_order, speaks_of
-from .commands import Commands, delayed, law_torque
+from .commands import Commands, LawForm, delayed, law_torque
 from .drive import Transmission, transmission_of
 from .fetched_files import address_of, is_url, local_file
 from .log import Log
@@ -42,6 +42,7 @@ __all__ = [
     "Commands",
     "Control",
     "Drive",
+    "LawForm",
     "Log",
     "LogSource",
     "Motion",

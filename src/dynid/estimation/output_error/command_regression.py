@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.logs import Log, law_torque
+from dynid.logs import LawForm, Log, law_torque
 from dynid.model import DynamicModel
 
 PASS = 4.0
@@ -33,7 +33,7 @@ class CommandRows:
         b: Filter coefficients of rows.
         a: The same.
         every: Every how many samples a row is kept.
-        sampled: Whether the law's torque is held between stamps.
+        form: How the law acts.
     """
 
     log: Log
@@ -42,17 +42,13 @@ class CommandRows:
     b: Array
     a: Array
     every: int
-    sampled: bool = False
+    form: LawForm = "continuous"
 
     def torque(self, delay: float) -> Array:
         """The law's torque with commands that act later [N m or N], shape (rows, joints)."""
         log = self.log
-        torque = law_torque(log.commands, log.time, log.position, self._velocity, delay, sampled=self.sampled)
+        torque = law_torque(log.commands, log.time, log.position, log.velocity, delay, self.form)
         return filtered(torque, self.b, self.a, self.every)
-
-    @property
-    def _velocity(self) -> Array | None:
-        return self.log.velocity
 
 
 def filtered(x: Array, b: Array, a: Array, every: int) -> Array:
@@ -74,14 +70,13 @@ def bandwidth(log: Log) -> float:
     return float(max(f[np.argmax(column >= POWER)] for column in share.T))
 
 
-def command_rows(log: Log, model: DynamicModel, links: Array, *, sampled: bool = False) -> CommandRows:
+def command_rows(log: Log, model: DynamicModel, links: Array) -> CommandRows:
     """Rows of a log.
 
     Args:
         log: The log, with commands.
         model: The robot with its terms.
         links: Inertial parameters of its links, shape (10 * solid links,).
-        sampled: Whether the law's torque is held between stamps.
     """
     from scipy.signal import butter
 
@@ -100,7 +95,7 @@ def command_rows(log: Log, model: DynamicModel, links: Array, *, sampled: bool =
         for row, _, values in term.entries(robot, q, smooth, acceleration):
             columns[row].append(np.broadcast_to(values, len(q)))
     X = tuple(filtered(np.stack(of_row, axis=1), b, a, every) for of_row in columns)
-    return CommandRows(log, X, filtered(torque, b, a, every), b, a, every, sampled)
+    return CommandRows(log, X, filtered(torque, b, a, every), b, a, every)
 
 
 def _derivatives(q: Array, time: Array) -> tuple[Array, Array]:
