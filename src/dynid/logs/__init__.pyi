@@ -2,6 +2,7 @@
 from .coarse_clock import standing_still
 from .column_order import joint_of, joint_order, speaks_of
 from .commands import Commands, LawForm, delayed, law_torque
+from .control_law import effort_limit, with_control
 from .drive import Transmission, transmission_of
 from .fetched_files import address_of, is_url, local_file
 from .log import Log
@@ -62,6 +63,7 @@ __all__ = [
     "check_time",
     "decimated",
     "delayed",
+    "effort_limit",
     "files_of",
     "finding_on_outliers",
     "findings_on_magnitudes",
@@ -97,4 +99,5 @@ __all__ = [
     "topics_of",
     "transmission_of",
     "unit_in",
+    "with_control",
 ]
