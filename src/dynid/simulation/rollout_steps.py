@@ -73,7 +73,6 @@ class Motion(NamedTuple):
         L: Cholesky factor of the matrix with the law, shape (nv, nv).
         c: Bias forces, shape (nv,).
         rest: Torques that accelerate but for the law and dry elements, shape (nv,).
-        slip: Torque of each dry element while it slips, shape (elements,).
         friction: Torque of each dry element, shape (elements,).
         X: Accelerations by a unit torque of each sticking element, shape (elements, nv).
         S: How sticking elements act on each other, shape (elements, elements).
@@ -93,7 +92,6 @@ class Motion(NamedTuple):
     L: Array
     c: Array
     rest: Array
-    slip: Array
     friction: Array
     X: Array
     S: Array
@@ -108,7 +106,7 @@ class Motion(NamedTuple):
         mode = np.sign(np.where(np.abs(w) > AT_REST, w, 0.0))
         return Motion(
             np.array(q), np.array(v), np.zeros(n), np.zeros(n), mode, np.zeros(n), np.zeros(n), np.zeros(n),
-            np.zeros((n, n)), np.zeros((n, n)), np.zeros(n), np.zeros(n), np.zeros(k), np.zeros(k), np.zeros((k, n)),
+            np.zeros((n, n)), np.zeros((n, n)), np.zeros(n), np.zeros(n), np.zeros(k), np.zeros((k, n)),
             np.zeros((k, k)), np.zeros(k, dtype=np.int64), np.zeros(k),
         )  # fmt: skip
 
@@ -154,10 +152,8 @@ def roll(engine, forces, drive, motion, q, v, torque, steps):
     Returns:
         How it ended, the step, and the joint.
     """
-    n = len(motion.q)
     sample = 1
-    for i in range(n):
-        q[0, i], v[0, i] = motion.q[i], motion.v[i]
+    q[0], v[0] = motion.q, motion.v
     for k in range(len(drive.step)):
         h, tick = drive.step[k], drive.tick[k]
         if drive.is_sampled and (k == 0 or drive.tick[k - 1] != tick):
@@ -169,18 +165,27 @@ def roll(engine, forces, drive, motion, q, v, torque, steps):
         if len(steps.q_middle):
             steps.q_middle[k], steps.v[k], steps.a[k] = motion.q_middle, motion.v, motion.a
             steps.mode[k], steps.saturated[k] = motion.mode, motion.saturated
-        for i in range(n):
-            motion.q[i] += h * (motion.v[i] + 0.5 * h * motion.a[i])
-            motion.v[i] += h * motion.a[i]
-            if not abs(motion.v[i]) < drive.fastest:
-                return FAST, k, i
-            if k == 0:
-                torque[0, i] = motion.u[i]
+        joint = _advance(motion, h, drive.fastest)
+        if joint >= 0:
+            return FAST, k, joint
+        if k == 0:
+            torque[0] = motion.u
         if drive.ends[sample] == k + 1:
-            for i in range(n):
-                q[sample, i], v[sample, i], torque[sample, i] = motion.q[i], motion.v[i], motion.u[i]
+            q[sample], v[sample], torque[sample] = motion.q, motion.v, motion.u
             sample += 1
     return DONE, len(drive.step), 0
+
+
+@inner
+def _advance(motion, h, fastest):
+    """Move on by a step; the first coordinate that is too fast or not finite, or -1."""
+    lost = -1
+    for i in range(len(motion.q) - 1, -1, -1):
+        motion.q[i] += h * (motion.v[i] + 0.5 * h * motion.a[i])
+        motion.v[i] += h * motion.a[i]
+        if not abs(motion.v[i]) < fastest:
+            lost = i
+    return lost
 
 
 @inner
@@ -197,7 +202,7 @@ def _sample_law(drive, tick, motion):
 
 @inner
 def _prepare(engine, forces, motion, h):
-    """Find the matrix of a step without the law, the torques that accelerate, and those of slipping elements."""
+    """Find the matrix of a step without the law, and the torques that accelerate but for the law and dry elements."""
     q, v, B, rest = motion.q, motion.v, motion.B, motion.rest
     n = len(q)
     for i in range(n):
@@ -262,41 +267,55 @@ def _factorise_step(drive, motion, tick, h):
 @inner
 def _accelerate(forces, drive, motion, tick, h):
     """Find the accelerations of a step, and torques of dry elements and motors, with the modes as they are."""
-    a, n = motion.a, len(motion.a)
-    for i in range(n):
+    a = motion.a
+    for i in range(len(a)):
         if drive.is_sampled:
             a[i] = motion.rest[i] + motion.u[i]
         elif motion.saturated[i] != 0.0:
             a[i] = motion.rest[i] + motion.saturated[i] * drive.limit[i]
         else:
             a[i] = motion.rest[i] + _law(drive, motion, tick, i)
-    sticking = 0
-    for k in range(len(motion.mode)):
-        if forces.smoothing[k] > 0.0:
-            continue
-        d = forces.direction[k]
-        if motion.mode[k] == 0.0:
-            motion.held[sticking] = k
-            sticking += 1
-        else:
-            f = motion.mode[k] * level(forces, k, along(d, motion.v_middle), motion.mode[k])
-            motion.friction[k] = f
-            for i in range(n):
-                a[i] -= d[i] * f
+    sticking = _slip(forces, motion)
     substitute(motion.L, drive.first, a)
     if sticking:
         _stick(forces, drive, motion, sticking, h)
     if not drive.is_sampled:
-        for i in range(n):
-            u = _law(drive, motion, tick, i)
-            u -= 0.5 * h * (drive.kd[tick, i] + 0.5 * h * drive.kp[tick, i]) * a[i]
-            motion.u[i] = u if motion.saturated[i] == 0.0 else motion.saturated[i] * drive.limit[i]
+        for i in range(len(a)):
+            if motion.saturated[i] == 0.0:
+                motion.u[i] = _mean_law(drive, motion, tick, h, i)
+            else:
+                motion.u[i] = motion.saturated[i] * drive.limit[i]
+
+
+@inner
+def _slip(forces, motion):
+    """Take the torques of slipping elements off those that accelerate; the number of elements that stick."""
+    sticking = 0
+    for k in range(len(motion.mode)):
+        if forces.smoothing[k] > 0.0:
+            continue
+        if motion.mode[k] == 0.0:
+            motion.held[sticking] = k
+            sticking += 1
+            continue
+        d = forces.direction[k]
+        f = motion.mode[k] * level(forces, k, along(d, motion.v_middle), motion.mode[k])
+        motion.friction[k] = f
+        for i in range(len(d)):
+            motion.a[i] -= d[i] * f
+    return sticking
 
 
 @inner
 def _law(drive, motion, tick, i):
     """Torque of a law without what it owes to the acceleration of the step."""
     return drive.push[tick, i] - drive.kp[tick, i] * motion.q_middle[i] - drive.kd[tick, i] * motion.v[i]
+
+
+@inner
+def _mean_law(drive, motion, tick, h, i):
+    """Mean torque of a law over the step."""
+    return _law(drive, motion, tick, i) - 0.5 * h * (drive.kd[tick, i] + 0.5 * h * drive.kp[tick, i]) * motion.a[i]
 
 
 @inner
@@ -331,8 +350,7 @@ def _mend_law(drive, motion, tick, h):
     for i in range(len(motion.a)):
         if drive.limit[i] == math.inf:
             continue
-        u = _law(drive, motion, tick, i)
-        u -= 0.5 * h * (drive.kd[tick, i] + 0.5 * h * drive.kp[tick, i]) * motion.a[i]
+        u = _mean_law(drive, motion, tick, h, i)
         before = motion.saturated[i]
         if before == 0.0 and abs(u) > (1.0 + 1e-9) * drive.limit[i]:
             motion.saturated[i] = math.copysign(1.0, u)
