@@ -57,6 +57,10 @@ class ControlInput:
             raise ShapeError("limit", f"{shape[1:]}", np.shape(self.limit))
         if self.limit is not None and not (np.asarray(self.limit) > 0.0).all():
             raise InvalidRequestError(f"effort limits must be positive, not {np.min(self.limit):g}; leave limit out")
+        for name in ("time", "position", "velocity", "torque", "kp", "kd"):
+            values = getattr(self, name)
+            if values is not None and not np.isfinite(values).all():
+                raise InvalidRequestError(f"{name} of the commands has values that are not finite; cut them out first")
         late = np.flatnonzero(~(np.diff(self.time) > 0.0))
         if shape[0] < 2 or len(late):
             where = f"sample {late[0] + 2} is not later than the one before" if len(late) else f"{shape[0]} samples"

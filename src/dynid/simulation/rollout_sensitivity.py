@@ -7,6 +7,7 @@ act on each other, so that each branch has a recursion of its own, with the para
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -24,6 +25,8 @@ from dynid.simulation.step_slopes import TakenSteps, link_columns, state_slopes,
 
 if TYPE_CHECKING:
     from dynid.simulation.sensitivity_steps import StepSlopes
+
+logger = logging.getLogger(__name__)
 
 CHUNK_BYTES = 30_000_000
 """About how much memory the slopes of steps may take at a time [bytes]."""
@@ -127,9 +130,12 @@ def sensitivities(rollout: Rollout, parameters: RolloutParameters) -> Sensitivit
         parameters: Over what.
     """
     from dynid.simulation import sensitivity_steps
+    from dynid.simulation.compilation import is_cached
 
     if rollout.steps is None or rollout.ended is not None:
         raise InvalidRequestError("sensitivities need a rollout that kept its steps, and went on to its last sample")
+    if not is_cached(sensitivity_steps.differentiate):
+        logger.warning("compiling sensitivities: this happens once and takes a few seconds")
     if len(rollout.schedule.step) >= WORTH_LOADING:
         prepare()
     robot, n = rollout.robot, rollout.robot.robot.nv
