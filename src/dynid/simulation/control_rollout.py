@@ -125,8 +125,8 @@ def roll_out(
     if end != rollout_steps.DONE:
         ended = Ended(float(control.time[0] + plan.step[: at + 1].sum()), int(joint))
     kept = steps if steps_kept else None
-    results = (frozen(values) for values in (b, q + b, v, torque))
-    return Rollout(robot, control, float(delay), *results, ended, plan, means, kept)
+    motions = frozen(q + b), frozen(v), frozen(torque)
+    return Rollout(robot, control, float(delay), frozen(b), *motions, ended, plan, means, kept)
 
 
 def _drive(

@@ -83,7 +83,7 @@ def state_slopes(robot: SimulatedRobot, steps: TakenSteps, branches: Sequence[In
     found = []
     over_v0, over_q = _smooth_slopes(forces, steps)
     of_joint, of_middle, of_start = _dry_slopes(forces, steps)
-    is_sloped = of_joint.any(axis=0) | of_middle.any(axis=0) | of_start.any(axis=0)
+    is_sloped = np.any([of_joint, of_middle, of_start], axis=(0, 1))
     for branch, (Q, V, A) in zip(branches, _link_slopes(robot, steps, branches), strict=True):
         square = np.ix_(branch, branch)
         D, K, inertia = forces.viscous[square], forces.stiffness[square], forces.inertia[square]
