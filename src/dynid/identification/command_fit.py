@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -96,7 +97,7 @@ class CommandedRobot:
 
     def _input(self, k: int, point: LawPoint) -> ControlInput:
         if (k, point.form) not in self._inputs:
-            self._inputs[k, point.form] = control_input(self.logs[k], point.form)
+            self._inputs[k, point.form] = control_input(self.logs[k], point.form, self.control.rate)
         plain = self._inputs[k, point.form]
         if np.all(point.scales == 1.0):
             return plain
@@ -131,10 +132,11 @@ class CommandedRobot:
         return replace(like, p=p, delay=0.0, bias=np.zeros_like(like.bias), scales=np.ones_like(like.scales))
 
 
-def control_input(log: Log, form: LawForm) -> ControlInput:
-    """What a log's rollouts are commanded."""
+def control_input(log: Log, form: LawForm, rate: float | None = None) -> ControlInput:
+    """What a log's rollouts are commanded; a law that is sampled has the log's rate [Hz], unless it is stated."""
     commands = log.commands
-    rate = None if form == "continuous" else 1.0 / float(np.median(np.diff(log.time)))
+    own = 1.0 / float(np.median(np.diff(log.time)))
+    rate = None if form == "continuous" else own if rate is None else rate
     kp, kd = (gain[0] if np.all(gain == gain[0]) else gain for gain in (commands.kp, commands.kd))
     return ControlInput(
         time=log.time,
@@ -149,7 +151,7 @@ def control_input(log: Log, form: LawForm) -> ControlInput:
 
 
 def rolled_out(
-    model: DynamicModel, log: Log, point: LawPoint, control: ControlInput | None = None, *, steps_kept: bool = False
+    model: DynamicModel, log: Log, point: LawPoint, control: ControlInput, *, steps_kept: bool = False
 ) -> Rollout:
     """The rollout of a log under its commands.
 
@@ -157,12 +159,9 @@ def rolled_out(
         model: The robot with its terms.
         log: The log.
         point: Everything that the rollout depends on.
-        control: The commands, where they are at hand; those of the log, with the scales of gains, when None.
+        control: The commands, with gains as they are.
         steps_kept: Whether to keep the steps for sensitivities.
     """
-    if control is None:
-        plain = control_input(log, point.form)
-        control = replace(plain, kp=plain.kp * point.scales, kd=plain.kd * point.scales)
     robot = SimulatedRobot.of(model, point.p)
     v0 = first_velocity(log)
     return roll_out(robot, control, log.position[0], v0, delay=point.delay, bias=point.bias, steps_kept=steps_kept)
@@ -194,6 +193,8 @@ class Fitted:
         output_error: Output error; None without it.
         profile: Delays that were tried, with the error of rollouts [rad or m] at the values that fit there.
         seconds: Time of the regression, and of output error [s].
+        every: Every how many samples the regression has a row.
+        other_forms: Another form of the law that fits as well, and what it would change; empty where there is none.
     """
 
     robot: CommandedRobot
@@ -204,6 +205,8 @@ class Fitted:
     output_error: OutputErrorFit | None
     profile: tuple[tuple[CommandFit, float], ...]
     seconds: tuple[float, float]
+    every: int
+    other_forms: Mapping[str, Any] = field(default_factory=dict)
 
 
 def fit_commands(robot: CommandedRobot, progress: Progress = lambda _: None) -> Fitted:
@@ -216,7 +219,7 @@ def fit_commands(robot: CommandedRobot, progress: Progress = lambda _: None) -> 
     control = robot.control
     progress("Regression on the torques of the control law")
     rows = [command_rows(log, robot.model, robot.links) for log in robot.logs]
-    form: LawForm = "continuous" if control.law == "auto" else control.law
+    form = forms_of(control)[0]
     profile = delay_profile(robot, rows, form)
     fit, error = min(profile, key=lambda trial: trial[1])
     if not math.isfinite(error):
@@ -227,18 +230,22 @@ def fit_commands(robot: CommandedRobot, progress: Progress = lambda _: None) -> 
     regression = robot.point(fit, form)
     first = time.perf_counter() - start
     if not control.output_error:
-        none = RolloutParameters()
-        return Fitted(robot, regression, regression, fit, none, None, profile, (first, 0.0))
+        columns = RolloutParameters()
+        return Fitted(robot, regression, regression, fit, columns, None, profile, (first, 0.0), rows[0].every)
     start = time.perf_counter()
-    point = regression
-    if control.law == "auto":
-        point = _with_better_form(robot, rows, regression, progress)
+    point, other = _with_better_form(robot, rows, regression, progress)
     columns = unknown_columns(robot)
     found = _output_error(robot, point, columns, range(len(robot.logs)), progress)
-    if found is None:
-        return Fitted(robot, regression, regression, fit, columns, None, profile, (first, time.perf_counter() - start))
-    point = at_values(point, columns, found.values)
-    return Fitted(robot, point, regression, fit, columns, found, profile, (first, time.perf_counter() - start))
+    point = regression if found is None else at_values(point, columns, found.values)
+    seconds = first, time.perf_counter() - start
+    return Fitted(robot, point, regression, fit, columns, found, profile, seconds, rows[0].every, other)
+
+
+def forms_of(control: Control) -> tuple[LawForm, ...]:
+    """Forms of the law that may be: the one that is stated, or those that go with its rate."""
+    if control.law != "auto":
+        return (control.law,)
+    return ("continuous", "sampled", "late") if control.rate is None else ("sampled", "late")
 
 
 def delay_profile(
@@ -296,29 +303,51 @@ def unknown_columns(robot: CommandedRobot) -> RolloutParameters:
 
 def _with_better_form(
     robot: CommandedRobot, rows: Sequence[CommandRows], start: LawPoint, progress: Progress
-) -> LawPoint:
-    """The point to start from, with the form of the law whose output error is clearly less on some logs."""
+) -> tuple[LawPoint, dict[str, Any]]:
+    """The point to start from, with the form of the law whose output error is clearly less on some logs.
+
+    And another form that fits as well, with what it would change; nothing where there is none.
+    """
+    forms = forms_of(robot.control)
+    if len(forms) == 1:
+        return start, {}
     looked_at = [*range(len(robot.logs))][:: max(1, len(robot.logs) // LOOKED_AT)][:LOOKED_AT]
     columns = unknown_columns(robot)
-    forms: tuple[LawForm, ...] = ("continuous", "late", "sampled")
-    found: list[tuple[float, LawPoint]] = []
+    found: dict[LawForm, tuple[float, LawPoint]] = {}
     for form in forms:
-        progress(f"How the control law acts: {form}")
+        progress(f"How the control law acts: {form}?")
         begin = start
-        if form != "continuous":
-            trials = delay_profile(robot, rows, form)
-            fit, error = min(trials, key=lambda trial: trial[1])
+        if form != start.form:
+            fit, error = min(delay_profile(robot, rows, form), key=lambda trial: trial[1])
             if not math.isfinite(error):
                 continue
             begin = robot.point(fit, form)
         fitted = _output_error(robot, begin, columns, looked_at, lambda _: None)
         if fitted is not None:
-            found.append((fitted.rmse, at_values(begin, columns, fitted.values)))
+            found[form] = fitted.rmse, at_values(begin, columns, fitted.values)
     if not found:
-        return start
-    plain = next((error for error, point in found if point.form == "continuous"), math.inf)
-    error, point = min(found, key=lambda one: one[0])
-    return point if error < CLEARLY * plain else next(p for _, p in found if p.form == "continuous")
+        return start, {}
+    best = min(found, key=lambda form: found[form][0])
+    chosen = next(form for form in forms if form in found and found[form][0] * CLEARLY <= found[best][0])
+    others = [form for form in found if form != chosen and found[form][0] * CLEARLY <= found[chosen][0]]
+    return found[chosen][1], _changes(robot, found, chosen, others)
+
+
+def _changes(
+    robot: CommandedRobot, found: Mapping[LawForm, tuple[float, LawPoint]], chosen: LawForm, others: Sequence[LawForm]
+) -> dict[str, Any]:
+    """The form that would change most among those that fit as well: medians of relative changes of two roles."""
+    model, (error, point) = robot.model, found[chosen]
+    largest: dict[str, Any] = {}
+    for form in others:
+        changes = {}
+        for key, role in (("armature", Role.ARMATURE), ("viscous", Role.VISCOUS)):
+            at = [k for k in robot.estimated if model.parameters[k].role is role and point.p[k] > 0.0]
+            changes[key] = float(np.median(found[form][1].p[at] / point.p[at])) - 1.0 if at else 0.0
+        worst = max(abs(change) for change in changes.values())
+        if worst > max(abs(largest.get("armature", 0.0)), abs(largest.get("viscous", 0.0))):
+            largest = {"other": form, "ratio": found[form][0] / error, **changes}
+    return largest
 
 
 def _output_error(
