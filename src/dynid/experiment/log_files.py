@@ -35,7 +35,7 @@ def read_log(
     weight: float = 1.0,
     progress: Progress = silent,
 ) -> Log:
-    """Read a log: CSV, text, Parquet, NPZ, JSON, MAT or a ROS bag.
+    """Read a log: CSV, text, Parquet, NPZ, JSON, MAT, PyTorch or a ROS bag.
 
     Without columns, they and their units are guessed from names and numbers, as `init` does; what was guessed is in the
     log's findings.
