@@ -108,6 +108,8 @@ class JointDescription:
         dynamics: Reference values of its own friction and motor inertia.
         mimic: The joint that it follows, if any.
         line: Line of the file that defines it, when known.
+        drawn_at: Position in which the file draws it, shape (nq,), where that is not the neutral one: of a free joint
+            of MJCF, whose positions count from the world.
     """
 
     name: str
@@ -120,6 +122,7 @@ class JointDescription:
     dynamics: JointDynamics = JointDynamics()
     mimic: MimicDescription | None = None
     line: int | None = None
+    drawn_at: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
