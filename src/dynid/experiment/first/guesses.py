@@ -108,6 +108,7 @@ class Layout:
         resting: Joints that do not move, with where they rest and how far they range [rad or m].
         questions: What is open.
         findings: Notes on columns that were passed over.
+        commands: Where commands and gains are, by role, where they stand in for torques; gains may be numbers.
     """
 
     joints: tuple[str, ...]
@@ -125,6 +126,7 @@ class Layout:
     resting: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     questions: tuple[Question, ...] = ()
     findings: tuple[Finding, ...] = ()
+    commands: Mapping[str, Group | float] = field(default_factory=dict)
 
     @property
     def is_open(self) -> bool:
@@ -143,6 +145,7 @@ class Layout:
             silent=tuple(name for name in self.silent if name not in names),
             postures=self.postures[:, keep] if self.postures.size else self.postures,
             largest=self.largest[keep] if self.largest.size else self.largest,
+            commands={role: one.only(keep) if isinstance(one, Group) else one for role, one in self.commands.items()},
         )
 
 

@@ -74,7 +74,7 @@ def layout_of(paths: Sequence[Path], robot: Robot, answers: Answers, progress: P
     rows = usable_rows(stamps) if measured else None
     layout = Layout(
         choice.joints, timed["position"], timed[choice.drive], timed["velocity"], time, stamps, samples, rows,
-        answers.rate, questions=tuple(questions), findings=findings,
+        answers.rate, questions=tuple(questions), findings=findings, commands=_commands(choice, position),
     )  # fmt: skip
     return with_numbers(layout, values.get("position"), values.get(choice.drive))
 
@@ -279,6 +279,26 @@ def _velocity(choice: Choice, answers: Answers, position: Group | None) -> Group
     as_positions = [f"{each}/s" for each in ([unit] * len(own) if isinstance(unit, str) else unit)]
     units = alike([said or other for said, other in zip(own, as_positions, strict=True)])
     return _group(place, answers.units.get("velocity") or units, "", position.at_motor)
+
+
+def _commands(choice: Choice, position: Group | None) -> dict[str, Group | float]:
+    """Where commands and gains are, in the units of positions where names say no other."""
+    if position is None or not choice.commands.places:
+        return {}
+    units = [position.unit] * len(choice.joints) if isinstance(position.unit, str) else list(position.unit)
+    plain = {
+        "position_command": units,
+        "velocity_command": [f"{unit}/s" for unit in units],
+        "torque_command": ["N m"] * len(units),
+        "kp": ["N m/rad"] * len(units),
+        "kd": ["N m s/rad"] * len(units),
+    }
+    found: dict[str, Group | float] = {}
+    for role, place in choice.commands.places.items():
+        kind = role.removesuffix("_command")
+        says = _said(place, kind, choice.joints) if kind != role else [None] * len(units)
+        found[role] = _group(place, alike([said or own for said, own in zip(says, plain[role], strict=True)]), "")
+    return {role: one for role in plain for one in [(found | dict(choice.commands.gains)).get(role)] if one is not None}
 
 
 def _said(place: Candidate, role: str, joints: Sequence[str]) -> list[str | None]:
