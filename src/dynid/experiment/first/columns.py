@@ -11,7 +11,7 @@ from dynid.errors import InvalidRequestError
 from dynid.experiment.first.candidate import Candidate
 from dynid.experiment.first.candidates import candidates_in, stated, stated_topic
 from dynid.experiment.first.column_questions import about_joints, for_missing, misfit, passed_over, which
-from dynid.experiment.first.commanded import CommandColumns, commands_among
+from dynid.experiment.first.commanded import FEED_FORWARD, CommandColumns, commands_among
 from dynid.experiment.first.guesses import THRESHOLDS
 from dynid.experiment.first.joint_matching import Match, beyond_limits, matched
 from dynid.experiment.first.naming import LINK_SIDE, MOTOR_SIDE, Quality
@@ -99,17 +99,16 @@ class Chooser:
         """Commands, where no torque was measured: there is none, it never changes, or it was commanded, too."""
         if position is None or position.quality is Quality.COMMANDED or self._stated("torque") is not None:
             return CommandColumns()
-        pool = [one for one in self.found if one.role in ("torque", "current") and one.quality < Quality.PART]
-        options = [own for one in pool if (own := self._aligned(one, joints, position)) is not None]
-        measured = [one for one in options if one.quality < Quality.COMMANDED and self._varies(one)]
-        if measured:
-            return CommandColumns()
         found = commands_among(self.found, position, lambda one: self._aligned(one, joints, position), self._values)
-        if not found.places or (any(map(self._varies, options)) and not found.has_stiffness):
+        if not found.places:
+            return found
+        pool = [one for one in self.found if one.role in ("torque", "current") and not one.words & FEED_FORWARD]
+        options = [own for one in pool if (own := self._aligned(one, joints, position)) is not None]
+        varying = [one for one in options if self._varies(one)]
+        if any(one.quality < Quality.COMMANDED for one in varying) or (varying and not found.has_stiffness):
             return CommandColumns()
-        for one in options:
-            if not self._varies(one):
-                self.findings.append(Finding.of("torques-constant", "torques", columns=one.shown))
+        still = [one for one in options if one not in varying]
+        self.findings += [Finding.of("torques-constant", "torques", columns=one.shown) for one in still]
         pool = [one for one in self.found if one.role == "position" and one.quality < Quality.COMMANDED]
         self.findings = [one for one in self.findings if one.values.get("quantity") != "position"]
         self.findings += passed_over("position", position, pool, "", self.paths)
