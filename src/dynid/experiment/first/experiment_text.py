@@ -118,7 +118,9 @@ def table(group: Group, folder: Path) -> str:
         parts.append(f"topic = {quoted(group.topic)}")
     if group.field is not None:
         parts.append(f"field = {quoted(group.field)}")
-    if group.columns is not None:
+    if group.array:
+        parts.append(f"columns = {quoted(group.array)}")
+    elif group.columns is not None:
         columns = ", ".join(quoted(c) if isinstance(c, str) else str(c) for c in group.columns)
         parts.append(f"columns = [{columns}]")
     parts += ["flat = true"] if group.flat else []

@@ -58,6 +58,7 @@ class Group:
         at_motor: Whether its name says that it was logged on the motors' side of the gears.
         field: The field of its topic, where that is not the usual one.
         clock: Column of the time stamps of its own file, where that is not sampled with the other files of the log.
+        array: The array whose columns these are, all of them in their order; empty where they are not.
     """
 
     columns: tuple[str | int, ...] | None
@@ -69,6 +70,7 @@ class Group:
     at_motor: bool = False
     field: str | None = None
     clock: str | int | None = None
+    array: str = ""
 
     @property
     def shown(self) -> str:
@@ -85,7 +87,8 @@ class Group:
         """The same for some of the joints, by index."""
         columns = None if self.columns is None else tuple(self.columns[k] for k in keep)
         unit = self.unit if isinstance(self.unit, str) else alike([self.unit[k] for k in keep])
-        return replace(self, columns=columns, unit=unit)
+        is_whole = self.columns is not None and len(keep) == len(self.columns)
+        return replace(self, columns=columns, unit=unit, array=self.array if is_whole else "")
 
 
 @dataclass(frozen=True, eq=False)
