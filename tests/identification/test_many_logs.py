@@ -259,15 +259,18 @@ class FakeWorkers:
     def nthreads(self) -> dict[str, int]:
         return {"one": 1}
 
-    def submit(self, work: Callable[[int], int], item: int, pure: bool) -> FakeFuture:
-        return FakeFuture(work(item), item != self.killer)
+    def register_plugin(self, plugin: Any, name: str) -> None:
+        plugin.setup(None)
+
+    def submit(self, start: Callable[..., int], work: Any, name: str, item: int, pure: bool) -> FakeFuture:
+        return FakeFuture(start(work, name, item), item != self.killer)
 
 
 def test_a_unit_that_kills_all_workers_is_named_and_every_other_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
     monkeypatch.setattr(workers._Watch, "has_lost_all", lambda _: True)
     fake: Any = FakeWorkers(killer=5)
-    found = dict(workers.done_by(lambda k: k * k, range(12), range(12), fake))
+    found = dict(workers.done_by(lambda common, k: k * int(common) * k, b"1", range(12), range(12), fake))
     assert {k: found[k] for k in found if k != 5} == {k: k * k for k in range(12) if k != 5}
     assert "killed" in found[5].problem
     assert fake.restarts >= 2

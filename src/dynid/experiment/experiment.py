@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from dynid.estimation import EstimationSettings, PhysicalSettings
 from dynid.excitation import ExcitationSettings
-from dynid.logs import Drive, LogSource, Processing
+from dynid.logs import Control, Drive, LogSource, Processing
 from dynid.model import AUTO
 from dynid.settings import Name, Number, Table
 from dynid.simulation import SimulationSettings
@@ -39,6 +39,7 @@ class Experiment(Table):
     torque: Literal["signed", "magnitude"] = "signed"
     discard_sign: bool = False
     drive: Drive = Drive()
+    control: Control = Control()
     log: tuple[LogSource, ...] = ()
     processing: Processing = Processing()
     estimation: EstimationSettings = EstimationSettings()

@@ -8,7 +8,7 @@ from dynid.experiment import Experiment, read_experiment, read_log
 from dynid.identification.log_reading import read_any_length, share_samples
 from dynid.identification.result import Result, ResultError
 from dynid.identification.task import ROBOT_OF_RESULT, Task, robot_difference, robot_of
-from dynid.logs import Log, LogSource, PreparedLog, StoredLog, files_of, prepare
+from dynid.logs import Log, LogSource, PreparedLog, Quantity, StoredLog, files_of, prepare
 
 Progress = Callable[[str], None]
 
@@ -89,7 +89,7 @@ def _with_file(source: LogSource, path: str | Path) -> LogSource:
     """Where a log is that is laid out as another one."""
     moved = {
         role: quantity.model_copy(update={"file": str(path)})
-        for role in ("position", "torque", "velocity", "time", "temperature")
-        if (quantity := getattr(source, role)) is not None
+        for role, quantity in source
+        if isinstance(quantity, Quantity)
     }
     return source.model_copy(update=moved | {"rows": None, "seconds": None, "name": None})

@@ -137,7 +137,7 @@ def share_samples(one: Log | LogSource, other: Log | LogSource) -> bool:
         return np.array_equal(one.time, other.time) and np.array_equal(one.torque, other.torque)
     if isinstance(one, Log) or isinstance(other, Log):
         return False
-    mine, theirs = one.torque, other.torque
+    mine, theirs = one.torque or one.position, other.torque or other.position
     if (mine.path.resolve(), mine.topic, mine.columns) != (theirs.path.resolve(), theirs.topic, theirs.columns):
         return False
     if (one.rows or one.seconds) is None or (other.rows or other.seconds) is None:

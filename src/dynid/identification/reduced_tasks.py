@@ -8,7 +8,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +75,7 @@ def reduce_all(
     if workers.cache:
         progress(f"Looking for reduced logs of earlier runs ({len(wanted)} logs)")
         beside = replace(workers, count=0)  # processes of this machine have no other files than this one
-        for k, answer in done_by(partial(_key, common), [*map(_everywhere, sources)], wanted, beside):
+        for k, answer in done_by(_key, common, [*map(_everywhere, sources)], wanted, beside):
             if isinstance(answer, Failed):
                 _note(problems, names, k, answer, workers.strict)
             else:
@@ -148,7 +148,7 @@ def _reduced_in_parts(
     units = [(k, (i, shares[k])) for k in missing for i in range(shares[k])]
     items = [(_everywhere(sources[k]), share) for k, share in units]
     found: dict[int, list[Any]] = {k: [] for k in missing}
-    for unit, answer in done_by(partial(_unit, common), items, range(len(items)), workers):
+    for unit, answer in done_by(_unit, common, items, range(len(items)), workers):
         k = units[unit][0]
         found[k].append((units[unit][1], answer))
         if len(found[k]) == shares[k]:

@@ -5,6 +5,7 @@ What a worker gets and gives back is pickled by Dask: use clusters on networks t
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -209,29 +210,33 @@ def _in_words(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
 
+Work = Callable[[bytes, Any], Any]
+"""Work on one source, with what is common to all of them."""
+
+
 def done_by(
-    work: Callable[[Any], Any], sources: Sequence[Any], numbers: Iterable[int], workers: Workers
+    work: Work, common: bytes, sources: Sequence[Any], numbers: Iterable[int], workers: Workers
 ) -> Iterator[tuple[int, Any]]:
     """Work on some of the sources, each with its result, as they finish."""
     if not workers.is_asked:
-        yield from ((k, work(sources[k])) for k in numbers)
+        yield from ((k, work(common, sources[k])) for k in numbers)
         return
     numbers = list(numbers)
     if not numbers:
         return
     killers, window = list[int](), WAITING * _threads(workers.connected())
-    for k, answer in _on_workers(workers, work, sources, numbers, window):
+    for k, answer in _on_workers(workers, work, common, sources, numbers, window):
         if answer is None:
             killers.append(k)
         else:
             yield k, answer
-    for k, answer in _on_workers(workers, work, sources, killers, 1):  # alone: another may have been the cause
+    for k, answer in _on_workers(workers, work, common, sources, killers, 1):  # alone: another may have been the cause
         killed = Failed(f"it killed {DEATHS} workers, by a crash or for lack of memory; cut it into parts")
         yield k, killed if answer is None else answer
 
 
 def _on_workers(
-    workers: Workers, work: Callable[[Any], Any], sources: Sequence[Any], numbers: Sequence[int], window: int
+    workers: Workers, work: Work, common: bytes, sources: Sequence[Any], numbers: Sequence[int], window: int
 ) -> Iterator[tuple[int, Any]]:
     """Results as they finish, None where workers died over a unit; few units wait at a time.
 
@@ -239,10 +244,10 @@ def _on_workers(
     """
     waiting, running, lost = iter(numbers), dict[Any, int](), Counter[int]()
     client = workers.connected()
-    watch = _Watch(client)
+    watch, name = _Watch(client), _given_to(client, common)
 
     def submit(these: Iterable[int]) -> None:
-        running.update((client.submit(work, sources[k], pure=False), k) for k in these)
+        running.update((client.submit(_with_given, work, name, sources[k], pure=False), k) for k in these)
 
     submit(islice(waiting, window))
     try:
@@ -252,7 +257,7 @@ def _on_workers(
                 time.sleep(POLL)
             if not done and watch.has_lost_all():
                 client, again = workers.restarted(), list(running.values())
-                watch = _Watch(client)
+                watch, name = _Watch(client), _given_to(client, common)
                 running.clear()
                 lost.update(again)
                 submit(k for k in again if lost[k] < DEATHS)
@@ -269,6 +274,33 @@ def _on_workers(
     finally:
         for future in running:
             future.release()
+
+
+_GIVEN: dict[str, bytes] = {}
+
+
+def _given_to(client: Any, content: bytes) -> str:
+    """Give something to all workers of a cluster, also to those that start later: the name that they have it under.
+
+    It goes to each of them once. What goes with a unit is kept by Dask for longer than the unit, and would add up.
+    """
+    from distributed import WorkerPlugin
+
+    name = f"dynid-{hashlib.sha256(content).hexdigest()[:16]}"
+
+    class Given(WorkerPlugin):
+        def setup(self, worker: Any) -> None:
+            from dynid.identification import workers
+
+            workers._GIVEN[name] = content
+
+    client.register_plugin(Given(), name=name)
+    return name
+
+
+def _with_given(work: Work, name: str, source: Any) -> Any:
+    """Work on one source; runs on a worker."""
+    return work(_GIVEN[name], source)
 
 
 LOST = Failed("its workers were lost; identify again")

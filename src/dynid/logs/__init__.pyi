@@ -1,6 +1,7 @@
 # What the room offers to the others; names are imported when they are first asked for.
 from .coarse_clock import standing_still
 from .column_order import joint_of, joint_order, speaks_of
+from .commands import Commands, delayed, law_torque
 from .drive import Transmission, transmission_of
 from .fetched_files import address_of, is_url, local_file
 from .log import Log
@@ -20,7 +21,7 @@ from .quantities import FIELDS
 from .readers.bags import is_bag, topics_of
 from .readers.messages import Topic, listed
 from .readers.source import Progress, RecordingError, Source, silent
-from .settings import Drive, LogSource, Processing, Quantity
+from .settings import COMMANDS, Control, Drive, LogSource, Processing, Quantity
 from .sources import read_source
 from .stored_log import LONG_LOG, StoredLog
 from .tables import read_columns, read_groups, source_of
@@ -28,6 +29,7 @@ from .timing import check_time
 from .units import LENGTH, TURN, UNITS, is_current, unit_in
 
 __all__ = [
+    "COMMANDS",
     "DECIMATION_MARGIN",
     "FIELDS",
     "IN_MILLIMETRES",
@@ -37,6 +39,8 @@ __all__ = [
     "SAMPLE_SAMPLES",
     "TURN",
     "UNITS",
+    "Commands",
+    "Control",
     "Drive",
     "Log",
     "LogSource",
@@ -56,6 +60,7 @@ __all__ = [
     "central_difference",
     "check_time",
     "decimated",
+    "delayed",
     "files_of",
     "finding_on_outliers",
     "findings_on_magnitudes",
@@ -67,6 +72,7 @@ __all__ = [
     "is_url",
     "joint_of",
     "joint_order",
+    "law_torque",
     "listed",
     "local_file",
     "mended",

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError
 from dynid.findings import Finding
+from dynid.logs.commands import Commands, law_torque
+from dynid.logs.settings import COMMANDS
 from dynid.robot import LARGEST_NUMBER
 
 if TYPE_CHECKING:
     import polars as pl
 
-SIGNALS = ("position", "torque", "velocity", "temperature")
+SIGNALS = ("position", "torque", "velocity", "temperature", *COMMANDS)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,8 +32,15 @@ class Log:
     Attributes:
         time: Time stamps [s], shape (samples,).
         position: Positions [rad or m], shape (samples, joints).
-        torque: Torques, forces or currents [N m, N or A], shape (samples, joints).
+        torque: Torques, forces or currents [N m, N or A], shape (samples, joints). Where it is left out, and commands
+            are given, it is the torque of the control law.
         velocity: Velocities [rad/s or m/s], shape (samples, joints); None where they were not logged.
+        position_command: Commanded positions [rad or m], held until the next one, shape (samples, joints).
+        velocity_command: Commanded velocities [rad/s or m/s], shape (samples, joints); zero when None.
+        torque_command: Torques [N m or N] that are added to those of the law, shape (samples, joints).
+        kp: Torque per error of position [N m/rad or N/m]: one number, one for each joint, or (samples, joints).
+        kd: Torque per error of velocity [N m s/rad or N s/m], likewise; zero when None.
+        effort_limit: Largest torque of the law [N m or N], one number or one for each joint; None where there is none.
         temperature: Temperatures [degrees Celsius], shape (samples, 1) or (samples, joints); None where they were not
             logged.
         name: What the log is called in reports.
@@ -51,13 +60,21 @@ class Log:
     Log 'swing': 3 samples in 0.2 s (10 Hz), 1 joint
     >>> log[1:].torque.tolist()
     [[2.0], [1.0]]
+    >>> Log(time=[0.0, 0.1], position=[0.0, 0.0], position_command=[0.0, 0.2], kp=20.0).torque.tolist()
+    [[0.0], [4.0]]
     """
 
     time: Array
     position: Array
-    torque: Array
+    torque: Array = None  # type: ignore[assignment]  # never None: it is computed where commands are given instead
     velocity: Array | None = None
     temperature: Array | None = None
+    position_command: Array | None = None
+    velocity_command: Array | None = None
+    torque_command: Array | None = None
+    kp: Array | None = None
+    kd: Array | None = None
+    effort_limit: Array | None = None
     name: str = ""
     weight: float = 1.0
     source: tuple[Path, ...] = ()
@@ -76,21 +93,60 @@ class Log:
             values = getattr(self, name)
             if values is not None:
                 values = _read_only(values, name)
+                if name in ("kp", "kd"):
+                    values = _for_all(values, name, self.position.shape)
                 values = values[:, None] if values.ndim == 1 else values
                 object.__setattr__(self, name, values)
+        if self.effort_limit is not None:
+            limit = _for_all(_read_only(self.effort_limit, "effort_limit"), "effort_limit", self.position.shape)
+            object.__setattr__(self, "effort_limit", limit[0])
         self._check_shapes()
+        if self.torque is None:
+            object.__setattr__(self, "torque", self._law_torque())
         if math.isnan(self.first_stamp):
             object.__setattr__(self, "first_stamp", float(time[0]))
 
     def _check_shapes(self) -> None:
         samples, n = len(self.time), self.position.shape[-1]
-        for what, values in (("positions", self.position), ("velocities", self.velocity), ("torques", self.torque)):
+        joints = {"positions": self.position, "velocities": self.velocity, "torques": self.torque}
+        joints |= {name: getattr(self, name) for name in COMMANDS}
+        for what, values in joints.items():
             if values is not None and values.shape != (samples, n):
                 raise ShapeError(what, f"({samples}, {n})", values.shape)
         if self.missing is not None and self.missing.shape != (samples, n):
             raise ShapeError("missing torques", f"({samples}, {n})", self.missing.shape)
         if self.temperature is not None and self.temperature.shape not in ((samples, 1), (samples, n)):
             raise ShapeError("temperatures", f"({samples}, 1) or ({samples}, {n})", self.temperature.shape)
+
+    def _law_torque(self) -> Array:
+        """The torque of the control law, at commands that act at once."""
+        if self.position_command is None or self.kp is None:
+            missing = "torques" if self.position_command is None else "the gain kp of its controller"
+            raise InvalidRequestError(
+                f"a log has no {missing}; give torque, or position_command with kp (and kd) of the control law"
+            )
+        torque = law_torque(self.commands, self.time, self.position, self.velocity)
+        torque.flags.writeable = False
+        return torque
+
+    @property
+    def commands(self) -> Commands:
+        """What the robot was commanded, and the gains of the law.
+
+        Raises:
+            InvalidRequestError: If there are no commands, or no gains.
+        """
+        if self.position_command is None or self.kp is None:
+            raise InvalidRequestError(f"{self.name or 'the log'} has no commands with gains: only measured torques")
+        kd = np.zeros_like(self.kp) if self.kd is None else self.kd
+        return Commands(
+            self.position_command, self.velocity_command, self.torque_command, self.kp, kd, self.effort_limit
+        )
+
+    @property
+    def has_commands(self) -> bool:
+        """Whether commands and gains are known."""
+        return self.position_command is not None and self.kp is not None
 
     @staticmethod
     def with_gaps(time: object, position: object, torque: object, velocity: object | None = None, **others: Any) -> Log:
@@ -145,6 +201,7 @@ class Log:
         rate = f" ({(len(self) - 1) / length:.4g} Hz)" if length > 0 else ""
         n = self.position.shape[1]
         also = "".join(f", {what}" for what in ("velocity", "temperature") if getattr(self, what) is not None)
+        also += ", commands" if self.has_commands else ""
         return f"Log{name}: {len(self)} samples in {length:.4g} s{rate}, {n} joint{'s' if n > 1 else ''}{also}"
 
     def to_frame(self) -> pl.DataFrame:
@@ -152,11 +209,25 @@ class Log:
         import polars as pl
 
         columns: dict[str, Any] = {"t": self.time}
-        letters = (("q", self.position), ("v", self.velocity), ("tau", self.torque), ("temperature", self.temperature))
-        for letter, values in letters:
+        letters = {"q": self.position, "v": self.velocity, "tau": self.torque, "temperature": self.temperature}
+        letters |= {"q_command": self.position_command, "v_command": self.velocity_command}
+        letters |= {"tau_command": self.torque_command, "kp": self.kp, "kd": self.kd}
+        for letter, values in letters.items():
             if values is not None:
                 columns |= {f"{letter}_{k}": column for k, column in enumerate(values.T, start=1)}
         return pl.DataFrame(columns)
+
+
+def _for_all(values: Array, what: str, shape: tuple[int, ...]) -> Array:
+    """Gains or limits of all samples and joints, shape (samples, joints), of one number or one for each joint."""
+    shape = (*shape, 1)[:2]
+    if values.ndim == 2 and values.shape == shape:
+        return values
+    if values.ndim == 1 and shape[1] == 1 and len(values) == shape[0] and shape[0] != 1:
+        return values[:, None]
+    if values.ndim > 1 or values.size not in (1, shape[1]):
+        raise ShapeError(what, f"(), ({shape[1]},) or {shape}", values.shape)
+    return np.broadcast_to(values, shape)
 
 
 def _read_only(values: object, what: str) -> Array:

@@ -8,7 +8,7 @@ from dynid.errors import InvalidRequestError
 from dynid.logs.readers.bags import is_bag, topics_of
 from dynid.logs.readers.messages import Topic, listed
 from dynid.logs.readers.source import RecordingError
-from dynid.logs.settings import LogSource, Quantity
+from dynid.logs.settings import COMMANDS, LogSource, Quantity
 from dynid.robot import Robot
 
 
@@ -20,9 +20,11 @@ def quantities_of(source: LogSource, robot: Robot | None) -> dict[str, Quantity]
         RecordingError: If a bag does not hold what is needed of it.
     """
     topic, position = source.position.topic, _spelled_out(source.position, "position", robot, None)
-    found = {"position": position, "torque": _spelled_out(source.torque, "torque", robot, topic)}
-    if source.velocity is not None:
-        found["velocity"] = _spelled_out(source.velocity, "velocity", robot, topic)
+    found = {"position": position}
+    for role in ("torque", "velocity", *COMMANDS):
+        quantity = getattr(source, role)
+        if isinstance(quantity, Quantity):
+            found[role] = _spelled_out(quantity, role, robot, topic)
     time = source.time
     if time is not None and time.columns is None and time.topic is not None:
         time = time.model_copy(update={"columns": f"{time.topic}/time"})
@@ -69,6 +71,15 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "torque": ("effort", "actual.effort", "feedback.effort", "output.effort", "interface_values.effort"),
 }
 """Fields of joint states and controller states that hold a quantity, best first."""
+
+COMMAND_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "position_command": ("reference.positions", "desired.positions", "position"),
+    "velocity_command": ("reference.velocities", "desired.velocities", "velocity"),
+    "torque_command": ("reference.effort", "desired.effort", "effort"),
+    "kp": ("kp", "stiffness"),
+    "kd": ("kd", "damping"),
+}
+"""The same of commands."""
 
 
 def joint_columns(
@@ -123,7 +134,7 @@ def _named(path: Path, topics: Sequence[Topic], name: str) -> Topic:
 
 
 def _field(path: Path, topic: Topic, role: str, field: str | None, joints: Sequence[str]) -> str:
-    wanted = FIELDS[role] if field is None else (field,)
+    wanted = _fields(role) if field is None else (field,)
     found = [name for name in wanted if topic.keys(name)]
     if not found:
         what = f"field '{field}'" if field else f"field of {role}s"
@@ -135,9 +146,13 @@ def _field(path: Path, topic: Topic, role: str, field: str | None, joints: Seque
     return found[0]
 
 
+def _fields(role: str) -> tuple[str, ...]:
+    return FIELDS.get(role) or COMMAND_FIELDS[role]
+
+
 def _fitting(topic: Topic, role: str, field: str | None, joints: Sequence[str]) -> str:
     """The field of a topic that holds a quantity of all joints, or nothing."""
-    wanted = FIELDS[role] if field is None else (field,)
+    wanted = _fields(role) if field is None else (field,)
     return next((name for name in wanted if set(joints) <= set(topic.keys(name))), "")
 
 
@@ -146,7 +161,7 @@ def _columns(topic: Topic, field: str, joints: Sequence[str]) -> tuple[str, ...]
 
 
 def _nothing_fits(topics: Sequence[Topic], role: str, field: str | None, joints: Sequence[str]) -> str:
-    wanted = FIELDS[role] if field is None else (field,)
+    wanted = _fields(role) if field is None else (field,)
     near = [(topic, name) for topic in topics for name in wanted if topic.keys(name)]
     if near:
         topic, name = max(near, key=lambda pair: len(set(joints) & set(pair[0].keys(pair[1]))))

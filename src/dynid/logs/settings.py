@@ -1,4 +1,4 @@
-"""Settings of logs: `[[log]]`, `[drive]` and `[processing]` of the experiment file, used as they are at run time."""
+"""Settings of logs: `[[log]]`, `[drive]`, `[control]` and `[processing]` of the experiment file, used as they are."""
 
 from __future__ import annotations
 
@@ -110,13 +110,26 @@ class Quantity(Table):
         return Path(self.file)
 
 
+Gains = Quantity | tuple[NotNegative, ...] | NotNegative
+"""Gains of a control law: columns of a file, one number for each joint, or one for all."""
+
+COMMANDS = ("position_command", "velocity_command", "torque_command", "kp", "kd")
+"""Roles of what a robot was commanded."""
+
+
 class LogSource(Table):
-    """`[[log]]`: the files of one log."""
+    """`[[log]]`: the files of one log; commands of a known controller may stand in for torques."""
 
     name: Name | None = None
     position: Quantity
-    torque: Quantity
+    torque: Quantity | None = None
     velocity: Quantity | None = None
+    position_command: Quantity | None = None
+    velocity_command: Quantity | None = None
+    torque_command: Quantity | None = None
+    kp: Gains | None = None
+    kd: Gains | None = None
+    effort_limit: tuple[Positive, ...] | Positive | None = None
     time: Quantity | None = None
     temperature: Quantity | None = None
     rate: Positive | None = None
@@ -135,15 +148,37 @@ class LogSource(Table):
         return self
 
     @model_validator(mode="after")
+    def _has_torques(self) -> LogSource:
+        if self.torque is None and self.position_command is None:
+            raise ValueError("a log needs 'torque', or 'position_command' and the gains of its controller")
+        return self
+
+    @model_validator(mode="after")
     def _joins_on_time(self) -> LogSource:
-        own = [
-            key for key in ("position", "torque", "velocity") if (part := getattr(self, key)) and part.time is not None
-        ]
+        own = [key for key, part in self if isinstance(part, Quantity) and key != "time" and part.time is not None]
         if own and self.time is None:
             raise ValueError(
                 f"{own[0]}.time is the clock of a file that is joined to the log's 'time', which is missing"
             )
         return self
+
+
+class Control(Table):
+    """`[control]`: the law behind commands: torque = kp (command - position) + kd (command - velocity) + torque.
+
+    `kp`, `kd` and `effort_limit` are for logs that do not state their own; "robot" takes those of the robot file's
+    actuators. `rate` [Hz] is that of a law whose torque is held between ticks; without it, the law is continuous.
+    """
+
+    kp: tuple[NotNegative, ...] | NotNegative | Literal["robot", "unknown"] | None = None
+    kd: tuple[NotNegative, ...] | NotNegative | Literal["robot"] | None = None
+    effort_limit: tuple[Positive, ...] | Positive | Literal["robot", "none"] | None = None
+    delay: Number | Literal["auto"] = "auto"
+    rate: Positive | None = None
+    links: Literal["known", "prior"] = "known"
+    gains: Literal["known", "scale"] = "known"
+    bias: bool = False
+    output_error: bool = True
 
 
 class Processing(Table):

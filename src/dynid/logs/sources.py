@@ -14,6 +14,7 @@ from dynid.findings import Finding
 from dynid.logs.clock_joining import joined_on_time
 from dynid.logs.coarse_clock import with_advancing_time
 from dynid.logs.column_order import findings_on_order
+from dynid.logs.commands import Commands, law_torque
 from dynid.logs.fetched_files import is_url, local_file
 from dynid.logs.log import Log
 from dynid.logs.missing_cells import filled, filled_stamps
@@ -21,12 +22,12 @@ from dynid.logs.quantities import is_on_topic_of, quantities_of
 from dynid.logs.readers.bags import is_bag
 from dynid.logs.readers.source import Progress, silent
 from dynid.logs.readers.stamps import EPOCH
-from dynid.logs.settings import Drive, LogSource, Processing, Quantity
+from dynid.logs.settings import COMMANDS, Drive, LogSource, Processing, Quantity
 from dynid.logs.stored_log import StoredLog
 from dynid.logs.tables import RecordingError, Table, read_groups, states_order
 from dynid.logs.time_units import speed_of
 from dynid.logs.timing import check_time, findings_on_time, require_order
-from dynid.logs.units import LoggedColumns, in_si, is_current, unit_in
+from dynid.logs.units import LoggedColumns, in_si, is_current, kind_of, unit_in
 from dynid.robot import JointKind, Limits, Robot
 
 
@@ -85,9 +86,9 @@ def read_source(
     source = with_local_files(source, progress)
     try:
         where = quantities_of(source, robot)
-        if drive is not None and source.torque.unit is not None:
+        if drive is not None and source.torque is not None and source.torque.unit is not None:
             _check_unit(source.torque, _as_tuple(source.torque.unit), drive)
-        if may_store and robot is not None and not allow_resets:
+        if may_store and robot is not None and not allow_resets and source.position_command is None:
             from dynid.logs.long_logs import long_log
 
             return long_log(source, where, robot, drive, processing, progress)
@@ -136,7 +137,7 @@ def decided(
     units, notes = _units(where, tables, robot, drive)
     tables = joined_on_time(where, tables, units)
     _check_lengths(where, tables)
-    if drive is not None:
+    if drive is not None and source.torque is not None:
         _check_unit(source.torque, units["torque"], drive)
     _check_widths(where, units, tables)
     return tables, units, notes + _on_order(where, tables, robot)
@@ -152,7 +153,7 @@ def log_of(
 ) -> Log:
     """The log of tables in memory."""
     tables, units, notes = decided(source, where, tables, robot, drive)
-    values = {role: in_si(role, table.groups[group], units[role]) for role, (table, group) in tables.items()}
+    values = {role: in_si(kind_of(role), table.groups[group], units[role]) for role, (table, group) in tables.items()}
     count, time = len(values["position"]), where.get("time")
     stamps, origin = np.arange(count) / (source.rate or 1.0), 0.0
     if time is not None:
@@ -188,17 +189,22 @@ def _filled(
     source: LogSource, values: Mapping[str, Array], stamps: Array, part: slice, tables: Mapping[str, tuple[Table, int]]
 ) -> tuple[Log, int]:
     """A part of what was read, without missing cells, and the first sample that it has."""
-    for role in ("time", "position", "torque"):
+    for role in ("time", "position", "torque", *COMMANDS):
         if role in tables:
             tables[role][0].require_measured(part, tables[role][1])
     names = {role: table.names[group] for role, (table, group) in tables.items()}
-    whole = filled(stamps[part], {role: array[part] for role, array in values.items() if role != "time"}, names)
+    signals = {role: array[part] for role, array in values.items() if role != "time"}
+    gains = {role: _gain(source, role, values) for role in ("kp", "kd")}
+    if "torque" not in signals:
+        signals["torque"], names["torque"] = _law_torque(source, signals, gains, stamps[part]), names["position"]
+    whole = filled(stamps[part], signals, names)
     files = tuple(dict.fromkeys(table.path for table, _ in tables.values()))
     if not len(whole.time):
         raise RecordingError(files[0], "no row holds a stamp and all positions; choose other columns")
     log = Log(
         time=_owned(whole.time, stamps),
-        **{role: _owned(array, values[role]) for role, array in whole.signals.items()},
+        **(gains | {role: _owned(array, values.get(role, array)) for role, array in whole.signals.items()}),
+        effort_limit=source.effort_limit,
         name=source.name or "",
         weight=source.weight,
         source=files,
@@ -207,6 +213,29 @@ def _filled(
         missing=whole.missing,
     )
     return log, part.start + (0 if whole.rows is None else int(whole.rows[0]))
+
+
+def _gain(source: LogSource, role: str, values: Mapping[str, Array]) -> Any:
+    """A gain of the control law, as a log takes it: one number, one for each joint, or None where it is a column."""
+    stated = getattr(source, role)
+    return None if role in values or stated is None else np.asarray(stated, dtype=float)
+
+
+def _law_torque(source: LogSource, signals: Mapping[str, Array], gains: Mapping[str, Any], time: Array) -> Array:
+    """Torques of the control law [N m or N], where none were logged; missing where a cell of theirs is."""
+    assert source.position_command is not None  # a log has torques, or commands
+    given = {**gains, **{role: signals[role] for role in COMMANDS if role in signals}}
+    if given["kp"] is None:
+        raise InvalidRequestError(
+            f"{source.position_command.file} has commands, and no gain 'kp' of their controller is stated; give it in "
+            "[control] (kp = 20.0, kd = 0.5), or as columns of the log"
+        )
+    q = signals["position"]
+    zero = np.zeros_like(q)
+    kp, kd = (zero + (0.0 if given[role] is None else given[role]) for role in ("kp", "kd"))
+    commands = Commands(given["position_command"], given.get("velocity_command"), given.get("torque_command"), kp, kd)
+    limit = None if source.effort_limit is None else zero[0] + np.asarray(source.effort_limit)
+    return law_torque(replace(commands, limit=limit), time, q, signals.get("velocity"))
 
 
 def _stamps(values: Array, table: Table, group: int, units: tuple[str, ...]) -> tuple[Array, float]:
@@ -299,13 +328,14 @@ def _units(
         says: tuple[str | None, ...] = (None,) * len(columns)
         if not is_bag(quantity.path):  # messages are in SI units, and topics have names of any kind
             alone = files.count(quantity.path) == 1 and role != "time"
-            of_file = unit_in(quantity.path.stem, role, names) if alone else None
-            says = tuple(unit_in(column, role, names) or of_file for column in columns)
+            kind = kind_of(role)
+            of_file = unit_in(quantity.path.stem, kind, names) if alone else None
+            says = tuple(unit_in(column, kind, names) or of_file for column in columns)
         side = "joint" if drive is None else drive.torques if role == "torque" else drive.positions
         sliding = None
         if len(joints) == len(columns) and side == "joint":
             sliding = tuple(joint.kind is JointKind.PRISMATIC for joint in joints)
-        found[role], more = LoggedColumns(role, quantity, columns, says, names, sliding).units()
+        found[role], more = LoggedColumns(kind_of(role), quantity, columns, says, names, sliding).units()
         notes += more
     return found, tuple(notes)
 

@@ -23,6 +23,8 @@ UNITS: Mapping[str, Mapping[str, float]] = {
     "torque": {"N m": 1.0, "Nm": 1.0, "N": 1.0, "A": 1.0, "N mm": 1e-3, "Nmm": 1e-3, "mN m": 1e-3, "mA": 1e-3},
     "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9},
     "temperature": {"degC": 1.0, "K": 1.0},
+    "kp": {"N m/rad": 1.0, "N/m": 1.0},
+    "kd": {"N m s/rad": 1.0, "N s/m": 1.0},
 }
 """Units of each quantity, as multiples of SI units; amperes stay amperes, and temperatures become degrees Celsius."""
 
@@ -34,6 +36,16 @@ LINEAR: Mapping[str, frozenset[str]] = {
 """Units of joints that slide; all others but currents are those of joints that turn."""
 
 _JOINTS = ("position", "velocity", "torque")
+
+
+def kind_of(role: str) -> str:
+    """What a role is a quantity of: commanded positions are positions.
+
+    >>> kind_of("position_command"), kind_of("torque"), kind_of("kp")
+    ('position', 'torque', 'kp')
+    """
+    return role.removesuffix("_command")
+
 
 KELVIN = 273.15
 """What a thermometer in kelvin shows at 0 degrees Celsius."""
