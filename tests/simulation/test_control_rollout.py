@@ -63,7 +63,7 @@ def test_rollouts_are_those_of_mujoco_to_second_order(two_arms: SimulatedRobot, 
 @settings(max_examples=15)
 @given(ARMS)
 def test_every_step_balances_the_torques_of_the_model(robot: Robot) -> None:
-    """What the law gives beyond links and smooth terms is dry friction: full where joints slip, less where they rest."""
+    """What the law gives beyond links and smooth terms is dry friction: full where joints slip, else no more."""
     model, n = DynamicModel(robot, ["armature", "viscous", "offset", "coulomb"]), robot.nv
     symbols = np.array([name.rstrip("0123456789") for name in model.names])
     p = np.nan_to_num(model.reference)
