@@ -63,24 +63,29 @@ def test_rollouts_are_those_of_mujoco_to_second_order(two_arms: SimulatedRobot, 
 @settings(max_examples=15)
 @given(ARMS)
 def test_every_step_balances_the_torques_of_the_model(robot: Robot) -> None:
-    model = DynamicModel(robot, ["armature", "viscous", "offset"])
+    """What the law gives beyond links and smooth terms is dry friction: full where joints slip, else no more."""
+    model, n = DynamicModel(robot, ["armature", "viscous", "offset", "coulomb"]), robot.nv
+    symbols = np.array([name.rstrip("0123456789") for name in model.names])
     p = np.nan_to_num(model.reference)
-    p[[model.names.index(f"off{joint.number}") for joint in robot.independent_joints]] = 0.3
-    time, held = commands(robot.nv, 4, uneven=True)
-    control = ControlInput(time, held, np.full(robot.nv, 20.0), np.full(robot.nv, 1.0))
+    p[symbols == "off"], p[symbols == "fs"], links = 0.3, 0.8, 10 * len(robot.solid_links)
+    time, held = commands(n, 12, uneven=True)
+    control = ControlInput(time, held, np.full(n, 20.0), np.full(n, 1.0), limit=np.full(n, 8.0))
     found = roll_out(SimulatedRobot.of(model, p), control, held[0] + 0.1, delay=0.003, fastest=1e9, steps_kept=True)
     assert found.steps is not None
-    h, a, v = found.schedule.step[:, None], found.steps.a, found.steps.v
-    links = DynamicModel(robot)
-    v_middle = v + 0.5 * h * np.vstack([np.zeros(robot.nv), a[:-1]])
-    torque = links.inverse_dynamics(found.steps.q_middle, v_middle, a, p[: len(links.names)])
-    of_terms = model.inverse_dynamics(found.steps.q_middle, v + 0.5 * h * a, a, p)
-    of_terms -= model.inverse_dynamics(
-        found.steps.q_middle, v + 0.5 * h * a, a, np.where(np.arange(len(p)) < len(links.names), p, 0.0)
-    )
-    means = found.means
-    u = means.position - means.kp * (found.steps.q_middle + 0.25 * h**2 * a) - means.kd * (v + 0.5 * h * a)
-    assert np.allclose(torque + of_terms, u, rtol=1e-9, atol=1e-9 * np.abs(u).max())
+    assert found.ended is None
+    h, a, v, mode = found.schedule.step[:, None], found.steps.a, found.steps.v, found.steps.mode
+    v_middle = v + 0.5 * h * np.vstack([np.zeros(n), a[:-1]])
+    v_mean, q_mean = v + 0.5 * h * a, found.steps.q_middle + 0.25 * h**2 * a
+    smooth = DynamicModel(robot).inverse_dynamics(found.steps.q_middle, v_middle, a, p[:links])
+    alone = np.where((np.arange(len(p)) < links) | (symbols == "fs"), 0.0, p)
+    smooth += model.inverse_dynamics(q_mean, v_mean, a, alone)
+    law = found.means.position - found.means.kp * q_mean - found.means.kd * v_mean
+    friction, after = np.clip(law, -8.0, 8.0) - smooth, v + h * a
+    close = 1e-8 * max(1.0, float(np.abs(smooth).max()))
+    assert (np.abs(friction - 0.8 * mode)[mode != 0.0] < close).all()
+    assert (mode * after > -1e-9)[mode != 0.0].all()
+    assert (np.abs(friction)[mode == 0.0] < 0.8 + close).all()
+    assert (np.abs(after)[mode == 0.0] < 1e-12).all()
 
 
 def test_a_joint_sticks_where_friction_holds_it_and_slips_where_it_does_not() -> None:

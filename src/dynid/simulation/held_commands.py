@@ -15,6 +15,7 @@ import numpy as np
 
 from dynid.arrays import Array, Indices
 from dynid.errors import InvalidRequestError, ShapeError
+from dynid.logs import Commands
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,20 @@ class ControlInput:
     torque: Array | None = None
     limit: Array | None = None
     rate: float | None = None
+
+    @staticmethod
+    def of(time: Array, commands: Commands, rate: float | None = None) -> ControlInput:
+        """The commands of a log, at its time stamps [s], under a law that is evaluated at a rate [Hz]."""
+        return ControlInput(
+            time=time,
+            position=commands.position,
+            kp=commands.kp,
+            kd=commands.kd,
+            velocity=commands.velocity,
+            torque=commands.torque,
+            limit=commands.limit,
+            rate=rate,
+        )
 
     def __post_init__(self) -> None:
         shape = np.shape(self.position)
