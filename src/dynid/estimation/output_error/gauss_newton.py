@@ -191,7 +191,7 @@ def fit_output_error(
         return None
     before, weights = _rms(found), _weights(found)
     converged, iteration = False, 0
-    for iteration in range(1, SETTINGS.iterations + 1):  # noqa: B007
+    for iteration in range(1, SETTINGS.iterations + 1):
         cost, rms = _cost(found, weights), math.sqrt(float(np.mean(_rms(found) ** 2)))
         progress(f"Output error, step {iteration}: {1e3 * rms:.3g} mrad")
         step, spread = _step(_scores(found, weights), unknowns, theta)
