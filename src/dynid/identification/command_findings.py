@@ -118,7 +118,7 @@ def _on_delay(fitted: Fitted) -> Iterator[Finding]:
 
 def _on_pairs(fit: OutputErrorFit) -> Iterator[Finding]:
     """A finding on pairs of parameters that the logs hardly separate."""
-    names, rho = fit.unknowns.names, fit.correlation
+    names, rho = fit.unknowns.names, fit.apart
     pairs = [
         (abs(float(rho[i, j])), f"{names[i]} and {names[j]}")
         for i in range(len(names))

@@ -265,7 +265,9 @@ def confounded_pairs(fitted: Fitted) -> Iterator[Confounded]:
     fit = fitted.output_error
     if fit is None:
         return
-    names, rho, C = fit.unknowns.names, fit.correlation, fit.covariance
+    names, C = fit.unknowns.names, fit.covariance
+    shared = np.array([row < 0 for row in fit.unknowns.rows])
+    rho = np.where(shared[:, None] | shared, fit.correlation, fit.apart)  # the delay joins all joints
     for i in range(len(names)):
         for j in range(i + 1, len(names)):
             if abs(rho[i, j]) >= CLOSE:

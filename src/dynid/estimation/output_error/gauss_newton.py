@@ -157,6 +157,18 @@ class OutputErrorFit:
         return self.covariance / np.outer(stds, stds)
 
     @property
+    def apart(self) -> Array:
+        """Correlations of the estimates with what belongs to all joints (the delay) held, shape (unknowns, unknowns)."""
+        shared = np.array([row < 0 for row in self.unknowns.rows]) & (self.stds > 0.0)
+        C = self.covariance
+        if shared.any():
+            common = C[:, shared]
+            C = C - common @ np.linalg.solve(C[np.ix_(shared, shared)], common.T)
+        stds = np.sqrt(np.maximum(np.diag(C), 0.0))
+        stds = np.where(stds > 1e-9 * self.stds, stds, np.inf)
+        return C / np.outer(stds, stds)
+
+    @property
     def degrees_of_freedom(self) -> int:
         """Blocks of time less the parameters of a joint: how well the standard deviations are known."""
         blocks = sum(score.blocks for score in self.scores)
