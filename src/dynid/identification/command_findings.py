@@ -99,7 +99,7 @@ def _on_delay(fitted: Fitted) -> Iterator[Finding]:
     std = float(fit.stds[d])
     if not std > 0.0 or std > fit.unknowns.sizes[d]:
         return
-    slopes = fit.covariance[:, d] / fit.covariance[d, d]
+    slopes = fit.white[:, d] / fit.white[d, d]
     model = fitted.robot.model
     found: dict[Role, tuple[float, str, float, float]] = {}
     for k, name in enumerate(names):
