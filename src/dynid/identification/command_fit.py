@@ -245,7 +245,7 @@ def forms_of(control: Control) -> tuple[LawForm, ...]:
     """Forms of the law that may be: the one that is stated, or those that go with its rate."""
     if control.law != "auto":
         return (control.law,)
-    return ("continuous", "sampled", "late") if control.rate is None else ("sampled", "late")
+    return ("continuous", "sampled") if control.rate is None else ("sampled",)
 
 
 def delay_profile(
