@@ -15,7 +15,7 @@ from dynid.experiment.first.naming import label_of
 from dynid.experiment.reading import read_experiment
 from dynid.logs import Quantity
 from tests.datasets import needs_logs
-from tests.robot.test_held_base import TILTED
+from tests.mjcf_texts import TILTED
 from tests.torch_files import torch_save
 
 T = np.arange(300) / 200.0
