@@ -21,7 +21,7 @@ class CommandColumns:
 
     Attributes:
         places: "position_command", perhaps "velocity_command", "torque_command", "kp" and "kd", in the joints' order.
-        gains: "kp" and "kd" that are one number for all joints.
+        gains: "kp" and "kd" that are one number for all joints; these rule over columns.
     """
 
     places: Mapping[str, Candidate] = field(default_factory=dict)
