@@ -21,7 +21,7 @@ from dynid.experiment.first.recordings import recordings
 from dynid.experiment.reading import ExperimentError, parse_experiment
 from dynid.files import FileKind, kind_of, write_text
 from dynid.findings import Finding, Severity
-from dynid.logs import Progress, RecordingError, files_of, local_file, silent
+from dynid.logs import COMMANDS, Progress, RecordingError, files_of, local_file, silent
 from dynid.robot import Robot, load_robot
 
 FilePath: TypeAlias = str | os.PathLike[str]
@@ -196,11 +196,10 @@ def init(
     files = tuple(local_file(file.name, progress) for name in named for file in files_of(name))
     if not files:
         raise InvalidRequestError("a first experiment needs a log; give its file or files")
-    if base and not is_stated:
-        refuse_moving_base(files, loaded)
+    refuse_moving_base(files if base and not is_stated else (), loaded)
     stated = {"position": position, "velocity": velocity, "torque": torque, "time": time, "kp": kp, "kd": kd}
-    stated |= {"position_command": position_command, "velocity_command": velocity_command}
-    stated |= {"torque_command": torque_command}
+    commanded = (position_command, velocity_command, torque_command)
+    stated |= dict(zip(COMMANDS[:3], commanded, strict=True))
     answers = answers_of(loaded, stated, unit, without_base(lock, free), columns, rate)
     layouts = look_at(files, loaded, answers, progress)
     held = {
