@@ -199,7 +199,8 @@ def _filled(
             tables[role][0].require_measured(part, tables[role][1])
     names = {role: table.names[group] for role, (table, group) in tables.items()}
     signals = {role: array[part] for role, array in values.items() if role != "time"}
-    gains = {role: _gain(source, role, values) for role in ("kp", "kd")}
+    gains = {role: _gain(source, role, signals) for role in ("kp", "kd")}
+    signals |= {role: gain for role, gain in gains.items() if role in signals}
     if "torque" not in signals:
         signals["torque"], names["torque"] = _law_torque(source, signals, gains, stamps[part]), names["position"]
     whole = filled(stamps[part], signals, names)
@@ -210,6 +211,9 @@ def _filled(
         time=_owned(whole.time, stamps),
         **(gains | {role: _owned(array, values.get(role, array)) for role, array in whole.signals.items()}),
         effort_limit=source.effort_limit,
+        command_delay=source.command_delay,
+        law=source.law,
+        is_commanded=source.torque is None,
         name=source.name or "",
         weight=source.weight,
         source=files,
@@ -221,9 +225,11 @@ def _filled(
 
 
 def _gain(source: LogSource, role: str, values: Mapping[str, Array]) -> Any:
-    """A gain of the control law, as a log takes it: one number, one for each joint, or None where it is a column."""
-    stated = getattr(source, role)
-    return None if role in values or stated is None else np.asarray(stated, dtype=float)
+    """A gain of the control law, as a log takes it: one number, one for each joint, or a column for each."""
+    stated, scales = getattr(source, role), 1.0 if source.gain_scales is None else np.array(source.gain_scales)
+    if role in values:
+        return values[role] * scales
+    return None if stated is None else np.asarray(stated, dtype=float) * scales
 
 
 def _law_torque(source: LogSource, signals: Mapping[str, Array], gains: Mapping[str, Any], time: Array) -> Array:
@@ -240,7 +246,9 @@ def _law_torque(source: LogSource, signals: Mapping[str, Array], gains: Mapping[
     kp, kd = (zero + (0.0 if given[role] is None else given[role]) for role in ("kp", "kd"))
     commands = Commands(given["position_command"], given.get("velocity_command"), given.get("torque_command"), kp, kd)
     limit = None if source.effort_limit is None else zero[0] + np.asarray(source.effort_limit)
-    return law_torque(replace(commands, limit=limit), time, q, signals.get("velocity"))
+    return law_torque(
+        replace(commands, limit=limit), time, q, signals.get("velocity"), source.command_delay, source.law
+    )
 
 
 def _stamps(values: Array, table: Table, group: int, units: tuple[str, ...]) -> tuple[Array, float]:

@@ -151,10 +151,10 @@ def _add(forces, state, damp):
         w = along(d, v)
         f = slope = 0.0
         if forces.smoothing[k] > 0.0:
-            t, level = math.tanh(w / forces.smoothing[k]), _level(forces, k, w, w)
-            f, slope = level * t, level * (1.0 - t * t) / forces.smoothing[k]
+            t, most = math.tanh(w / forces.smoothing[k]), level(forces, k, w, w)
+            f, slope = most * t, most * (1.0 - t * t) / forces.smoothing[k]
         elif state.mode[k] != 0.0:
-            f = state.mode[k] * _level(forces, k, w, state.mode[k])
+            f = state.mode[k] * level(forces, k, w, state.mode[k])
         else:
             sticking += 1
         state.friction[k] = f
@@ -222,7 +222,7 @@ def along(direction, v):
 
 
 @inner
-def _level(forces, k, w, sign):
+def level(forces, k, w, sign):
     """Torque of a dry element that slips at the speed w."""
     side = 0 if sign > 0.0 else 1
     kinetic, breakaway = forces.kinetic[k, side], forces.breakaway[k, side]

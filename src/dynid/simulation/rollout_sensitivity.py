@@ -1,0 +1,304 @@
+"""Sensitivities of rollouts: derivatives of simulated positions over parameters of the model and of the control law.
+
+They are exact derivatives of the steps that a rollout took, with their modes held: an element that sticks goes on
+sticking, a motor at its limit does not follow its law. Joints of independent branches (legs on a locked trunk) never
+act on each other, so that each branch has a recursion of its own, with the parameters that act on it.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dynid.arrays import Array, Indices
+from dynid.errors import InvalidRequestError
+from dynid.model import DynamicModel, prepare
+from dynid.robot import SIZE
+from dynid.simulation.branches import independent_branches
+from dynid.simulation.control_rollout import Rollout
+from dynid.simulation.held_commands import delay_slopes
+from dynid.simulation.step_slopes import TakenSteps, link_columns, state_slopes, term_columns
+
+if TYPE_CHECKING:
+    from dynid.simulation.sensitivity_steps import StepSlopes
+
+logger = logging.getLogger(__name__)
+
+CHUNK_BYTES = 30_000_000
+"""About how much memory the slopes of steps may take at a time [bytes]."""
+
+WORTH_LOADING = 200
+"""Number of steps from which the compiled regressor is worth its loading."""
+
+
+@dataclass(frozen=True)
+class RolloutParameters:
+    """What rollouts are differentiated over; columns stand in this order.
+
+    Attributes:
+        model: Linear parameters, as indices into `model.names`.
+        delay: Whether the delay of the commands [s] is one.
+        bias: Coordinates whose encoder bias [rad or m] is one. The start is measured, so its true position follows.
+        kp: Coordinates whose gain on positions has a scale (one now) that is one.
+        kd: The same of gains on velocities.
+        start_position: Coordinates whose first position [rad or m] is one.
+        start_velocity: The same of velocities [rad/s or m/s].
+    """
+
+    model: tuple[int, ...] = ()
+    delay: bool = False
+    bias: tuple[int, ...] = ()
+    kp: tuple[int, ...] = ()
+    kd: tuple[int, ...] = ()
+    start_position: tuple[int, ...] = ()
+    start_velocity: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @cached_property
+    def columns(self) -> tuple[tuple[str, int], ...]:
+        """What each column is of, and its index or coordinate."""
+        kinds = ("bias", "kp", "kd", "start_position", "start_velocity")
+        of_joints = ((kind, at) for kind in kinds for at in getattr(self, kind))
+        return (*(("model", at) for at in self.model), *((("delay", 0),) * self.delay), *of_joints)
+
+    def names(self, model: DynamicModel) -> tuple[str, ...]:
+        """Names of the columns: those of the model's parameters, `delay`, and `bias3` and so on by joints' numbers."""
+        numbers = {joint.v.start: joint.number for joint in model.robot.independent_joints}
+        plain = {"model": model.names, "delay": ("delay",)}
+        return tuple(plain[kind][at] if kind in plain else f"{kind}{numbers[at]}" for kind, at in self.columns)
+
+
+@dataclass(frozen=True, eq=False)
+class BranchSensitivity:
+    """Derivatives of the motion of one branch.
+
+    Attributes:
+        joints: Its coordinates, shape (joints,).
+        columns: The parameters that act on it, as columns of `RolloutParameters`, shape (parameters,).
+        position: Derivatives of measured positions, shape (samples, joints, parameters).
+        velocity: The same of velocities.
+    """
+
+    joints: Indices
+    columns: Indices
+    position: Array
+    velocity: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivities:
+    """Derivatives of a rollout over parameters.
+
+    Attributes:
+        parameters: Over what.
+        branches: Of each branch; everything else is zero.
+        shape: Numbers of samples, coordinates and parameters.
+    """
+
+    parameters: RolloutParameters
+    branches: tuple[BranchSensitivity, ...]
+    shape: tuple[int, int, int]
+
+    @property
+    def position(self) -> Array:
+        """Derivatives of measured positions, shape (samples, nv, parameters)."""
+        return self._whole("position")
+
+    @property
+    def velocity(self) -> Array:
+        """Derivatives of velocities, shape (samples, nv, parameters)."""
+        return self._whole("velocity")
+
+    def _whole(self, kind: str) -> Array:
+        S = np.zeros(self.shape)
+        for branch in self.branches:
+            S[:, branch.joints[:, None], branch.columns] = getattr(branch, kind)
+        return S
+
+
+def sensitivities(rollout: Rollout, parameters: RolloutParameters) -> Sensitivities:
+    """Derivatives of a rollout's positions and velocities over parameters.
+
+    Args:
+        rollout: The rollout, with `steps_kept`, that did not end before its time.
+        parameters: Over what.
+    """
+    from dynid.simulation import sensitivity_steps
+    from dynid.simulation.compilation import is_cached
+
+    if rollout.steps is None or rollout.ended is not None:
+        raise InvalidRequestError("sensitivities need a rollout that kept its steps, and went on to its last sample")
+    if not is_cached(sensitivity_steps.differentiate):
+        logger.warning("compiling sensitivities: this happens once and takes a few seconds")
+    if len(rollout.schedule.step) >= WORTH_LOADING:
+        prepare()
+    robot, n = rollout.robot, rollout.robot.robot.nv
+    branches = independent_branches(robot.robot, robot.forces)
+    taken, law = _taken(rollout), _Law(rollout, parameters)
+    columns = [_acting(rollout, parameters, branch) for branch in branches]
+    states = [
+        _start(sensitivity_steps.Derivative.of(len(branch), len(some)), parameters, branch, some)
+        for branch, some in zip(branches, columns, strict=True)
+    ]
+    samples = len(rollout.q)
+    found = [tuple(np.zeros((2, samples, *state.q.shape))) for state in states]
+    for (q, v), state in zip(found, states, strict=True):
+        q[0], v[0] = state.q, state.v
+    nexts, ends = [1] * len(branches), rollout.schedule.ends
+    numbers = max(len(branch) * (4 * len(branch) + len(some)) for branch, some in zip(branches, columns, strict=True))
+    size = max(64, CHUNK_BYTES // (8 * numbers))
+    for first in range(0, len(taken.a), size):
+        rows = slice(first, first + size)
+        slopes = _slopes(rollout, taken, law, parameters, rows, branches, columns)
+        for k, of_branch in enumerate(slopes):
+            nexts[k] = sensitivity_steps.differentiate(of_branch, states[k], ends, first, nexts[k], *found[k])
+    parts = []
+    for branch, some, (q, v) in zip(branches, columns, found, strict=True):
+        for at, column in enumerate(some):
+            kind, joint = parameters.columns[column]
+            if kind == "bias":
+                q[:, np.flatnonzero(branch == joint)[0], at] += 1.0
+        parts.append(BranchSensitivity(branch, some, q, v))
+    return Sensitivities(parameters, tuple(parts), (samples, n, len(parameters)))
+
+
+def _taken(rollout: Rollout) -> TakenSteps:
+    """The steps of a rollout, with the gains of motors that follow their law within the step."""
+    steps, plan = rollout.steps, rollout.schedule
+    assert steps is not None
+    earlier = np.zeros_like(steps.a)
+    earlier[1:] = steps.a[:-1]
+    follows = (steps.saturated == 0.0) & (rollout.control.rate is None)
+    kp, kd = (np.where(follows, gain[plan.tick], 0.0) for gain in (rollout.means.kp, rollout.means.kd))
+    return TakenSteps(plan.step[:, None], steps.q_middle, steps.v, steps.a, earlier, steps.mode, kp, kd)
+
+
+class _Law:
+    """Slopes of the motors' torques over parameters of the control law, step by step."""
+
+    def __init__(self, rollout: Rollout, parameters: RolloutParameters) -> None:
+        steps, plan, control = rollout.steps, rollout.schedule, rollout.control
+        assert steps is not None
+        h = plan.step[:, None]
+        self.means = rollout.means
+        if parameters.delay:
+            self.change = delay_slopes(control, plan.edges, rollout.delay)
+            self.push = self.change.position + self.change.velocity + self.change.torque
+        self.tick, self.bias = plan.tick, rollout.bias
+        self.follows = (steps.saturated == 0.0).astype(float)
+        self.is_sampled = control.rate is not None
+        self.starts = np.diff(plan.tick, prepend=-1) > 0
+        if self.is_sampled:
+            began = np.flatnonzero(self.starts)[plan.tick]
+            self.q, self.v = (steps.q_middle - 0.5 * h * steps.v)[began], steps.v[began]
+        else:
+            self.q, self.v = steps.q_middle + 0.25 * h**2 * steps.a, steps.v + 0.5 * h * steps.a
+
+    def slope(self, kind: str, joint: int, rows: slice) -> Array:
+        """Slope of a joint's torque, shape (steps,)."""
+        tick, means = self.tick[rows], self.means
+        q, v = self.q[rows, joint] + self.bias[joint], self.v[rows, joint]
+        if kind == "delay":
+            slope = self.push[tick, joint] - self.change.kp[tick, joint] * q - self.change.kd[tick, joint] * v
+        elif kind == "bias":
+            slope = -means.kp[tick, joint]
+        elif kind == "kp":
+            slope = means.position[tick, joint] - means.kp[tick, joint] * q
+        else:
+            slope = means.velocity[tick, joint] - means.kd[tick, joint] * v
+        return self.follows[rows, joint] * slope
+
+
+def _acting(rollout: Rollout, parameters: RolloutParameters, branch: Indices) -> Indices:
+    """The columns of parameters that act on a branch."""
+    rows = rollout.robot.model.acting
+    of_model = set(np.concatenate([rows[row] for row in branch]).tolist())
+    of_joints = set(branch.tolist())
+    kept = [kind == "delay" or at in (of_model if kind == "model" else of_joints) for kind, at in parameters.columns]
+    return np.flatnonzero(kept)
+
+
+def _start(state, parameters: RolloutParameters, branch: Indices, columns: Indices):
+    """Derivatives of the first sample."""
+    for at, column in enumerate(columns):
+        kind, joint = parameters.columns[column]
+        if kind in ("bias", "start_position"):
+            state.q[branch == joint, at] = -1.0 if kind == "bias" else 1.0
+        if kind == "start_velocity":
+            state.v[branch == joint, at] = 1.0
+    return state
+
+
+def _slopes(
+    rollout: Rollout,
+    taken: TakenSteps,
+    law: _Law,
+    parameters: RolloutParameters,
+    rows: slice,
+    branches: tuple[Indices, ...],
+    columns: list[Indices],
+) -> list[StepSlopes]:
+    """Slopes of some steps, branch by branch."""
+    from dynid.simulation.sensitivity_steps import StepSlopes
+
+    robot, forces, steps = rollout.robot, rollout.robot.forces, taken.part(rows)
+    Rs = _parameter_slopes(rollout, steps, law, parameters, rows, branches, columns)
+    sticks = (steps.mode == 0.0) & (forces.smoothing == 0.0)
+    held = law.starts[rows] & law.is_sampled
+    found = []
+    for branch, R, (A, Q, V, V0) in zip(branches, Rs, state_slopes(robot, steps, branches), strict=True):
+        own = np.flatnonzero(forces.direction[:, branch].any(axis=1))
+        kp, kd = ((law.follows[rows] * gain[law.tick[rows]])[:, branch] for gain in (law.means.kp, law.means.kd))
+        direction = np.ascontiguousarray(forces.direction[np.ix_(own, branch)])
+        found.append(StepSlopes(steps.h[:, 0], A, Q, V, V0, R, kp, kd, held, direction, sticks[:, own]))
+    return found
+
+
+def _parameter_slopes(
+    rollout: Rollout,
+    steps: TakenSteps,
+    law: _Law,
+    parameters: RolloutParameters,
+    rows: slice,
+    branches: tuple[Indices, ...],
+    columns: list[Indices],
+) -> list[Array]:
+    """Slopes over parameters, branch by branch, shape (steps, joints, parameters)."""
+    robot, links = rollout.robot, SIZE * len(rollout.robot.robot.solid_links)
+    Rs = [np.zeros((len(steps.a), len(branch), len(some))) for branch, some in zip(branches, columns, strict=True)]
+    place = {row: (k, at) for k, branch in enumerate(branches) for at, row in enumerate(branch.tolist())}
+    of_model = {
+        (k, parameters.columns[column][1]): at
+        for k, some in enumerate(columns)
+        for at, column in enumerate(some)
+        if parameters.columns[column][0] == "model"
+    }
+    wanted = [
+        np.array([index for index in acting if index < links and (place[row][0], index) in of_model], dtype=np.intp)
+        for row, acting in enumerate(robot.model.acting)
+    ]
+    if any(map(len, wanted)):
+        for row, values in enumerate(link_columns(robot, steps, wanted)):
+            k, at = place[row]
+            Rs[k][:, at, [of_model[k, index] for index in wanted[row]]] = values
+    if any(index >= links for index in parameters.model):
+        for row, index, values in term_columns(robot, steps):
+            k, at = place[row]
+            if (k, index) in of_model:
+                Rs[k][:, at, of_model[k, index]] += values
+    for k, (branch, some) in enumerate(zip(branches, columns, strict=True)):
+        for at, column in enumerate(some):
+            kind, joint = parameters.columns[column]
+            for row in branch[(branch == joint) | (kind == "delay")] if kind in LAW else ():
+                Rs[k][:, place[row][1], at] = -law.slope(kind, row, rows)
+    return Rs
+
+
+LAW = frozenset({"delay", "bias", "kp", "kd"})
+"""Kinds of parameters of control laws."""
