@@ -342,6 +342,146 @@ class TermChoiceRecord(Entry):
         return tuple(t for k, t in enumerate(order) if k < SHOWN or t.chosen or not t.terms)
 
 
+class CommandParameter(Entry):
+    """A parameter of a joint, or of the control law, identified from commands.
+
+    Attributes:
+        name: Its name: as of the model's parameters; "delay", "bias3" for the encoder of joint 3.
+        owner: The joint's own name; empty for the delay.
+        unit: Its unit.
+        value: Its value.
+        std: Its standard deviation, with errors that are correlated in time.
+        lower: Lower end of its confidence interval.
+        upper: Upper end.
+        regression: Its value by regression alone, before output error; None where regression does not have it.
+        state: Whether the logs determine it; "bound" where it is at the end of its range, which is no estimate.
+    """
+
+    name: str
+    owner: str
+    unit: str
+    value: Finite
+    std: float
+    lower: float
+    upper: float
+    regression: float | None = None
+    state: Literal["determined", "undetermined", "bound", "stated"] = "determined"
+
+
+class Confounded(Entry):
+    """Two parameters that the logs hardly separate.
+
+    Attributes:
+        one: The first.
+        other: The second.
+        correlation: Correlation of their estimates.
+        slope: How much the second changes with the first, at the same quality of fit.
+    """
+
+    one: str
+    other: str
+    correlation: float
+    slope: float
+
+
+class JointRollout(Entry):
+    """Root mean squares [rad or m] of the difference between a joint's measured positions and others.
+
+    Attributes:
+        name: The joint.
+        rmse: Of rollouts with the identified parameters.
+        regression: Of rollouts with those of the regression alone.
+        robot_file: Of rollouts with the robot file's own values; None where they fly off.
+        command: Of the commanded positions themselves.
+    """
+
+    name: str
+    rmse: float
+    regression: float | None = None
+    robot_file: float | None = None
+    command: float
+
+
+class RolloutRecord(Entry):
+    """Rollouts of several logs; all root mean squares over all joints [rad or m]."""
+
+    rmse: float
+    joints: tuple[JointRollout, ...]
+    regression: float | None = None
+    robot_file: float | None = None
+    command: float
+    ended: tuple[str, ...] = ()
+
+
+class DelayTrial(Entry):
+    """A delay that was tried: the error of rollouts with the parameters that fit best at this delay."""
+
+    delay: float
+    rmse: float
+    values: Mapping[str, float]
+
+
+class LogAgreement(Entry):
+    """How well a log's own fit agrees with that of all: share of parameters within its intervals, and the worst."""
+
+    name: str
+    share: float
+    worst: str
+    standard_deviations: float
+
+
+class CommandRecord(Entry):
+    """What was identified from commands.
+
+    Attributes:
+        law: How the control law acts.
+        delay: How much later commands (or torques) act than they are logged [s].
+        delay_std: Its standard deviation; None where it was stated.
+        kp: Gains on positions as used, at the first sample of the first log, one for each joint.
+        kd: The same on velocities.
+        effort_limit: Largest torques [N m or N]; None for none.
+        gain_scales: Gains as used over stated ones, where they were estimated.
+        bias: What encoders show beyond the true positions [rad or m], where it was estimated.
+        parameters: Parameters of joints and law, with uncertainties.
+        correlations: Their correlations, in the same order.
+        confounded: Pairs that the logs hardly separate.
+        profile: Delays that were tried.
+        rollout: Rollouts of the logs themselves.
+        agreement: How well each log agrees with all.
+        output_error: Whether output error refined the regression.
+        iterations: Its steps.
+        converged: Whether they came to an end.
+        regression_seconds: Time of reading and regression.
+        output_error_seconds: Time of output error.
+    """
+
+    law: Literal["continuous", "sampled", "late"]
+    delay: Finite
+    delay_std: float | None
+    kp: tuple[float, ...]
+    kd: tuple[float, ...]
+    effort_limit: tuple[float, ...] | None = None
+    gain_scales: tuple[float, ...] | None = None
+    bias: tuple[float, ...] | None = None
+    parameters: tuple[CommandParameter, ...]
+    correlations: tuple[tuple[float, ...], ...] = ()
+    confounded: tuple[Confounded, ...] = ()
+    profile: tuple[DelayTrial, ...] = ()
+    rollout: RolloutRecord
+    agreement: tuple[LogAgreement, ...] = ()
+    output_error: bool
+    iterations: int = 0
+    converged: bool = True
+    regression_seconds: float
+    output_error_seconds: float = 0.0
+
+    def __getitem__(self, name: str) -> CommandParameter:
+        found = next((row for row in self.parameters if row.name == name), None)
+        if found is None:
+            raise UnknownNameError("parameter", name, [row.name for row in self.parameters])
+        return found
+
+
 class JointPlacement(Entry):
     """Where a joint is and where it points: what a result holds for."""
 
@@ -381,6 +521,7 @@ class Record(Entry):
     physical: PhysicalModel | None
     signs: tuple[SignRecord, ...] = ()
     sign_recovery: SignRecovery | None = None
+    commands: CommandRecord | None = None
     terms: tuple[str, ...] | None = None
     term_choice: TermChoiceRecord | None = None
     known: Mapping[str, float] = {}

@@ -14,12 +14,16 @@ from dynid.estimation import EstimationSettings, PhysicalSettings
 from dynid.experiment import Experiment, parse_experiment, read_experiment
 from dynid.files import FileKind, is_file, use_of
 from dynid.identification.drive_units import is_in_amperes
-from dynid.logs import Drive, Log, LogSource, Processing, is_url
+from dynid.logs import Control, Drive, Log, LogSource, Processing, is_url, with_control
 from dynid.model import AUTO, DynamicModel, Term, default_terms, known_model, known_of, specification, split_known
 from dynid.robot import Robot, as_robot, load_robot
 from dynid.settings import checked
 
 _DRIVE, _PROCESSING, _ESTIMATION, _PHYSICAL = Drive(), Processing(), EstimationSettings(), PhysicalSettings()
+_CONTROL = Control()
+
+JOINT_TERMS = ("armature", "viscous", "coulomb", "offset")
+"""Terms of joints that are identified from commands where none are stated."""
 
 
 ROBOT_OF_RESULT = "(that of the result)"
@@ -41,6 +45,7 @@ class Task:
         processing: From signals to states.
         estimation: How parameters are estimated.
         physical: How physically consistent links are fitted.
+        control: The control law behind commands that stand in for torques.
         reference: The robot that links are expected to be like; the model's own when None.
         chooses_terms: Whether terms are chosen by what the logs show (`terms = "auto"`); then the model is provisional.
     """
@@ -55,6 +60,7 @@ class Task:
     processing: Processing = _PROCESSING
     estimation: EstimationSettings = _ESTIMATION
     physical: PhysicalSettings = _PHYSICAL
+    control: Control = _CONTROL
     reference: Robot | None = None
     chooses_terms: bool = False
 
@@ -75,6 +81,8 @@ class Task:
             raise InvalidRequestError("logs must be dynid.Log objects; read files with dynid.read_log")
         if len(set(map(id, logs))) < len(logs):
             raise InvalidRequestError("two logs are the same, and would count twice; leave one out")
+        commanded = all(log.is_commanded for log in logs)
+        terms = JOINT_TERMS if commanded and terms in ((), [], AUTO, (AUTO,), [AUTO]) else terms
         auto = terms in (AUTO, (AUTO,), [AUTO])
         warm = auto and settings.get("torque") != "magnitude" and all(log.temperature is not None for log in logs)
         model = provisional_model(robot, known or {}, warm=warm) if auto else known_model(robot, terms, known or {})
@@ -89,6 +97,26 @@ class Task:
             reference=None if reference is None else _reference(reference, robot),
             **{key: getattr(stated, key) for key in given},
         )
+
+    @property
+    def is_commanded(self) -> bool:
+        """Whether commands stand in for torques.
+
+        Raises:
+            InvalidRequestError: If they do in some logs only.
+        """
+        found = {log.is_commanded if isinstance(log, Log) else log.torque is None for log in self.logs}
+        if len(found) > 1:
+            raise InvalidRequestError("some logs have torques, others commands; identify them apart")
+        return found == {True}
+
+    @property
+    def known_values(self) -> dict[str, float]:
+        """Parameters that are known beforehand; with commands, also those of the robot file's links."""
+        if not self.is_commanded or self.control.links != "known":
+            return dict(self.known)
+        of_links = zip(self.model.names, self.model.robot.parameters.tolist(), strict=False)  # links come first
+        return {**dict(of_links), **self.known}
 
     @property
     def fits_links(self) -> bool:
@@ -111,13 +139,14 @@ class Task:
 
     def with_logs_of(self, experiment: Experiment) -> Task:
         """The task with the logs of an experiment, read as it says; as this task, where it is of logs alone."""
-        keys: tuple[str, ...] = ("torque", "discard_sign", "drive", "processing")
+        keys: tuple[str, ...] = ("torque", "discard_sign", "drive", "processing", "control")
         if experiment.robot == ROBOT_OF_RESULT:
             keys = tuple(key for key in keys if key in experiment.model_fields_set)
         stated: dict[str, Any] = {key: getattr(experiment, key) for key in keys}
         if experiment.drive.signs == "auto":
             stated["drive"] = self.drive
-        return replace(self, logs=experiment.log, **stated)
+        control = stated.get("control", self.control)
+        return replace(self, logs=with_control(experiment.log, control, self.model.robot), **stated)
 
     def difference(self, other: Task) -> str:
         """The first respect in which two tasks are about different models, or nothing."""
@@ -230,7 +259,8 @@ def task_of(experiment: Experiment) -> Task:
     reference = experiment.physical.reference
     return Task(
         model=_stated_model(robot, experiment),
-        logs=experiment.log,
+        logs=with_control(experiment.log, experiment.control, robot),
+        control=experiment.control,
         known=experiment.known,
         torque=experiment.torque,
         discard_sign=experiment.discard_sign,
@@ -239,11 +269,17 @@ def task_of(experiment: Experiment) -> Task:
         estimation=experiment.estimation,
         physical=experiment.physical,
         reference=None if reference is None else _reference(reference, robot),
-        chooses_terms=experiment.terms == (AUTO,),
+        chooses_terms=experiment.terms == (AUTO,) and not _is_commanded(experiment),
     )
 
 
+def _is_commanded(experiment: Experiment) -> bool:
+    return bool(experiment.log) and all(log.torque is None for log in experiment.log)
+
+
 def _stated_model(robot: Robot, experiment: Experiment) -> DynamicModel:
+    if _is_commanded(experiment) and experiment.terms in ((), (AUTO,)):
+        return known_model(robot, JOINT_TERMS, experiment.known)
     if experiment.terms != (AUTO,):
         return known_model(robot, experiment.terms, experiment.known)
     warm = experiment.log and experiment.torque == "signed" and experiment.processing.period is None
@@ -266,7 +302,7 @@ def experiment_text(task: Task) -> str:
     values |= {"exact_frames": True} if robot.description.exact_frames else {}
     values |= {"lock": dict(robot.locked), "terms": [specification(term) for term in task.model.terms]}
     values |= {"known": dict(task.known), "torque": task.torque, "discard_sign": task.discard_sign}
-    tables = {key: getattr(task, key) for key in ("drive", "processing", "estimation", "physical")}
+    tables = {key: getattr(task, key) for key in ("drive", "control", "processing", "estimation", "physical")}
     if task.reference is not None:
         tables["physical"] = task.physical.model_copy(update={"reference": _source(task.reference)})
     values |= {

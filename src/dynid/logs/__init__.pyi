@@ -1,7 +1,8 @@
 # What the room offers to the others; names are imported when they are first asked for.
 from .coarse_clock import standing_still
 from .column_order import joint_of, joint_order, speaks_of
-from .commands import Commands, delayed, law_torque
+from .commands import Commands, LawForm, delayed, law_torque
+from .control_law import effort_limit, with_control
 from .drive import Transmission, transmission_of
 from .fetched_files import address_of, is_url, local_file
 from .log import Log
@@ -42,6 +43,7 @@ __all__ = [
     "Commands",
     "Control",
     "Drive",
+    "LawForm",
     "Log",
     "LogSource",
     "Motion",
@@ -61,6 +63,7 @@ __all__ = [
     "check_time",
     "decimated",
     "delayed",
+    "effort_limit",
     "files_of",
     "finding_on_outliers",
     "findings_on_magnitudes",
@@ -96,4 +99,5 @@ __all__ = [
     "topics_of",
     "transmission_of",
     "unit_in",
+    "with_control",
 ]

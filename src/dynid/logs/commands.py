@@ -8,6 +8,7 @@ updates.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -47,8 +48,18 @@ class Commands:
         return torque if self.limit is None else np.clip(torque, -self.limit, self.limit)
 
 
+LawForm = Literal["continuous", "sampled", "late"]
+"""How a control law acts: at all times, with commands that arrive late; at the log's stamps, its torque held between
+them, with commands that arrive late; or at the stamps, and its torque acts late."""
+
+
 def law_torque(
-    commands: Commands, time: Array, q: Array, v: Array | None, delay: float | None = None, *, sampled: bool = False
+    commands: Commands,
+    time: Array,
+    q: Array,
+    v: Array | None,
+    delay: float | None = None,
+    form: LawForm = "continuous",
 ) -> Array:
     """The torque of the control law along a measured motion [N m or N], shape (samples, joints).
 
@@ -57,21 +68,21 @@ def law_torque(
         time: Time stamps [s], shape (samples,).
         q: Measured positions [rad or m], shape (samples, joints).
         v: Measured velocities [rad/s or m/s], shape (samples, joints); differences of positions when None.
-        delay: How much later commands act than they are logged [s]. Torques are then means over the time around each
-            stamp, with commands that are held between stamps. When None, the law at each stamp as it is.
-        sampled: Whether the law is evaluated at the stamps, and its torque held between them.
+        delay: How much later commands (or torques) act than they are logged [s]. Torques are then means over the time
+            around each stamp, with commands that are held between stamps. When None, the law at each stamp as it is.
+        form: How the law acts.
     """
     if v is None:
         v = np.gradient(q, time, axis=0) if len(time) > 1 else np.zeros_like(q)
-    if delay is None:
-        wanted = commands.wanted
-    elif sampled:
-        k = np.clip(np.searchsorted(time, time - delay + 1e-9, side="right") - 1, 0, None)
-        wanted = commands.wanted[k]
-    else:
-        wanted = delayed(commands.wanted, time, delay)
+    wanted = commands.wanted
+    if delay is not None and form == "continuous":
+        wanted = delayed(wanted, time, delay)
+    elif delay is not None and form == "sampled":
+        wanted = wanted[np.clip(np.searchsorted(time, time - delay + 1e-9, side="right") - 1, 0, None)]
     torque = commands.clipped(wanted - commands.kp * q - commands.kd * v)
-    return delayed(torque, time, 0.0) if sampled and delay is not None else torque
+    if delay is None or form == "continuous":
+        return torque
+    return delayed(torque, time, delay if form == "late" else 0.0)
 
 
 def delayed(held: Array, time: Array, delay: float) -> Array:

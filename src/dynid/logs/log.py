@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError
 from dynid.findings import Finding
-from dynid.logs.commands import Commands, law_torque
+from dynid.logs.commands import Commands, LawForm, law_torque
 from dynid.logs.settings import COMMANDS
 from dynid.robot import LARGEST_NUMBER
 
@@ -41,6 +41,9 @@ class Log:
         kp: Torque per error of position [N m/rad or N/m]: one number, one for each joint, or (samples, joints).
         kd: Torque per error of velocity [N m s/rad or N s/m], likewise; zero when None.
         effort_limit: Largest torque of the law [N m or N], one number or one for each joint; None where there is none.
+        command_delay: How much later commands act than they are logged [s], for the torque of the law; None where that
+            is yet to be found.
+        law: How the law acts: "continuous", "sampled" or "late", as in `[control]` of an experiment.
         temperature: Temperatures [degrees Celsius], shape (samples, 1) or (samples, joints); None where they were not
             logged.
         name: What the log is called in reports.
@@ -49,6 +52,7 @@ class Log:
         findings: What was noticed while it was read.
         missing: Which torques were not measured, but interpolated so that filters can run, shape (samples, joints);
             their rows do not count. None where all were measured.
+        is_commanded: Whether torques are those of the law; found by itself.
         first_stamp: Time stamp [s] of the first sample before the log was cut; that of the log itself when NaN.
 
     Raises:
@@ -75,6 +79,9 @@ class Log:
     kp: Array | None = None
     kd: Array | None = None
     effort_limit: Array | None = None
+    command_delay: float | None = None
+    law: LawForm = "continuous"
+    is_commanded: bool = False
     name: str = ""
     weight: float = 1.0
     source: tuple[Path, ...] = ()
@@ -103,6 +110,7 @@ class Log:
         self._check_shapes()
         if self.torque is None:
             object.__setattr__(self, "torque", self._law_torque())
+            object.__setattr__(self, "is_commanded", True)
         if math.isnan(self.first_stamp):
             object.__setattr__(self, "first_stamp", float(time[0]))
 
@@ -125,7 +133,7 @@ class Log:
             raise InvalidRequestError(
                 f"a log has no {missing}; give torque, or position_command with kp (and kd) of the control law"
             )
-        torque = law_torque(self.commands, self.time, self.position, self.velocity)
+        torque = law_torque(self.commands, self.time, self.position, self.velocity, self.command_delay, self.law)
         torque.flags.writeable = False
         return torque
 
@@ -142,6 +150,17 @@ class Log:
         return Commands(
             self.position_command, self.velocity_command, self.torque_command, self.kp, kd, self.effort_limit
         )
+
+    def with_law(self, delay: float, law: LawForm, scales: Array | None = None) -> Log:
+        """The log with torques of its control law, once it is known how that acts.
+
+        Args:
+            delay: How much later commands or torques act than they are logged [s].
+            law: How the law acts.
+            scales: True gains over stated ones, shape (joints,); ones when None.
+        """
+        gains = {} if scales is None else {"kp": self.commands.kp * scales, "kd": self.commands.kd * scales}
+        return replace(self, torque=None, command_delay=delay, law=law, **gains)  # type: ignore[arg-type]
 
     @property
     def has_commands(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
+from dynid.logs.commands import LawForm
 from dynid.logs.readers.bags import is_bag
 from dynid.settings import Count, Name, NotNegative, Number, Positive, Table
 
@@ -130,6 +131,9 @@ class LogSource(Table):
     kp: Gains | None = None
     kd: Gains | None = None
     effort_limit: tuple[Positive, ...] | Positive | None = None
+    command_delay: SkipJsonSchema[Number | None] = None  # of a log that was identified; a file states it in [control]
+    law: SkipJsonSchema[LawForm] = "continuous"
+    gain_scales: SkipJsonSchema[tuple[Number, ...] | None] = None
     time: Quantity | None = None
     temperature: Quantity | None = None
     rate: Positive | None = None
@@ -167,18 +171,28 @@ class Control(Table):
     """`[control]`: the law behind commands: torque = kp (command - position) + kd (command - velocity) + torque.
 
     `kp`, `kd` and `effort_limit` are for logs that do not state their own; "robot" takes those of the robot file's
-    actuators. `rate` [Hz] is that of a law whose torque is held between ticks; without it, the law is continuous.
+    actuators. `law` is how it acts: "continuous" with commands that arrive late; "sampled" at its own `rate` [Hz] (that
+    of the log, when None), its torque held between ticks; or the same with torques that act "late".
     """
 
     kp: tuple[NotNegative, ...] | NotNegative | Literal["robot", "unknown"] | None = None
     kd: tuple[NotNegative, ...] | NotNegative | Literal["robot"] | None = None
     effort_limit: tuple[Positive, ...] | Positive | Literal["robot", "none"] | None = None
     delay: Number | Literal["auto"] = "auto"
+    law: LawForm | Literal["auto"] = "auto"
     rate: Positive | None = None
     links: Literal["known", "prior"] = "known"
     gains: Literal["known", "scale"] = "known"
     bias: bool = False
     output_error: bool = True
+
+    @model_validator(mode="after")
+    def _has_a_rate_for_ticks(self) -> Control:
+        if self.rate is not None and self.law == "continuous":
+            raise ValueError("rate is that of a law whose torque is held between ticks; law = 'continuous' has none")
+        if self.kp == "unknown" and self.gains != "scale":
+            raise ValueError("kp = 'unknown' is estimated as a scale of each joint: add gains = 'scale'")
+        return self
 
 
 class Processing(Table):

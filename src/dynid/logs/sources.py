@@ -114,9 +114,14 @@ def with_local_files(source: LogSource, progress: Progress = silent) -> LogSourc
 
 def require_single_axes(robot: Robot) -> None:
     """Refuse a robot whose logs cannot be read."""
-    if any(joint.kind.nq > 1 for joint in robot.joints):
+    names = ["base" if robot.has_floating_base and joint.number == 0 else joint.name for joint in robot.joints]
+    free = [name for name, joint in zip(names, robot.joints, strict=True) if joint.kind.nq > 1]
+    if free:
+        what = "a floating base" if free == ["base"] else f"joints of several degrees of freedom ({', '.join(free)})"
+        listed = ", ".join(f'"{name}"' for name in free)
         raise InvalidRequestError(
-            f"'{robot.name}' has a floating base or spherical joints, whose logs cannot be read yet; lock them"
+            f"'{robot.name}' has {what}, whose logs cannot be read; where it was held still, write 'lock = [{listed}]' "
+            f"in the experiment, above its tables, or load_robot(..., lock=[{listed}]) in Python"
         )
 
 
@@ -194,7 +199,8 @@ def _filled(
             tables[role][0].require_measured(part, tables[role][1])
     names = {role: table.names[group] for role, (table, group) in tables.items()}
     signals = {role: array[part] for role, array in values.items() if role != "time"}
-    gains = {role: _gain(source, role, values) for role in ("kp", "kd")}
+    gains = {role: _gain(source, role, signals) for role in ("kp", "kd")}
+    signals |= {role: gain for role, gain in gains.items() if role in signals}
     if "torque" not in signals:
         signals["torque"], names["torque"] = _law_torque(source, signals, gains, stamps[part]), names["position"]
     whole = filled(stamps[part], signals, names)
@@ -205,6 +211,9 @@ def _filled(
         time=_owned(whole.time, stamps),
         **(gains | {role: _owned(array, values.get(role, array)) for role, array in whole.signals.items()}),
         effort_limit=source.effort_limit,
+        command_delay=source.command_delay,
+        law=source.law,
+        is_commanded=source.torque is None,
         name=source.name or "",
         weight=source.weight,
         source=files,
@@ -216,9 +225,11 @@ def _filled(
 
 
 def _gain(source: LogSource, role: str, values: Mapping[str, Array]) -> Any:
-    """A gain of the control law, as a log takes it: one number, one for each joint, or None where it is a column."""
-    stated = getattr(source, role)
-    return None if role in values or stated is None else np.asarray(stated, dtype=float)
+    """A gain of the control law, as a log takes it: one number, one for each joint, or a column for each."""
+    stated, scales = getattr(source, role), 1.0 if source.gain_scales is None else np.array(source.gain_scales)
+    if role in values:
+        return values[role] * scales
+    return None if stated is None else np.asarray(stated, dtype=float) * scales
 
 
 def _law_torque(source: LogSource, signals: Mapping[str, Array], gains: Mapping[str, Any], time: Array) -> Array:
@@ -235,7 +246,9 @@ def _law_torque(source: LogSource, signals: Mapping[str, Array], gains: Mapping[
     kp, kd = (zero + (0.0 if given[role] is None else given[role]) for role in ("kp", "kd"))
     commands = Commands(given["position_command"], given.get("velocity_command"), given.get("torque_command"), kp, kd)
     limit = None if source.effort_limit is None else zero[0] + np.asarray(source.effort_limit)
-    return law_torque(replace(commands, limit=limit), time, q, signals.get("velocity"))
+    return law_torque(
+        replace(commands, limit=limit), time, q, signals.get("velocity"), source.command_delay, source.law
+    )
 
 
 def _stamps(values: Array, table: Table, group: int, units: tuple[str, ...]) -> tuple[Array, float]:
