@@ -11,6 +11,7 @@ import pytest
 
 import dynid
 from dynid.errors import InvalidRequestError
+from dynid.experiment.first.first_experiment import FirstExperiment
 from dynid.experiment.first.naming import label_of
 from dynid.experiment.reading import read_experiment
 from dynid.logs import Quantity
@@ -34,7 +35,7 @@ def csv(folder: Path, table: dict[str, np.ndarray], name: str = "run.csv") -> Pa
     return folder / name
 
 
-def made_of(folder: Path, table: dict[str, np.ndarray]) -> dynid.FirstExperiment:
+def made_of(folder: Path, table: dict[str, np.ndarray]) -> FirstExperiment:
     return dynid.init("builtin:two_link", csv(folder, table), folder=folder)
 
 

@@ -33,8 +33,8 @@ class ArrayColumns:
         """How many columns there are of each length."""
         counts: dict[int, int] = {}
         for shape in self.shapes.values():
-            if shape:
-                counts[shape[0]] = counts.get(shape[0], 0) + (shape[1] if len(shape) > 1 else 1)
+            for rows in shape[:1]:
+                counts[rows] = counts.get(rows, 0) + (shape[1] if len(shape) > 1 else 1)
         return counts
 
     @cached_property

@@ -112,7 +112,7 @@ class _Content:
         if any(name.startswith(f"{self.prefix}code/") for name in self.sizes):
             raise RecordingError(path, f"it holds a TorchScript model, and no log; {ADVICE}")
         order = f"{self.prefix}byteorder"
-        self.order = ">" if order in self.sizes and archive.read(order).strip() == b"big" else "<"
+        self.is_big = order in self.sizes and archive.read(order).strip() == b"big"
 
     def pickle(self, archive: zipfile.ZipFile) -> bytes:
         """The pickle that says how numbers make tensors."""
@@ -150,7 +150,8 @@ class _Content:
             raise RecordingError(self.path, f"a tensor of shape {tensor.shape} is larger than such a file can hold")
         raw = archive.read(place)
         is_brain = tensor.kind == "bfloat16"
-        kind = np.dtype("uint16" if is_brain else tensor.kind).newbyteorder(self.order)
+        plain = np.dtype("uint16" if is_brain else tensor.kind)
+        kind = plain.newbyteorder(">" if self.is_big else "<")
         flat = np.frombuffer(raw, kind, count=len(raw) // width)
         flat = (flat.astype(np.uint32) << 16).view(np.float32) if is_brain else flat
         strides = tuple(flat.itemsize * step for step in tensor.strides)

@@ -121,7 +121,8 @@ def _checked(storage: Any, kind: Any, offset: Any, shape: Any, strides: Any) -> 
     sizes, steps = _sizes(shape), _sizes(strides)
     if not isinstance(storage, Storage) or kind not in KINDS or len(sizes) != len(steps):
         raise ValueError("no tensor")
-    return Tensor(storage, kind, *_sizes((offset,)), sizes, steps)
+    (first,) = _sizes((offset,))
+    return Tensor(storage, kind, first, sizes, steps)
 
 
 def _sizes(values: Any) -> tuple[int, ...]:
