@@ -269,3 +269,14 @@ def test_real_logs_of_a_quadruped_are_read_with_their_gains() -> None:
     assert 0.05 < np.sqrt(np.mean((q - command) ** 2)) < 0.1  # about 79 mrad, as its publishers measured
     assert np.array_equal(kp[0], [20.0, 20.0, 40.0] * 4)
     assert np.array_equal(kd[0], [1.0, 1.0, 2.0] * 4)
+
+
+def test_names_of_joints_beside_tensors_name_their_columns(tmp_path: Path) -> None:
+    content = {"t": T, "dof_pos": Q, "kp": KP, "joint_names": ["hip", "knee", "ankle"], "files": ["a", "b"]}
+    path = torch_save(tmp_path / "run.pt", content, kind="float64")
+    assert source_of(path).names == (
+        "t",
+        *(f"{key}.{name}" for key in ("dof_pos", "kp") for name in content["joint_names"]),
+    )
+    turned = read_groups(path, ["dof_pos.*", "kp.*"], joints=["ankle", "hip", "knee"]).groups
+    assert np.array_equal(np.hstack(turned), np.hstack([Q, np.tile(KP, (50, 1))])[:, [2, 0, 1, 5, 3, 4]])

@@ -66,15 +66,15 @@ def torch_file(path: Path, progress: Progress = silent) -> Source:
         except Exception as error:
             raise RecordingError(path, "the PyTorch file is damaged; write or copy it again") from error
 
-    return _columns(path, read, shapes, others)
+    return _columns(ArrayColumns(path, shapes, labels=_labels(leaves)), read, others)
 
 
 Read = Callable[[list[str]], Iterator[tuple[str, np.ndarray]]]
 """Reads arrays by their names, one after the other."""
 
 
-def _columns(path: Path, read: Read, shapes: Mapping[str, Shape], others: dict[str, str]) -> Source:
-    arrays = ArrayColumns(path, shapes)
+def _columns(arrays: ArrayColumns, read: Read, others: dict[str, str]) -> Source:
+    path = arrays.path
     if arrays.count > MOST:
         raise RecordingError(path, f"it holds {arrays.count} columns, and at most {MOST} are read; {ADVICE}")
 
@@ -211,11 +211,24 @@ def _leaves(name: str, value: Any, shapes: _Shapes, seen: list[int], depth: int 
         for key, one in value.items():
             own = str(key) if isinstance(key, str | int | float) else f"({type(key).__name__})"
             yield from _leaves(f"{name}.{own}" if name else own, one, shapes, seen, depth + 1)
-    elif isinstance(value, list | tuple) and shape is None and depth < DEPTH:
+    elif isinstance(value, list | tuple) and shape is None and depth < DEPTH and not _are_texts(value):
         for k, one in enumerate(value[:MOST_OF_LIST]):
             yield from _leaves(f"{name or 'list'}[{k}]", one, shapes, seen, depth + 1)
     else:
         yield name or "tensor", (shape, value)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(one, str) for one in value)
+
+
+def _labels(leaves: Mapping[str, Leaf]) -> tuple[str, ...]:
+    """Names of joints, where a list is called so: the order of columns may be another than that of the robot."""
+    for word in ("joint", "dof"):
+        for name, (_, value) in leaves.items():
+            if word in name.lower() and _are_texts(value) and len(set(value)) == len(value):
+                return tuple(value)
+    return ()
 
 
 def squeezed(shape: Shape) -> Shape:
@@ -232,6 +245,8 @@ def _kind(value: Any) -> str:
         return f"a tensor of {value.kind}"
     if isinstance(value, Pending):
         return "an array of something other than numbers"
+    if _are_texts(value):
+        return "a list of texts"
     return {str: "a text", bytes: "bytes", type(None): "nothing"}.get(type(value), f"a {type(value).__name__}")
 
 
