@@ -216,6 +216,7 @@ BROKEN = {
     "laughter": (b"}q\x00(K\x01K\x01u" + b"".join(
         b"}q%c(K\x01h%cK\x02h%cK\x03h%cK\x04h%cu" % (k, k - 1, k - 1, k - 1, k - 1) for k in range(1, 9)
     ) + b"q\x20(h\x20t", "more than 20000 entries|damaged"),
+    "keys without end": (b"})" + b"\x85" * 50_000 + b"K\x01s", "keys that are no texts"),
     "cut off": (b"}(X\x01\x00\x00\x00q", "damaged"),
 }  # fmt: skip
 
@@ -280,3 +281,10 @@ def test_names_of_joints_beside_tensors_name_their_columns(tmp_path: Path) -> No
     )
     turned = read_groups(path, ["dof_pos.*", "kp.*"], joints=["ankle", "hip", "knee"]).groups
     assert np.array_equal(np.hstack(turned), np.hstack([Q, np.tile(KP, (50, 1))])[:, [2, 0, 1, 5, 3, 4]])
+
+
+def test_a_list_of_views_of_one_tensor_is_read_once(tmp_path: Path) -> None:
+    steps, content = 1000, np.arange(3000.0).reshape(1000, 3)
+    views = [tensor(content[k], "0", offset=3 * k) for k in range(steps)]
+    path = write_archive(tmp_path / "a.pt", instructions({"q": views}), {"0": content.tobytes()})
+    assert np.array_equal(read_columns(path), content)

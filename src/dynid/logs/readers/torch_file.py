@@ -100,6 +100,7 @@ class _Content:
 
     def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
         self.path = path
+        self._last = ("", b"")
         self.sizes = {info.filename: info.file_size for info in archive.infolist()}
         self.most = MEMORY[0] + MEMORY[1] * path.stat().st_size
         if sum(self.sizes.values()) > self.most:
@@ -148,7 +149,9 @@ class _Content:
         width, place = _size(tensor.kind), f"{self.prefix}data/{tensor.storage.key}"
         if 8 * math.prod(tensor.shape) > self.most:
             raise RecordingError(self.path, f"a tensor of shape {tensor.shape} is larger than such a file can hold")
-        raw = archive.read(place)
+        if self._last[0] != place:  # tensors of a list may share one storage
+            self._last = (place, archive.read(place))
+        raw = self._last[1]
         is_brain = tensor.kind == "bfloat16"
         plain = np.dtype("uint16" if is_brain else tensor.kind)
         kind = plain.newbyteorder(">" if self.is_big else "<")

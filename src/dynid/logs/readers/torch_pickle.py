@@ -139,7 +139,7 @@ def _first(value: Any, *_: Any) -> Any:
 
 
 def _ordered(*pairs: Any) -> dict[Any, Any]:
-    return dict(pairs[0]) if pairs else {}
+    return _pairs([one for pair in pairs[0] for one in pair]) if pairs else {}
 
 
 def _kind(code: Any, *_: Any) -> Pending:
@@ -292,6 +292,9 @@ class _Reader:
 
 
 def _pairs(values: list[Any]) -> dict[Any, Any]:
+    """A dictionary of keys and values in turn; keys are plain, since hashes of nested ones may overflow the stack."""
+    if not all(isinstance(key, str | bytes | int | float | None) for key in values[::2]):
+        raise _refused("a dictionary with keys that are no texts or numbers")
     return dict(zip(values[::2], values[1::2], strict=True))
 
 
