@@ -2,6 +2,7 @@
 from .audit import audit
 from .description import Geometry
 from .formats import Format
+from .formats.mjcf_actuators import PositionLaw
 from .formats.write_back import Written, write_back
 from .formats.xml_files import read_xml
 from .frames import pose, rotation_from_rpy
@@ -25,6 +26,7 @@ __all__ = [
     "JointKind",
     "Limits",
     "Link",
+    "PositionLaw",
     "Robot",
     "Written",
     "along_z",
