@@ -70,7 +70,7 @@ WRONG = {
     ),
     "missing robot": (GOOD.replace('robot = "builtin:ur5"', ""), "the key 'robot' is missing"),
     "no logs": (GOOD[: GOOD.index("[[log]]")], "the key 'log' is missing"),
-    "missing torque": (GOOD.replace("torque = {", "velocity = {"), "line 9: the key 'log.torque' is missing"),
+    "missing torque": (GOOD.replace("torque = {", "velocity = {"), "line 9: .*a log needs 'torque', or"),
     "wrong number": (GOOD.replace("lowpass = 10.0", "lowpass = -1"), "line 15: the key 'processing.lowpass' is -1"),
     "text for a number": (GOOD.replace("lowpass = 10.0", 'lowpass = "ten"'), "line 15: .*'ten'"),
     "nan": (GOOD.replace("lowpass = 10.0", "lowpass = nan"), "line 15: .*nan.*finite"),

@@ -64,7 +64,16 @@ class Target:
 
 
 LOGS = ("log.csv", "commas.csv", "log.txt", "packed.csv.gz", "log.parquet", "log.npz", "log.json", "log.jsonl")
-LOGS += ("log.mat", "new.mat", "log.bag", "log.db3", "log.mcap", "bag_db3/metadata.yaml", "bag_mcap/metadata.yaml")
+LOGS += (
+    "log.mat",
+    "new.mat",
+    "log.bag",
+    "log.db3",
+    "log.mcap",
+    "bag_db3/metadata.yaml",
+    "bag_mcap/metadata.yaml",
+    "log.pt",
+)
 
 TARGETS = (
     *(Target("readers", name, LOG) for name in LOGS),

@@ -16,6 +16,7 @@ import dynid
 from tests.bag_files import joint_states, write_bag
 from tests.mat_files import version_73
 from tests.practice_logs import EXPERIMENT, LOGS, log
+from tests.torch_files import torch_save
 
 JOINTS = ["joint_1", "joint_2"]
 
@@ -103,6 +104,7 @@ def write_logs(folder: Path) -> None:
     (folder / "commas.csv").write_text("# a log with decimal commas\n" + text)
     np.savetxt(folder / "log.txt", np.column_stack([columns["t"], q, tau]))
     np.savez(folder / "log.npz", t=columns["t"], q=q, tau=tau)
+    torch_save(folder / "log.pt", {"t": columns["t"], "q": q, "tau": tau, "gains": {"kp": [20.0, 30.0], "kd": q[0]}})
     savemat(folder / "log.mat", {"t": columns["t"][:, None], "q": q, "s": {"tau": tau}})
     version_73(folder / "new.mat", {"t": columns["t"][:, None], "q": q, "tau": tau})
     for kind in ("bag", "db3", "mcap"):

@@ -100,13 +100,13 @@ def test_flat_text_is_cut_into_samples(tmp_path: Path) -> None:
 
 def test_arrays_of_an_npz_are_columns_together(tmp_path: Path) -> None:
     path, table = tmp_path / "log.npz", values()
-    np.savez(path, time=table[:, 0], q=table[:, 1:], rate=np.array(5.0), short=np.zeros(3))
+    np.savez(path, time=table[:, 0], q=table[:, 1:], image=np.zeros((2, 2, 2)), short=np.zeros(9))
     time, q = read_groups(path, ["time", "q"]).groups
     assert np.array_equal(np.column_stack([time, q]), table)
     assert np.array_equal(read_columns(path, columns="q[2]"), table[:, 3:])
-    with pytest.raises(RecordingError, match=r"'rate' has the shape \(\)"):
-        read_columns(path, columns="rate")
-    with pytest.raises(RecordingError, match="'short' has 3 samples, but 'time' has 20"):
+    with pytest.raises(RecordingError, match=r"'image' has the shape \(2, 2, 2\)"):
+        read_columns(path, columns="image")
+    with pytest.raises(RecordingError, match="'short' has 9 samples, but 'time' has 20"):
         read_columns(path, columns=["time", "short"])
 
 

@@ -33,8 +33,8 @@ LogArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="LOG...",
-        help="Logs (CSV, text, Parquet, NPZ, JSON, MAT, ROS bags); or several files of one log, one per quantity; "
-        "patterns, folders and URLs stand for their files.",
+        help="Logs (CSV, text, Parquet, NPZ, JSON, MAT, PyTorch, ROS bags); or several files of one log, one per "
+        "quantity; patterns, folders and URLs stand for their files.",
     ),
 ]
 PositionOption = Annotated[

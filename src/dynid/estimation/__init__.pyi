@@ -11,6 +11,8 @@ from .factors.reduced_logs import EarlierLogs, ReducedLog, ReducedLogs, joined_l
 from .factors.row_forms import TIME_BLOCKS, RowForm
 from .least_squares import NotIdentifiableError, joint_fits, merge_logs
 from .nonlinear.nonlinear_fit import NonlinearFit
+from .output_error.command_regression import CommandFit, CommandRows, command_rows, fit_at
+from .output_error.gauss_newton import LogErrors, OutputErrorFit, Unknowns, fit_of_log, fit_output_error
 from .physical.parameter_covariances import parameter_covariances
 from .physical.physical_links import physics_of
 from .physical.references import plain_body
@@ -27,13 +29,17 @@ __all__ = [
     "RESIDUAL_THRESHOLDS",
     "TIME_BLOCKS",
     "Blocks",
+    "CommandFit",
+    "CommandRows",
     "EarlierLogs",
     "EstimationSettings",
     "Factor",
     "Factors",
     "Lazy",
+    "LogErrors",
     "NonlinearFit",
     "NotIdentifiableError",
+    "OutputErrorFit",
     "PhysicalSettings",
     "ReducedLog",
     "ReducedLogs",
@@ -42,12 +48,17 @@ __all__ = [
     "Segment",
     "SignedLogs",
     "TermChoice",
+    "Unknowns",
     "choose_terms",
+    "command_rows",
     "determined_terms",
     "diagnose",
     "factors_of",
     "find_drive_signs",
     "findings_on_payload",
+    "fit_at",
+    "fit_of_log",
+    "fit_output_error",
     "friction_columns",
     "is_frictional",
     "joined_logs",

@@ -26,13 +26,33 @@ Terms = Annotated[
 """Names of terms; "auto" where they are chosen by what the logs show."""
 
 
+def _at_zero(value: Any) -> Any:
+    is_list = isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
+    return dict.fromkeys(value, 0.0) if is_list else value
+
+
+Locked = Annotated[
+    dict[str, Number],
+    BeforeValidator(_at_zero),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "object", "additionalProperties": {"type": "number"}},
+                {"type": "array", "items": {"type": "string", "minLength": 1}},
+            ]
+        }
+    ),
+]
+"""Joints that are held still, with their positions [rad or m]; a list of names holds them at zero."""
+
+
 class Experiment(Table):
     """An experiment: the robot, friction and actuator terms, drives, logs, processing and estimation."""
 
     robot: Name
     gravity: tuple[Number, Number, Number] | None = None
     exact_frames: bool = False
-    lock: dict[str, Number] = {}
+    lock: Locked = {}
     terms: Terms = ()
     known: dict[str, Number] = {}
     excitation: ExcitationSettings = ExcitationSettings()

@@ -11,6 +11,7 @@ from dynid.experiment.first.first_experiment import FilePath, findings_on_layout
 from dynid.experiment.first.guesses import Group
 from dynid.experiment.first.questions import answers_of
 from dynid.logs import Log, LogSource, Progress, Quantity, RecordingError, files_of, local_file, read_source, silent
+from dynid.logs.sources import require_single_axes
 from dynid.robot import Robot, as_robot
 from dynid.settings import checked
 
@@ -27,6 +28,12 @@ def read_log(
     velocity: Columns | None = None,
     time: Columns | None = None,
     temperature: Columns | None = None,
+    position_command: Columns | None = None,
+    velocity_command: Columns | None = None,
+    torque_command: Columns | None = None,
+    kp: Columns | float | None = None,
+    kd: Columns | float | None = None,
+    effort_limit: float | Sequence[float] | None = None,
     units: Mapping[str, str | Sequence[str]] | None = None,
     rate: float | None = None,
     rows: tuple[int | None, int | None] | None = None,
@@ -35,7 +42,7 @@ def read_log(
     weight: float = 1.0,
     progress: Progress = silent,
 ) -> Log:
-    """Read a log: CSV, text, Parquet, NPZ, JSON, MAT or a ROS bag.
+    """Read a log: CSV, text, Parquet, NPZ, JSON, MAT, PyTorch or a ROS bag.
 
     Without columns, they and their units are guessed from names and numbers, as `init` does; what was guessed is in the
     log's findings.
@@ -49,6 +56,12 @@ def read_log(
         velocity: Columns of velocities, if they were logged.
         time: Column of time stamps.
         temperature: Columns of temperatures: one for all joints, or one for each.
+        position_command: Columns of commanded positions, where no torque was measured.
+        velocity_command: Columns of commanded velocities.
+        torque_command: Columns of torques that were added to those of the controller.
+        kp: Gain of positions [N m/rad or N/m]: columns, or a number (a float) for all joints.
+        kd: Gain of velocities [N m s/rad or N s/m].
+        effort_limit: Largest torque of the controller [N m or N], one for all joints or one for each.
         units: Units that are not SI units, by quantity, such as `{"position": "deg", "time": "ms"}`.
         rate: Sampling rate [Hz], where there are no time stamps.
         rows: Samples to keep, counted from 0: first and last, the last not included.
@@ -66,15 +79,21 @@ def read_log(
     if len(files) > len(named) and position is not None:
         raise InvalidRequestError(f"'{named[0]}' stands for {len(files)} logs; read them with dynid.read_logs")
     of = None if robot is None else as_robot(robot)
+    if of is not None:
+        require_single_axes(of)
     stated: dict[str, Any] = {"position": position, "torque": torque, "velocity": velocity, "time": time}
-    stated = {role: columns for role, columns in (stated | {"temperature": temperature}).items() if columns is not None}
+    stated |= {"temperature": temperature, "position_command": position_command, "velocity_command": velocity_command}
+    stated |= {"torque_command": torque_command, "kp": kp, "kd": kd}
+    stated = {role: columns for role, columns in stated.items() if columns is not None}
     common = {"rows": rows, "seconds": seconds, "name": name or files[0].name, "weight": weight}
-    if "position" in stated and "torque" in stated:
+    common |= {"effort_limit": effort_limit} if effort_limit is not None else {}
+    if "position" in stated and ("torque" in stated or "position_command" in stated):
         quantities = {role: _quantity(files[0], columns, role, units or {}) for role, columns in stated.items()}
         return read_source(checked(LogSource, quantities | common | {"rate": rate}, "log"), of, progress)
     if stated or of is None:
         raise InvalidRequestError(
-            "columns of position and of torque are needed, or neither and the robot, to guess them by their names"
+            "columns of position and of torque (or of position_command) are needed, or neither and the robot, to guess "
+            "them by their names"
         )
     layouts = look_at(files, of, answers_of(of, {}, units, None, None, rate), progress)
     layout = layouts[0]
@@ -84,7 +103,9 @@ def read_log(
     if unclear is not None:
         raise RecordingError(files[0], f"{unclear.finding.text} ({unclear.key}=...)")
     groups = {"position": layout.position, "torque": layout.torque, "time": layout.time}
+    groups |= {"velocity": layout.velocity} if layout.commands else {}
     found = {role: _of_group(group) for role, group in groups.items() if group is not None}
+    found |= {role: _of_group(one) if isinstance(one, Group) else one for role, one in layout.commands.items()}
     common |= {"rows": layout.rows} if rows is None and seconds is None else {}
     log = read_source(checked(LogSource, found | common | {"rate": layout.rate}, "log"), of, progress)
     asked = (question.finding for question in layout.questions)
@@ -111,7 +132,7 @@ def read_logs(
 
 
 def _quantity(file: Path, columns: Columns, role: str, units: Mapping[str, str | Sequence[str]]) -> Any:
-    if isinstance(columns, Quantity):
+    if isinstance(columns, Quantity | float):
         return columns
     unit = units.get(role)
     whole = {"file": str(file), "unit": unit if unit is None or isinstance(unit, str) else tuple(unit)}

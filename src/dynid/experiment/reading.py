@@ -124,7 +124,7 @@ CHOICE = re.compile(r"^#\s*CHOOSE:\s*(?P<question>.*)$")
 def _left_open(text: str, table: int | None, key: tuple[str | int, ...]) -> tuple[int, str] | None:
     """Line and question of a key that is missing because `init` left it open, as a comment in its table."""
     lines = text.splitlines()
-    question, wanted = "", (key[-1],) if key[:1] == ("log",) and len(key) > 2 else ("rate", "time")
+    question, wanted = "", (key[-1],) if key[:1] == ("log",) and len(key) > 2 else ("rate", "time", "torque")
     for number, line in enumerate(lines[table:] if table is not None else [], start=(table or 0) + 1):
         if line.startswith("["):
             return None

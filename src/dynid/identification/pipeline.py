@@ -34,7 +34,7 @@ from dynid.identification.result_files import load_result
 from dynid.identification.task import ExperimentFile, Task, experiment_file
 from dynid.identification.verdict import judge
 from dynid.identification.workers import ALONE, Workers
-from dynid.logs import Drive, Log, Processing
+from dynid.logs import Control, Drive, Log, Processing
 from dynid.machine import single_threaded_blas
 from dynid.model import BaseParameters, DynamicModel, Term, known_base, known_of, specification, stored_inertia
 from dynid.robot import Robot
@@ -57,6 +57,7 @@ def identify(
     processing: Processing | Mapping[str, Any] | None = None,
     estimation: EstimationSettings | Mapping[str, Any] | None = None,
     physical: PhysicalSettings | Mapping[str, Any] | None = None,
+    control: Control | Mapping[str, Any] | None = None,
     add_to: Result | str | Path | None = None,
     workers: int | None = None,
     client: Client | str | None = None,
@@ -79,6 +80,7 @@ def identify(
         processing: Filters, derivatives, decimation, thresholds; chosen from the log where nothing is stated.
         estimation: Estimator, weights, robust loss, prior, bootstrap.
         physical: Prior and constraints of the physically consistent fit; `{"fit": False}` leaves it out.
+        control: How the control law acts, where logs have commands instead of torques: keys as in `[control]`.
         add_to: A result (or its folder) whose logs count, too; they are not read again.
         workers: Processes of this machine that reduce logs side by side; needs the extra `dynid[cluster]`.
         client: A `dask.distributed.Client`, or the address of a Dask scheduler, whose workers reduce logs instead.
@@ -103,7 +105,7 @@ def identify(
     6
     """
     stated = {"torque": torque, "discard_sign": discard_sign, "drive": drive, "processing": processing}
-    stated |= {"estimation": estimation, "physical": physical}
+    stated |= {"estimation": estimation, "physical": physical, "control": control}
     where = Workers.of(workers, client, strict=strict, cache=cache)
     added = load_result(add_to) if isinstance(add_to, str | Path) else add_to
     if logs is not None:
@@ -138,10 +140,14 @@ def run(
         progress: Callback; receives a short description of each step.
         workers: Where logs are reduced.
     """
+    if task.is_commanded:
+        from dynid.identification.commanded import identify_commanded
+
+        return identify_commanded(task, file, earlier, progress, workers)
     start = time.perf_counter()
     progress("Finding base parameters")
     model = task.model if earlier is None else earlier.model
-    base = known_base(model, known_of(model, task.known) if task.chooses_terms else task.known)
+    base = known_base(model, known_of(model, task.known) if task.chooses_terms else task.known_values)
     if task.estimation.estimator != "torque":
         stored_inertia(model)  # a term that does not go with other rows is refused before a log is read
     by_log = workers.reduces(task)
@@ -149,13 +155,13 @@ def run(
     reduce = Reducing(base.model, read, workers, earlier, progress)
     chosen, choice, notes = with_chosen_terms(task, read, progress)
     base = base if chosen is task else None
-    found = _estimated(chosen, base, reduce, notes, progress)
+    found = estimated(chosen, base, reduce, notes, progress)
     if choice is not None and found.doubt:
         found, choice = _with_sounder_links(found, choice, reduce, progress)
     read = found.read
     causes = _causes(found, read, progress)
     findings = each_once(findings_in_units_of(found.task.drive, (*causes, *found.findings)))
-    record = _record(found, read, findings, time.perf_counter() - start)
+    record = record_of(found, read, findings, time.perf_counter() - start)
     record = record.model_copy(update={"verdict": judge(record, findings)})
     if found.task is not task or (file is not None and file.task.chooses_terms):
         terms = tuple(specification(term, type(term).__name__) for term in found.task.model.terms)
@@ -209,7 +215,7 @@ COLLAPSED = 1.5
 
 
 @dataclass(frozen=True, eq=False)
-class _Estimated:
+class Estimated:
     """An estimate with all that belongs to it; the task has the terms that the logs determine.
 
     The task that was asked for has all logs; the other has those that could be used.
@@ -239,18 +245,18 @@ class _Estimated:
         return "masses" if has(self.findings, "prior-weight-small") else ""
 
 
-def _estimated(
+def estimated(
     task: Task, base: BaseParameters | None, reduce: Reducing, notes: tuple[Finding, ...], progress: Progress
-) -> _Estimated:
+) -> Estimated:
     """Estimate base parameters and links; terms that the logs do not determine are left out, and named."""
-    base, asked = known_base(task.model, task.known) if base is None else base, task
+    base, asked = known_base(task.model, task.known_values) if base is None else base, task
     try:
         task, read, nonlinear, reduced, solution = _solved(task, base, reduce, notes, progress)
     except NotIdentifiableError as error:
         fewer = None if reduce.earlier is not None else without_undetermined(task, reduce.read, error.names)
         if fewer is None:
             raise
-        return _estimated(fewer[0], None, reduce, (*notes, *fewer[1]), progress)
+        return estimated(fewer[0], None, reduce, (*notes, *fewer[1]), progress)
     base, findings = nonlinear.base, (*read.findings, *notes, *solution.findings)
     progress("Analysing residuals")
     residuals, more = analyse_residuals(read.sample, base, solution.estimate, findings, bool(solution.lost))
@@ -263,10 +269,10 @@ def _estimated(
     prior = None if task.estimation.prior is None else Prior.near_reference(base, task.estimation.prior)
     left_out = () if links is None else links.left_out
     held_out = held_out_blocks(reduced.folds, base, task.estimation.method, prior, left_out)
-    return _Estimated(asked, task, read, nonlinear, solution, residuals, links, held_out, findings)
+    return Estimated(asked, task, read, nonlinear, solution, residuals, links, held_out, findings)
 
 
-def _causes(found: _Estimated, read: PreparedLogs, progress: Progress) -> tuple[Finding, ...]:
+def _causes(found: Estimated, read: PreparedLogs, progress: Progress) -> tuple[Finding, ...]:
     """Causes of the residuals; none are looked for where the form of rows has lost parameters."""
     if found.solution.lost:
         return ()
@@ -292,8 +298,8 @@ def _solved(
 
 
 def _with_sounder_links(
-    found: _Estimated, choice: TermChoiceRecord, reduce: Reducing, progress: Progress
-) -> tuple[_Estimated, TermChoiceRecord]:
+    found: Estimated, choice: TermChoiceRecord, reduce: Reducing, progress: Progress
+) -> tuple[Estimated, TermChoiceRecord]:
     """The estimate with offsets or motor inertia beside the chosen terms, where links need them.
 
     Held-out torques may not show them, because masses take their place; but then links are impossible, or unlike the
@@ -303,7 +309,7 @@ def _with_sounder_links(
         progress(f"Fitting links with {', '.join(terms)}")
         note = Finding.of(f"terms-chosen-{found.doubt}", "terms", terms=list(terms), without=found.links_cost)
         try:
-            other = _estimated(found.asked.with_terms(terms), None, reduce, (note,), progress)
+            other = estimated(found.asked.with_terms(terms), None, reduce, (note,), progress)
         except NotIdentifiableError:
             continue
         if not other.doubt:
@@ -311,7 +317,7 @@ def _with_sounder_links(
     return found, choice
 
 
-def _record(found: _Estimated, read: PreparedLogs, findings: Sequence[Finding], seconds: float) -> Record:
+def record_of(found: Estimated, read: PreparedLogs, findings: Sequence[Finding], seconds: float) -> Record:
     """The record of an identification."""
     task, base, nonlinear = found.task, found.nonlinear.base, found.nonlinear
     robot, stated = base.model.robot, read.drive.signs

@@ -13,6 +13,7 @@ from dynid.estimation import Factors
 from dynid.experiment import Experiment, names_many, read_experiment
 from dynid.files import FileKind, expanded_path, read_arrays, read_bytes, replace_folder, use_of
 from dynid.findings import Finding
+from dynid.identification.law_logs import with_law
 from dynid.identification.records import SCHEMA, Record
 from dynid.identification.result import Result, ResultError
 from dynid.identification.task import ExperimentFile, Task, experiment_text, source_tables, task_of
@@ -103,9 +104,11 @@ def load_result(folder: str | Path) -> Result:
     experiment = read_experiment(folder / "experiment.toml", relative_to=origin.parent, needs_logs=False)
     experiment = experiment.model_copy(update={"log": logs}) if logs else experiment
     task = replace(_task_of(experiment, record), earlier=earlier)
+    if record.commands is not None:
+        task = replace(task, logs=with_law(task.logs, record.commands))
     if record.terms is not None:
         task = task.with_terms(record.terms)
-    base = _base_of(folder, record, known_base(task.model, task.known))
+    base = _base_of(folder, record, known_base(task.model, task.known_values))
     estimator = experiment.estimation.estimator
     torques = tuple(Factors.load(folder / f"log_{k + 1}.factors") for k in range(record.logs))
     rows = torques

@@ -171,8 +171,8 @@ class Control(Table):
     """`[control]`: the law behind commands: torque = kp (command - position) + kd (command - velocity) + torque.
 
     `kp`, `kd` and `effort_limit` are for logs that do not state their own; "robot" takes those of the robot file's
-    actuators. `law` is how it acts: "continuous" with commands that arrive late; "sampled" at the log's stamps, its
-    torque held between them; or the same with torques that act "late".
+    actuators. `law` is how it acts: "continuous" with commands that arrive late; "sampled" at its own `rate` [Hz] (that
+    of the log, when None), its torque held between ticks; or the same with torques that act "late".
     """
 
     kp: tuple[NotNegative, ...] | NotNegative | Literal["robot", "unknown"] | None = None
@@ -180,10 +180,19 @@ class Control(Table):
     effort_limit: tuple[Positive, ...] | Positive | Literal["robot", "none"] | None = None
     delay: Number | Literal["auto"] = "auto"
     law: LawForm | Literal["auto"] = "auto"
+    rate: Positive | None = None
     links: Literal["known", "prior"] = "known"
     gains: Literal["known", "scale"] = "known"
     bias: bool = False
     output_error: bool = True
+
+    @model_validator(mode="after")
+    def _has_a_rate_for_ticks(self) -> Control:
+        if self.rate is not None and self.law == "continuous":
+            raise ValueError("rate is that of a law whose torque is held between ticks; law = 'continuous' has none")
+        if self.kp == "unknown" and self.gains != "scale":
+            raise ValueError("kp = 'unknown' is estimated as a scale of each joint: add gains = 'scale'")
+        return self
 
 
 class Processing(Table):

@@ -114,9 +114,14 @@ def with_local_files(source: LogSource, progress: Progress = silent) -> LogSourc
 
 def require_single_axes(robot: Robot) -> None:
     """Refuse a robot whose logs cannot be read."""
-    if any(joint.kind.nq > 1 for joint in robot.joints):
+    names = ["base" if robot.has_floating_base and joint.number == 0 else joint.name for joint in robot.joints]
+    free = [name for name, joint in zip(names, robot.joints, strict=True) if joint.kind.nq > 1]
+    if free:
+        what = "a floating base" if free == ["base"] else f"joints of several degrees of freedom ({', '.join(free)})"
+        listed = ", ".join(f'"{name}"' for name in free)
         raise InvalidRequestError(
-            f"'{robot.name}' has a floating base or spherical joints, whose logs cannot be read yet; lock them"
+            f"'{robot.name}' has {what}, whose logs cannot be read; where it was held still, write 'lock = [{listed}]' "
+            f"in the experiment, above its tables, or load_robot(..., lock=[{listed}]) in Python"
         )
 
 

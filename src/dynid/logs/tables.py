@@ -1,4 +1,4 @@
-"""Columns of numbers from the files that robots leave behind: text, Parquet, NPZ, JSON, MAT files, ROS bags.
+"""Columns of numbers from the files that robots leave behind: text, Parquet, NPZ, JSON, MAT, PyTorch, ROS bags.
 
 Each format becomes a `Source`: the names of its columns, and a function that reads some of them. Choosing columns and
 checking their values is then the same for all.
@@ -33,7 +33,7 @@ Columns: TypeAlias = str | int | Sequence[str | int] | None
 
 TEXT = (".csv", ".tsv", ".txt", ".dat")
 
-BINARY = (".parquet", ".npz", ".mat", ".json", ".jsonl", ".ndjson")
+BINARY = (".parquet", ".npz", ".mat", ".pt", ".pth", ".json", ".jsonl", ".ndjson")
 
 TOGETHER = 4
 """Columns that are put in their places together."""
@@ -123,7 +123,7 @@ def read_columns(path: Path, *, columns: Columns = None, width: int | None = Non
 
     Args:
         path: A file that ends in .csv, .tsv, .txt, .dat (also packed: .csv.gz), .parquet, .npz, .json, .jsonl, .ndjson,
-            .mat, .bag, .mcap or .db3, or the folder of a ROS 2 bag.
+            .mat, .pt, .pth, .bag, .mcap or .db3, or the folder of a ROS 2 bag.
         columns: Which columns, in this order; what a pattern matches is sorted as people count (q_2 before q_10).
         width: For flat text, how many numbers make a sample.
         count: How many columns there must be; any number when None.

@@ -202,8 +202,7 @@ def _positions_of_held_joints(description: Description, lock: Mapping[str, float
     wanted = dict(lock) if isinstance(lock, Mapping) else dict.fromkeys([lock] if isinstance(lock, str) else lock, 0.0)
     held = {joint.name: neutral(joint.kind) for joint in description.joints if joint.kind is JointKind.FIXED}
     movable = [joint for joint in description.joints if joint.kind is not JointKind.FIXED]
-    first = 0 if movable and movable[0].kind is JointKind.FREE_FLYER else 1
-    by_key = {str(first + i): joint for i, joint in enumerate(movable)} | {joint.name: joint for joint in movable}
+    by_key = _lockable(description, movable)
     for key, position in wanted.items():
         if str(key) not in by_key:
             raise UnknownNameError("joint", str(key), [joint.name for joint in movable], " to lock")
@@ -218,6 +217,26 @@ def _positions_of_held_joints(description: Description, lock: Mapping[str, float
     return held
 
 
+BASE = "base"
+"""Word for the joint that leaves the base free in space, whatever its name."""
+
+
+def _lockable(description: Description, movable: list[JointDescription]) -> dict[str, JointDescription]:
+    """Joints by the words that stand for them: their names, their numbers, and of a free one also the name of its body.
+
+    The name of a joint comes before that of a body, and both before the word `BASE`.
+    """
+    first = 0 if movable and movable[0].kind is JointKind.FREE_FLYER else 1
+    free = [joint for joint in movable if joint.kind is JointKind.FREE_FLYER and _stands_on_nothing(joint, description)]
+    has_one = bool(free) and (len(free) == 1 or free[0] is movable[0])
+    return {
+        **({BASE: free[0]} if has_one else {}),
+        **{str(first + i): joint for i, joint in enumerate(movable)},
+        **{joint.child: joint for joint in free},
+        **{joint.name: joint for joint in movable},
+    }
+
+
 def _held_position(joint: JointDescription, position: float) -> Array:
     if joint.mimic is not None:
         raise InvalidRequestError(
@@ -227,9 +246,9 @@ def _held_position(joint: JointDescription, position: float) -> Array:
         return np.array([float(position)])
     if position != 0.0:
         raise InvalidRequestError(
-            f"joint '{joint.name}' ({joint.kind.value}) can only be locked in its neutral position, not at {position}"
+            f"joint '{joint.name}' ({joint.kind.value}) can only be locked where the file puts it, not at {position}"
         )
-    return neutral(joint.kind)
+    return neutral(joint.kind) if joint.drawn_at is None else joint.drawn_at
 
 
 def _gravity(asked: Iterable[float] | None, of_file: Array) -> Array:

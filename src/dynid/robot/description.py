@@ -109,6 +109,8 @@ class JointDescription:
         mimic: The joint that it follows, if any.
         gains: Torque per error of position and of velocity of its position actuator, at the joint; None for none.
         line: Line of the file that defines it, when known.
+        drawn_at: Position in which the file draws it, shape (nq,), where that is not the neutral one: of a free joint
+            of MJCF, whose positions count from the world.
     """
 
     name: str
@@ -122,6 +124,7 @@ class JointDescription:
     mimic: MimicDescription | None = None
     gains: tuple[float, float] | None = None
     line: int | None = None
+    drawn_at: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)

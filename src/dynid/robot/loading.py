@@ -40,7 +40,8 @@ def load_robot(
         source: Path of a URDF (`.urdf`, or `.xacro` with the package xacro), MJCF (`.xml`) or table (`.toml`), or
             `builtin:NAME`.
         floating_base: Leave the base free in space: it then has the number 0 and six rows of its own.
-        lock: Joints (name or number) to hold still, with their position [rad or m]; zero when only named.
+        lock: Joints (name or number) to hold still, with their position [rad or m]; zero when only named. "base" is a
+            floating base, which the name of its body stands for, too; it is held where the file draws it.
         gravity: Gravity [m/s^2] in the base frame, shape (3,): `(0, 0, 9.81)` hangs the robot from the ceiling.
             The file's own, or (0, 0, -9.81), when None.
         exact_frames: Keep right angles that the file rounds, such as 1.5708, as they are; otherwise angles within 1e-5

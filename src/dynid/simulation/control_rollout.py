@@ -11,11 +11,11 @@ import numpy as np
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError, ShapeError
 from dynid.simulation.branches import envelope, independent_branches
-from dynid.simulation.held_commands import ControlInput, Schedule, delayed_means, schedule
+from dynid.simulation.held_commands import ControlInput, Means, Schedule, delayed_means, schedule
 from dynid.simulation.simulated_robot import SimulatedRobot
 
 if TYPE_CHECKING:
-    from dynid.simulation.rollout_steps import Steps
+    from dynid.simulation.rollout_steps import Drive, Steps
 
 logger = logging.getLogger(__name__)
 
@@ -50,6 +50,7 @@ class Rollout:
             first one of the step after.
         ended: Where it ended before its time; None where it did not.
         schedule: Its steps.
+        means: Means of the law's parts over the steps.
         steps: The steps as they were taken; None where they were not kept.
     """
 
@@ -62,6 +63,7 @@ class Rollout:
     torque: Array
     ended: Ended | None
     schedule: Schedule
+    means: Means
     steps: Steps | None
 
     @property
@@ -114,27 +116,34 @@ def roll_out(
         logger.warning("compiling rollouts: this happens once and takes about ten seconds")
     plan = schedule(control, step)
     means = delayed_means(control, plan.edges, delay)
-    drive = rollout_steps.Drive(
-        plan.step,
-        plan.tick,
-        means.position + means.velocity + means.torque - means.kp * b,
-        means.kp,
-        means.kd,
-        np.full(n, np.inf) if control.limit is None else np.array(control.limit, dtype=float),
-        control.rate is not None,
-        plan.ends,
-        envelope(independent_branches(robot.robot, robot.forces)),
-        float(fastest),
-    )
     motion = rollout_steps.Motion.at(np.asarray(q0, dtype=float) - b, v, robot.forces)
     steps = rollout_steps.Steps.of(len(plan.step) if steps_kept else 0, n, len(motion.mode))
     q, v, torque = np.full((3, len(plan.ends), n), np.nan)
-    instance = start(robot.plant)
+    instance, drive = start(robot.plant), _drive(robot, control, plan, means, b, fastest)
     end, at, joint = rollout_steps.roll(instance.engine, robot.forces, drive, motion, q, v, torque, steps)
     ended = None
     if end != rollout_steps.DONE:
         ended = Ended(float(control.time[0] + plan.step[: at + 1].sum()), int(joint))
-    return Rollout(
-        robot, control, float(delay), frozen(b), frozen(q + b), frozen(v), frozen(torque), ended, plan,
-        steps if steps_kept else None,
-    )  # fmt: skip
+    kept = steps if steps_kept else None
+    motions = frozen(q + b), frozen(v), frozen(torque)
+    return Rollout(robot, control, float(delay), frozen(b), *motions, ended, plan, means, kept)
+
+
+def _drive(
+    robot: SimulatedRobot, control: ControlInput, plan: Schedule, means: Means, bias: Array, fastest: float
+) -> Drive:
+    """The control law over the steps."""
+    from dynid.simulation.rollout_steps import Drive
+
+    return Drive(
+        step=plan.step,
+        tick=plan.tick,
+        push=means.position + means.velocity + means.torque - means.kp * bias,
+        kp=means.kp,
+        kd=means.kd,
+        limit=np.full(len(bias), np.inf) if control.limit is None else np.array(control.limit, dtype=float),
+        is_sampled=control.rate is not None,
+        ends=plan.ends,
+        first=envelope(independent_branches(robot.robot, robot.forces)),
+        fastest=float(fastest),
+    )

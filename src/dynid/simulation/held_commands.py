@@ -15,6 +15,7 @@ import numpy as np
 
 from dynid.arrays import Array, Indices
 from dynid.errors import InvalidRequestError, ShapeError
+from dynid.logs import Commands
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,24 +43,48 @@ class ControlInput:
     limit: Array | None = None
     rate: float | None = None
 
+    @staticmethod
+    def of(time: Array, commands: Commands, rate: float | None = None) -> ControlInput:
+        """The commands of a log, at its time stamps [s], under a law that is evaluated at a rate [Hz]."""
+        return ControlInput(
+            time=time,
+            position=commands.position,
+            kp=commands.kp,
+            kd=commands.kd,
+            velocity=commands.velocity,
+            torque=commands.torque,
+            limit=commands.limit,
+            rate=rate,
+        )
+
     def __post_init__(self) -> None:
         shape = np.shape(self.position)
         if len(shape) != 2 or np.shape(self.time) != shape[:1]:
             raise ShapeError("position", f"({len(np.atleast_1d(self.time))}, joints)", shape)
-        for name in ("velocity", "torque"):
+        whole, joints = (shape,), (shape[1:],)
+        allowed = {
+            "velocity": whole,
+            "torque": whole,
+            "kp": (*joints, *whole),
+            "kd": (*joints, *whole),
+            "limit": joints,
+        }
+        for name, shapes in allowed.items():
             values = getattr(self, name)
-            if values is not None and np.shape(values) != shape:
-                raise ShapeError(name, f"{shape}", np.shape(values))
-        for name in ("kp", "kd"):
-            if np.shape(getattr(self, name)) not in (shape, shape[1:]):
-                raise ShapeError(name, f"{shape[1:]} or {shape}", np.shape(getattr(self, name)))
-        if self.limit is not None and np.shape(self.limit) != shape[1:]:
-            raise ShapeError("limit", f"{shape[1:]}", np.shape(self.limit))
+            if values is not None and np.shape(values) not in shapes:
+                raise ShapeError(name, " or ".join(map(str, shapes)), np.shape(values))
+        for name in ("time", "position", "velocity", "torque", "kp", "kd"):
+            values = getattr(self, name)
+            if values is not None and not np.isfinite(values).all():
+                raise InvalidRequestError(f"{name} of the commands has values that are not finite; cut them out first")
+        self._check_values()
+
+    def _check_values(self) -> None:
         if self.limit is not None and not (np.asarray(self.limit) > 0.0).all():
             raise InvalidRequestError(f"effort limits must be positive, not {np.min(self.limit):g}; leave limit out")
         late = np.flatnonzero(~(np.diff(self.time) > 0.0))
-        if shape[0] < 2 or len(late):
-            where = f"sample {late[0] + 2} is not later than the one before" if len(late) else f"{shape[0]} samples"
+        if len(self.time) < 2 or len(late):
+            where = f"sample {late[0] + 2} is not later than the one before" if len(late) else "there is one"
             raise InvalidRequestError(f"a rollout needs two time stamps or more, ascending; {where}: sort the log")
         if self.rate is not None and not 0.0 < self.rate < np.inf:
             raise InvalidRequestError(f"the rate of a control law must be positive, not {self.rate:g} Hz")

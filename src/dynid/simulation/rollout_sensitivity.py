@@ -7,6 +7,7 @@ act on each other, so that each branch has a recursion of its own, with the para
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,11 +20,13 @@ from dynid.model import DynamicModel, prepare
 from dynid.robot import SIZE
 from dynid.simulation.branches import independent_branches
 from dynid.simulation.control_rollout import Rollout
-from dynid.simulation.held_commands import delay_slopes, delayed_means
+from dynid.simulation.held_commands import delay_slopes
 from dynid.simulation.step_slopes import TakenSteps, link_columns, state_slopes, term_columns
 
 if TYPE_CHECKING:
     from dynid.simulation.sensitivity_steps import StepSlopes
+
+logger = logging.getLogger(__name__)
 
 CHUNK_BYTES = 30_000_000
 """About how much memory the slopes of steps may take at a time [bytes]."""
@@ -127,9 +130,12 @@ def sensitivities(rollout: Rollout, parameters: RolloutParameters) -> Sensitivit
         parameters: Over what.
     """
     from dynid.simulation import sensitivity_steps
+    from dynid.simulation.compilation import is_cached
 
     if rollout.steps is None or rollout.ended is not None:
         raise InvalidRequestError("sensitivities need a rollout that kept its steps, and went on to its last sample")
+    if not is_cached(sensitivity_steps.differentiate):
+        logger.warning("compiling sensitivities: this happens once and takes a few seconds")
     if len(rollout.schedule.step) >= WORTH_LOADING:
         prepare()
     robot, n = rollout.robot, rollout.robot.robot.nv
@@ -145,7 +151,7 @@ def sensitivities(rollout: Rollout, parameters: RolloutParameters) -> Sensitivit
     for (q, v), state in zip(found, states, strict=True):
         q[0], v[0] = state.q, state.v
     nexts, ends = [1] * len(branches), rollout.schedule.ends
-    numbers = max(len(branch) * (4 * n + len(some)) for branch, some in zip(branches, columns, strict=True))
+    numbers = max(len(branch) * (4 * len(branch) + len(some)) for branch, some in zip(branches, columns, strict=True))
     size = max(64, CHUNK_BYTES // (8 * numbers))
     for first in range(0, len(taken.a), size):
         rows = slice(first, first + size)
@@ -166,11 +172,10 @@ def _taken(rollout: Rollout) -> TakenSteps:
     """The steps of a rollout, with the gains of motors that follow their law within the step."""
     steps, plan = rollout.steps, rollout.schedule
     assert steps is not None
-    means = delayed_means(rollout.control, plan.edges, rollout.delay)
     earlier = np.zeros_like(steps.a)
     earlier[1:] = steps.a[:-1]
     follows = (steps.saturated == 0.0) & (rollout.control.rate is None)
-    kp, kd = (np.where(follows, gain[plan.tick], 0.0) for gain in (means.kp, means.kd))
+    kp, kd = (np.where(follows, gain[plan.tick], 0.0) for gain in (rollout.means.kp, rollout.means.kd))
     return TakenSteps(plan.step[:, None], steps.q_middle, steps.v, steps.a, earlier, steps.mode, kp, kd)
 
 
@@ -181,8 +186,10 @@ class _Law:
         steps, plan, control = rollout.steps, rollout.schedule, rollout.control
         assert steps is not None
         h = plan.step[:, None]
-        self.means = delayed_means(control, plan.edges, rollout.delay)
-        self.change = delay_slopes(control, plan.edges, rollout.delay) if parameters.delay else self.means
+        self.means = rollout.means
+        if parameters.delay:
+            self.change = delay_slopes(control, plan.edges, rollout.delay)
+            self.push = self.change.position + self.change.velocity + self.change.torque
         self.tick, self.bias = plan.tick, rollout.bias
         self.follows = (steps.saturated == 0.0).astype(float)
         self.is_sampled = control.rate is not None
@@ -195,11 +202,10 @@ class _Law:
 
     def slope(self, kind: str, joint: int, rows: slice) -> Array:
         """Slope of a joint's torque, shape (steps,)."""
-        tick, means, change = self.tick[rows], self.means, self.change
+        tick, means = self.tick[rows], self.means
         q, v = self.q[rows, joint] + self.bias[joint], self.v[rows, joint]
         if kind == "delay":
-            slope = (change.position + change.velocity + change.torque)[:, joint][tick]
-            slope = slope - change.kp[tick, joint] * q - change.kd[tick, joint] * v
+            slope = self.push[tick, joint] - self.change.kp[tick, joint] * q - self.change.kd[tick, joint] * v
         elif kind == "bias":
             slope = -means.kp[tick, joint]
         elif kind == "kp":

@@ -73,7 +73,8 @@ class Motion(NamedTuple):
         L: Cholesky factor of the matrix with the law, shape (nv, nv).
         c: Bias forces, shape (nv,).
         rest: Torques that accelerate but for the law and dry elements, shape (nv,).
-        slip: Torque of each dry element while it slips, shape (elements,).
+        law: Mean torques of the law but for what they owe to a, shape (nv,).
+        grip: By how much the law's mean torques fall with a [kg m^2 or kg], shape (nv,); zero where they are held.
         friction: Torque of each dry element, shape (elements,).
         X: Accelerations by a unit torque of each sticking element, shape (elements, nv).
         S: How sticking elements act on each other, shape (elements, elements).
@@ -93,7 +94,8 @@ class Motion(NamedTuple):
     L: Array
     c: Array
     rest: Array
-    slip: Array
+    law: Array
+    grip: Array
     friction: Array
     X: Array
     S: Array
@@ -106,10 +108,11 @@ class Motion(NamedTuple):
         n, k = len(q), len(forces.direction)
         w = forces.direction @ v
         mode = np.sign(np.where(np.abs(w) > AT_REST, w, 0.0))
+        q_middle, v_middle, c, rest, law, grip = np.zeros((6, n))
+        B, L = np.zeros((2, n, n))
         return Motion(
-            np.array(q), np.array(v), np.zeros(n), np.zeros(n), mode, np.zeros(n), np.zeros(n), np.zeros(n),
-            np.zeros((n, n)), np.zeros((n, n)), np.zeros(n), np.zeros(n), np.zeros(k), np.zeros(k), np.zeros((k, n)),
-            np.zeros((k, k)), np.zeros(k, dtype=np.int64), np.zeros(k),
+            np.array(q), np.array(v), np.zeros(n), np.zeros(n), mode, np.zeros(n), q_middle, v_middle, B, L, c, rest,
+            law, grip, np.zeros(k), np.zeros((k, n)), np.zeros((k, k)), np.zeros(k, dtype=np.int64), np.zeros(k),
         )  # fmt: skip
 
 
@@ -154,33 +157,63 @@ def roll(engine, forces, drive, motion, q, v, torque, steps):
     Returns:
         How it ended, the step, and the joint.
     """
-    n = len(motion.q)
     sample = 1
-    for i in range(n):
-        q[0, i], v[0, i] = motion.q[i], motion.v[i]
+    _copy(motion.q, q[0])
+    _copy(motion.v, v[0])
     for k in range(len(drive.step)):
         h, tick = drive.step[k], drive.tick[k]
-        if drive.is_sampled and (k == 0 or drive.tick[k - 1] != tick):
-            _sample_law(drive, tick, motion)
         _prepare(engine, forces, motion, h)
-        joint = _settle(forces, drive, motion, tick, h)
+        if not drive.is_sampled:
+            _prepare_law(drive, tick, motion, h)
+        elif k == 0 or drive.tick[k - 1] != tick:
+            _sample_law(drive, tick, motion)
+        joint = _settle(forces, drive, motion, h)
         if joint >= 0:
             return NOT_POSITIVE, k, joint
         if len(steps.q_middle):
-            steps.q_middle[k], steps.v[k], steps.a[k] = motion.q_middle, motion.v, motion.a
-            steps.mode[k], steps.saturated[k] = motion.mode, motion.saturated
-        for i in range(n):
-            motion.q[i] += h * (motion.v[i] + 0.5 * h * motion.a[i])
-            motion.v[i] += h * motion.a[i]
-            if not abs(motion.v[i]) < drive.fastest:
-                return FAST, k, i
-            if k == 0:
-                torque[0, i] = motion.u[i]
+            _copy(motion.q_middle, steps.q_middle[k])
+            _copy(motion.v, steps.v[k])
+            _copy(motion.a, steps.a[k])
+            _copy(motion.mode, steps.mode[k])
+            _copy(motion.saturated, steps.saturated[k])
+        joint = _advance(motion.q, motion.v, motion.a, h, drive.fastest)
+        if joint >= 0:
+            return FAST, k, joint
+        if k == 0:
+            _copy(motion.u, torque[0])
         if drive.ends[sample] == k + 1:
-            for i in range(n):
-                q[sample, i], v[sample, i], torque[sample, i] = motion.q[i], motion.v[i], motion.u[i]
+            _copy(motion.q, q[sample])
+            _copy(motion.v, v[sample])
+            _copy(motion.u, torque[sample])
             sample += 1
     return DONE, len(drive.step), 0
+
+
+@inner
+def _copy(source, target):
+    for i in range(len(source)):
+        target[i] = source[i]
+
+
+@inner
+def _advance(q, v, a, h, fastest):
+    """Move on by a step; the first coordinate that is too fast or not finite, or -1."""
+    lost = -1
+    for i in range(len(q) - 1, -1, -1):
+        q[i] += h * (v[i] + 0.5 * h * a[i])
+        v[i] += h * a[i]
+        if not abs(v[i]) < fastest:
+            lost = i
+    return lost
+
+
+@inner
+def _prepare_law(drive, tick, motion, h):
+    """Find the law of a step: mean torques `law - grip a`."""
+    for i in range(len(motion.q)):
+        kp, kd = drive.kp[tick, i], drive.kd[tick, i]
+        motion.law[i] = drive.push[tick, i] - kp * motion.q_middle[i] - kd * motion.v[i]
+        motion.grip[i] = 0.5 * h * (kd + 0.5 * h * kp)
 
 
 @inner
@@ -188,16 +221,13 @@ def _sample_law(drive, tick, motion):
     """Evaluate the law at the beginning of a tick."""
     for i in range(len(motion.q)):
         u = drive.push[tick, i] - drive.kp[tick, i] * motion.q[i] - drive.kd[tick, i] * motion.v[i]
-        motion.saturated[i] = 0.0
-        if abs(u) > drive.limit[i]:
-            motion.saturated[i] = math.copysign(1.0, u)
-            u = math.copysign(drive.limit[i], u)
-        motion.u[i] = u
+        motion.saturated[i] = math.copysign(1.0, u) if abs(u) > drive.limit[i] else 0.0
+        motion.law[i] = u
 
 
 @inner
 def _prepare(engine, forces, motion, h):
-    """Find the matrix of a step without the law, the torques that accelerate, and those of slipping elements."""
+    """Find the matrix of a step without the law, and the torques that accelerate but for the law and dry elements."""
     q, v, B, rest = motion.q, motion.v, motion.B, motion.rest
     n = len(q)
     for i in range(n):
@@ -227,7 +257,7 @@ def _prepare(engine, forces, motion, h):
 
 
 @inner
-def _settle(forces, drive, motion, tick, h):
+def _settle(forces, drive, motion, h):
     """Find modes, accelerations and torques of a step; the coordinate where the matrix is not positive definite, or -1.
 
     One mode is mended at a time, the first that is wrong (Murty's rule, which comes to an end).
@@ -235,83 +265,77 @@ def _settle(forces, drive, motion, tick, h):
     factorised = False
     for _ in range(MOST_MENDS * (len(motion.mode) + len(motion.q) + 1)):
         if not factorised:
-            joint = _factorise_step(drive, motion, tick, h)
+            joint = _factorise_step(motion.B, motion.grip, motion.saturated, drive.first, motion.L)
             if joint >= 0:
                 return joint
             factorised = True
-        _accelerate(forces, drive, motion, tick, h)
-        if not drive.is_sampled and _mend_law(drive, motion, tick, h):
+        _accelerate(forces, drive, motion, h)
+        if not drive.is_sampled and _mend_law(drive.limit, motion.law, motion.grip, motion.a, motion.saturated):
             factorised = False
         elif not _mend_dry(forces, motion, h):
-            return -1
+            break
+    for i in range(len(motion.u)):
+        motion.u[i] = motion.law[i] - motion.grip[i] * motion.a[i]
+        if motion.saturated[i] != 0.0:
+            motion.u[i] = motion.saturated[i] * drive.limit[i]
     return -1
 
 
 @inner
-def _factorise_step(drive, motion, tick, h):
+def _factorise_step(B, grip, saturated, first, L):
     """Factorise the matrix of a step with the law of motors that follow it."""
-    L = motion.L
     for i in range(len(L)):
-        for j in range(drive.first[i], i + 1):
-            L[i, j] = motion.B[i, j]
-        if motion.saturated[i] == 0.0 and not drive.is_sampled:
-            L[i, i] += 0.5 * h * (drive.kd[tick, i] + 0.5 * h * drive.kp[tick, i])
-    return factorise(L, drive.first)
+        for j in range(first[i], i + 1):
+            L[i, j] = B[i, j]
+        if saturated[i] == 0.0:
+            L[i, i] += grip[i]
+    return factorise(L, first)
 
 
 @inner
-def _accelerate(forces, drive, motion, tick, h):
-    """Find the accelerations of a step, and torques of dry elements and motors, with the modes as they are."""
-    a, n = motion.a, len(motion.a)
-    for i in range(n):
-        if drive.is_sampled:
-            a[i] = motion.rest[i] + motion.u[i]
-        elif motion.saturated[i] != 0.0:
-            a[i] = motion.rest[i] + motion.saturated[i] * drive.limit[i]
-        else:
-            a[i] = motion.rest[i] + _law(drive, motion, tick, i)
+def _accelerate(forces, drive, motion, h):
+    """Find the accelerations of a step, and torques of dry elements, with the modes as they are."""
+    for i in range(len(motion.a)):
+        u = motion.law[i] if motion.saturated[i] == 0.0 else motion.saturated[i] * drive.limit[i]
+        motion.a[i] = motion.rest[i] + u
+    sticking = _slip(forces, motion)
+    substitute(motion.L, drive.first, motion.a)
+    if sticking:
+        _stick(forces.direction, drive.first, motion, sticking, h)
+
+
+@inner
+def _slip(forces, motion):
+    """Take the torques of slipping elements off those that accelerate; the number of elements that stick."""
     sticking = 0
     for k in range(len(motion.mode)):
         if forces.smoothing[k] > 0.0:
             continue
-        d = forces.direction[k]
         if motion.mode[k] == 0.0:
             motion.held[sticking] = k
             sticking += 1
-        else:
-            f = motion.mode[k] * level(forces, k, along(d, motion.v_middle), motion.mode[k])
-            motion.friction[k] = f
-            for i in range(n):
-                a[i] -= d[i] * f
-    substitute(motion.L, drive.first, a)
-    if sticking:
-        _stick(forces, drive, motion, sticking, h)
-    if not drive.is_sampled:
-        for i in range(n):
-            u = _law(drive, motion, tick, i)
-            u -= 0.5 * h * (drive.kd[tick, i] + 0.5 * h * drive.kp[tick, i]) * a[i]
-            motion.u[i] = u if motion.saturated[i] == 0.0 else motion.saturated[i] * drive.limit[i]
+            continue
+        d = forces.direction[k]
+        f = motion.mode[k] * level(forces, k, along(d, motion.v_middle), motion.mode[k])
+        motion.friction[k] = f
+        for i in range(len(d)):
+            motion.a[i] -= d[i] * f
+    return sticking
 
 
 @inner
-def _law(drive, motion, tick, i):
-    """Torque of a law without what it owes to the acceleration of the step."""
-    return drive.push[tick, i] - drive.kp[tick, i] * motion.q_middle[i] - drive.kd[tick, i] * motion.v[i]
-
-
-@inner
-def _stick(forces, drive, motion, count, h):
+def _stick(direction, first, motion, count, h):
     """Bring the elements that stick to rest: torques f with D (v + h a) = 0."""
     f, S, X, n = motion.f, motion.S, motion.X, len(motion.a)
     largest = 0.0
     for i in range(count):
-        d = forces.direction[motion.held[i]]
+        d = direction[motion.held[i]]
         for k in range(n):
             X[i, k] = d[k]
-        substitute(motion.L, drive.first, X[i])
+        substitute(motion.L, first, X[i])
         f[i] = along(d, motion.a) + along(d, motion.v) / h
         for j in range(i + 1):
-            S[i, j] = along(forces.direction[motion.held[j]], X[i])
+            S[i, j] = along(direction[motion.held[j]], X[i])
         largest = max(largest, S[i, i])
     solve_small(S, f, count, 1e-13 * largest)  # a coupling may stick with both of its joints: they share the load
     for i in range(count):
@@ -319,26 +343,22 @@ def _stick(forces, drive, motion, count, h):
         for k in range(n):
             motion.a[k] -= X[i, k] * f[i]
     for i in range(count):  # what rounding leaves would let a resting joint creep
-        d = forces.direction[motion.held[i]]
+        d = direction[motion.held[i]]
         rest = (along(d, motion.a) + along(d, motion.v) / h) / along(d, d)
         for k in range(n):
             motion.a[k] -= d[k] * rest
 
 
 @inner
-def _mend_law(drive, motion, tick, h):
+def _mend_law(limit, law, grip, a, saturated):
     """Correct the mode of the first motor whose mode is wrong; False if all are right."""
-    for i in range(len(motion.a)):
-        if drive.limit[i] == math.inf:
-            continue
-        u = _law(drive, motion, tick, i)
-        u -= 0.5 * h * (drive.kd[tick, i] + 0.5 * h * drive.kp[tick, i]) * motion.a[i]
-        before = motion.saturated[i]
-        if before == 0.0 and abs(u) > (1.0 + 1e-9) * drive.limit[i]:
-            motion.saturated[i] = math.copysign(1.0, u)
+    for i in range(len(a)):
+        u = law[i] - grip[i] * a[i]
+        if saturated[i] == 0.0 and abs(u) > (1.0 + 1e-9) * limit[i]:
+            saturated[i] = math.copysign(1.0, u)
             return True
-        if before != 0.0 and before * u < drive.limit[i]:
-            motion.saturated[i] = 0.0
+        if saturated[i] != 0.0 and saturated[i] * u < limit[i]:
+            saturated[i] = 0.0
             return True
     return False
 

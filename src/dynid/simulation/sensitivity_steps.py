@@ -96,10 +96,17 @@ def differentiate(slopes, state, ends, first, sample, q, v):
                 state.q[i, p] += h * (state.v[i, p] + 0.5 * h * state.a[i, p])
                 state.v[i, p] += h * state.a[i, p]
         if sample < len(ends) and ends[sample] == first + k + 1:
-            q[sample] = state.q
-            v[sample] = state.v
+            _write(state.q, q[sample])
+            _write(state.v, v[sample])
             sample += 1
     return sample
+
+
+@inner
+def _write(source, target):
+    for i in range(source.shape[0]):
+        for p in range(source.shape[1]):
+            target[i, p] = source[i, p]
 
 
 @inner
@@ -147,33 +154,46 @@ def _bring_to_rest(slopes, state, k, h, envelope):
     """Let elements that stick be at rest after the step, whatever the parameters: D (dv + h da) = 0."""
     count = 0
     for e in range(slopes.sticks.shape[1]):
-        if slopes.sticks[k, e]:
-            count += 1
+        count += slopes.sticks[k, e]
     if count == 0:
         return
     n, width = state.g.shape
     D, X, S = np.zeros((count, n)), np.zeros((count, n)), np.zeros((count, count))
+    _held(slopes.direction, slopes.sticks[k], D, X)
+    _compliance(slopes.A[k], envelope, D, X, S)
     f = np.zeros((count, width))
-    row = 0
-    largest = 0.0
-    for e in range(slopes.sticks.shape[1]):
-        if slopes.sticks[k, e]:
-            for i in range(n):
-                D[row, i] = X[row, i] = slopes.direction[e, i]
-            substitute(slopes.A[k], envelope, X[row])
-            for other in range(row + 1):
-                for i in range(n):
-                    S[row, other] += D[other, i] * X[row, i]
-            largest = max(largest, S[row, row])
-            row += 1
     for row in range(count):
-        S[row, row] += 1e-13 * largest
         for i in range(n):
             for p in range(width):
                 f[row, p] += D[row, i] * (state.v[i, p] / h - state.g[i, p])
-    factorise(S, np.zeros(count, np.int64))
     _substitute_all(S, f)
     for row in range(count):
         for i in range(n):
             for p in range(width):
                 state.g[i, p] += X[row, i] * f[row, p]
+
+
+@inner
+def _held(direction, sticks, D, X):
+    """Write the directions of elements that stick."""
+    row = 0
+    for e in range(len(sticks)):
+        if sticks[e]:
+            for i in range(direction.shape[1]):
+                D[row, i] = X[row, i] = direction[e, i]
+            row += 1
+
+
+@inner
+def _compliance(L, envelope, D, X, S):
+    """Overwrite X with accelerations by unit torques along the rows of D, and S with the factor of D X'."""
+    largest = 0.0
+    for row in range(len(D)):
+        substitute(L, envelope, X[row])
+        for other in range(row + 1):
+            for i in range(D.shape[1]):
+                S[row, other] += D[other, i] * X[row, i]
+        largest = max(largest, S[row, row])
+    for row in range(len(D)):
+        S[row, row] += 1e-13 * largest
+    factorise(S, np.zeros(len(D), np.int64))

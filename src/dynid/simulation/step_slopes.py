@@ -83,6 +83,7 @@ def state_slopes(robot: SimulatedRobot, steps: TakenSteps, branches: Sequence[In
     found = []
     over_v0, over_q = _smooth_slopes(forces, steps)
     of_joint, of_middle, of_start = _dry_slopes(forces, steps)
+    is_sloped = np.any([of_joint, of_middle, of_start], axis=(0, 1))
     for branch, (Q, V, A) in zip(branches, _link_slopes(robot, steps, branches), strict=True):
         square = np.ix_(branch, branch)
         D, K, inertia = forces.viscous[square], forces.stiffness[square], forces.inertia[square]
@@ -95,7 +96,7 @@ def state_slopes(robot: SimulatedRobot, steps: TakenSteps, branches: Sequence[In
         V0[:, own, own] += (steps.kd + over_v0[0] + over_v0[1])[:, branch]
         for k, direction in enumerate(forces.direction[:, branch]):
             square_of = np.outer(direction, direction)
-            if square_of.any():
+            if square_of.any() and is_sloped[k]:
                 A += 0.5 * h[:, :, None] * of_joint[:, k, None, None] * square_of
                 V += of_middle[:, k, None, None] * square_of
                 V0 += of_start[:, k, None, None] * square_of
@@ -167,9 +168,8 @@ def _dry_slopes(forces: JointForces, steps: TakenSteps) -> tuple[Array, Array, A
     steep = (1.0 - t * t) / smoothing
     mean = np.where(is_smooth, level * steep, 0.0)
     turning = 0.5 * steps.h * (steps.a @ forces.direction.T)
-    start = np.where(
-        is_smooth, level * steep + fall * t + (fall * steep - 2.0 * level * t * steep / smoothing) * turning, 0
-    )
+    start = level * steep + fall * t + (fall * steep - 2.0 * level * t * steep / smoothing) * turning
+    start = np.where(is_smooth, start, 0.0)
     middle = np.where(is_smooth, 0.0, steps.mode * _levels(forces, w_middle, steps.mode)[1])
     return mean, middle, start
 
@@ -212,22 +212,28 @@ def _columns_of(robot: SimulatedRobot, term: Term, steps: TakenSteps) -> Iterato
         yield i, 2, term.ratio * sign * share
         yield j, 2, sign * share
     elif isinstance(term, Coulomb | AsymmetricCoulomb | Stribeck):
-        for k, joint in enumerate(term.joints_of(machine)):
-            row = joint.v.start
-            sign, share, fading = _dry_column(robot.forces, np.eye(machine.nv)[row], steps)
-            if isinstance(term, Coulomb):
-                yield row, k, sign * share
-            elif isinstance(term, AsymmetricCoulomb):
-                yield row, 2 * k, np.maximum(sign * share, 0.0)
-                yield row, 2 * k + 1, np.minimum(sign * share, 0.0)
-            else:
-                yield row, 2 * k, sign
-                yield row, 2 * k + 1, sign * fading
+        yield from _dry_columns(robot, term, steps)
     else:  # interpolated at v0, with its slope there
         yield from term.entries(machine, steps.q_middle, steps.v, steps.a)
         for row, column, over, coordinate, values in term.slopes(machine, steps.q_middle, steps.v, steps.a):
             if over == "v":
                 yield row, column, values * 0.5 * steps.h[:, 0] * steps.a[:, coordinate]
+
+
+def _dry_columns(
+    robot: SimulatedRobot, term: Coulomb | AsymmetricCoulomb | Stribeck, steps: TakenSteps
+) -> Iterator[tuple[int, int, Array]]:
+    for k, joint in enumerate(term.joints_of(robot.robot)):
+        row = joint.v.start
+        sign, share, fading = _dry_column(robot.forces, np.eye(robot.robot.nv)[row], steps)
+        if isinstance(term, Coulomb):
+            yield row, k, sign * share
+        elif isinstance(term, AsymmetricCoulomb):
+            yield row, 2 * k, np.maximum(sign * share, 0.0)
+            yield row, 2 * k + 1, np.minimum(sign * share, 0.0)
+        else:
+            yield row, 2 * k, sign
+            yield row, 2 * k + 1, sign * fading
 
 
 def _dry_column(forces: JointForces, direction: Array, steps: TakenSteps) -> tuple[Array, Array, Array]:

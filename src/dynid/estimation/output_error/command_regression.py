@@ -7,19 +7,20 @@ searched by trying it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Indices
 from dynid.logs import LawForm, Log, law_torque
 from dynid.model import DynamicModel
 
-PASS = 4.0
+PASS = 3.5
 """Cut-off frequency of rows, in multiples of the frequency below which nearly all of the motion's power is."""
 
-POWER = 0.99
-"""Share of the power of velocities that is nearly all of it."""
+POWER = 0.9999
+"""Share of the power of positions that is nearly all of it. Velocities would show more of noise than of motion."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,25 +30,25 @@ class CommandRows:
     Attributes:
         log: The log.
         X: For each joint its terms' columns, shape (rows, terms of the joint).
+        columns: For each joint which of the terms' parameters these are.
         links: Torques of the known links [N m or N], shape (rows, joints).
         b: Filter coefficients of rows.
         a: The same.
         every: Every how many samples a row is kept.
-        form: How the law acts.
     """
 
     log: Log
     X: tuple[Array, ...]
+    columns: tuple[Indices, ...]
     links: Array
     b: Array
     a: Array
     every: int
-    form: LawForm = "continuous"
 
-    def torque(self, delay: float) -> Array:
+    def torque(self, delay: float, form: LawForm = "continuous") -> Array:
         """The law's torque with commands that act later [N m or N], shape (rows, joints)."""
         log = self.log
-        torque = law_torque(log.commands, log.time, log.position, log.velocity, delay, self.form)
+        torque = law_torque(log.commands, log.time, log.position, log.velocity, delay, form)
         return filtered(torque, self.b, self.a, self.every)
 
 
@@ -60,14 +61,14 @@ def filtered(x: Array, b: Array, a: Array, every: int) -> Array:
 
 
 def bandwidth(log: Log) -> float:
-    """Frequency [Hz] below which nearly all of the power of a log's velocities is, of the fastest joint."""
+    """Frequency [Hz] below which nearly all of the power of a log's positions is, the median of its joints."""
     from scipy.signal import welch
 
     period = float(np.median(np.diff(log.time)))
     size = min(len(log), max(64, int(4.0 / period)))
-    f, power = welch(np.gradient(log.position, period, axis=0), 1.0 / period, nperseg=size, axis=0)
+    f, power = welch(log.position, 1.0 / period, nperseg=size, axis=0)
     share = np.cumsum(power, axis=0) / np.maximum(power.sum(axis=0), 1e-300)
-    return float(max(f[np.argmax(column >= POWER)] for column in share.T))
+    return float(np.median([f[np.argmax(column >= POWER)] for column in share.T]))
 
 
 def command_rows(log: Log, model: DynamicModel, links: Array) -> CommandRows:
@@ -82,7 +83,7 @@ def command_rows(log: Log, model: DynamicModel, links: Array) -> CommandRows:
 
     period = float(np.median(np.diff(log.time)))
     nyquist = 0.5 / period
-    cutoff = min(PASS * bandwidth(log), 0.4 * nyquist)
+    cutoff = min(max(PASS * bandwidth(log), 0.01 * nyquist), 0.4 * nyquist)
     b, a = butter(2, cutoff / nyquist)
     every = max(1, int(nyquist / (1.5 * cutoff)))
     q = log.position
@@ -90,12 +91,16 @@ def command_rows(log: Log, model: DynamicModel, links: Array) -> CommandRows:
     smooth, _ = _derivatives(_smoothed(q, b, a), log.time)
     robot = model.robot
     torque = DynamicModel(robot).inverse_dynamics(q, v, acceleration, links)
-    columns: list[list[Array]] = [[] for _ in range(robot.nv)]
+    entries: list[dict[int, Array]] = [{} for _ in range(robot.nv)]
+    first = 0
     for term in model.terms:
-        for row, _, values in term.entries(robot, q, smooth, acceleration):
-            columns[row].append(np.broadcast_to(values, len(q)))
-    X = tuple(filtered(np.stack(of_row, axis=1), b, a, every) for of_row in columns)
-    return CommandRows(log, X, filtered(torque, b, a, every), b, a, every)
+        for row, column, values in term.entries(robot, q, smooth, acceleration):
+            entries[row][first + column] = np.broadcast_to(values, len(q))
+        first += len(term.parameters(robot))
+    none = np.zeros((len(q), 0))
+    X = tuple(filtered(np.stack([*of_row.values()], axis=1) if of_row else none, b, a, every) for of_row in entries)
+    columns = tuple(np.array([*of_row], dtype=np.intp) for of_row in entries)
+    return CommandRows(log, X, columns, filtered(torque, b, a, every), b, a, every)
 
 
 def _derivatives(q: Array, time: Array) -> tuple[Array, Array]:
@@ -121,88 +126,59 @@ class CommandFit:
 
     Attributes:
         delay: The delay of the commands [s].
-        values: Of each joint its terms' values; with unknown gains followed by the scale of the gains.
-        squares: Sum of the squared residuals of each joint, shape (joints,).
-        rows: Number of rows.
+        values: Values of the terms' parameters, in their order, shape (terms,).
+        stds: Their standard deviations, with residuals that are correlated in time.
+        scales: True gains over stated ones, shape (joints,): estimated, or ones.
+        relative_error: Norm of the residuals over the norm of the torques, of each joint, shape (joints,).
     """
 
     delay: float
-    values: tuple[Array, ...]
-    squares: Array
-    rows: int
+    values: Array
+    stds: Array
+    scales: Array
+    relative_error: Array
 
 
-def fit_at(rows: Sequence[CommandRows], delay: float, *, scale: bool = False) -> CommandFit:
+def fit_at(
+    rows: Sequence[CommandRows], delay: float, form: LawForm = "continuous", *, scale: bool = False
+) -> CommandFit:
     """Fit all joints at a delay.
 
     Args:
         rows: The logs.
         delay: The delay of the commands [s].
-        scale: Whether gains are known but for a scale of each joint: then it is estimated, last of the values.
+        form: How the law acts.
+        scale: Whether gains are known but for a scale of each joint: then it is estimated.
     """
-    torques = [one.torque(delay) for one in rows]
-    values, squares, count = [], [], 0
-    for j in range(torques[0].shape[1]):
-        y = np.concatenate([torque[:, j] for torque in torques])
-        known = np.concatenate([one.links[:, j] for one in rows])
-        X = np.concatenate([one.X[j] for one in rows])
-        weight = np.repeat([one.log.weight for one in rows], [len(torque) for torque in torques])
-        left, right = (np.column_stack([X, known]), y) if scale else (X, y - known)
-        theta, *_ = np.linalg.lstsq(left * weight[:, None], right * weight, rcond=None)
-        residual = (right - left @ theta) * weight
-        count, total = len(y), float(residual @ residual)
-        if scale:  # torque = (links + terms) / scale
-            size = 1.0 / theta[-1] if theta[-1] > 0.0 else np.nan
-            theta = np.append(theta[:-1] * size, size)
-        values.append(theta)
-        squares.append(total)
-    return CommandFit(delay, tuple(values), np.array(squares), count)
+    torques = [one.torque(delay, form) for one in rows]
+    size = 1 + max(int(columns.max(initial=-1)) for columns in rows[0].columns)
+    values, stds = np.zeros(size), np.zeros(size)
+    scales, errors = np.ones(len(rows[0].columns)), np.zeros(len(rows[0].columns))
+    weight = np.repeat([one.log.weight for one in rows], [len(torque) for torque in torques])
+    starts = np.cumsum([0, *(len(torque) for torque in torques)])
+    for j, columns in enumerate(rows[0].columns):
+        y = np.concatenate([torque[:, j] for torque in torques]) * weight
+        known = np.concatenate([one.links[:, j] for one in rows]) * weight
+        X = np.concatenate([one.X[j] for one in rows]) * weight[:, None]
+        X, right = (np.column_stack([X, known]), y) if scale else (X, y - known)
+        theta, *_ = np.linalg.lstsq(X, right, rcond=None)
+        residual = right - X @ theta
+        spread = _spread(X, residual, starts)
+        errors[j] = np.linalg.norm(residual) / max(float(np.linalg.norm(y)), 1e-300)
+        if scale and theta[-1] > 0.0:  # torque = (links + terms) / scale
+            scales[j] = 1.0 / theta[-1]
+            theta, spread = theta[:-1] * scales[j], spread[:-1] * scales[j]
+        values[columns], stds[columns] = theta[: len(columns)], spread[: len(columns)]
+    return CommandFit(delay, values, stds, scales, errors)
 
 
-@dataclass(frozen=True, eq=False)
-class DelayProfile:
-    """Fits at several delays, and the best.
-
-    Attributes:
-        best: The best fit.
-        fits: All fits, in the order of their delays.
-    """
-
-    best: CommandFit
-    fits: tuple[CommandFit, ...] = field(repr=False)
-
-    def misfit(self, fit: CommandFit) -> float:
-        """How much worse than the best a fit is: mean over joints of the ratio of squared residuals, less one."""
-        return float(np.mean(fit.squares / np.maximum(self.best.squares, 1e-300)) - 1.0)
+BLOCKS = 20
+"""Blocks of time of each log, within which residuals may be correlated."""
 
 
-def delay_profile(rows: Sequence[CommandRows], lowest: float, highest: float, *, scale: bool = False) -> DelayProfile:
-    """The delay of the commands that explains the motion best, by a coarse and a fine search.
-
-    Args:
-        rows: The logs.
-        lowest: Smallest delay that is tried [s].
-        highest: Largest delay that is tried [s].
-        scale: As in `fit_at`.
-    """
-    tried = {float(d): fit_at(rows, float(d), scale=scale) for d in np.linspace(lowest, highest, 13)}
-    reference = min(tried.values(), key=lambda fit: float(fit.squares.sum())).squares
-    for _ in range(4):
-        order = sorted(tried)
-        cost = [float(np.mean(tried[d].squares / np.maximum(reference, 1e-300))) for d in order]
-        k = int(np.argmin(cost))
-        near = order[max(0, k - 1) : k + 2]
-        new = _vertex(near, [cost[order.index(d)] for d in near])
-        if min(abs(new - d) for d in tried) < 1e-5:
-            break
-        tried[new] = fit_at(rows, new, scale=scale)
-    best = min(tried.values(), key=lambda fit: float(np.mean(fit.squares / np.maximum(reference, 1e-300))))
-    return DelayProfile(best, tuple(tried[d] for d in sorted(tried)))
-
-
-def _vertex(x: Sequence[float], y: Sequence[float]) -> float:
-    """Where the parabola through three points is lowest; the lower end's neighbourhood where there are two."""
-    if len(x) < 3:
-        return 0.5 * (x[0] + x[-1])
-    curve = np.polyfit(np.array(x) - x[1], y, 2)
-    return float(x[1] - curve[1] / (2.0 * curve[0])) if curve[0] > 0.0 else float(x[int(np.argmin(y))])
+def _spread(X: Array, residual: Array, starts: Array) -> Array:
+    """Standard deviations of a fit whose residuals are correlated within blocks of time, shape (columns,)."""
+    A = np.linalg.pinv(X.T @ X)
+    edges = np.concatenate([np.linspace(a, b, BLOCKS + 1).astype(int)[:-1] for a, b in pairwise(starts)])
+    sums = np.add.reduceat(X * residual[:, None], edges, axis=0)
+    return np.sqrt(np.maximum(np.diag(A @ (sums.T @ sums) @ A), 0.0) * len(edges) / max(len(edges) - X.shape[1], 1))

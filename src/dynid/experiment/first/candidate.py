@@ -15,7 +15,8 @@ class Candidate:
     """Columns that may hold a quantity.
 
     Attributes:
-        role: "time", "position", "velocity", "torque" or "current"; nothing for a list of numbers that may be any.
+        role: "time", "position", "velocity", "torque", "current", "kp" or "kd"; nothing for a list of numbers that may
+            be any.
         file: The file.
         columns: Positions of the columns in the file; names of joints in messages of bags.
         labels: What each column's name says; empty where there are no names.

@@ -7,7 +7,7 @@ from pathlib import Path
 from dynid.errors import InvalidRequestError
 from dynid.experiment.first import naming
 from dynid.experiment.first.candidate import Candidate
-from dynid.experiment.first.naming import JOINT, KNOWN, NUMBER, Label, Quality, counted_from_zero, label_of
+from dynid.experiment.first.naming import GAINS, JOINT, KNOWN, NUMBER, Label, Quality, counted_from_zero, label_of
 from dynid.experiment.first.questions import SKIPPED, Answers, found_columns, stated_role
 from dynid.experiment.first.unnamed_tables import has_names, unnamed_in
 from dynid.logs import FIELDS, Progress, Topic, is_bag, source_of, topics_of, unit_in
@@ -123,7 +123,7 @@ def _in_table(
         frozenset(str(part) for part in naming.parts_of(file)) if file is not None and len(known) <= 1 else frozenset()
     )
     found: list[Candidate] = []
-    for role in ("position", "velocity", "torque", "current"):
+    for role in ("position", "velocity", "torque", "current", *GAINS):
         own = [k for k, label in enumerate(labels) if label.role == role and label.name]
         found += _grouped(path, tuple(names), role, [(k, labels[k]) for k in own], words, len(joints))
     times = [k for k, label in enumerate(labels) if label.role == "time" and label.name]

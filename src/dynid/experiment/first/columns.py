@@ -11,6 +11,7 @@ from dynid.errors import InvalidRequestError
 from dynid.experiment.first.candidate import Candidate
 from dynid.experiment.first.candidates import candidates_in, stated, stated_topic
 from dynid.experiment.first.column_questions import about_joints, for_missing, misfit, passed_over, which
+from dynid.experiment.first.commanded import FEED_FORWARD, CommandColumns, commands_among
 from dynid.experiment.first.guesses import THRESHOLDS
 from dynid.experiment.first.joint_matching import Match, beyond_limits, matched
 from dynid.experiment.first.naming import LINK_SIDE, MOTOR_SIDE, Quality
@@ -30,6 +31,7 @@ class Choice:
         places: Places of "position", "torque" or "current", perhaps "velocity" and "time", in the joints' order.
         by: How joints were matched, as in `Match`.
         clocks: Other columns of time.
+        commands: Columns of what was commanded, where they stand in for torques.
         questions: What is open.
         findings: Notes on columns that were passed over, and why.
     """
@@ -38,6 +40,7 @@ class Choice:
     places: Mapping[str, Candidate]
     by: str
     clocks: tuple[Candidate, ...] = ()
+    commands: CommandColumns = field(default_factory=CommandColumns)
     questions: tuple[Question, ...] = ()
     findings: tuple[Finding, ...] = ()
 
@@ -78,7 +81,8 @@ class Chooser:
         joints = tuple(self.joints) if match is None else self._with_torques(match.joints)
         if position is not None and match is not None:
             places["position"] = position.only([match.columns[match.joints.index(name)] for name in joints])
-        torque = self._torques(joints, places.get("position"))
+        commands = self._commands(joints, places.get("position"))
+        torque = None if commands.places else self._torques(joints, places.get("position"))
         if torque is not None:
             places[torque.role] = torque
         velocity = self._velocities(joints, places.get("position"))
@@ -87,9 +91,33 @@ class Chooser:
         clocks = self._times(position or torque)
         places |= {"time": clocks[0]} if clocks else {}
         return Choice(
-            joints, places, "" if match is None else match.by, tuple(clocks[1:]), tuple(self.questions),
+            joints, places, "" if match is None else match.by, tuple(clocks[1:]), commands, tuple(self.questions),
             tuple(self.findings),
         )  # fmt: skip
+
+    def _commands(self, joints: Sequence[str], position: Candidate | None) -> CommandColumns:
+        """Commands, where no torque was measured: there is none, it never changes, or it was commanded, too."""
+        if position is None or position.quality is Quality.COMMANDED or self._stated("torque") is not None:
+            return CommandColumns()
+        found = commands_among(self.found, position, lambda one: self._aligned(one, joints, position), self._values)
+        if not found.places:
+            return found
+        pool = [one for one in self.found if one.role in ("torque", "current") and not one.words & FEED_FORWARD]
+        options = [own for one in pool if (own := self._aligned(one, joints, position)) is not None]
+        varying = [one for one in options if self._varies(one)]
+        if any(one.quality < Quality.COMMANDED for one in varying) or (varying and not found.has_stiffness):
+            return CommandColumns()
+        still = [one for one in options if one not in varying]
+        self.findings += [Finding.of("torques-constant", "torques", columns=one.shown) for one in still]
+        pool = [one for one in self.found if one.role == "position" and one.quality < Quality.COMMANDED]
+        self.findings = [one for one in self.findings if one.values.get("quantity") != "position"]
+        self.findings += passed_over("position", position, pool, "", self.paths)
+        return found
+
+    def _varies(self, candidate: Candidate) -> bool:
+        """Whether any column has two values."""
+        values = self._values(candidate)
+        return bool((np.nanmax(values, axis=0) > np.nanmin(values, axis=0)).any())
 
     def _positions(self) -> tuple[Candidate | None, Match | None]:
         given = self._stated("position")

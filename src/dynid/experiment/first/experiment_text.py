@@ -56,12 +56,19 @@ def relative(path: Path, folder: Path) -> str:
 
 
 def lock_lines(
-    held: Mapping[str, float], resting: Mapping[str, tuple[float, float]], stated: Sequence[str]
+    held: Mapping[str, float], resting: Mapping[str, tuple[float, float]], stated: Sequence[str], base: str = ""
 ) -> Iterator[str]:
-    """The table `[lock]`."""
+    """The table `[lock]`, or one line where only a floating base is held; `base` is the word for that."""
     if not held and not resting:
         return
+    about = "as stated" if base in stated else "the log has no motion of the floating base, so it is held"
+    if list(held) == [base] and not resting:
+        yield f"lock = [{quoted(base)}]   # {about}"
+        return
     yield from ("", "[lock]")
+    if base:
+        yield f"{quoted(base)} = 0.0   # {about}"
+        held = {name: at for name, at in held.items() if name != base}
     own = {name: at for name, at in held.items() if name not in stated}
     if own:
         yield "# the log does not have these joints: they are held here"
@@ -91,6 +98,8 @@ def log_lines(layout: Layout, folder: Path, needed: Sequence[Finding] = ()) -> I
             yield f"{'# ' if key in open_keys else ''}{key} = {table(group, folder)}"
         for file, columns in own[0].drafts if own and group is None else ():
             yield comment(f"{key} = {table(Group(columns, PLAIN[key], '', file=file), folder)}")
+    for key, command in layout.commands.items():
+        yield f"{key} = {table(command, folder) if isinstance(command, Group) else repr(command)}"
     yield from map(marked, (question for question in layout.questions if question.key == "rate"))
     if "rate" in open_keys:
         yield "# rate = 100.0"
@@ -109,7 +118,9 @@ def table(group: Group, folder: Path) -> str:
         parts.append(f"topic = {quoted(group.topic)}")
     if group.field is not None:
         parts.append(f"field = {quoted(group.field)}")
-    if group.columns is not None:
+    if group.array:
+        parts.append(f"columns = {quoted(group.array)}")
+    elif group.columns is not None:
         columns = ", ".join(quoted(c) if isinstance(c, str) else str(c) for c in group.columns)
         parts.append(f"columns = [{columns}]")
     parts += ["flat = true"] if group.flat else []

@@ -10,8 +10,10 @@ import numpy as np
 
 from dynid.errors import InvalidRequestError
 from dynid.experiment.experiment import Experiment
+from dynid.experiment.first.commanded import control_lines, findings_on_gains
 from dynid.experiment.first.experiment_text import header, lock_lines, log_lines, marked, quoted, relative, sampling
-from dynid.experiment.first.guesses import STILL, Layout, Unit
+from dynid.experiment.first.floating import refuse_moving_base, with_held_base, without_base
+from dynid.experiment.first.guesses import STILL, Group, Layout, Unit
 from dynid.experiment.first.layout import layout_of
 from dynid.experiment.first.needed_drives import drive_table, findings_on_drives, with_sides_settled
 from dynid.experiment.first.questions import Answers, Columns, Question, answers_of
@@ -44,6 +46,7 @@ class FirstExperiment:
         resting: Joints that do not move in the logs, with where they rest and how far they range [rad or m]; they are
             locked there, and the layouts are without them.
         stated: Joints whose locking was stated.
+        base: The word that locks a floating base; empty for other robots.
     """
 
     robot: str
@@ -56,6 +59,7 @@ class FirstExperiment:
     exact_frames: bool = False
     resting: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     stated: tuple[str, ...] = ()
+    base: str = ""
 
     @property
     def text(self) -> str:
@@ -180,31 +184,34 @@ def init(
             f"{source} is a log and {robots[0]} is a robot, which comes first: 'dynid init {robots[0]} {source}'"
         )
     loaded = load_robot(source, exact_frames=exact_frames)
-    if any(joint.kind.nq > 1 for joint in loaded.joints):
-        raise InvalidRequestError(
-            f"'{loaded.name}' has a floating base or spherical joints, whose logs cannot be read yet"
-        )
+    free = loaded
+    loaded, base, is_stated = with_held_base(free, lock)
     named = (file for log in logs for file in ([log] if isinstance(log, str | os.PathLike) else log))
     files = tuple(local_file(file.name, progress) for name in named for file in files_of(name))
     if not files:
         raise InvalidRequestError("a first experiment needs a log; give its file or files")
+    if base and not is_stated:
+        refuse_moving_base(files, loaded)
     stated = {"position": position, "velocity": velocity, "torque": torque, "time": time}
-    answers = answers_of(loaded, stated, unit, lock, columns, rate)
+    answers = answers_of(loaded, stated, unit, without_base(lock, free), columns, rate)
     layouts = look_at(files, loaded, answers, progress)
     held = {
         joint.name: _held_at(loaded, joint.name, answers)
         for joint in loaded.independent_joints
         if joint.name not in layouts[0].joints
     }
+    held = {base: 0.0, **held} if base else held
     resting = _resting_in_all(layouts)
     moving = tuple(layout.without(resting) for layout in layouts)
     rest = load_robot(source, lock=held | {name: at for name, (at, _) in resting.items()}, exact_frames=exact_frames)
     moving = tuple(with_sides_settled(layout, rest) for layout in moving)
     mute = [name for one in layouts[0].findings if one.code == "joints-without-torque" for name in one.values["joints"]]
-    unsaid = [name for name in held if name not in answers.lock and name not in mute]
+    unsaid = [name for name in held if name not in answers.lock and name not in mute and name != base]
     findings = (*_findings_on_logs(moving, rest), *_findings_on_held(unsaid), *_findings_on_rest(resting))
+    findings += (Finding.of("base-held", "lock"),) if base and not is_stated else ()
+    told = (*answers.lock, base) if is_stated else tuple(answers.lock)
     made = FirstExperiment(
-        source, loaded.name, files, moving, held, Path(folder), findings, exact_frames, resting, tuple(answers.lock)
+        source, loaded.name, files, moving, held, Path(folder), findings, exact_frames, resting, told, base
     )
     if any(layout.is_open for layout in moving):
         return made
@@ -300,6 +307,10 @@ def findings_on_layout(layout: Layout, robot: Robot) -> Iterator[Finding]:
     if layout.rows is not None:
         used = layout.rows[1] - layout.rows[0]
         yield Finding.of("log-cut", "log", used=used, samples=layout.samples)
+    for role, group in layout.commands.items():
+        if isinstance(group, Group):
+            yield Finding.of("columns-guessed", role, columns=group.shown, unit=_in_words(group.unit), reason="")
+    yield from findings_on_gains(bool(layout.commands), "kp" in layout.commands)
     if layout.silent:
         yield Finding.of("torques-silent", "drive.unmeasured", joints=list(layout.silent))
     yield from findings_on_drives(layout, robot)
@@ -327,6 +338,12 @@ def _held_at(robot: Robot, name: str, answers: Answers) -> float:
     return robot.joint(name).limits.rest
 
 
+def _terms_line(layout: Layout) -> str:
+    if layout.commands:
+        return 'terms = ["armature", "viscous", "coulomb", "offset"]   # links are known by the robot file'
+    return 'terms = "auto"   # friction terms chosen by the log; or a list: docs/terms.md'
+
+
 def _text(made: FirstExperiment, folder: Path) -> str:
     robot = made.robot
     name = robot if robot.startswith("builtin:") else relative(Path(robot), folder)
@@ -343,10 +360,11 @@ def _text(made: FirstExperiment, folder: Path) -> str:
             *header(made.name, made.files, is_open=bool(made.questions), is_needed=bool(needed)),
             f"robot = {quoted(name)}",
             *(["exact_frames = true   # as stated"] if made.exact_frames else []),
-            'terms = "auto"   # friction terms chosen by the log; or a list: docs/terms.md',
-            *lock_lines(made.held, made.resting, made.stated),
+            _terms_line(first),
+            *lock_lines(made.held, made.resting, made.stated, made.base),
             "",
             *drive_table(first),
+            *control_lines("kp" in first.commands or not first.commands),
             *(line for lines in logs for line in lines),
         ]
     )

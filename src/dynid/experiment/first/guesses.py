@@ -58,6 +58,7 @@ class Group:
         at_motor: Whether its name says that it was logged on the motors' side of the gears.
         field: The field of its topic, where that is not the usual one.
         clock: Column of the time stamps of its own file, where that is not sampled with the other files of the log.
+        array: The array whose columns these are, all of them in their order; empty where they are not.
     """
 
     columns: tuple[str | int, ...] | None
@@ -69,6 +70,7 @@ class Group:
     at_motor: bool = False
     field: str | None = None
     clock: str | int | None = None
+    array: str = ""
 
     @property
     def shown(self) -> str:
@@ -85,7 +87,8 @@ class Group:
         """The same for some of the joints, by index."""
         columns = None if self.columns is None else tuple(self.columns[k] for k in keep)
         unit = self.unit if isinstance(self.unit, str) else alike([self.unit[k] for k in keep])
-        return replace(self, columns=columns, unit=unit)
+        is_whole = self.columns is not None and len(keep) == len(self.columns)
+        return replace(self, columns=columns, unit=unit, array=self.array if is_whole else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +111,7 @@ class Layout:
         resting: Joints that do not move, with where they rest and how far they range [rad or m].
         questions: What is open.
         findings: Notes on columns that were passed over.
+        commands: Where commands and gains are, by role, where they stand in for torques; gains may be numbers.
     """
 
     joints: tuple[str, ...]
@@ -125,6 +129,7 @@ class Layout:
     resting: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     questions: tuple[Question, ...] = ()
     findings: tuple[Finding, ...] = ()
+    commands: Mapping[str, Group | float] = field(default_factory=dict)
 
     @property
     def is_open(self) -> bool:
@@ -143,6 +148,7 @@ class Layout:
             silent=tuple(name for name in self.silent if name not in names),
             postures=self.postures[:, keep] if self.postures.size else self.postures,
             largest=self.largest[keep] if self.largest.size else self.largest,
+            commands={role: one.only(keep) if isinstance(one, Group) else one for role, one in self.commands.items()},
         )
 
 

@@ -1,5 +1,6 @@
 """What the columns or topics of one recording are, with what their numbers show: units, clocks, samples of use."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +26,7 @@ from dynid.experiment.first.joint_matching import beyond_limits
 from dynid.experiment.first.naming import MOTOR_SIDE
 from dynid.experiment.first.questions import Answers, Question
 from dynid.findings import Finding
-from dynid.logs import UNITS, Progress, RecordingError, is_bag, is_current, read_groups, silent, unit_in
+from dynid.logs import UNITS, Progress, RecordingError, is_bag, is_current, joint_order, read_groups, silent, unit_in
 from dynid.logs.tables import Table as LoggedTable
 from dynid.robot import Robot
 
@@ -62,6 +63,7 @@ def layout_of(paths: Sequence[Path], robot: Robot, answers: Answers, progress: P
     torque = _torque(choice, answers, position)
     velocity = _velocity(choice, answers, position)
     groups = {"position": position, choice.drive: torque, "velocity": velocity}
+    groups = {role: _in_order(group, choice.joints) for role, group in groups.items()}
     timed = {
         role: None if group is None else replace(group, clock=_column(clocks[role]) if role in clocks else None)
         for role, group in groups.items()
@@ -74,7 +76,7 @@ def layout_of(paths: Sequence[Path], robot: Robot, answers: Answers, progress: P
     rows = usable_rows(stamps) if measured else None
     layout = Layout(
         choice.joints, timed["position"], timed[choice.drive], timed["velocity"], time, stamps, samples, rows,
-        answers.rate, questions=tuple(questions), findings=findings,
+        answers.rate, questions=tuple(questions), findings=findings, commands=_commands(choice, position),
     )  # fmt: skip
     return with_numbers(layout, values.get("position"), values.get(choice.drive))
 
@@ -281,6 +283,27 @@ def _velocity(choice: Choice, answers: Answers, position: Group | None) -> Group
     return _group(place, answers.units.get("velocity") or units, "", position.at_motor)
 
 
+def _commands(choice: Choice, position: Group | None) -> dict[str, Group | float]:
+    """Where commands and gains are, in the units of positions where names say no other."""
+    if position is None or not choice.commands.places:
+        return {}
+    units = [position.unit] * len(choice.joints) if isinstance(position.unit, str) else list(position.unit)
+    plain = {
+        "position_command": units,
+        "velocity_command": [f"{unit}/s" for unit in units],
+        "torque_command": ["N m"] * len(units),
+        "kp": ["N m/rad"] * len(units),
+        "kd": ["N m s/rad"] * len(units),
+    }
+    found: dict[str, Group | float] = {}
+    for role, place in choice.commands.places.items():
+        kind = role.removesuffix("_command")
+        says = _said(place, kind, choice.joints) if kind != role else [None] * len(units)
+        group = _group(place, alike([said or own for said, own in zip(says, plain[role], strict=True)]), "")
+        found[role] = replace(_in_order(group, choice.joints) or group, clock=_clock(choice, place))
+    return {role: one for role in plain for one in [(found | dict(choice.commands.gains)).get(role)] if one is not None}
+
+
 def _said(place: Candidate, role: str, joints: Sequence[str]) -> list[str | None]:
     """The unit that the name of each column says, or that of a file whose columns have no names."""
     if place.topic is not None:
@@ -301,7 +324,32 @@ def _group(place: Candidate, unit: Unit, why: str, at_motor: bool = False) -> Gr
     usual = {"position": "position", "velocity": "velocity", "torque": "effort"}
     field = None if place.topic is None or place.field == usual.get(place.role) else place.field
     columns = None if place.width is not None else place.stated
-    return Group(columns, unit, why, place.topic, place.file, place.width is not None, at_motor, field)
+    is_flat = place.width is not None
+    return Group(columns, unit, why, place.topic, place.file, is_flat, at_motor, field, array=_array(place))
+
+
+def _clock(choice: Choice, place: Candidate) -> str | int | None:
+    """Column of time of the file of commands, where that is not the one that leads."""
+    time = choice.places.get("time")
+    own = [clock for clock in choice.clocks if clock.file == place.file]
+    return _column(own[0]) if time is not None and time.file != place.file and own else None
+
+
+def _in_order(group: Group | None, joints: Sequence[str]) -> Group | None:
+    """A group that is not stated as a whole array where the reader would put its columns in another order."""
+    if group is None or not group.array:
+        return group
+    order = joint_order([str(column) for column in group.columns or ()], joints)
+    return group if order is None or list(order) == list(range(len(order))) else replace(group, array="")
+
+
+def _array(place: Candidate) -> str:
+    """The array whose columns `key[0]`, `key[1]`, ... all belong to a candidate, in this order."""
+    names, own = place.names or (), place.stated
+    key = str(own[0]).removesuffix("[0]") if own else ""
+    every = [name for name in names if re.fullmatch(re.escape(key) + r"\[\d+\]", name)]
+    is_whole = len(own) > 1 and list(own) == every == [f"{key}[{k}]" for k in range(len(own))]
+    return key if is_whole and key not in names else ""
 
 
 def _column(place: Candidate) -> str | int:

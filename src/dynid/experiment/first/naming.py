@@ -35,6 +35,12 @@ ROLES = {
 }
 """Words in the names of columns and files, by what they hold; the first role that has a word of a name is its own."""
 
+GAINS = {"kp": "kp pgain stiffness stiffnesses", "kd": "kd dgain damping dampings"}
+"""Words in the names of gains of a control law, which rule over those of `ROLES`: kp_pos is no position."""
+
+ACTIONS = frozenset(("action", "actions"))
+"""Words for commands of any kind, which learning environments use for commanded positions."""
+
 OTHER = """acc accel acceleration accelerations ddq qdd qddot qacc ddtheta jerk dtau taudot dtorque temp temperature
 temperatures voltage volt volts pwm status mode power energy fault tcp ee eef pose wrench cartesian cart twist quat
 quaternion xyz rpy orientation x y z w rx ry rz tool flange imu gyro"""
@@ -43,9 +49,9 @@ quaternion xyz rpy orientation x y z w rx ry rz tool flange imu gyro"""
 QUALITIES = {
     Quality.PART: """ext external contact gravity grav g gc comp compensated compensation coriolis friction fric inertia
     ff feedforward static residual disturbance dist error err errors diff delta limit limits max min upper lower
-    threshold std var bias""",
+    threshold std var bias kp kd stiffness damping""",
     Quality.COMMANDED: """des desired d cmd cmds command commanded ref reference target tgt goal set setpoint sp wanted
-    soll demand demanded planned plan""",
+    soll demand demanded planned plan action actions""",
     Quality.ESTIMATED: "est estimated estimate model hat pred predicted sim simulated nominal observer",
     Quality.FILTERED: "filt filtered filter smooth smoothed lowpass lp",
     Quality.MEASURED: "actual act measured meas msr mes feedback fb fbk present real sensor sensed ist",
@@ -61,14 +67,17 @@ LINK_SIDE = frozenset(("link", "links", "output", "load", "secondary", "absolute
 _UNITS = """deg degs degree degrees rad rads mrad mm cm nm nmm mnm ma rpm ms us ns sec s dps"""
 _UNIT_WORDS = frozenset(_UNITS.split())
 _ROLE_OF = {word: role for role, words in reversed(ROLES.items()) for word in words.split()}
+_GAIN_OF = {word: role for role, words in GAINS.items() for word in words.split()}
 _QUALITY_OF = {word: quality for quality, words in QUALITIES.items() for word in words.split()}
 _OTHER = frozenset(OTHER.split())
 _COMPOUNDS = {("q", "dot"): "qdot", ("tau", "dot"): "taudot", ("q", "ddot"): "qddot", ("q", "dd"): "qdd"}
 _COMPOUNDS |= {("i", "q"): "iq", ("pos", "dot"): "posdot", ("time", "stamp"): "timestamp"}
+_COMPOUNDS |= {("p", "gain"): "kp", ("p", "gains"): "kp", ("d", "gain"): "kd", ("d", "gains"): "kd"}
+_COMPOUNDS |= {("k", "p"): "kp", ("k", "d"): "kd", ("gain", "p"): "kp", ("gain", "d"): "kd"}
 GENERIC = frozenset(("joint", "joints", "jnt", "j", "axis", "axes", "a", "dof", "motor", "servo"))
 """Words for any joint, which tell none from others."""
 
-KNOWN = frozenset(_ROLE_OF) | frozenset(_QUALITY_OF) | _OTHER | MOTOR_SIDE | LINK_SIDE
+KNOWN = frozenset(_ROLE_OF) | frozenset(_QUALITY_OF) | frozenset(_GAIN_OF) | _OTHER | MOTOR_SIDE | LINK_SIDE
 """Words with a meaning; others may name a joint or an arm."""
 
 
@@ -81,7 +90,7 @@ class Label:
         parts: Its words in small letters and its numbers, in order; `JOINT` where a joint is named.
         joint: Index of the joint that it names, if it does.
         own: Words that some of the robot's joints have and others have not, such as "left".
-        role: "time", "position", "velocity", "torque", "current", or nothing.
+        role: "time", "position", "velocity", "torque", "current", "kp", "kd", or nothing.
         quality: How well it serves as a measurement.
     """
 
@@ -164,6 +173,11 @@ def _role(words: Sequence[str]) -> str:
     if any(word in _OTHER for word in words):
         return ""
     roles = {_ROLE_OF[word] for word in words if word in _ROLE_OF and word != "t"}
+    gains = {_GAIN_OF[word] for word in words if word in _GAIN_OF}
+    if gains and not roles & {"torque", "current"}:  # a torque of damping is a part of the torque
+        return min(gains)
+    if not roles and ACTIONS & set(words):
+        return "position"
     if not roles and words[-1:] == ["t"] and len(words) < 3:  # not of a matrix T, as in O_T_EE
         return "time"
     return next((role for role in ROLES if role in roles), "")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dynid.errors import InvalidRequestError
 from dynid.experiment.first.candidates import candidates_in
-from dynid.experiment.first.naming import KNOWN, parts_of
+from dynid.experiment.first.naming import KNOWN, Quality, parts_of
 from dynid.experiment.first.questions import Answers
 from dynid.experiment.first.unnamed_tables import has_names
 from dynid.logs import Progress, is_bag, source_of
@@ -64,7 +64,9 @@ def _roles(path: Path, robot: Robot, answers: Answers, progress: Progress) -> se
         source = source_of(path)
         is_wide = not has_names(source) and len(source.names) >= 2 * (len(joints) - len(answers.lock))
         return {"position", "torque"} if is_wide else set()
-    return {"torque" if one.role == "current" else one.role for one in found}
+    roles = {"torque" if one.role == "current" else one.role for one in found}
+    kinds = {one.quality is Quality.COMMANDED for one in found if one.role == "position"}
+    return roles | ({"torque"} if len(kinds) == 2 else set())  # commands stand in for torques
 
 
 def _title(path: Path) -> tuple[str | int, ...]:

@@ -7,14 +7,15 @@ import tempfile
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
+from dynid.logs.readers.array_columns import ArrayColumns
 from dynid.logs.readers.column_store import joined
-from dynid.logs.readers.source import Progress, RecordingError, Source, require_plausible, silent
+from dynid.logs.readers.source import Progress, RecordingError, Source, silent
 from dynid.logs.readers.stamps import Numbers, SamePiece, of_array, of_series
 
 PIECE = 1_000_000
@@ -31,28 +32,25 @@ _NPZ_DAMAGE = (ValueError, EOFError, RuntimeError, KeyError, tokenize.TokenError
 
 
 def npz(path: Path) -> Source:
-    """The columns of the one- and two-dimensional arrays of an NPZ file."""
+    """The columns of the one- and two-dimensional arrays of an NPZ file; scalars and short vectors are constant."""
     try:
         shapes = _npz_shapes(path)
     except _NPZ_DAMAGE as error:
         raise RecordingError(path, "this is no NPZ file, or it is damaged; write or copy it again") from error
-    places: list[tuple[str, int]] = []
-    names: list[str] = []
-    for key, (shape, _) in shapes.items():
-        width = shape[1] if len(shape) == 2 else 1
-        places += [(key, k) for k in range(width)]
-        names += [f"{key}[{k}]" for k in range(width)] if len(shape) == 2 else [key]
+    others = frozenset(key for key, (_, kind) in shapes.items() if kind.kind not in "biuf")
+    arrays = ArrayColumns(path, {key: shape for key, (shape, _) in shapes.items()}, others)
 
     def pieces(positions: list[int], stamps: bool) -> Iterator[tuple[int, Numbers]]:
-        keys = list(dict.fromkeys(places[p][0] for p in positions))
-        for key in keys:
-            _check_array(path, key, *shapes[key], keys[0], shapes[keys[0]][0])
-        require_plausible(path, shapes[keys[0]][0][0] if keys else 0)
+        wanted = arrays.wanted(positions)
+        for key in wanted:
+            _check_array(path, key, *shapes[key], is_constant=key in arrays.constants)
+        samples = arrays.samples(wanted)
         as_numbers = [SamePiece(lambda values: of_array(values, stamps=stamps), np.concatenate) for _ in positions]
         try:
-            for parts in _npz_parts(path, keys):
-                for n, (key, k) in enumerate(places[p] for p in positions):
-                    found = as_numbers[n](parts[key][:, k] if parts[key].ndim == 2 else parts[key])
+            for key, values in _npz_values(path, wanted, arrays.constants):
+                rows = np.tile(values.reshape(1, -1), (samples, 1)) if key in arrays.constants else values
+                for n, k in wanted[key]:
+                    found = as_numbers[n](rows[:, k] if rows.ndim == 2 else rows)
                     if found is None:
                         raise RecordingError(path, f"array '{key}' holds texts that are neither numbers nor dates")
                     yield n, found
@@ -62,25 +60,27 @@ def npz(path: Path) -> Source:
     def load(positions: list[int]) -> Iterator[np.ndarray]:
         return joined(pieces(positions, False), len(positions))
 
-    return Source(tuple(names), load, pieces=pieces)
+    return Source(arrays.names, load, pieces=pieces)
 
 
-def _npz_parts(path: Path, keys: Sequence[str]) -> Iterator[dict[str, np.ndarray]]:
-    """Arrays of an NPZ file, some rows of each at a time."""
+def _npz_values(path: Path, keys: Iterable[str], constants: Collection[str]) -> Iterator[tuple[str, np.ndarray]]:
+    """Arrays of an NPZ file: those that are constants, and then some rows of each other at a time."""
     with zipfile.ZipFile(path) as archive, contextlib.ExitStack() as stack:
         members = {name.removesuffix(".npy"): name for name in archive.namelist()}
         reads = {key: _npz_rows(stack.enter_context(archive.open(members[key]))) for key in keys}
-        while True:
+        yield from ((key, next(reads.pop(key))) for key in list(reads) if key in constants)
+        while reads:
             parts = {key: next(read, None) for key, read in reads.items()}
             found = {key: part for key, part in parts.items() if part is not None}
-            if len(found) < len(keys):
+            if len(found) < len(reads):
                 return
-            yield found
+            yield from found.items()
 
 
 def _npz_rows(stream: IO[bytes]) -> Iterator[np.ndarray]:
     """Rows of an array in parts; those of arrays in the order of columns are put in a temporary file before."""
     shape, by_columns, kind = _npz_head(stream)
+    shape = shape or (1,)
     samples, width = shape[0], math.prod(shape[1:]) * kind.itemsize
     if by_columns and len(shape) > 1:
         with tempfile.TemporaryFile() as file:
@@ -121,16 +121,12 @@ def _npz_shapes(path: Path) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
     return shapes
 
 
-def _check_array(
-    path: Path, key: str, shape: tuple[int, ...], kind: np.dtype, other: str, first: tuple[int, ...]
-) -> None:
+def _check_array(path: Path, key: str, shape: tuple[int, ...], kind: np.dtype, *, is_constant: bool) -> None:
     if kind.kind not in "biufMmUS":
         what = "Python objects" if kind.hasobject else str(kind)
         raise RecordingError(path, f"array '{key}' holds {what} instead of numbers; save it as floats")
-    if len(shape) not in (1, 2):
+    if len(shape) not in (1, 2) and not is_constant:
         raise RecordingError(path, f"array '{key}' has the shape {shape}, but one or two dimensions are needed")
-    if shape[0] != first[0]:
-        raise RecordingError(path, f"array '{key}' has {shape[0]} samples, but '{other}' has {first[0]}")
 
 
 def parquet(path: Path, progress: Progress = silent) -> Source:

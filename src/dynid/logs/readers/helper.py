@@ -63,6 +63,7 @@ def _readers() -> Mapping[str, Reader]:
     from dynid.logs.readers.columnar import npz, parquet
     from dynid.logs.readers.json_records import json_lines, json_whole
     from dynid.logs.readers.mat import mat
+    from dynid.logs.readers.torch_file import torch_file
 
     return {
         "bag": lambda path, progress: bag(path, progress, _topics(path, path.stat().st_mtime_ns)),
@@ -72,6 +73,8 @@ def _readers() -> Mapping[str, Reader]:
         "ndjson": json_lines,
         "npz": lambda path, _: npz(path),
         "parquet": parquet,
+        "pt": torch_file,
+        "pth": torch_file,
     }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dynid.logs.readers.array_columns import ArrayColumns
 from dynid.logs.readers.column_store import joined
 from dynid.logs.readers.matlab_objects import (
     ObjectTable,
@@ -16,7 +17,7 @@ from dynid.logs.readers.matlab_objects import (
     table_of_version_5,
     variables_of,
 )
-from dynid.logs.readers.source import Progress, RecordingError, Source, require_plausible, silent
+from dynid.logs.readers.source import Progress, RecordingError, Source, silent
 from dynid.logs.readers.stamps import Numbers, SamePiece, of_array
 
 Shape = tuple[int, ...]
@@ -67,26 +68,20 @@ def mat(path: Path, progress: Progress = silent) -> Source:
 
 
 def _columns(path: Path, content: _Content) -> Source:
-    shapes = content.shapes
-    places = [(name, k) for name, shape in shapes.items() for k in range(min(shape))]
-    names = [f"{name}[{k}]" if min(shapes[name]) > 1 else name for name, k in places]
+    shapes = content.shapes.items()
+    arrays = ArrayColumns(path, {name: (max(own), min(own)) if min(own) > 1 else (max(own),) for name, own in shapes})
 
     def pieces(positions: list[int], stamps: bool) -> Iterator[tuple[int, Numbers]]:
-        wanted: dict[str, list[int]] = {}
-        for name, k in (places[p] for p in positions):
-            wanted.setdefault(name, []).append(k)
-        first = next(iter(wanted))
-        for name in wanted:
-            if max(shapes[name]) != max(shapes[first]):
-                problem = f"array '{name}' has {max(shapes[name])} samples, but '{first}' has {max(shapes[first])}"
-                raise RecordingError(path, problem)
-        require_plausible(path, max(shapes[first]))
-        order = {place: n for n, place in enumerate(places[p] for p in positions)}
+        wanted = arrays.wanted(positions)
+        samples = arrays.samples(wanted)
+        columns = {name: [0] if name in arrays.constants else [k for _, k in own] for name, own in wanted.items()}
         convert = [SamePiece(lambda values: of_array(values, stamps=stamps), np.concatenate) for _ in positions]
         try:
-            for name, values in content.parts(wanted):
-                for k, column in zip(wanted[name], values, strict=True):
-                    n = order[name, k]
+            for name, values in content.parts(columns):
+                if name in arrays.constants:
+                    yield from ((n, Numbers(np.full(samples, float(values[0, k])))) for n, k in wanted[name])
+                    continue
+                for (n, _), column in zip(wanted[name], values, strict=True):
                     yield n, convert[n](column) or Numbers(np.zeros(0))
         except (RecordingError, MemoryError, GeneratorExit):
             raise
@@ -96,7 +91,7 @@ def _columns(path: Path, content: _Content) -> Source:
     def load(positions: list[int]) -> Iterator[np.ndarray]:
         return joined(pieces(positions, False), len(positions))
 
-    return Source(tuple(names), load, unread=content.others, pieces=pieces)
+    return Source(arrays.names, load, unread=content.others, pieces=pieces)
 
 
 NUMERIC = frozenset(

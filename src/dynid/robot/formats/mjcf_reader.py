@@ -143,7 +143,10 @@ class _MjcfReader:
         """A joint; `at` is where the child's frame would be in the parent's without it."""
         m, name = self.model, self.joint_names[j]
         kind, axis = _KINDS[enum_name("mjtJoint", m.jnt_type[j])], self.frames.axis(m.jnt_axis[j], name)
+        drawn_at = None
         if kind is JointKind.FREE_FLYER:
+            stated = m.qpos0[m.jnt_qposadr[j] :][:7]  # MuJoCo has the scalar of a quaternion first
+            drawn_at = frozen(stated[[0, 1, 2, 4, 5, 6, 3]])
             at = np.eye(4)  # its position is the pose in the world, and not the way from the initial one
         at = at @ pose(translation=m.jnt_pos[j])
         if kind.nq == 1:
@@ -165,6 +168,7 @@ class _MjcfReader:
             mimic=self.mimics.get(j),
             gains=self._gains(j),
             line=self.joint_lines.get(name),
+            drawn_at=drawn_at,
         )
 
     def _gains(self, j: int) -> tuple[float, float] | None:

@@ -1,0 +1,154 @@
+"""What a fit to commands means: what the logs do not separate or determine, and what contradicts the law."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dynid.estimation import OutputErrorFit, command_rows, fit_at, fit_of_log
+from dynid.findings import Finding
+from dynid.identification.command_fit import LONGEST_DELAY, Fitted
+from dynid.identification.law_logs import findings_on_contact, findings_on_gains
+from dynid.model import DynamicModel, Role
+
+
+@dataclass(frozen=True)
+class FitThresholds:
+    """When a fit to commands is remarked. By judgement where a field does not state otherwise."""
+
+    trades: float = 0.5
+    """Correlation of the delay with an armature or a viscous friction from which it is said what they trade."""
+
+    disagrees: float = 5.0
+    """Standard deviations between a log's own fit and that of all logs from which the log disagrees."""
+
+    agreement: float = 0.9
+    """Share of the parameters of logs that must be within their 95 % intervals."""
+
+
+THRESHOLDS = FitThresholds()
+
+
+def findings_on_fit(fitted: Fitted, names: Sequence[str]) -> Iterator[Finding]:
+    """What is worth knowing about a fit to commands.
+
+    Args:
+        fitted: The fit.
+        names: Names of the logs.
+    """
+    model, fit = fitted.robot.model, fitted.output_error
+    yield from _on_law(fitted)
+    yield from _on_delay(fitted)
+    if fit is None:
+        if fitted.robot.control.output_error:
+            yield Finding.of("output-error-failed", "rollouts")
+        return
+    for name in fit.at_bounds:
+        k = fit.unknowns.names.index(name)
+        yield Finding.of("parameter-at-bound", subject(model, name), parameter=name, bound=float(fit.values[k]))
+    if fit.undetermined:
+        yield Finding.of("parameters-undetermined", "logs", parameters=list(fit.undetermined))
+    yield from _on_pairs(fit)
+    yield from _on_logs(fit, names, model)
+
+
+def subject(model: DynamicModel, name: str) -> str:
+    """What a finding on a parameter is about."""
+    owners = {parameter.name: parameter.owner for parameter in model.parameters}
+    return f"joint '{owners[name]}'" if name in owners else name
+
+
+def _on_law(fitted: Fitted) -> Iterator[Finding]:
+    """Findings on gains in other units, and on constant torques that nothing in the model explains."""
+    robot, point = fitted.robot, fitted.point
+    model = robot.model
+    log = robot.logs[0]
+    rows = [command_rows(log, model, robot.links)]
+    if robot.control.gains != "scale":
+        scaled = fit_at(rows, point.delay, point.form, scale=True)
+        clear = scaled.relative_error < 0.5
+        yield from findings_on_gains(np.where(clear, scaled.scales, np.nan), model.row_names)
+    offsets = np.zeros(model.robot.nv)
+    owners = {joint.name: joint.v.start for joint in model.robot.independent_joints}
+    for k, parameter in enumerate(model.parameters):
+        if parameter.role is Role.OFFSET:
+            offsets[owners[parameter.owner]] = point.p[k]
+    links = DynamicModel(model.robot)
+    gravity = np.abs(links.inverse_dynamics(log.position[:: max(1, len(log) // 200)], parameters=robot.links))
+    yield from findings_on_contact(offsets, gravity.max(axis=0), model.row_names)
+    undecided = fitted.other_forms
+    if undecided:
+        yield Finding.of("law-form-undecided", "control law", law=point.form, **undecided)
+
+
+def _on_delay(fitted: Fitted) -> Iterator[Finding]:
+    """Findings on a delay that commands cannot have, and on what it trades with."""
+    point, fit, control = fitted.point, fitted.output_error, fitted.robot.control
+    if control.delay != "auto":
+        return
+    period = float(np.median(np.diff(fitted.robot.logs[0].time)))
+    if point.delay > 0.75 * LONGEST_DELAY or point.delay <= -period:
+        yield Finding.of("commands-shifted", "commands", delay=point.delay)
+    if point.form == "sampled":
+        yield Finding.of("delay-in-ticks", "delay", delay=point.delay, tick=period)
+    if fit is None or "delay" not in fit.unknowns.names:
+        return
+    names, d = fit.unknowns.names, fit.unknowns.names.index("delay")
+    std = float(fit.stds[d])
+    if not std > 0.0 or std > fit.unknowns.sizes[d]:
+        return
+    slopes = fit.covariance[:, d] / fit.covariance[d, d]
+    model = fitted.robot.model
+    found: dict[Role, tuple[float, str, float, float]] = {}
+    for k, name in enumerate(names):
+        role = model.parameters[model.names.index(name)].role if name in model.names else None
+        if role in (Role.ARMATURE, Role.VISCOUS) and fit.values[k] > 0.0:
+            change = abs(float(slopes[k])) * 1e-3 / float(fit.values[k])
+            strong = abs(float(fit.correlation[k, d])) >= THRESHOLDS.trades
+            if strong and change > found.get(role, (0.0, "", 0.0, 0.0))[0]:
+                found[role] = change, name, float(fit.values[k]), float(slopes[k]) * 1e-3
+    if len(found) == 2:
+        (_, armature, of_a, by_a), (_, viscous, of_v, by_v) = found[Role.ARMATURE], found[Role.VISCOUS]
+        values = {"delay": 1e3 * point.delay, "std": 1e3 * std, "armature": armature, "armature_value": of_a}
+        values |= {"armature_slope": by_a, "viscous": viscous, "viscous_value": of_v, "viscous_slope": by_v}
+        yield Finding.of("delay-confounded", "delay", **values)
+
+
+def _on_pairs(fit: OutputErrorFit) -> Iterator[Finding]:
+    """A finding on pairs of parameters that the logs hardly separate."""
+    names, rho = fit.unknowns.names, fit.apart
+    pairs = [
+        (abs(float(rho[i, j])), f"{names[i]} and {names[j]}")
+        for i in range(len(names))
+        for j in range(i + 1, len(names))
+        if abs(rho[i, j]) >= 0.9 and "delay" not in (names[i], names[j])
+    ]
+    if pairs:
+        worst = sorted(pairs, reverse=True)
+        yield Finding.of("parameters-confounded", "logs", pairs=[pair for _, pair in worst], largest=worst[0][0])
+
+
+def _on_logs(fit: OutputErrorFit, names: Sequence[str], model: DynamicModel) -> Iterator[Finding]:
+    """Findings on logs whose own fit disagrees with that of all."""
+    if len(fit.scores) < 2:
+        return
+    from scipy.stats import t
+
+    within, count = 0, 0
+    for k, log in enumerate(names):
+        values, stds = fit_of_log(fit, k)
+        known = (stds > 0.0) & (stds < fit.unknowns.sizes)
+        spread = np.sqrt(stds**2 + fit.stds**2)
+        z = np.where(known, np.abs(values - fit.values) / np.where(spread > 0.0, spread, 1.0), 0.0)
+        limit = float(t.ppf(0.975, max(2, fit.scores[k].blocks - 1)))
+        within, count = within + int(np.count_nonzero(known & (z <= limit))), count + int(np.count_nonzero(known))
+        worst = int(np.argmax(z))
+        if z[worst] > THRESHOLDS.disagrees:
+            name = fit.unknowns.names[worst]
+            found = {"parameter": name, "standard_deviations": float(z[worst]), "value": float(values[worst])}
+            yield Finding.of("log-disagrees", subject(model, name), **found, all=float(fit.values[worst]), log=log)
+    share = within / max(count, 1)
+    if share < THRESHOLDS.agreement:
+        yield Finding.of("logs-disagree", "logs", share=share)

@@ -1,0 +1,427 @@
+"""Joint parameters from commands and positions: a regression with a search for the delay, then output error.
+
+The robot's links are known; what moves beside them is estimated: armature, friction, offsets, and the delay of the
+commands, encoder biases or scales of gains where they are asked for.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.errors import InvalidRequestError
+from dynid.estimation import (
+    CommandFit,
+    CommandRows,
+    LogErrors,
+    OutputErrorFit,
+    Unknowns,
+    command_rows,
+    fit_at,
+    fit_output_error,
+)
+from dynid.logs import Control, LawForm, Log
+from dynid.model import DynamicModel, Role
+from dynid.simulation import ControlInput, Rollout, RolloutParameters, SimulatedRobot, roll_out, sensitivities
+
+Progress = Callable[[str], None]
+
+LONGEST_DELAY = 0.1
+"""Longest delay of commands that is looked for [s]."""
+
+LOOKED_AT = 2
+"""Logs whose rollouts decide on the delay to start from, and on how the law acts."""
+
+CLEARLY = 0.98
+"""Error of rollouts with another form of the law, over that of the continuous one, from which it is taken."""
+
+
+@dataclass(frozen=True, eq=False)
+class LawPoint:
+    """Everything that a rollout depends on.
+
+    Attributes:
+        p: Standard parameters of the model, shape (parameters,).
+        delay: Delay of commands or torques [s].
+        form: How the law acts.
+        scales: True gains over stated ones, shape (joints,).
+        bias: Encoder biases [rad or m], shape (joints,).
+    """
+
+    p: Array
+    delay: float
+    form: LawForm
+    scales: Array
+    bias: Array
+
+
+@dataclass(frozen=True, eq=False)
+class CommandedRobot:
+    """A robot under a control law, and what was logged.
+
+    Attributes:
+        model: The robot with its terms.
+        links: Inertial parameters of its links, shape (10 * solid links,).
+        known: Values of terms' parameters that are known, by index into `model.names`.
+        logs: What was logged.
+        control: What is stated about the law.
+    """
+
+    model: DynamicModel
+    links: Array
+    known: dict[int, float]
+    logs: tuple[Log, ...]
+    control: Control
+    _inputs: dict[tuple[int, LawForm], ControlInput] = field(default_factory=dict, repr=False)
+
+    @property
+    def first(self) -> int:
+        """Index of the first parameter that is not a link's."""
+        return len(self.model.robot.parameters)
+
+    @property
+    def estimated(self) -> tuple[int, ...]:
+        """Parameters that are estimated, as indices into `model.names`."""
+        return tuple(k for k in range(self.first, len(self.model.names)) if k not in self.known)
+
+    def roll_out(self, k: int, point: LawPoint, *, steps_kept: bool = False) -> Rollout:
+        """The rollout of a log, from its first sample to its last."""
+        log = self.logs[k]
+        return rolled_out(self.model, log, point, self._input(k, point), steps_kept=steps_kept)
+
+    def _input(self, k: int, point: LawPoint) -> ControlInput:
+        if (k, point.form) not in self._inputs:
+            self._inputs[k, point.form] = control_input(self.logs[k], point.form, self.control.rate)
+        plain = self._inputs[k, point.form]
+        if np.all(point.scales == 1.0):
+            return plain
+        return replace(plain, kp=plain.kp * point.scales, kd=plain.kd * point.scales)
+
+    def errors(self, point: LawPoint, logs: Sequence[int] | None = None) -> Array | None:
+        """Mean squares of the errors of rollouts [rad^2 or m^2], shape (logs, joints); None where one flies off."""
+        found = []
+        for k in range(len(self.logs)) if logs is None else logs:
+            rollout = self.roll_out(k, point)
+            if rollout.ended is not None:
+                return None
+            found.append(np.mean((self.logs[k].position - rollout.q) ** 2, axis=0))
+        return np.array(found)
+
+    def rmse(self, point: LawPoint, logs: Sequence[int] | None = None) -> float:
+        """Root mean square of the errors of rollouts [rad or m]; infinite where one flies off."""
+        errors = self.errors(point, logs)
+        return math.inf if errors is None else float(np.sqrt(errors.mean()))
+
+    def point(self, fit: CommandFit, form: LawForm) -> LawPoint:
+        """Where a rollout is with the values of a regression, as far as they are possible."""
+        p = np.concatenate([self.links, np.zeros(len(self.model.names) - self.first)])
+        p[self.first : self.first + len(fit.values)] = fit.values
+        p[self.first :] = np.maximum(p[self.first :], [lowest(self.model, k) for k in range(self.first, len(p))])
+        p[[*self.known]] = [*self.known.values()]
+        return LawPoint(p, fit.delay, form, fit.scales, np.zeros(self.model.robot.nv))
+
+    def of_file(self, like: LawPoint) -> LawPoint:
+        """Where a rollout is with the robot file's own values, without delay."""
+        p = np.concatenate([self.links, np.nan_to_num(self.model.reference[self.first :])])
+        return replace(like, p=p, delay=0.0, bias=np.zeros_like(like.bias), scales=np.ones_like(like.scales))
+
+
+def control_input(log: Log, form: LawForm, rate: float | None = None) -> ControlInput:
+    """What a log's rollouts are commanded; a law that is sampled has the log's rate [Hz], unless it is stated."""
+    commands = log.commands
+    own = 1.0 / float(np.median(np.diff(log.time)))
+    rate = None if form == "continuous" else own if rate is None else rate
+    kp, kd = (gain[0] if np.all(gain == gain[0]) else gain for gain in (commands.kp, commands.kd))
+    return ControlInput(
+        time=log.time,
+        position=commands.position,
+        velocity=commands.velocity,
+        torque=commands.torque,
+        kp=np.array(kp),
+        kd=np.array(kd),
+        limit=commands.limit,
+        rate=rate,
+    )
+
+
+def rolled_out(
+    model: DynamicModel, log: Log, point: LawPoint, control: ControlInput, *, steps_kept: bool = False
+) -> Rollout:
+    """The rollout of a log under its commands.
+
+    Args:
+        model: The robot with its terms.
+        log: The log.
+        point: Everything that the rollout depends on.
+        control: The commands, with gains as they are.
+        steps_kept: Whether to keep the steps for sensitivities.
+    """
+    robot = SimulatedRobot.of(model, point.p)
+    v0 = first_velocity(log)
+    return roll_out(robot, control, log.position[0], v0, delay=point.delay, bias=point.bias, steps_kept=steps_kept)
+
+
+def first_velocity(log: Log) -> Array:
+    """Velocity at the first sample [rad/s or m/s], shape (joints,): of a parabola through the first samples."""
+    count = min(len(log), 7)
+    t = log.time[:count] - log.time[0]
+    return np.polyfit(t, log.position[:count], min(2, count - 1))[-2] if count > 1 else np.zeros(log.position.shape[1])
+
+
+def lowest(model: DynamicModel, k: int) -> float:
+    """Lowest value that a parameter can have."""
+    role = model.parameters[k].role
+    return 0.0 if role in (Role.ARMATURE, Role.VISCOUS) or role.is_dry else -math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What commands show.
+
+    Attributes:
+        robot: The robot and the logs.
+        point: Where its rollouts are nearest to what was measured.
+        regression: Where they are with the regression alone.
+        fit: The regression.
+        columns: What output error estimated; empty without it.
+        output_error: Output error; None without it.
+        profile: Delays that were tried, with the error of rollouts [rad or m] at the values that fit there.
+        seconds: Time of the regression, and of output error [s].
+        every: Every how many samples the regression has a row.
+        other_forms: Another form of the law that fits as well, and what it would change; empty where there is none.
+    """
+
+    robot: CommandedRobot
+    point: LawPoint
+    regression: LawPoint
+    fit: CommandFit
+    columns: RolloutParameters
+    output_error: OutputErrorFit | None
+    profile: tuple[tuple[CommandFit, float], ...]
+    seconds: tuple[float, float]
+    every: int
+    other_forms: Mapping[str, Any] = field(default_factory=dict)
+
+
+def fit_commands(robot: CommandedRobot, progress: Progress = lambda _: None) -> Fitted:
+    """Estimate what moves beside the links of a robot under commands.
+
+    Raises:
+        InvalidRequestError: If rollouts fly off with every delay.
+    """
+    start = time.perf_counter()
+    control = robot.control
+    progress("Regression on the torques of the control law")
+    rows = [command_rows(log, robot.model, robot.links) for log in robot.logs]
+    form = forms_of(control)[0]
+    profile = delay_profile(robot, rows, form)
+    fit, error = min(profile, key=lambda trial: trial[1])
+    if not math.isfinite(error):
+        raise InvalidRequestError(
+            "no rollout stays near the log: with the parameters of the regression, the simulated robot flies off; "
+            "check kp and kd, the order and signs of columns, and that the robot hangs as its file says"
+        )
+    regression = robot.point(fit, form)
+    first = time.perf_counter() - start
+    if not control.output_error:
+        columns = RolloutParameters()
+        return Fitted(robot, regression, regression, fit, columns, None, profile, (first, 0.0), rows[0].every)
+    start = time.perf_counter()
+    point, other = _with_better_form(robot, rows, regression, progress)
+    columns = unknown_columns(robot)
+    found = _output_error(robot, point, columns, range(len(robot.logs)), progress)
+    point = regression if found is None else at_values(point, columns, found.values)
+    seconds = first, time.perf_counter() - start
+    return Fitted(robot, point, regression, fit, columns, found, profile, seconds, rows[0].every, other)
+
+
+def forms_of(control: Control) -> tuple[LawForm, ...]:
+    """Forms of the law that may be: the one that is stated, or those that go with its rate."""
+    if control.law != "auto":
+        return (control.law,)
+    return ("continuous", "sampled", "late") if control.rate is None else ("sampled", "late")
+
+
+def delay_profile(
+    robot: CommandedRobot, rows: Sequence[CommandRows], form: LawForm
+) -> tuple[tuple[CommandFit, float], ...]:
+    """Regressions at several delays, each with the error of its rollouts, in the order of the delays."""
+    control, scale = robot.control, robot.control.gains == "scale"
+    looked_at = [*range(len(robot.logs))][:: max(1, len(robot.logs) // LOOKED_AT)][:LOOKED_AT]
+    tried: dict[float, tuple[CommandFit, float]] = {}
+
+    def attempt(delay: float) -> float:
+        if delay not in tried:
+            fit = fit_at(rows, delay, form, scale=scale)
+            tried[delay] = fit, robot.rmse(robot.point(fit, form), looked_at)
+        return tried[delay][1]
+
+    if control.delay != "auto":
+        attempt(float(control.delay))
+        return tuple(tried.values())
+    period = float(np.median(np.diff(robot.logs[0].time)))
+    step = max(period, 2e-3)
+    delay, best = 0.0, attempt(0.0)
+    while delay + step <= LONGEST_DELAY and (attempt(delay + step) < best or not math.isfinite(best)):
+        delay, best = delay + step, attempt(delay + step)
+        step *= 1.5
+    if delay == 0.0:
+        attempt(-0.5 * period)
+    order = sorted(tried)
+    k = order.index(min(order, key=lambda d: tried[d][1]))
+    near = order[max(0, k - 1) : k + 2]
+    if len(near) == 3 and all(math.isfinite(tried[d][1]) for d in near):
+        attempt(_vertex(near, [tried[d][1] for d in near]))
+    return tuple(tried[d] for d in sorted(tried))
+
+
+def _vertex(x: Sequence[float], y: Sequence[float]) -> float:
+    """Where the parabola through three points is lowest."""
+    curve = np.polyfit(np.array(x) - x[1], y, 2)
+    lowest_at = float(x[1] - curve[1] / (2.0 * curve[0])) if curve[0] > 0.0 else x[int(np.argmin(y))]
+    return min(max(lowest_at, x[0]), x[-1])
+
+
+def unknown_columns(robot: CommandedRobot) -> RolloutParameters:
+    """What output error estimates."""
+    control, joints = robot.control, tuple(range(robot.model.robot.nv))
+    scale = joints if control.gains == "scale" else ()
+    return RolloutParameters(
+        model=robot.estimated,
+        delay=control.delay == "auto",
+        bias=joints if control.bias else (),
+        kp=scale,
+        kd=scale,
+    )
+
+
+def _with_better_form(
+    robot: CommandedRobot, rows: Sequence[CommandRows], start: LawPoint, progress: Progress
+) -> tuple[LawPoint, dict[str, Any]]:
+    """The point to start from, with the form of the law whose output error is clearly less on some logs.
+
+    And another form that fits as well, with what it would change; nothing where there is none.
+    """
+    forms = forms_of(robot.control)
+    if len(forms) == 1:
+        return start, {}
+    looked_at = [*range(len(robot.logs))][:: max(1, len(robot.logs) // LOOKED_AT)][:LOOKED_AT]
+    columns = unknown_columns(robot)
+    found: dict[LawForm, tuple[float, LawPoint]] = {}
+    for form in forms:
+        progress(f"How the control law acts: {form}?")
+        begin = start
+        if form != start.form:
+            fit, error = min(delay_profile(robot, rows, form), key=lambda trial: trial[1])
+            if not math.isfinite(error):
+                continue
+            begin = robot.point(fit, form)
+        fitted = _output_error(robot, begin, columns, looked_at, lambda _: None)
+        if fitted is not None:
+            found[form] = fitted.rmse, at_values(begin, columns, fitted.values)
+    if not found:
+        return start, {}
+    best = min(found, key=lambda form: found[form][0])
+    chosen = next(form for form in forms if form in found and found[form][0] * CLEARLY <= found[best][0])
+    others = [form for form in found if form != chosen and found[form][0] * CLEARLY <= found[chosen][0]]
+    return found[chosen][1], _changes(robot, found, chosen, others)
+
+
+def _changes(
+    robot: CommandedRobot, found: Mapping[LawForm, tuple[float, LawPoint]], chosen: LawForm, others: Sequence[LawForm]
+) -> dict[str, Any]:
+    """The form that would change most among those that fit as well: medians of relative changes of two roles."""
+    model, (error, point) = robot.model, found[chosen]
+    largest: dict[str, Any] = {}
+    for form in others:
+        changes = {}
+        for key, role in (("armature", Role.ARMATURE), ("viscous", Role.VISCOUS)):
+            at = [k for k in robot.estimated if model.parameters[k].role is role and point.p[k] > 0.0]
+            changes[key] = float(np.median(found[form][1].p[at] / point.p[at])) - 1.0 if at else 0.0
+        worst = max(abs(change) for change in changes.values())
+        if worst > max(abs(largest.get("armature", 0.0)), abs(largest.get("viscous", 0.0))):
+            largest = {"other": form, "ratio": found[form][0] / error, **changes}
+    return largest
+
+
+def _output_error(
+    robot: CommandedRobot, start: LawPoint, columns: RolloutParameters, logs: Sequence[int], progress: Progress
+) -> OutputErrorFit | None:
+    unknowns = unknowns_of(robot, start, columns)
+
+    def simulate(k: int, values: Array, slopes: bool) -> LogErrors | None:
+        log, point = robot.logs[logs[k]], at_values(start, columns, values)
+        rollout = robot.roll_out(logs[k], point, steps_kept=slopes)
+        if rollout.ended is not None:
+            return None
+        S = _joined(sensitivities(rollout, columns).position, columns) if slopes else None
+        period = float(np.median(np.diff(log.time)))
+        return LogErrors(log.position - rollout.q, S, period, log.weight)
+
+    return fit_output_error(simulate, len(logs), unknowns, progress)
+
+
+def _joined(S: Array, columns: RolloutParameters) -> Array:
+    """Slopes over unknowns: gains on positions and on velocities have one scale together."""
+    if not columns.kp:
+        return S
+    n = len(columns.kp)
+    return np.concatenate([S[..., : -2 * n], S[..., -2 * n : -n] + S[..., -n:]], axis=-1)
+
+
+def unknowns_of(robot: CommandedRobot, point: LawPoint, columns: RolloutParameters) -> Unknowns:
+    """The unknowns of output error, at a point to start from."""
+    model, n = robot.model, robot.model.robot.nv
+    names = [name.replace("kp", "scale") for name in columns.names(model)][: None if not columns.kp else -n]
+    log = robot.logs[0]
+    period = float(np.median(np.diff(log.time)))
+    values = [point.p[[*columns.model]], [point.delay] * columns.delay]
+    values += [point.bias[[*columns.bias]], point.scales[[*columns.kp]]]
+    lower = [[lowest(model, k) for k in columns.model], [-period] * columns.delay]
+    lower += [[-math.inf] * len(columns.bias), [0.01] * len(columns.kp)]
+    upper = [[math.inf] * len(columns.model), [2.0 * LONGEST_DELAY] * columns.delay]
+    upper += [[math.inf] * len(columns.bias), [100.0] * len(columns.kp)]
+    owners = {joint.name: joint.v.start for joint in model.robot.independent_joints}
+    rows = [owners.get(model.parameters[k].owner, -1) for k in columns.model]
+    rows += [-1] * columns.delay + [*columns.bias] + [*columns.kp]
+    sizes = [*_sizes(robot, point, columns.model, rows), *[0.05] * columns.delay]
+    sizes += [*[0.2] * len(columns.bias), *[1.0] * len(columns.kp)]
+    whole = [np.concatenate([np.asarray(part, dtype=float) for part in parts]) for parts in (values, lower, upper)]
+    return Unknowns(tuple(names), *whole, np.array(sizes), tuple(rows))
+
+
+def _sizes(robot: CommandedRobot, point: LawPoint, model: Sequence[int], rows: Sequence[int]) -> list[float]:
+    """Changes of linear parameters that are large: as large as what the law does with its gains and torques."""
+    log = robot.logs[0]
+    commands = log.commands
+    kp, torque = commands.kp.mean(axis=0) * point.scales, log.torque.std(axis=0) + np.abs(log.torque).mean(axis=0)
+    middle = log.position[len(log) // 2]
+    M = robot.model.mass_matrices(middle[None], point.p)[0]
+    inertia = np.abs(np.diag(M)) + 1e-6
+    found = []
+    for k, row in zip(model, rows, strict=False):
+        j = max(row, 0)
+        role = robot.model.parameters[k].role
+        damping = 2.0 * math.sqrt(max(kp[j], 1e-6) * inertia[j])
+        sizes = {Role.ARMATURE: inertia[j], Role.VISCOUS: damping, Role.SPRING: max(kp[j], 1e-6)}
+        found.append(float(sizes.get(role, max(torque[j], 1e-6))))
+    return found
+
+
+def at_values(point: LawPoint, columns: RolloutParameters, values: Array) -> LawPoint:
+    """The point at values of the unknowns."""
+    p, bias, scales = np.array(point.p), np.array(point.bias), np.array(point.scales)
+    first = len(columns.model)
+    p[[*columns.model]] = values[:first]
+    delay = float(values[first]) if columns.delay else point.delay
+    first += int(columns.delay)
+    bias[[*columns.bias]] = values[first : first + len(columns.bias)]
+    first += len(columns.bias)
+    scales[[*columns.kp]] = values[first : first + len(columns.kp)]
+    return replace(point, p=p, delay=delay, bias=bias, scales=scales)
