@@ -64,8 +64,8 @@ def export(
     Only inertial and friction parameters, and gains of position actuators, change in your file. A result whose verdict
     is "no" is refused.
     """
-    with errors_in_words(), steps_shown() as step:
-        step("Writing the identified robot")
+    with errors_in_words(), steps_shown() as shown:
+        shown("Writing the identified robot")
         import dynid
         from dynid.identification.robot_output import default_path
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, OutputExistsError, UnknownNameError
 from dynid.files import is_file, write_bytes, write_text
 from dynid.identification.answers import Answer
@@ -23,13 +24,16 @@ from dynid.identification.not_held import (
 from dynid.identification.result import Result
 from dynid.identification.simulator_files import DEFAULT_STEP, isaaclab_text, mjlab_text
 from dynid.model import DynamicModel, Role, of_joint
-from dynid.robot import Format, Joint, JointDynamics, PositionLaw, Written, write_back
+from dynid.robot import SIZE, Format, Joint, JointDynamics, PositionLaw, Written, write_back
 
 SCHEMA = "dynid-robot-1"
 """What an exported JSON file says of itself."""
 
 TERMS_SCHEMA = "dynid-terms-1"
 """What the file beside a robot says of itself."""
+
+SAME_LINK = 1e-8
+"""Links that differ by less than this fraction of their size are the same: a solver's rounding of known ones."""
 
 Actuators = Literal["keep", "position"]
 """What becomes of the actuators of an MJCF file."""
@@ -187,10 +191,10 @@ def _export_robot(
     written = _both(
         lambda: write_back(
             robot,
-            np.array([values[name] for name in result.base.model.names[: len(robot.parameters)]]),
+            _links(result, values),
             {joint.name: _dynamics(result.base.model, values, joint) for joint in robot.joints},
             path,
-            format=format.value,
+            format="mjcf" if format is Format.MJCF else "urdf",
             overwrite=overwrite,
             warning=warning,
             laws=_laws(result, joints),
@@ -236,6 +240,17 @@ def default_path(result: Result, folder: Path, format: Format) -> Path:  # noqa:
     source = result.robot.description.source
     name = source.removeprefix("builtin:") if source.startswith("builtin:") else Path(source).stem
     return folder / f"{name}_identified{f'_{format.value}' if format.has_steps else ''}{format.suffix}"
+
+
+def _links(result: Result, values: Mapping[str, float]) -> Array:
+    """Parameters of links, shape (parameters,); links that were known, and come back from a solver, as they were."""
+    robot = result.robot
+    found = np.array([values[name] for name in result.model.names[: len(robot.parameters)]]).reshape(-1, SIZE)
+    own = robot.parameters.reshape(-1, SIZE)
+    mass, inertia = np.abs(own[:, :1]), np.abs(own[:, 4:]).max(axis=1, keepdims=True)
+    scales = np.hstack([mass, *[np.sqrt(mass * inertia)] * 3, *[inertia] * (SIZE - 4)])
+    same = (np.abs(found - own) <= SAME_LINK * scales).all(axis=1, keepdims=True)
+    return np.where(same, own, found).ravel()
 
 
 def _both(write_robot: Any, beside: Path | None, text: str, overwrite: bool) -> Written:

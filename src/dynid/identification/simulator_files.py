@@ -243,7 +243,7 @@ def _file(
         "OFFSET": ("offset", "constant torque that resists; no field holds it", _values(joints, "offset")),
         "ENCODER_BIAS": ("bias", "what encoders show less the positions; no field holds it", _values(joints, "bias")),
     }
-    for name, (key, meaning, values) in (constants | {k: v for k, v in extra.items() if v[2]}).items():
+    for name, (key, meaning, values) in ({**constants, **{k: v for k, v in extra.items() if v[2]}}).items():
         unit = next((joint.unit(key) for joint in joints if joint.name in values), joints[0].unit(key))
         lines += _constant(name, f"{meaning} [{unit}]", values)
     return "\n".join([*lines, *body]) + "\n"

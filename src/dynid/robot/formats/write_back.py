@@ -117,6 +117,8 @@ def write_back(
 
     write_bytes(path, content, overwrite=overwrite, check=check)
     missing = _left_out(wanted, format, edited) + (_files_elsewhere(content, wanted, path) if edited else [])
+    if replace_motors and b"<key" in content and any("ctrl" in node.spans for node in locate(content, path).iter()):
+        missing.append("that actuators take positions now: controls of keyframes are still torques of motors")
     impossible = tuple(body.name for body in wanted.description.bodies if not inertia.is_physical(body.parameters))
     return Written(path, edited, tuple(missing), impossible, differences[0], kept)
 
