@@ -186,6 +186,11 @@ def test_gains_in_mjcf_files(tmp_path: Path) -> None:
     assert model.actuator_gainprm[:, 0].tolist() == [20.0, 30.0]
     assert model.actuator_biasprm[:, 2].tolist() == [-0.5, -0.7]
     assert model.actuator_forcerange[:, 1].tolist() == [23.7, 45.0]
+    general = result.export(tmp_path / "general.xml", actuators="general")
+    offsets = [joint.offset.value for joint in joint_models(result) if joint.offset]
+    wanted = [-offsets[0] - 20.0 * 0.01, -offsets[1] + 30.0 * 0.02]
+    assert mujoco.MjModel.from_xml_path(str(general.path)).actuator_biasprm[:, 0] == pytest.approx(wanted)
+    assert not any("encoders" in item for item in general.left_out)
     assert done.beside is not None
     law = yaml.safe_load(done.beside.read_text())["commands"]
     assert law["delay"] == {"value": 0.0073, "std": 2e-4, "unit": "s"}

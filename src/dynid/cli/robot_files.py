@@ -24,6 +24,7 @@ class ActuatorsChoice(StrEnum):
 
     KEEP = "keep"
     POSITION = "position"
+    GENERAL = "general"
 
 
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
@@ -53,7 +54,8 @@ def export(
         typer.Option(
             "--actuators",
             help="mjcf: position makes position actuators of motors, with the gains of the control law, and adds "
-            "missing ones; keep (default) changes gains of position actuators only.",
+            "missing ones; general makes general actuators, which hold torque offsets, too; keep (default) changes "
+            "gains of position actuators only.",
         ),
     ] = None,
     force: ForceOption = False,

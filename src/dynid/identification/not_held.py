@@ -6,7 +6,7 @@ from typing import Any
 from dynid.identification.joint_models import JointModel
 from dynid.identification.result import Result
 from dynid.model import Role
-from dynid.robot import Format, Written
+from dynid.robot import ActuatorForm, Format, Written
 
 
 def not_in_fields(result: Result, format: Format, joints: Sequence[JointModel]) -> list[str]:  # noqa: A002
@@ -82,14 +82,18 @@ def law_beside(joints: Sequence[JointModel], format: Format) -> dict[str, Any]: 
     return ({"delay": delay} if delay else {}) | ({"joints": rows} if any(len(row) > 1 for row in rows) else {})
 
 
-def of_law(joints: Sequence[JointModel], format: Format) -> list[str]:  # noqa: A002
+def of_law(
+    joints: Sequence[JointModel],
+    format: Format,  # noqa: A002
+    actuators: ActuatorForm = "keep",
+) -> list[str]:
     """What a file does not hold of a control law, in words."""
     delay, biased = joints[0].delay if joints else None, [joint for joint in joints if joint.bias is not None]
     found = []
     if delay is not None and not format.has_steps:
         hint = " (MuJoCo 4 has `delay` and `nsample` of actuators)" if format is Format.MJCF else ""
         found.append(f"the delay of commands, {1e3 * delay.value:.4g} ms{hint}")
-    if biased:
+    if biased and actuators != "general":
         largest = max(biased, key=lambda joint: abs(joint.bias.value) if joint.bias else 0.0)
         size = largest.bias.value if largest.bias else 0.0
         found.append(

@@ -21,10 +21,10 @@ from dynid.identification.task import ExperimentFile, Task
 from dynid.identification.verdict import judge
 from dynid.logs import Drive, Log, Processing, prepare
 from dynid.model import BaseParameters, DynamicModel, specification
-from dynid.robot import Robot
+from dynid.robot import ActuatorForm, Robot
 
 if TYPE_CHECKING:
-    from dynid.identification.robot_output import Actuators, Exported
+    from dynid.identification.robot_output import Exported
     from dynid.identification.validation import Validation
     from dynid.report.html import ReportFile
 
@@ -204,7 +204,7 @@ class Result:
         overwrite: bool = False,
         anyway: bool = False,
         step: float | None = None,
-        actuators: Actuators | None = None,
+        actuators: ActuatorForm | None = None,
     ) -> Exported:
         """Write the identified robot: the user's own URDF or MJCF file with new numbers, or another format.
 
@@ -215,8 +215,9 @@ class Result:
             anyway: Whether a result is written, too, whose verdict is "no"; the file then says why.
             step: Physics step of the simulator [s], for Isaac Lab and mjlab, which have delays in steps; 5 ms when
                 None.
-            actuators: For MJCF: "position" makes position actuators of motors, and adds missing ones, with the gains
-                of the control law; else only position actuators that there are get its gains.
+            actuators: For MJCF: "position" makes `<position>` actuators of motors, and adds missing ones, with the
+                gains of the control law; "general" makes `<general>` ones of all, which hold offsets, too; else only
+                position actuators that there are get its gains.
         """
         from dynid.identification.robot_output import export_result, format_of
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from dynid.identification.not_held import (
 from dynid.identification.result import Result
 from dynid.identification.simulator_files import DEFAULT_STEP, isaaclab_text, mjlab_text
 from dynid.model import DynamicModel, Role, of_joint
-from dynid.robot import SIZE, Format, Joint, JointDynamics, PositionLaw, Written, write_back
+from dynid.robot import SIZE, ActuatorForm, Format, Joint, JointDynamics, PositionLaw, Written, write_back
 
 SCHEMA = "dynid-robot-1"
 """What an exported JSON file says of itself."""
@@ -34,9 +34,6 @@ TERMS_SCHEMA = "dynid-terms-1"
 
 SAME_LINK = 1e-8
 """Links that differ by less than this fraction of their size are the same: a solver's rounding of known ones."""
-
-Actuators = Literal["keep", "position"]
-"""What becomes of the actuators of an MJCF file."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +91,7 @@ def export_result(
     overwrite: bool = False,
     anyway: bool = False,
     step: float | None = None,
-    actuators: Actuators | None = None,
+    actuators: ActuatorForm | None = None,
 ) -> Exported:
     """Write the identified robot.
 
@@ -108,7 +105,8 @@ def export_result(
         anyway: Whether a result that should not be trusted is written, too; the file then says why it should not.
         step: Physics step of the simulator [s], for Isaac Lab and mjlab; 5 ms when None.
         actuators: For MJCF. "keep": gains go to position actuators that there are; this is the default. "position":
-            motors become position actuators, and joints without any get one.
+            motors become `<position>` actuators, and joints without any get one. "general": all become `<general>`
+            actuators, which hold torque offsets and errors of encoders, too.
 
     Raises:
         UntrustedResultError: If the verdict on the result is "no", and it was not to be written anyway.
@@ -121,7 +119,7 @@ def export_result(
         raise UntrustedResultError(result.verdict.reason)
     joints = joint_models(result)
     if format.is_robot:
-        return _export_robot(result, format, path, joints, overwrite, warning, actuators == "position")
+        return _export_robot(result, format, path, joints, overwrite, warning, actuators or "keep")
     left_out = not_in_fields(result, format, joints)
     if format.has_steps:
         write = isaaclab_text if format is Format.ISAACLAB else mjlab_text
@@ -163,11 +161,11 @@ def _refuse_odd_requests(
         )
     if step is not None and not 0.0 < step < 1.0:
         raise InvalidRequestError(f"the physics step is {step} s; expected more than 0 and less than 1, such as 0.005")
-    if actuators is not None and actuators not in get_args(Actuators):
-        raise UnknownNameError("way to write actuators", actuators, get_args(Actuators))
+    if actuators is not None and actuators not in get_args(ActuatorForm):
+        raise UnknownNameError("way to write actuators", actuators, get_args(ActuatorForm))
     if actuators is not None and format is not Format.MJCF:
         raise InvalidRequestError(f"actuators are written to MJCF, and the format is {format.value}; leave them out")
-    if actuators == "position" and result.record.commands is None:
+    if actuators in ("position", "general") and result.record.commands is None:
         raise InvalidRequestError(
             "the result has no gains, because torques were measured and not commanded; leave actuators as they are"
         )
@@ -180,7 +178,7 @@ def _export_robot(
     joints: Sequence[JointModel],
     overwrite: bool,
     warning: str,
-    replace_motors: bool,
+    actuators: ActuatorForm,
 ) -> Exported:
     """Write a robot file, and beside it what it cannot hold."""
     robot, values = result.base.model.robot, result.physical_values
@@ -197,20 +195,25 @@ def _export_robot(
             format="mjcf" if format is Format.MJCF else "urdf",
             overwrite=overwrite,
             warning=warning,
-            laws=_laws(result, joints),
-            replace_motors=replace_motors,
+            laws=_laws(result, joints, actuators),
+            actuators=actuators,
         ),
         beside,
-        _as_yaml(result, path, rest, warning, law),
+        _as_yaml(result, path, rest, warning, law, actuators),
         overwrite,
     )
+    lost = of_law(joints, format, actuators)
     beside_it = {"motor inertia (armature)", "couplings of joints"} if beside is not None else set()
     return Exported(
         path,
         format,
         written.edited,
         beside,
-        (*(item for item in written.left_out if item not in beside_it), *laws_kept(written), *of_law(joints, format)),
+        (
+            *(item for item in written.left_out if item not in beside_it),
+            *laws_kept(written),
+            *lost,
+        ),
         tuple(_kept(result, values)),
         written.impossible,
         written.difference,
@@ -290,17 +293,21 @@ def _dynamics(model: DynamicModel, values: Mapping[str, float], joint: Joint) ->
     return JointDynamics(**{key: 0.0 if new[key] is not None and stated[key] else None for key in new})
 
 
-def _laws(result: Result, joints: Sequence[JointModel]) -> dict[str, PositionLaw]:
-    """The control laws of the joints, with limits that the experiment stated."""
+def _laws(result: Result, joints: Sequence[JointModel], actuators: ActuatorForm) -> dict[str, PositionLaw]:
+    """The control laws of the joints, with limits that the experiment stated, and with what acts as a constant."""
     commands = result.record.commands
     stated = commands is not None and commands.effort_limit is not None
-    return {
-        joint.name: PositionLaw(
-            joint.kp.value, joint.kd.value, joint.effort_limit.value if stated and joint.effort_limit else None
-        )
-        for joint in joints
-        if joint.kp is not None and joint.kd is not None and joint.kp.value > 0.0
-    }
+    laws = {}
+    for joint in joints:
+        if joint.kp is None or joint.kd is None or joint.kp.value <= 0.0:
+            continue
+        limit = joint.effort_limit.value if stated and joint.effort_limit else None
+        constant = None
+        if actuators == "general":
+            offset, bias = (0.0 if each is None else each.value for each in (joint.offset, joint.bias))
+            constant = -offset - joint.kp.value * bias
+        laws[joint.name] = PositionLaw(joint.kp.value, joint.kd.value, limit, constant)
+    return laws
 
 
 def _kept(result: Result, values: Mapping[str, float]) -> list[str]:
@@ -316,10 +323,19 @@ def _kept(result: Result, values: Mapping[str, float]) -> list[str]:
     return kept
 
 
-def _as_yaml(result: Result, path: Path, rest: list[dict[str, Any]], warning: str, law: Mapping[str, Any]) -> str:
+def _as_yaml(
+    result: Result,
+    path: Path,
+    rest: list[dict[str, Any]],
+    warning: str,
+    law: Mapping[str, Any],
+    actuators: ActuatorForm,
+) -> str:
     about = "Parameters of the identified model that the robot's file has no place for; see dynid's terms."
     if any(parameter.role is Role.COULOMB_FORWARD for parameter in result.base.model.parameters):
         about += " The friction in the robot's file is the mean of fsp and fsn; these two replace it."
+    if actuators == "general":
+        about += " Offsets and errors of encoders are in the first number of the actuators' biasprm, too."
     content = {
         "schema": TERMS_SCHEMA,
         **({"warning": warning} if warning else {}),

@@ -2,7 +2,7 @@
 from .audit import audit
 from .description import Geometry
 from .formats import Format
-from .formats.mjcf_actuators import PositionLaw
+from .formats.mjcf_actuators import ActuatorForm, PositionLaw
 from .formats.write_back import Written, write_back
 from .formats.xml_files import read_xml
 from .frames import pose, rotation_from_rpy
@@ -19,6 +19,7 @@ __all__ = [
     "LARGEST_NUMBER",
     "SIZE",
     "WORLD",
+    "ActuatorForm",
     "Format",
     "Geometry",
     "Joint",

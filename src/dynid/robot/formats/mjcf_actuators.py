@@ -1,8 +1,10 @@
 """Gains of position controllers in the user's own MJCF file: only attributes of its actuators change."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 from xml.sax.saxutils import escape
 
 from dynid.errors import InvalidRequestError, RobotFileError
@@ -18,19 +20,26 @@ LAW_TOLERANCE = 1e-9
 """Largest relative difference between wanted gains and those of the written file."""
 
 
+ActuatorForm = Literal["keep", "position", "general"]
+"""What becomes of actuators: position controllers get new numbers; motors become `<position>` ones, too; or all become
+`<general>` ones, which hold a constant torque."""
+
+
 @dataclass(frozen=True)
 class PositionLaw:
-    """Torque kp (command - position) - kd velocity at a joint, within plus and minus a limit.
+    """Torque kp (command - position) - kd velocity + constant at a joint, within plus and minus a limit.
 
     Attributes:
         kp: [N m/rad or N/m].
         kd: [N m s/rad or N s/m].
         limit: [N m or N]; None leaves it to the file.
+        constant: [N m or N]; None leaves it to the file. Only general actuators have one.
     """
 
     kp: float
     kd: float
     limit: float | None = None
+    constant: float | None = None
 
 
 @dataclass(frozen=True)
@@ -43,7 +52,7 @@ class _Found:
 
 
 def with_position_laws(
-    content: bytes, path: Path, description: Description, laws: Mapping[str, PositionLaw], *, replace: bool
+    content: bytes, path: Path, description: Description, laws: Mapping[str, PositionLaw], form: ActuatorForm = "keep"
 ) -> tuple[bytes, dict[str, list[str]]]:
     """An MJCF text with the gains of control laws.
 
@@ -56,8 +65,8 @@ def with_position_laws(
         path: The file that it comes from; it need not exist where the text has no actuators.
         description: What `read_mjcf` says of the file.
         laws: The laws, by joint.
-        replace: Whether motors become position actuators, under their own names and with a gear of 1, and joints
-            without any actuator get one.
+        form: What becomes of actuators. Unless they are kept, motors become position controllers, under their own names
+            and with a gear of 1, and joints without any actuator get one.
 
     Returns:
         The new text, and the joints whose gains have no place in it, by the reason: "motor", "none" (no actuator),
@@ -75,15 +84,14 @@ def with_position_laws(
     taken = {node.attributes.get("name", "") for part in root.findall("actuator") for node in part.children}
     for joint, law in laws.items():
         own = found.get(joint, [])
-        kind = _kind(own, model)
-        if kind == "position" or (kind == "motor" and replace):
-            changed = kind == "motor"
-            splices += _as_position(content, root, own[0], law, model) if changed else _gains(root, own[0], law, model)
-        elif kind == "none" and replace:
-            added.append(_new_actuator(root, path, joint, law, taken))
+        kind = _kind(own, model, form)
+        if kind == "position" or (kind == "motor" and form != "keep"):
+            splices += _rewritten(content, root, own[0], law, model, form, was_motor=kind == "motor")
+        elif kind == "none" and form != "keep":
+            added.append(_new_actuator(root, path, joint, law, form, taken))
         else:
             kept.setdefault(kind, []).append(joint)
-    if replace and kept:
+    if form != "keep" and kept:
         reason, joints = next(iter(kept.items()))
         raise InvalidRequestError(_refused(reason, joints))
     return xml_edits.spliced(content, splices + _added(content, root, added)), kept
@@ -104,6 +112,9 @@ def differing_law(written: Path, laws: Mapping[str, PositionLaw]) -> str:
         (k, gear), limit = own[0], law.limit
         found = [gear**2 * model.actuator_gainprm[k, 0], *(-(gear**2) * model.actuator_biasprm[k, 1:3])]
         wanted = [law.kp, law.kp, law.kd]
+        if law.constant is not None:
+            found.append(gear * model.actuator_biasprm[k, 0])
+            wanted.append(law.constant)
         if limit is not None:
             found.append(abs(gear) * largest_force(model, k))
             wanted.append(limit)
@@ -131,7 +142,7 @@ def _actuators_of(root: xml_edits.Node, model: MjModel, description: Description
     }
 
 
-def _kind(own: Sequence[_Found], model: MjModel) -> str:
+def _kind(own: Sequence[_Found], model: MjModel, form: ActuatorForm) -> str:
     """What acts on a joint: "position", "motor", or why its gains have no place."""
     if len(own) != 1:
         return "several" if own else "none"
@@ -143,31 +154,60 @@ def _kind(own: Sequence[_Found], model: MjModel) -> str:
         return "other"
     if bias == "mjBIAS_NONE" and node.tag in ("motor", "general"):
         return "motor" if enum_name("mjtDyn", model.actuator_dyntype[k]) == "mjDYN_NONE" else "other"
+    if node.spans.keys() & {"timeconst", "inheritrange"} and form == "general":
+        return "other"
     kp, back = float(model.actuator_gainprm[k, 0]), -float(model.actuator_biasprm[k, 1])
     is_position = bias == "mjBIAS_AFFINE" and kp == back and kp != 0.0 and node.tag in ("position", "general")
     return "position" if is_position else "other"
 
 
-def _gains(root: xml_edits.Node, own: _Found, law: PositionLaw, model: MjModel) -> list[xml_edits.Splice]:
-    """New numbers of an actuator that is a position controller already."""
-    assert own.node is not None
-    scale = own.gear**2
-    splices = _law_splices(own.node, law.kp / scale, law.kd / scale)
-    if law.limit is None:
-        return splices
-    limit = law.limit / abs(own.gear)
-    if abs(largest_force(model, own.number) - limit) <= SAME_NUMBER * limit:
-        return splices
-    return splices + _limit_splices(root, own.node, limit)
+def _rewritten(
+    content: bytes,
+    root: xml_edits.Node,
+    own: _Found,
+    law: PositionLaw,
+    model: MjModel,
+    form: ActuatorForm,
+    *,
+    was_motor: bool,
+) -> list[xml_edits.Splice]:
+    """An actuator with the numbers of a law, and another name of its element where that is asked for."""
+    node, k = own.node, own.number
+    assert node is not None
+    gear = 1.0 if was_motor else own.gear
+    is_general = node.tag == "general" or form == "general"
+    splices = _without_torque_range(root, node, own.gear) if was_motor else []
+    if is_general != (node.tag == "general") or (was_motor and not is_general):
+        splices += _renamed(content, node, b"general" if is_general else b"position")
+    kp, kd = law.kp / gear**2, law.kd / gear**2
+    if is_general:
+        constant = float(model.actuator_biasprm[k, 0]) if law.constant is None else law.constant / gear
+        splices += xml_edits.remove_attributes(node, ["kp", "kv", "dampratio"])
+        if was_motor or node.tag != "general":
+            splices += xml_edits.set_attributes(node, {"biastype": "affine"})
+        splices += _set(node, "gainprm", [kp]) + _set(node, "biasprm", [constant, -kp, -kd])
+    else:
+        splices += xml_edits.remove_attributes(node, ["dampratio"]) + _set(node, "kp", [kp]) + _set(node, "kv", [kd])
+    before = abs(own.gear) * largest_force(model, k)
+    limit = law.limit if law.limit is not None else before if was_motor else math.inf
+    is_there = not was_motor and abs(before - limit) <= SAME_NUMBER * limit
+    return splices if is_there or limit == math.inf else splices + _limit_splices(root, node, limit / abs(gear))
 
 
-def _law_splices(node: xml_edits.Node, kp: float, kd: float) -> list[xml_edits.Splice]:
-    if node.tag == "general":
-        splices = xml_edits.set_numbers(node, "gainprm", [kp], SAME_NUMBER * kp)
-        constant = node.attributes.get("biasprm", "0").split()[0]
-        return splices + _set(node, "biasprm", [float(constant), -kp, -kd])
-    splices = xml_edits.remove_attributes(node, ["dampratio"])
-    return splices + _set(node, "kp", [kp]) + _set(node, "kv", [kd])
+def _without_torque_range(root: xml_edits.Node, node: xml_edits.Node, gear: float) -> list[xml_edits.Splice]:
+    """A motor without its gear, and without its range of torques, which is no range of positions."""
+    of_class = any("ctrlrange" in each.spans for part in root.findall("default") for each in part.iter())
+    splices = xml_edits.remove_attributes(node, ["ctrlrange"] if of_class else ["ctrlrange", "ctrllimited"])
+    splices += xml_edits.set_attributes(node, {"ctrllimited": "false"}) if of_class else []
+    return splices if gear == 1.0 else splices + _set(node, "gear", [1.0])
+
+
+def _renamed(content: bytes, node: xml_edits.Node, name: bytes) -> list[xml_edits.Splice]:
+    splices = [xml_edits.Splice(node.start + 1, node.start + 1 + len(node.name), name)]
+    if not node.is_empty:
+        end = content.rindex(b"</", node.opened, node.closed) + 2
+        splices.append(xml_edits.Splice(end, end + len(node.name), name))
+    return splices
 
 
 def _set(node: xml_edits.Node, attribute: str, values: Sequence[float]) -> list[xml_edits.Splice]:
@@ -187,34 +227,8 @@ def _limit_splices(root: xml_edits.Node, node: xml_edits.Node, limit: float) -> 
     )
 
 
-def _as_position(
-    content: bytes, root: xml_edits.Node, own: _Found, law: PositionLaw, model: MjModel
-) -> list[xml_edits.Splice]:
-    """A motor as a position controller: its range of torques is no range of positions."""
-    node = own.node
-    assert node is not None
-    of_class = any("ctrlrange" in each.spans for part in root.findall("default") for each in part.iter())
-    splices = xml_edits.remove_attributes(node, ["ctrlrange"] if of_class else ["ctrlrange", "ctrllimited"])
-    splices += xml_edits.set_attributes(node, {"ctrllimited": "false"}) if of_class else []
-    if own.gear != 1.0:
-        splices += _set(node, "gear", [1.0])
-    if node.tag == "general":
-        splices += xml_edits.set_attributes(node, {"biastype": "affine"})
-    else:
-        name = b"position"
-        splices.append(xml_edits.Splice(node.start + 1, node.start + 1 + len(node.name), name))
-        if not node.is_empty:
-            end = content.rindex(b"</", node.opened, node.closed) + 2
-            splices.append(xml_edits.Splice(end, end + len(node.name), name))
-    limit = abs(own.gear) * largest_force(model, own.number) if law.limit is None else law.limit
-    splices += _limit_splices(root, node, limit) if limit < float("inf") else []
-    if node.tag == "general":
-        return splices + _law_splices(node, law.kp, law.kd)
-    return splices + xml_edits.set_attributes(node, {"kp": number_text(law.kp), "kv": number_text(law.kd)})
-
-
 def _new_actuator(
-    root: xml_edits.Node, path: Path, joint: str, law: PositionLaw, taken: set[str]
+    root: xml_edits.Node, path: Path, joint: str, law: PositionLaw, form: ActuatorForm, taken: set[str]
 ) -> xml_edits.NewElement:
     named = {node.attributes.get("name") for node in root.iter() if node.tag == "joint"}
     if joint not in named:
@@ -222,12 +236,16 @@ def _new_actuator(
             path, f"joint '{joint}' has no name in this file, so no actuator can act on it; give it one"
         )
     values = {"name": _quoted(unique(joint, taken)), "joint": _quoted(joint)}
-    values |= {"kp": number_text(law.kp), "kv": number_text(law.kd)}
+    if form == "general":
+        values |= {"gainprm": number_text(law.kp), "biastype": "affine"}
+        values |= {"biasprm": number_text(law.constant or 0.0, -law.kp, -law.kd)}
+    else:
+        values |= {"kp": number_text(law.kp), "kv": number_text(law.kd)}
     if law.limit is not None:
         values["forcerange"] = number_text(-law.limit, law.limit)
         if any(each.attributes.get("autolimits") == "false" for each in root.findall("compiler")):
             values["forcelimited"] = "true"
-    return xml_edits.NewElement("position", values)
+    return xml_edits.NewElement("general" if form == "general" else "position", values)
 
 
 def _quoted(text: str) -> str:

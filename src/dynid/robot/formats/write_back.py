@@ -16,7 +16,7 @@ from dynid.files import write_bytes
 from dynid.robot import inertia
 from dynid.robot.assembly import assemble
 from dynid.robot.description import Description
-from dynid.robot.formats.mjcf_actuators import PositionLaw, differing_law, with_position_laws
+from dynid.robot.formats.mjcf_actuators import ActuatorForm, PositionLaw, differing_law, with_position_laws
 from dynid.robot.formats.mjcf_edit import edited_mjcf
 from dynid.robot.formats.mjcf_writer import left_out_of_mjcf, mjcf_text
 from dynid.robot.formats.revision import revised
@@ -69,7 +69,7 @@ def write_back(
     overwrite: bool = False,
     warning: str = "",
     laws: Mapping[str, PositionLaw] | None = None,
-    replace_motors: bool = False,
+    actuators: ActuatorForm = "keep",
 ) -> Written:
     """Write a robot with identified values.
 
@@ -85,7 +85,7 @@ def write_back(
         overwrite: Whether an existing file may be replaced.
         warning: Why the file should not be trusted, for a comment at its top; empty where it may be.
         laws: Control laws of joints, for the position actuators of an MJCF file.
-        replace_motors: Whether motors become position actuators, and joints without any get one.
+        actuators: What becomes of actuators of an MJCF file; see `with_position_laws`.
 
     Raises:
         InvalidRequestError: If the values cannot be written, or the written file does not give the wanted torques.
@@ -102,7 +102,7 @@ def write_back(
     kept: dict[str, list[str]] = {}
     if laws and format == "mjcf":
         source = robot_file(robot.description.source) if edited else path
-        content, kept = with_position_laws(content, source, robot.description, laws, replace=replace_motors)
+        content, kept = with_position_laws(content, source, robot.description, laws, actuators)
     without = {name for names in kept.values() for name in names}
     acting = {name: law for name, law in (laws or {}).items() if format == "mjcf" and name not in without}
     held = _held(wanted, format, edited)
@@ -117,7 +117,11 @@ def write_back(
 
     write_bytes(path, content, overwrite=overwrite, check=check)
     missing = _left_out(wanted, format, edited) + (_files_elsewhere(content, wanted, path) if edited else [])
-    if replace_motors and b"<key" in content and any("ctrl" in node.spans for node in locate(content, path).iter()):
+    if (
+        actuators != "keep"
+        and b"<key" in content
+        and any("ctrl" in node.spans for node in locate(content, path).iter())
+    ):
         missing.append("that actuators take positions now: controls of keyframes are still torques of motors")
     impossible = tuple(body.name for body in wanted.description.bodies if not inertia.is_physical(body.parameters))
     return Written(path, edited, tuple(missing), impossible, differences[0], kept)
