@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dynid.estimation import OutputErrorFit, command_rows, fit_at, fit_of_log
+from dynid.estimation import OutputErrorFit, fit_of_log
 from dynid.findings import Finding
 from dynid.identification.command_fit import LONGEST_DELAY, Fitted
 from dynid.identification.law_logs import findings_on_contact, findings_on_gains
@@ -65,11 +65,8 @@ def _on_law(fitted: Fitted) -> Iterator[Finding]:
     robot, point = fitted.robot, fitted.point
     model = robot.model
     log = robot.logs[0]
-    rows = [command_rows(log, model, robot.links)]
     if robot.control.gains != "scale":
-        scaled = fit_at(rows, point.delay, point.form, scale=True)
-        clear = scaled.relative_error < 0.5
-        yield from findings_on_gains(np.where(clear, scaled.scales, np.nan), model.row_names)
+        yield from findings_on_gains(fitted.scales, model.row_names)
     offsets = np.zeros(model.robot.nv)
     owners = {joint.name: joint.v.start for joint in model.robot.independent_joints}
     for k, parameter in enumerate(model.parameters):
@@ -99,7 +96,7 @@ def _on_delay(fitted: Fitted) -> Iterator[Finding]:
     std = float(fit.stds[d])
     if not std > 0.0 or std > fit.unknowns.sizes[d]:
         return
-    slopes = fit.covariance[:, d] / fit.covariance[d, d]
+    slopes = fit.white[:, d] / fit.white[d, d]
     model = fitted.robot.model
     found: dict[Role, tuple[float, str, float, float]] = {}
     for k, name in enumerate(names):

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.estimation import EarlierLogs, fit_of_log
 from dynid.findings import Finding
 from dynid.identification.command_findings import findings_on_fit
 from dynid.identification.command_fit import CommandedRobot, Fitted, fit_commands
+from dynid.identification.command_validation import rollout_record
 from dynid.identification.law_logs import findings_on_commands, with_law
 from dynid.identification.log_reading import name_of, of_log, prepared_logs, read
 from dynid.identification.noticed import each_once
@@ -23,7 +23,6 @@ from dynid.identification.records import (
     CommandRecord,
     Confounded,
     DelayTrial,
-    JointRollout,
     LogAgreement,
     ParameterEstimate,
     Record,
@@ -192,7 +191,7 @@ def _command_record(fitted: Fitted, names: Sequence[str], confidence: float, rea
         kd=tuple((commands.kd[0] * point.scales).tolist()),
         effort_limit=None if limit is None else tuple(limit.tolist()),
         gain_scales=tuple(point.scales.tolist()) if control.gains == "scale" else None,
-        bias=tuple(point.bias.tolist()) if control.bias else None,
+        bias=tuple(point.bias.tolist()) if fitted.columns.bias else None,
         parameters=parameters,
         correlations=() if fit is None else tuple(map(tuple, np.round(fit.correlation, 4).tolist())),
         confounded=tuple(confounded_pairs(fitted)),
@@ -265,7 +264,7 @@ def confounded_pairs(fitted: Fitted) -> Iterator[Confounded]:
     fit = fitted.output_error
     if fit is None:
         return
-    names, C = fit.unknowns.names, fit.covariance
+    names, C = fit.unknowns.names, fit.white
     shared = np.array([row < 0 for row in fit.unknowns.rows])
     rho = np.where(shared[:, None] | shared, fit.correlation, fit.apart)  # the delay joins all joints
     for i in range(len(names)):
@@ -296,19 +295,6 @@ def _rollouts(fitted: Fitted) -> RolloutRecord:
     commands = np.array([np.mean((log.position - log.commands.position) ** 2, axis=0) for log in robot.logs])
     assert own is not None  # the fit rolled out
     return rollout_record(robot.model, own, commands, regression, of_file)
-
-
-def rollout_record(
-    model: DynamicModel, own: Array, commands: Array, regression: Array | None = None, of_file: Array | None = None
-) -> RolloutRecord:
-    """Root mean squares of mean squares of errors [rad^2 or m^2], each of shape (logs, joints)."""
-    every = {"rmse": own, "regression": regression, "robot_file": of_file, "command": commands}
-    known = {key: values for key, values in every.items() if values is not None}
-    joints = tuple(
-        JointRollout(name=name, **{key: float(np.sqrt(values[:, k].mean())) for key, values in known.items()})
-        for k, name in enumerate(model.row_names)
-    )
-    return RolloutRecord(joints=joints, **{key: float(np.sqrt(values.mean())) for key, values in known.items()})
 
 
 def _agreement(fitted: Fitted, names: Sequence[str]) -> tuple[LogAgreement, ...]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dynid.experiment import Experiment, read_experiment, read_log
+from dynid.identification.law_logs import with_law
 from dynid.identification.log_reading import read_any_length, share_samples
 from dynid.identification.result import Result, ResultError
 from dynid.identification.task import ROBOT_OF_RESULT, Task, robot_difference, robot_of
@@ -38,6 +39,8 @@ def unseen_logs(
             found.append(one)
             continue
         task = _task(result, one)
+        if result.record.commands is not None:
+            task = replace(task, logs=with_law(task.logs, result.record.commands))
         if task.torque == "magnitude" and not task.discard_sign:
             where = (one.name or "the log") if isinstance(one, Log) else one
             raise ResultError(where, "has torques without signs, and predictions have signs; use a log that has them")

@@ -22,9 +22,9 @@ def with_law(logs: Sequence[Log | LogSource], found: CommandRecord) -> tuple[Log
     new = {"command_delay": found.delay, "law": found.law, "gain_scales": scales}
     as_array = None if scales is None else np.array(scales)
     return tuple(
-        (log.with_law(found.delay, found.law, as_array) if log.command_delay is None else log)
+        (log.with_law(found.delay, found.law, as_array) if log.is_commanded and log.command_delay is None else log)
         if isinstance(log, Log)
-        else log.model_copy(update=new)
+        else log.model_copy(update=new if log.torque is None else {})
         for log in logs
     )
 

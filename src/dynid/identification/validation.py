@@ -14,6 +14,7 @@ from dynid.identification.answers import Verdict
 from dynid.identification.held_out_logs import UnseenLog, unseen_logs
 from dynid.identification.log_reading import of_log
 from dynid.identification.predictions import JointPrediction, Logs, Prediction, predictions, with_slow_rows
+from dynid.identification.records import RolloutRecord
 from dynid.identification.result import Result
 from dynid.identification.result_files import load_result
 from dynid.identification.verdict import THRESHOLDS, Unseen, judge
@@ -42,6 +43,7 @@ class Validation:
         physical_all_rows: The same for the physically consistent links.
         simulation: Closed-loop simulation of the result beside measured positions, where it was asked for.
         logs: Number of logs.
+        rollout: Rollouts of the logs under their commands, where the result was identified from commands.
     """
 
     relative_error: float
@@ -54,6 +56,7 @@ class Validation:
     physical_all_rows: Prediction | None = None
     simulation: Mapping[str, Any] | None = None
     logs: int = 1
+    rollout: RolloutRecord | None = None
 
     @property
     def rows(self) -> int:
@@ -95,11 +98,13 @@ class Validation:
             "verdict": self.verdict.to_dict(),
             "findings": [finding.to_dict() for finding in self.findings],
         }
-        return data if self.simulation is None else {**data, "simulation": dict(self.simulation)}
+        data |= {} if self.simulation is None else {"simulation": dict(self.simulation)}
+        return data if self.rollout is None else {**data, "rollout": self.rollout.model_dump(mode="json")}
 
     def __repr__(self) -> str:
         physical = "" if self.physical is None else f", physical links {self.physical.relative_error:.2%}"
         verdict = f", {self.verdict.answer.value}"
+        physical += "" if self.rollout is None else f", rollouts within {self.rollout.rmse:.3g} rad"
         return f"Validation(relative error {self.relative_error:.2%}{physical}, {self.samples} samples{verdict})"
 
 
@@ -134,6 +139,12 @@ def validate(
         progress("Simulating in closed loop")
         simulation, notes = _simulated(result, logs, unseen)
         findings += notes
+    rollout = None
+    if result.record.commands is not None:
+        from dynid.identification.command_validation import validate_rollouts
+
+        progress("Rolling out")
+        rollout = validate_rollouts(result, [one.log[:] for one in unseen], [_name(one) for one in unseen])
     samples = sum(len(segment) for segments, _ in parts for segment in segments)
     used = any(one.used for one in unseen)
     return Validation(
@@ -149,6 +160,7 @@ def validate(
         physical_all_rows=links_all_rows,
         simulation=simulation,
         logs=len(unseen),
+        rollout=rollout,
     )
 
 

@@ -183,7 +183,7 @@ class Control(Table):
     rate: Positive | None = None
     links: Literal["known", "prior"] = "known"
     gains: Literal["known", "scale"] = "known"
-    bias: bool = False
+    bias: bool | Literal["auto"] = "auto"
     output_error: bool = True
 
     @model_validator(mode="after")

@@ -123,6 +123,7 @@ class OutputErrorFit:
         unknowns: What was estimated, at its start.
         values: Estimates, shape (unknowns,).
         covariance: Their covariance, with errors that are correlated in time, and between logs where there are several.
+        white: Their covariance for white errors: what the motion separates, shape (unknowns, unknowns).
         scores: What each log says.
         weights: Weight of each joint's squared errors, shape (joints,).
         before: Root mean square of the errors of each joint at the start [rad or m], shape (joints,).
@@ -136,6 +137,7 @@ class OutputErrorFit:
     unknowns: Unknowns
     values: Array
     covariance: Array
+    white: Array
     scores: tuple[LogScore, ...]
     weights: Array
     before: Array
@@ -152,21 +154,19 @@ class OutputErrorFit:
 
     @property
     def correlation(self) -> Array:
-        """Correlations of the estimates, shape (unknowns, unknowns)."""
-        stds = np.where(self.stds > 0.0, self.stds, 1.0)
-        return self.covariance / np.outer(stds, stds)
+        """Correlations of the estimates for white errors, shape (unknowns, unknowns)."""
+        return _correlation(self.white)
 
     @property
     def apart(self) -> Array:
-        """Correlations of the estimates with what belongs to all joints (the delay) held, shape (unknowns, unknowns)."""
-        shared = np.array([row < 0 for row in self.unknowns.rows]) & (self.stds > 0.0)
-        C = self.covariance
+        """Correlations with what belongs to all joints (the delay) held, shape (unknowns, unknowns)."""
+        shared = np.array([row < 0 for row in self.unknowns.rows]) & (np.diag(self.white) > 0.0)
+        C = self.white
         if shared.any():
             common = C[:, shared]
             C = C - common @ np.linalg.solve(C[np.ix_(shared, shared)], common.T)
-        stds = np.sqrt(np.maximum(np.diag(C), 0.0))
-        stds = np.where(stds > 1e-9 * self.stds, stds, np.inf)
-        return C / np.outer(stds, stds)
+            C[shared], C[:, shared] = 0.0, 0.0
+        return _correlation(C)
 
     @property
     def degrees_of_freedom(self) -> int:
@@ -179,6 +179,12 @@ class OutputErrorFit:
     def rmse(self) -> float:
         """Root mean square of the errors of all joints [rad or m]."""
         return float(np.sqrt(np.mean(self.after**2)))
+
+
+def _correlation(C: Array) -> Array:
+    stds = np.sqrt(np.maximum(np.diag(C), 0.0))
+    stds = np.where(stds > 0.0, stds, np.inf)
+    return C / np.outer(stds, stds)
 
 
 def fit_output_error(
@@ -251,10 +257,16 @@ def _rolled(simulate: Simulate, logs: int, theta: Array, *, slopes: bool) -> lis
     found = []
     for k in range(logs):
         one = simulate(k, theta, slopes)
-        if one is None:
+        if one is None or not np.isfinite(one.errors).all():
+            return None
+        if one.slopes is not None and not float(np.abs(one.slopes).max(initial=0.0)) < LARGEST_SLOPE:
             return None
         found.append(one)
     return found
+
+
+LARGEST_SLOPE = 1e12
+"""Slopes of positions beyond which a rollout is on its way to fly off."""
 
 
 def _improved(
@@ -361,6 +373,7 @@ def _finished(
         unknowns=unknowns,
         values=theta,
         covariance=covariance,
+        white=A,
         scores=tuple(scores),
         weights=weights,
         before=before,
