@@ -14,8 +14,10 @@ from typing import Any
 import mujoco
 import pytest
 import yaml
+from typer.testing import CliRunner
 
 from dynid import Result
+from dynid.cli import app
 from dynid.errors import InvalidRequestError, OutputExistsError, UnknownNameError
 from dynid.identification.answers import Answer
 from dynid.identification.joint_models import Estimate, JointModel, joint_models
@@ -132,6 +134,8 @@ def test_isaac_lab_gets_every_number(tmp_path: Path, limits: tuple[str, ...]) ->
     pairs |= {"actuator_effort_limit" if "actuator_effort_limit" in limits else "effort_limit": "effort_limit"}
     for field, key in pairs.items():
         assert getattr(group, field) == {name: getattr(joint, key).value for name, joint in joints.items()}
+    shifts = run(done.path.read_text(), "isaaclab.actuators", DelayedPDActuatorCfg=fields)["COMMAND_SHIFT"]
+    assert shifts["joint_1"] == pytest.approx(-joints["joint_1"].offset.value / 20.0 - 0.01)
     assert any("constant torques" in item for item in done.left_out)
     assert any("encoders" in item for item in done.left_out)
 
@@ -228,6 +232,16 @@ def test_requests_that_do_not_fit(tmp_path: Path) -> None:
     with pytest.raises(OutputExistsError):
         result.export(tmp_path / "arm.py", "isaaclab")
     assert default_path(result, tmp_path, Format.MJLAB).name == "two_link_identified_mjlab.py"
+
+
+def test_the_command_takes_step_and_actuators(tmp_path: Path) -> None:
+    result = commanded()
+    result.save(tmp_path / "result")
+    for arguments in ("isaaclab --step 0.002", "mjcf --actuators general", "yaml"):
+        done = CliRunner().invoke(app, ["export", str(tmp_path / "result"), "--to", *arguments.split(), "--json"])
+        assert done.exit_code == 0, done.output
+        assert Path(json.loads(done.stdout)["path"]).exists()
+    assert "DELAY_STEPS = 4\n" in (tmp_path / "result" / "two_link_identified_isaaclab.py").read_text()
 
 
 def test_untrusted_results_say_so(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def not_in_fields(result: Result, format: Format, joints: Sequence[JointModel]) 
     others = [row for row in rows if row not in offsets]
     found = of_law(joints, format)
     if any(row["value"] for row in offsets):
-        shift = "; subtract offset / stiffness from commanded positions" if joints[0].kp is not None else ""
+        shift = "; add COMMAND_SHIFT to commanded positions" if joints[0].kp is not None else ""
         found.append(f"constant torques ({_listed([row['name'] for row in offsets])}){shift}")
     found += [f"{row['name']} = {row['value']:.4g} {row['unit']} ({row['owner']})" for row in others]
     directions = [p for p in result.base.model.parameters if p.role is Role.COULOMB_FORWARD]
@@ -95,10 +95,13 @@ def of_law(
         found.append(f"the delay of commands, {1e3 * delay.value:.4g} ms{hint}")
     if biased and actuators != "general":
         largest = max(biased, key=lambda joint: abs(joint.bias.value) if joint.bias else 0.0)
-        size = largest.bias.value if largest.bias else 0.0
-        found.append(
-            f"errors of encoders, up to {size:.3g} {largest.unit('bias')} ({largest.name}): subtract them from commands"
-        )
+        size = abs(largest.bias.value) if largest.bias else 0.0
+        general = "; --actuators general holds them" if format is Format.MJCF else ""
+        advice = "; add COMMAND_SHIFT to commanded positions" if format.has_steps else general
+        found.append(f"errors of encoders, up to {size:.3g} {largest.unit('bias')} ({largest.name}){advice}")
+    has_offset = any(joint.offset is not None and joint.offset.value for joint in joints)
+    if format is Format.MJCF and actuators != "general" and delay is not None and has_offset:
+        found.append("torque offsets, which are in the file beside; --actuators general holds them")
     if format is Format.URDF and any(joint.kp is not None for joint in joints):
         found.append("gains")
     return found

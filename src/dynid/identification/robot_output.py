@@ -120,6 +120,8 @@ def export_result(
     joints = joint_models(result)
     if format.is_robot:
         return _export_robot(result, format, path, joints, overwrite, warning, actuators or "keep")
+    if format.has_steps and not joints:
+        raise InvalidRequestError(f"the robot has no joint that turns or slides, and {format.value} takes no others")
     left_out = not_in_fields(result, format, joints)
     if format.has_steps:
         write = isaaclab_text if format is Format.ISAACLAB else mjlab_text

@@ -242,11 +242,22 @@ def _file(
     extra: Constants = {
         "OFFSET": ("offset", "constant torque that resists; no field holds it", _values(joints, "offset")),
         "ENCODER_BIAS": ("bias", "what encoders show less the positions; no field holds it", _values(joints, "bias")),
+        "COMMAND_SHIFT": ("bias", "add to commanded positions: it does what these two do", command_shifts(joints)),
     }
     for name, (key, meaning, values) in ({**constants, **{k: v for k, v in extra.items() if v[2]}}).items():
         unit = next((joint.unit(key) for joint in joints if joint.name in values), joints[0].unit(key))
         lines += _constant(name, f"{meaning} [{unit}]", values)
     return "\n".join([*lines, *body]) + "\n"
+
+
+def command_shifts(joints: Sequence[JointModel]) -> dict[str, Estimate]:
+    """What to add to commanded positions [rad or m] in place of offsets and biases: -offset / kp - bias."""
+    shifts = {}
+    for joint in joints:
+        if joint.kp is not None and joint.kp.value > 0.0 and (joint.offset is not None or joint.bias is not None):
+            offset, bias = (0.0 if each is None else each.value for each in (joint.offset, joint.bias))
+            shifts[joint.name] = Estimate(-offset / joint.kp.value - bias)
+    return shifts
 
 
 def _delay_sentence(delay: Estimate, step: float) -> str:
