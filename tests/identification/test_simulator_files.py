@@ -25,7 +25,7 @@ from dynid.identification.records import CommandParameter, CommandRecord, Rollou
 from dynid.identification.robot_output import UntrustedResultError, default_path
 from dynid.identification.simulator_files import isaaclab_text, mjlab_text
 from dynid.robot.formats import Format
-from tests.identification.test_robot_output import made
+from tests.identified_robots import made
 
 PARAMETERS = (
     "armature",
@@ -135,7 +135,8 @@ def test_isaac_lab_gets_every_number(tmp_path: Path, limits: tuple[str, ...]) ->
     for field, key in pairs.items():
         assert getattr(group, field) == {name: getattr(joint, key).value for name, joint in joints.items()}
     shifts = run(done.path.read_text(), "isaaclab.actuators", DelayedPDActuatorCfg=fields)["COMMAND_SHIFT"]
-    assert shifts["joint_1"] == pytest.approx(-joints["joint_1"].offset.value / 20.0 - 0.01)
+    assert result.physical_values is not None
+    assert shifts["joint_1"] == pytest.approx(-result.physical_values["off1"] / 20.0 - 0.01)
     assert any("constant torques" in item for item in done.left_out)
     assert any("encoders" in item for item in done.left_out)
 
