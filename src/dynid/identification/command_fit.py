@@ -51,7 +51,7 @@ class LawPoint:
 
     Attributes:
         p: Standard parameters of the model, shape (parameters,).
-        delay: Delay of commands or torques [s].
+        delay: Delay of commands [s].
         form: How the law acts.
         scales: True gains over stated ones, shape (joints,).
         bias: Encoder biases [rad or m], shape (joints,).
@@ -240,8 +240,8 @@ def fit_commands(robot: CommandedRobot, progress: Progress = lambda _: None) -> 
         ratio = float(np.nanmedian(scales)) if np.isfinite(scales).any() else math.nan
         why = f" (gains that are {ratio:.3g} times the stated ones would explain it)" if math.isfinite(ratio) else ""
         raise InvalidRequestError(
-            f"no rollout stays near the log: with the parameters of the regression, the simulated robot flies off{why}; "
-            "check kp and kd, the order and signs of columns, and that the robot hangs as its file says"
+            "no rollout stays near the log: with the parameters of the regression, the simulated robot flies off"
+            f"{why}; check kp and kd, the order and signs of columns, and that the robot hangs as its file says"
         )
     regression = robot.point(fit, form)
     plain = Fitted(
