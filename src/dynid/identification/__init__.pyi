@@ -2,6 +2,7 @@
 from .answers import Answer, Use, Verdict
 from .drive_units import comparable
 from .held_out_logs import unseen_logs
+from .joint_models import Estimate, JointModel, joint_models
 from .noticed import each_once
 from .records import FollowRecord, LinkEstimate, ParameterEstimate, PhysicalModel, Record, ResidualRecord, SignRecord
 from .requests import simulate_experiment
@@ -13,7 +14,9 @@ from .verdict import judge
 
 __all__ = [
     "Answer",
+    "Estimate",
     "FollowRecord",
+    "JointModel",
     "LinkEstimate",
     "ParameterEstimate",
     "PhysicalModel",
@@ -27,6 +30,7 @@ __all__ = [
     "comparable",
     "each_once",
     "experiment_text",
+    "joint_models",
     "judge",
     "load_result",
     "simulate_experiment",
