@@ -11,6 +11,7 @@ from dynid.errors import InvalidRequestError
 from dynid.estimation import NotIdentifiableError, factors_of, findings_on_payload, processed_rows
 from dynid.findings import Finding, Severity
 from dynid.identification.answers import Verdict
+from dynid.identification.command_tables import rollout_html, rollout_text
 from dynid.identification.held_out_logs import UnseenLog, unseen_logs
 from dynid.identification.log_reading import of_log
 from dynid.identification.predictions import JointPrediction, Logs, Prediction, predictions, with_slow_rows
@@ -78,9 +79,8 @@ class Validation:
         """The errors, as far as they count for the verdict: not where the logs were used to identify."""
         if any(finding.code == "log-not-held-out" for finding in self.findings):
             return None
-        return Unseen(
-            self.relative_error, None if self.physical is None else self.physical.relative_error, self.samples
-        )
+        links = None if self.physical is None else self.physical.relative_error
+        return Unseen(self.relative_error, links, self.samples, rollout=self.rollout)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data for JSON."""
@@ -102,10 +102,17 @@ class Validation:
         return data if self.rollout is None else {**data, "rollout": self.rollout.model_dump(mode="json")}
 
     def __repr__(self) -> str:
+        verdict = f", {self.samples} samples, {self.verdict.answer.value}"
+        if self.rollout is not None:
+            return f"Validation({rollout_text(self.rollout)}{verdict})"
         physical = "" if self.physical is None else f", physical links {self.physical.relative_error:.2%}"
-        verdict = f", {self.verdict.answer.value}"
-        physical += "" if self.rollout is None else f", rollouts within {self.rollout.rmse:.3g} rad"
-        return f"Validation(relative error {self.relative_error:.2%}{physical}, {self.samples} samples{verdict})"
+        return f"Validation(relative error {self.relative_error:.2%}{physical}{verdict})"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        shown = f"<p>{escape(repr(self))}</p><p>Verdict: {escape(str(self.verdict))}</p>"
+        return shown if self.rollout is None else shown + rollout_html(self.rollout)
 
 
 def validate(
@@ -155,7 +162,7 @@ def validate(
         findings=tuple(findings),
         verdict=result.verdict
         if used
-        else judge(result.record, result.findings, _unseen(by_base, by_links, samples, findings)),
+        else judge(result.record, result.findings, _unseen(by_base, by_links, samples, findings, rollout)),
         all_rows=all_rows,
         physical_all_rows=links_all_rows,
         simulation=simulation,
@@ -174,7 +181,13 @@ def _predicted(result: Result, logs: Logs) -> tuple[Prediction, Prediction | Non
     return found[0], None if physical is None else found[1]
 
 
-def _unseen(base: Prediction, links: Prediction | None, samples: int, findings: Sequence[Finding]) -> Unseen:
+def _unseen(
+    base: Prediction,
+    links: Prediction | None,
+    samples: int,
+    findings: Sequence[Finding],
+    rollout: RolloutRecord | None,
+) -> Unseen:
     """What is judged of predictions."""
     certain = [one for one in findings if one.severity is Severity.ERROR or one.code in OF_ANOTHER_ROBOT]
     wrong = (f"{one.subject}: {one.evidence}" for one in certain)
@@ -183,7 +196,7 @@ def _unseen(base: Prediction, links: Prediction | None, samples: int, findings: 
         joints[joint.name] = min(joints[joint.name], joint.relative_error)
     name = max(joints, key=lambda joint: joints[joint], default="")
     by_links = None if links is None else links.relative_error
-    return Unseen(base.relative_error, by_links, samples, name, joints.get(name, 0.0), next(wrong, ""))
+    return Unseen(base.relative_error, by_links, samples, name, joints.get(name, 0.0), next(wrong, ""), rollout)
 
 
 def _on_use(logs: Sequence[UnseenLog]) -> Iterator[Finding]:
