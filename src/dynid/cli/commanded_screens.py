@@ -11,7 +11,6 @@ from dynid.identification.command_tables import (
     JointColumn,
     delay_text,
     joint_table,
-    rollout_errors,
     rollout_header,
     rollout_rows,
     rollout_text,
@@ -36,19 +35,14 @@ PAIRS = 12
 
 def rollout_headline(record: Record, found: CommandRecord) -> str:
     """The first line on a result: how near its rollouts are."""
-    rollout = found.rollout
-    logs = "its log" if record.logs == 1 else f"its {record.logs} logs"
-    near = f"{in_thousandths(rollout.rmse)} {rollout.unit} (RMSE) from {logs}"
-    return f"{record.robot}: rollouts of the identified robot are {near}."
+    return f"{record.robot}: {rollout_text(found.rollout)}."
 
 
 def facts_of_commands(result: Result, found: CommandRecord) -> Iterator[tuple[str, str]]:
     """What a result rests on and what it found, a line each."""
     record, rollout = result.record, found.rollout
-    others = [(name, value) for name, value in rollout_errors(rollout).items() if name != "identified"]
-    yield "compare", ", ".join(f"{name} {in_thousandths(value)} {rollout.unit}" for name, value in others)
-    yield "law", f"torque = kp (command - position) - kd velocity; {LAWS[found.law]}"
     yield "delay", delay_text(found, record.confidence)
+    yield "control law", LAWS[found.law]
     sure = sum(row.state == "determined" and row.std <= 0.1 * abs(row.value) for row in found.sizes)
     yield (
         "parameters",
@@ -105,7 +99,9 @@ def _show_joints(output: Console, found: CommandRecord) -> None:
     """Print parameters of joints, in as many tables as the terminal needs."""
     parameters = joint_table(found)
     names = max((len(name) for name in parameters.joints), default=0)
-    for columns in _fitting(parameters.columns, output.width - names - 2):
+    groups = list(_fitting(parameters.columns, output.width - names - 2))
+    size = -(-len(parameters.columns) // max(len(groups), 1))  # as many columns in each
+    for columns in (parameters.columns[k : k + size] for k in range(0, len(parameters.columns), max(size, 1))):
         heads = [head for column in columns for head in (f"{column.name}\n{_bracketed(column.unit)}", "std")]
         table = plain_table(("joint",), heads)
         for k, name in enumerate(parameters.joints):
@@ -144,7 +140,9 @@ def _show_profile(output: Console, found: CommandRecord) -> None:
         return
     rollout = found.rollout
     output.print("Delays that were tried, by regression (means of all joints):")
-    symbols = [column for column in joint_table(found).columns if column.symbol in PROFILED]
+    symbols = [
+        column for column in joint_table(found).columns if column.symbol in PROFILED and " or " not in column.unit
+    ]
     heads = [f"{column.name}\n{_bracketed(column.unit)}" for column in symbols]
     table = plain_table(("",), ("delay\n[ms]", f"rollout RMSE\n[{rollout.unit}]", *heads))
     best = min(found.profile, key=lambda trial: trial.rmse)

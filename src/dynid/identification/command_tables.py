@@ -100,14 +100,14 @@ def symbol_of(name: str) -> str:
 
 def value_text(row: CommandParameter | None) -> str:
     """A value with three digits."""
-    return "-" if row is None else f"{row.value:.3g}"
+    return "-" if row is None else f"{row.value:#.3g}".rstrip(".")
 
 
 def std_text(row: CommandParameter | None) -> str:
     """A standard deviation with two digits, or why there is none."""
     if row is None:
         return "-"
-    return STATES.get(row.state) or f"{row.std:.2g}"
+    return STATES.get(row.state) or f"{row.std:#.2g}".rstrip(".")
 
 
 def delay_text(found: CommandRecord, confidence: float) -> str:

@@ -27,6 +27,9 @@ Progress = Callable[[str], None]
 OF_ANOTHER_ROBOT = ("payload-in-held-out-log",)
 """Codes of warnings that a log is not of the robot as it was identified: named beside its error, as errors are."""
 
+ON_MOTION = ("joint-never-moves", "positions-beyond-limits", "torque-saturated", "time-gaps", "time-jitter")
+"""Codes of findings on processed logs that matter where rollouts are compared, not torques."""
+
 
 @dataclass(frozen=True, repr=False)
 class Validation:
@@ -137,21 +140,20 @@ def validate(
     by_base, by_links = _predicted(result, parts)
     everything = with_slow_rows(parts)
     all_rows, links_all_rows = (by_base, by_links) if everything is None else _predicted(result, everything)
-    findings = [*_on_use(unseen), *_on_links(by_base, by_links)]
+    findings = [*_on_use(unseen)]
+    rollout = _rolled_out(result, unseen, progress)
     for one in unseen:
-        findings += of_log((*_on_filters(one, result), *one.prepared.findings), _name(one), len(unseen))
-    findings += _on_payload(result, parts, by_base.relative_error)
+        noticed = (*_on_filters(one, result), *one.prepared.findings)
+        if rollout is not None:  # torques are those of the law, and are not judged
+            noticed = tuple(note for note in noticed if note in one.log.findings or note.code in ON_MOTION)
+        findings += of_log(noticed, _name(one), len(unseen))
+    if rollout is None:
+        findings += (*_on_links(by_base, by_links), *_on_payload(result, parts, by_base.relative_error))
     simulation = None
     if simulate:
         progress("Simulating in closed loop")
         simulation, notes = _simulated(result, logs, unseen)
         findings += notes
-    rollout = None
-    if result.record.commands is not None:
-        from dynid.identification.command_validation import validate_rollouts
-
-        progress("Rolling out")
-        rollout = validate_rollouts(result, [one.log[:] for one in unseen], [_name(one) for one in unseen])
     samples = sum(len(segment) for segments, _ in parts for segment in segments)
     used = any(one.used for one in unseen)
     return Validation(
@@ -169,6 +171,16 @@ def validate(
         logs=len(unseen),
         rollout=rollout,
     )
+
+
+def _rolled_out(result: Result, unseen: Sequence[UnseenLog], progress: Progress) -> RolloutRecord | None:
+    """Rollouts of the logs; None where the result was not identified from commands, or the logs have none."""
+    if result.record.commands is None:
+        return None
+    from dynid.identification.command_validation import validate_rollouts
+
+    progress("Rolling out")
+    return validate_rollouts(result, [one.log[:] for one in unseen], [_name(one) for one in unseen])
 
 
 def _predicted(result: Result, logs: Logs) -> tuple[Prediction, Prediction | None]:

@@ -89,10 +89,10 @@ class VerdictThresholds:
 
 @dataclass(frozen=True)
 class RolloutThresholds:
-    """What decides the verdict on a result that was identified from commands; errors are those of rollouts over the
-    distance of the command itself, root mean squares of positions.
+    """What decides the verdict on a result that was identified from commands.
 
-    By judgement, beside the public Go2 logs and simulated quadrupeds and arms; tests on both sides of each stand in
+    Errors are those of rollouts over the distance of the command itself, both root mean squares of positions. By
+    judgement, beside the public Go2 logs and simulated quadrupeds and arms; tests on both sides of each stand in
     `tests/identification/test_rollout_verdict.py`.
     """
 
