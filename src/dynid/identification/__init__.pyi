@@ -38,15 +38,11 @@ from .verdict import judge
 __all__ = [
     "LAWS",
     "Answer",
-<<<<<<< HEAD
+    "CommandRecord",
     "Estimate",
     "FollowRecord",
     "JointModel",
-=======
-    "CommandRecord",
-    "FollowRecord",
     "JointTable",
->>>>>>> pages
     "LinkEstimate",
     "LogRollout",
     "ParameterEstimate",
@@ -63,12 +59,9 @@ __all__ = [
     "delay_text",
     "each_once",
     "experiment_text",
-<<<<<<< HEAD
-    "joint_models",
-=======
     "in_thousandths",
+    "joint_models",
     "joint_table",
->>>>>>> pages
     "judge",
     "load_result",
     "roll_out_log",
