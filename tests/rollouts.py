@@ -33,7 +33,7 @@ TWO_ARMS = f"""
 </actuator></mujoco>"""
 """Two arms on a fixed base, one with a prismatic joint, under PD control with limits."""
 
-LAW = {
+LAW: dict[str, Any] = {
     "kp": np.array([40.0, 30.0, 400.0, 30.0, 20.0]),
     "kd": np.array([1.0, 0.8, 9.0, 0.5, 0.5]),
     "limit": np.array([4.0, np.inf, np.inf, np.inf, 1.5]),
@@ -44,7 +44,7 @@ LAW = {
 def commands(joints: int, samples: int, *, seed: int = 0, uneven: bool = False) -> tuple[Array, Array]:
     """Time stamps, 10 ms apart or about that, and commanded positions that hold for three of them."""
     rng = np.random.default_rng(seed)
-    time = 0.01 * np.arange(samples)
+    time = np.linspace(0.0, 0.01 * (samples - 1), samples)
     if uneven:
         time = 100.0 + np.cumsum(rng.uniform(0.004, 0.012, samples))
     phase = 2.0 * np.pi * np.outer(time, rng.uniform(0.5, 2.0, joints)) + rng.uniform(0.0, 6.0, joints)

@@ -14,8 +14,9 @@ from dynid.errors import InvalidRequestError
 from dynid.experiment.first.naming import label_of
 from dynid.experiment.reading import read_experiment
 from dynid.logs import Quantity
+from tests.commands import run
 from tests.datasets import needs_logs
-from tests.robot.test_held_base import TILTED
+from tests.mjcf_texts import TILTED
 from tests.torch_files import torch_save
 
 T = np.arange(300) / 200.0
@@ -181,3 +182,27 @@ def test_logs_of_a_real_quadruped_make_an_experiment_that_is_ready(tmp_path: Pat
     ]
     assert not made.needed
     assert not made.questions
+
+
+def test_commands_and_gains_are_stated_where_names_say_nothing(tmp_path: Path) -> None:
+    path = csv(tmp_path, columns(q=Q, tau=Q, foo=COMMAND, bar=np.tile([20.0, 30.0], (300, 1))))
+    made = dynid.init("builtin:two_link", path, folder=tmp_path, position_command="foo_*", kp="bar_*", kd=0.5)
+    log = made.experiment.log[0]
+    assert log.torque is None
+    assert log.position_command is not None
+    assert log.position_command.columns == ("foo_1", "foo_2")
+    assert isinstance(log.kp, Quantity)
+    assert log.kp.columns == ("bar_1", "bar_2")
+    assert log.kd == 0.5
+    with pytest.raises(InvalidRequestError, match="negative"):
+        dynid.init("builtin:two_link", path, folder=tmp_path, position_command="foo_*", kp=-1.0)
+    with pytest.raises(InvalidRequestError, match="position_command"):
+        dynid.init("builtin:two_link", path, folder=tmp_path, position_command="foo_1")
+
+
+def test_the_command_states_gains_as_numbers_or_columns(tmp_path: Path) -> None:
+    path = csv(tmp_path, columns(q=Q, q_des=COMMAND))
+    out = tmp_path / "first.toml"
+    run("init", "builtin:two_link", str(path), "--kp", "20", "--kd", "0.5", "--out", str(out))
+    log = read_experiment(out).log[0]
+    assert (log.kp, log.kd) == (20.0, 0.5)

@@ -15,28 +15,7 @@ from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.experiment import parse_experiment
 from dynid.model import DynamicModel
 from tests.datasets import needs_logs
-
-TILTED = """
-<mujoco model="beast">
-  <compiler angle="degree"/>
-  <option gravity="0.3 -0.2 -9.7"/>
-  <worldbody>
-    <body name="trunk" pos="0.1 -0.2 0.7" euler="20 -35 50">
-      <freejoint name="{name}"/>
-      <inertial pos="0.01 0.02 0.03" mass="4" diaginertia="0.1 0.2 0.25"/>
-      <body name="leg" pos="0.2 0.1 0" euler="10 0 30">
-        <joint name="hip" axis="0 1 0" range="-90 90"/>
-        <inertial pos="0 0.03 -0.1" mass="1.5" diaginertia="0.02 0.03 0.01"/>
-        <body name="foot" pos="0 0 -0.3">
-          <joint name="slide" type="slide" axis="0.6 0 0.8" range="-1 1"/>
-          <inertial pos="0.02 0 -0.05" mass="0.5" diaginertia="0.002 0.003 0.001"/>
-        </body>
-      </body>
-    </body>
-    <body name="tail" pos="0 0 1"><geom size="0.1"/></body>
-  </worldbody>
-</mujoco>
-"""
+from tests.mjcf_texts import TILTED
 
 
 def held_by_mujoco(text: str) -> mujoco.MjModel:

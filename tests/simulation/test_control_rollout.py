@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -48,7 +49,7 @@ def test_rollouts_are_those_of_mujoco_to_second_order(two_arms: SimulatedRobot, 
     held = held * np.array([1.0, 1.0, 0.2, 1.0, 1.0])
     q0 = held[0] + 0.05
     truth = of_mujoco(q0, held, limited=limited)
-    control = ControlInput(time, held, **(LAW if limited else LAW | {"limit": None}))
+    control = ControlInput(time, held, LAW["kp"], LAW["kd"], limit=LAW["limit"] if limited else None)
     errors = []
     for step in (2.5e-3, 6.25e-4):
         found = roll_out(two_arms, control, q0, step=step)
@@ -163,17 +164,18 @@ def test_a_rollout_that_flies_off_ends_and_says_where(two_arms: SimulatedRobot) 
 def test_bad_commands_are_refused() -> None:
     time, held = commands(1, 5)
     gain = np.ones(1)
-    for bad in (
+    wrong: tuple[dict[str, Any], ...] = (
         {"time": time[::-1]}, {"time": time[:1], "position": held[:1]}, {"limit": np.zeros(1)}, {"rate": 0.0},
         {"kp": np.ones(2)}, {"position": held * np.nan}, {"velocity": held[1:]}, {"time": time[1:]},
-    ):  # fmt: skip
+    )  # fmt: skip
+    for bad in wrong:
         with pytest.raises(DynidError):
             ControlInput(**{"time": time, "position": held, "kp": gain, "kd": gain} | bad)
     control = ControlInput(time, held, gain, gain)
     robot = SimulatedRobot.of(DynamicModel(PENDULUM))
-    for q0, options in ((np.zeros(2), {}), (np.full(1, np.nan), {}), (np.zeros(1), {"step": 0.0})):
+    for q0, step in ((np.zeros(2), 0.01), (np.full(1, np.nan), 0.01), (np.zeros(1), 0.0), (np.zeros(1), 1e-13)):
         with pytest.raises(DynidError):
-            roll_out(robot, control, q0, **options)
+            roll_out(robot, control, q0, step=step)
 
 
 NUMBERS = """

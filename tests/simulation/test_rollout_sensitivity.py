@@ -42,7 +42,7 @@ def assert_exact(
     """Compare every so-manieth column with its central difference; the modes of motors."""
     n, rng = model.robot.nv, np.random.default_rng(1)
     time, held = commands(n, samples, uneven=True)
-    feeds = {"velocity": 0.1 * rng.normal(size=held.shape), "torque": 0.3 * rng.normal(size=held.shape)}
+    feeds: dict[str, Any] = {"velocity": 0.1 * rng.normal(size=held.shape), "torque": 0.3 * rng.normal(size=held.shape)}
     control = ControlInput(time, held, **({"kp": np.full(n, 30.0), "kd": np.ones(n)} | feeds | (law or {})))
     robot = SimulatedRobot.of(model, valued(model), **(forms or {}))
     q0, v0, b = 0.9 * held[0], 0.3 * rng.normal(size=n), 0.02 * rng.normal(size=n)

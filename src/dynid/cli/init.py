@@ -28,6 +28,14 @@ VelocityOption = Annotated[str | None, typer.Option(metavar="COLUMNS", help="Col
 TorqueOption = Annotated[
     str | None, typer.Option(metavar="COLUMNS", help="Columns of torques, forces or currents, likewise.")
 ]
+CommandOption = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMNS", help="Columns of commanded positions, where no torque was measured."),
+]
+OtherCommandOption = Annotated[str | None, typer.Option(metavar="COLUMNS", help="Columns of a command, likewise.")]
+GainOption = Annotated[
+    str | None, typer.Option(metavar="GAIN", help="Gain of the controller: one number, or columns; SI units.")
+]
 TimeOption = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of time stamps.")]
 LogArgument = Annotated[
     list[str],
@@ -60,6 +68,11 @@ def init(
     velocity: VelocityOption = None,
     torque: TorqueOption = None,
     time: TimeOption = None,
+    position_command: CommandOption = None,
+    velocity_command: OtherCommandOption = None,
+    torque_command: OtherCommandOption = None,
+    kp: GainOption = None,
+    kd: GainOption = None,
     columns: NamesOption = None,
     unit: UnitOption = None,
     lock: LockOption = None,
@@ -82,6 +95,11 @@ def init(
             velocity=velocity,
             torque=torque,
             time=time,
+            position_command=position_command,
+            velocity_command=velocity_command,
+            torque_command=torque_command,
+            kp=_gain(kp),
+            kd=_gain(kd),
             columns=columns,
             unit=_units(unit or []),
             lock=assignments("--lock", *(lock or [])),
@@ -106,6 +124,14 @@ def _as_json(path: Path, made: FirstExperiment) -> dict[str, Any]:
     data = {"experiment": str(path), "joints": made.joints, "locked": made.locked, "guesses": made.guesses}
     findings = [finding.to_dict() for finding in made.findings]
     return {**data, "needed": made.needed, "questions": asked, "findings": findings}
+
+
+def _gain(text: str | None) -> str | float | None:
+    """A gain: a number, or columns."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
 
 
 def _units(texts: list[str]) -> dict[str, str]:

@@ -35,6 +35,9 @@ Progress = Callable[[str], None]
 LONGEST_DELAY = 0.1
 """Longest delay of commands that is looked for [s]."""
 
+STEP = 2.5e-3
+"""Longest step of the integrator [s] while parameters are searched."""
+
 LOOKED_AT = 2
 """Logs whose rollouts decide on the delay to start from, and on how the law acts."""
 
@@ -48,7 +51,7 @@ class LawPoint:
 
     Attributes:
         p: Standard parameters of the model, shape (parameters,).
-        delay: Delay of commands or torques [s].
+        delay: Delay of commands [s].
         form: How the law acts.
         scales: True gains over stated ones, shape (joints,).
         bias: Encoder biases [rad or m], shape (joints,).
@@ -90,10 +93,10 @@ class CommandedRobot:
         """Parameters that are estimated, as indices into `model.names`."""
         return tuple(k for k in range(self.first, len(self.model.names)) if k not in self.known)
 
-    def roll_out(self, k: int, point: LawPoint, *, steps_kept: bool = False) -> Rollout:
+    def roll_out(self, k: int, point: LawPoint, *, steps_kept: bool = False, step: float | None = None) -> Rollout:
         """The rollout of a log, from its first sample to its last."""
-        log = self.logs[k]
-        return rolled_out(self.model, log, point, self._input(k, point), steps_kept=steps_kept)
+        control = self._input(k, point)
+        return rolled_out(self.model, self.logs[k], point, control, steps_kept=steps_kept, step=step or STEP)
 
     def _input(self, k: int, point: LawPoint) -> ControlInput:
         if (k, point.form) not in self._inputs:
@@ -151,7 +154,13 @@ def control_input(log: Log, form: LawForm, rate: float | None = None) -> Control
 
 
 def rolled_out(
-    model: DynamicModel, log: Log, point: LawPoint, control: ControlInput, *, steps_kept: bool = False
+    model: DynamicModel,
+    log: Log,
+    point: LawPoint,
+    control: ControlInput,
+    *,
+    steps_kept: bool = False,
+    step: float = STEP,
 ) -> Rollout:
     """The rollout of a log under its commands.
 
@@ -161,10 +170,12 @@ def rolled_out(
         point: Everything that the rollout depends on.
         control: The commands, with gains as they are.
         steps_kept: Whether to keep the steps for sensitivities.
+        step: Longest step of the integrator [s].
     """
     robot = SimulatedRobot.of(model, point.p)
     v0 = first_velocity(log)
-    return roll_out(robot, control, log.position[0], v0, delay=point.delay, bias=point.bias, steps_kept=steps_kept)
+    options = {"delay": point.delay, "bias": point.bias, "step": step}
+    return roll_out(robot, control, log.position[0], v0, **options, steps_kept=steps_kept)
 
 
 def first_velocity(log: Log) -> Array:
@@ -194,6 +205,7 @@ class Fitted:
         profile: Delays that were tried, with the error of rollouts [rad or m] at the values that fit there.
         seconds: Time of the regression, and of output error [s].
         every: Every how many samples the regression has a row.
+        scales: Gains over stated ones that would explain the motion best, shape (joints,); NaN where that is not clear.
         other_forms: Another form of the law that fits as well, and what it would change; empty where there is none.
     """
 
@@ -206,6 +218,7 @@ class Fitted:
     profile: tuple[tuple[CommandFit, float], ...]
     seconds: tuple[float, float]
     every: int
+    scales: Array
     other_forms: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -222,23 +235,60 @@ def fit_commands(robot: CommandedRobot, progress: Progress = lambda _: None) -> 
     form = forms_of(control)[0]
     profile = delay_profile(robot, rows, form)
     fit, error = min(profile, key=lambda trial: trial[1])
+    first, scales = time.perf_counter() - start, _explaining_scales(rows, fit, form)
     if not math.isfinite(error):
+        ratio = float(np.nanmedian(scales)) if np.isfinite(scales).any() else math.nan
+        why = f" (gains that are {ratio:.3g} times the stated ones would explain it)" if math.isfinite(ratio) else ""
         raise InvalidRequestError(
-            "no rollout stays near the log: with the parameters of the regression, the simulated robot flies off; "
-            "check kp and kd, the order and signs of columns, and that the robot hangs as its file says"
+            "no rollout stays near the log: with the parameters of the regression, the simulated robot flies off"
+            f"{why}; check kp and kd, the order and signs of columns, and that the robot hangs as its file says"
         )
     regression = robot.point(fit, form)
-    first = time.perf_counter() - start
-    if not control.output_error:
-        columns = RolloutParameters()
-        return Fitted(robot, regression, regression, fit, columns, None, profile, (first, 0.0), rows[0].every)
-    start = time.perf_counter()
-    point, other = _with_better_form(robot, rows, regression, progress)
-    columns = unknown_columns(robot)
-    found = _output_error(robot, point, columns, range(len(robot.logs)), progress)
-    point = regression if found is None else at_values(point, columns, found.values)
-    seconds = first, time.perf_counter() - start
-    return Fitted(robot, point, regression, fit, columns, found, profile, seconds, rows[0].every, other)
+    plain = Fitted(
+        robot, regression, regression, fit, RolloutParameters(), None, profile, (first, 0.0), rows[0].every, scales
+    )
+    return refined(plain, rows, progress) if control.output_error else plain
+
+
+def refined(plain: Fitted, rows: Sequence[CommandRows], progress: Progress) -> Fitted:
+    """A regression refined by output error; as it is where rollouts fly off."""
+    start, robot = time.perf_counter(), plain.robot
+    point, other = _with_better_form(robot, rows, plain.regression, progress)
+    columns = unknown_columns(robot, bias=_shows_bias(robot, point, progress))
+    found = _output_error(robot, point, columns, range(len(robot.logs)), progress, fine=True)
+    point = plain.regression if found is None else at_values(point, columns, found.values)
+    seconds = plain.seconds[0], time.perf_counter() - start
+    return replace(plain, point=point, columns=columns, output_error=found, seconds=seconds, other_forms=other)
+
+
+CLEAR = 0.5
+"""Relative error of a joint's regression below which it shows whether gains are in other units."""
+
+
+def _explaining_scales(rows: Sequence[CommandRows], fit: CommandFit, form: LawForm) -> Array:
+    """Gains over stated ones that explain the motion of the first log best, shape (joints,); NaN where not clear."""
+    scaled = fit_at(rows[:1], fit.delay, form, scale=True)
+    return np.where(scaled.relative_error < CLEAR, scaled.scales, np.nan)
+
+
+def _shows_bias(robot: CommandedRobot, start: LawPoint, progress: Progress) -> bool:
+    """Whether encoders are biased: as stated, or where that lowers the error of logs that it was not fitted to."""
+    stated = robot.control.bias
+    if stated != "auto":
+        return stated
+    if len(robot.logs) < 2:
+        return False
+    progress("Whether encoders are biased")
+    own, others = [0], [len(robot.logs) - 1]
+    errors, bounds = [], []
+    for bias in (False, True):
+        columns = unknown_columns(robot, bias=bias)
+        fitted = _output_error(robot, start, columns, own, lambda _: None)
+        if fitted is None:
+            return False
+        errors.append(robot.rmse(at_values(start, columns, fitted.values), others))
+        bounds.append(len(fitted.at_bounds))
+    return errors[1] < CLEARLY * errors[0] and bounds[1] <= bounds[0]
 
 
 def forms_of(control: Control) -> tuple[LawForm, ...]:
@@ -288,14 +338,14 @@ def _vertex(x: Sequence[float], y: Sequence[float]) -> float:
     return min(max(lowest_at, x[0]), x[-1])
 
 
-def unknown_columns(robot: CommandedRobot) -> RolloutParameters:
-    """What output error estimates."""
+def unknown_columns(robot: CommandedRobot, *, bias: bool) -> RolloutParameters:
+    """What output error estimates, with encoder biases or without."""
     control, joints = robot.control, tuple(range(robot.model.robot.nv))
     scale = joints if control.gains == "scale" else ()
     return RolloutParameters(
         model=robot.estimated,
         delay=control.delay == "auto",
-        bias=joints if control.bias else (),
+        bias=joints if bias else (),
         kp=scale,
         kd=scale,
     )
@@ -312,7 +362,7 @@ def _with_better_form(
     if len(forms) == 1:
         return start, {}
     looked_at = [*range(len(robot.logs))][:: max(1, len(robot.logs) // LOOKED_AT)][:LOOKED_AT]
-    columns = unknown_columns(robot)
+    columns = unknown_columns(robot, bias=robot.control.bias is True)
     found: dict[LawForm, tuple[float, LawPoint]] = {}
     for form in forms:
         progress(f"How the control law acts: {form}?")
@@ -351,7 +401,13 @@ def _changes(
 
 
 def _output_error(
-    robot: CommandedRobot, start: LawPoint, columns: RolloutParameters, logs: Sequence[int], progress: Progress
+    robot: CommandedRobot,
+    start: LawPoint,
+    columns: RolloutParameters,
+    logs: Sequence[int],
+    progress: Progress,
+    *,
+    fine: bool = False,
 ) -> OutputErrorFit | None:
     unknowns = unknowns_of(robot, start, columns)
 
@@ -364,7 +420,12 @@ def _output_error(
         period = float(np.median(np.diff(log.time)))
         return LogErrors(log.position - rollout.q, S, period, log.weight)
 
-    return fit_output_error(simulate, len(logs), unknowns, progress)
+    def finely(k: int, values: Array, division: int) -> Array | None:
+        point = at_values(start, columns, values)
+        rollout = robot.roll_out(logs[k], point, step=STEP / division)
+        return None if rollout.ended is not None else robot.logs[logs[k]].position - rollout.q
+
+    return fit_output_error(simulate, len(logs), unknowns, progress, finely if fine else None)
 
 
 def _joined(S: Array, columns: RolloutParameters) -> Array:

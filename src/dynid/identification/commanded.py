@@ -191,7 +191,7 @@ def _command_record(fitted: Fitted, names: Sequence[str], confidence: float, rea
         kd=tuple((commands.kd[0] * point.scales).tolist()),
         effort_limit=None if limit is None else tuple(limit.tolist()),
         gain_scales=tuple(point.scales.tolist()) if control.gains == "scale" else None,
-        bias=tuple(point.bias.tolist()) if control.bias else None,
+        bias=tuple(point.bias.tolist()) if fitted.columns.bias else None,
         parameters=parameters,
         correlations=() if fit is None else tuple(map(tuple, np.round(fit.correlation, 4).tolist())),
         confounded=tuple(confounded_pairs(fitted)),

@@ -435,7 +435,7 @@ class CommandRecord(Entry):
 
     Attributes:
         law: How the control law acts.
-        delay: How much later commands (or torques) act than they are logged [s].
+        delay: How much later commands act than they are logged [s].
         delay_std: Its standard deviation; None where it was stated.
         kp: Gains on positions as used, at the first sample of the first log, one for each joint.
         kd: The same on velocities.
@@ -455,7 +455,7 @@ class CommandRecord(Entry):
         output_error_seconds: Time of output error.
     """
 
-    law: Literal["continuous", "sampled", "late"]
+    law: Literal["continuous", "sampled"]
     delay: Finite
     delay_std: float | None
     kp: tuple[float, ...]

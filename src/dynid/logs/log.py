@@ -43,7 +43,7 @@ class Log:
         effort_limit: Largest torque of the law [N m or N], one number or one for each joint; None where there is none.
         command_delay: How much later commands act than they are logged [s], for the torque of the law; None where that
             is yet to be found.
-        law: How the law acts: "continuous", "sampled" or "late", as in `[control]` of an experiment.
+        law: How the law acts: "continuous" or "sampled", as in `[control]` of an experiment.
         temperature: Temperatures [degrees Celsius], shape (samples, 1) or (samples, joints); None where they were not
             logged.
         name: What the log is called in reports.
@@ -155,7 +155,7 @@ class Log:
         """The log with torques of its control law, once it is known how that acts.
 
         Args:
-            delay: How much later commands or torques act than they are logged [s].
+            delay: How much later commands act than they are logged [s].
             law: How the law acts.
             scales: True gains over stated ones, shape (joints,); ones when None.
         """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-FASTEST = 1000.0
+FLOWN_OFF_SPEED = 1000.0
 """Speed [rad/s or m/s] at which a rollout has flown off."""
 
 
@@ -81,7 +81,7 @@ def roll_out(
     delay: float = 0.0,
     bias: Array | None = None,
     step: float = 2.5e-3,
-    fastest: float = FASTEST,
+    fastest: float = FLOWN_OFF_SPEED,
     steps_kept: bool = False,
 ) -> Rollout:
     """Simulate a robot under a control law, from a first sample to the last time stamp.
@@ -122,7 +122,7 @@ def roll_out(
     instance, drive = start(robot.plant), _drive(robot, control, plan, means, b, fastest)
     end, at, joint = rollout_steps.roll(instance.engine, robot.forces, drive, motion, q, v, torque, steps)
     ended = None
-    if end != rollout_steps.DONE:
+    if end != rollout_steps.TO_THE_END:
         ended = Ended(float(control.time[0] + plan.step[: at + 1].sum()), int(joint))
     kept = steps if steps_kept else None
     motions = frozen(q + b), frozen(v), frozen(torque)

@@ -24,7 +24,7 @@ from dynid.simulation.compilation import compiled, inner
 from dynid.simulation.engine import mass_and_bias
 from dynid.simulation.joint_forces import JointForces
 
-DONE, FAST, NOT_POSITIVE = 0, 1, 2
+TO_THE_END, TOO_FAST, NOT_POSITIVE = 0, 1, 2
 """How a rollout ends: at the last sample; a joint is too fast, or not finite; the mass matrix is not positive
 definite."""
 
@@ -178,7 +178,7 @@ def roll(engine, forces, drive, motion, q, v, torque, steps):
             _copy(motion.saturated, steps.saturated[k])
         joint = _advance(motion.q, motion.v, motion.a, h, drive.fastest)
         if joint >= 0:
-            return FAST, k, joint
+            return TOO_FAST, k, joint
         if k == 0:
             _copy(motion.u, torque[0])
         if drive.ends[sample] == k + 1:
@@ -186,7 +186,7 @@ def roll(engine, forces, drive, motion, q, v, torque, steps):
             _copy(motion.v, v[sample])
             _copy(motion.u, torque[sample])
             sample += 1
-    return DONE, len(drive.step), 0
+    return TO_THE_END, len(drive.step), 0
 
 
 @inner

@@ -257,10 +257,16 @@ def _rolled(simulate: Simulate, logs: int, theta: Array, *, slopes: bool) -> lis
     found = []
     for k in range(logs):
         one = simulate(k, theta, slopes)
-        if one is None:
+        if one is None or not np.isfinite(one.errors).all():
+            return None
+        if one.slopes is not None and not float(np.abs(one.slopes).max(initial=0.0)) < LARGEST_SLOPE:
             return None
         found.append(one)
     return found
+
+
+LARGEST_SLOPE = 1e12
+"""Slopes of positions beyond which a rollout is on its way to fly off."""
 
 
 def _improved(

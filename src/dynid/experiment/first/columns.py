@@ -18,7 +18,7 @@ from dynid.experiment.first.naming import LINK_SIDE, MOTOR_SIDE, Quality
 from dynid.experiment.first.questions import Answers, Question
 from dynid.experiment.first.unnamed_tables import by_width, has_names
 from dynid.findings import Finding, Severity
-from dynid.logs import Progress, is_bag, source_of, unit_in
+from dynid.logs import COMMANDS, Progress, is_bag, source_of, unit_in
 from dynid.robot import Robot
 
 
@@ -100,7 +100,12 @@ class Chooser:
         if position is None or position.quality is Quality.COMMANDED or self._stated("torque") is not None:
             return CommandColumns()
         found = commands_among(self.found, position, lambda one: self._aligned(one, joints, position), self._values)
-        if not found.places:
+        given = {role: one for role in COMMANDS if (one := self._stated(role)) is not None}
+        own = {role: self._required_columns(one, joints) for role, one in given.items()}
+        found = CommandColumns({**found.places, **own}, {**found.gains, **self.answers.gains})
+        if "position_command" not in found.places:
+            return CommandColumns()
+        if "position_command" in own:
             return found
         pool = [one for one in self.found if one.role in ("torque", "current") and not one.words & FEED_FORWARD]
         options = [own for one in pool if (own := self._aligned(one, joints, position)) is not None]

@@ -7,17 +7,12 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.experiment.first.candidate import Candidate
+from dynid.experiment.first.guesses import THRESHOLDS
 from dynid.experiment.first.naming import ACTIONS, Quality
 from dynid.findings import Finding
 
 FEED_FORWARD = frozenset(("ff", "feedforward"))
 """Words in the names of torques that a controller adds to its own."""
-
-FOLLOWS = 0.5
-"""Correlation with positions, as the median over joints, from which columns of actions are commanded positions.
-
-Actions of learning environments may be velocities, torques, or positions in units of their own.
-"""
 
 
 @dataclass(frozen=True)
@@ -26,7 +21,7 @@ class CommandColumns:
 
     Attributes:
         places: "position_command", perhaps "velocity_command", "torque_command", "kp" and "kd", in the joints' order.
-        gains: "kp" and "kd" that are one number for all joints.
+        gains: "kp" and "kd" that are one number for all joints; these rule over columns.
     """
 
     places: Mapping[str, Candidate] = field(default_factory=dict)
@@ -92,7 +87,9 @@ def _follows(command: Array, q: Array) -> bool:
     moving = (np.ptp(command[known], axis=0) > 0.0) & (np.ptp(q[known], axis=0) > 0.0) if known.any() else np.zeros(0)
     pairs = [np.corrcoef(command[known, k], q[known, k])[0, 1] for k in np.flatnonzero(moving)]
     apart = np.median(np.abs(command[known] - q[known])) if known.any() else np.inf
-    return bool(pairs) and float(np.median(pairs)) > FOLLOWS and apart < float(np.ptp(q[known], axis=0).max())
+    return (
+        bool(pairs) and float(np.median(pairs)) > THRESHOLDS.follows and apart < float(np.ptp(q[known], axis=0).max())
+    )
 
 
 def control_lines(has_stiffness: bool) -> Iterator[str]:

@@ -21,7 +21,7 @@ from dynid.experiment.first.recordings import recordings
 from dynid.experiment.reading import ExperimentError, parse_experiment
 from dynid.files import FileKind, kind_of, write_text
 from dynid.findings import Finding, Severity
-from dynid.logs import Progress, RecordingError, files_of, local_file, silent
+from dynid.logs import COMMANDS, Progress, RecordingError, files_of, local_file, silent
 from dynid.robot import Robot, load_robot
 
 FilePath: TypeAlias = str | os.PathLike[str]
@@ -141,6 +141,11 @@ def init(
     velocity: Columns | None = None,
     torque: Columns | None = None,
     time: Columns | None = None,
+    position_command: Columns | None = None,
+    velocity_command: Columns | None = None,
+    torque_command: Columns | None = None,
+    kp: Columns | float | None = None,
+    kd: Columns | float | None = None,
     columns: Columns | None = None,
     unit: Mapping[str, str | Sequence[str]] | None = None,
     lock: Mapping[str, float | None] | Sequence[str] | None = None,
@@ -163,6 +168,11 @@ def init(
         velocity: Columns of velocities.
         torque: Columns of torques, forces or currents.
         time: Column of time stamps.
+        position_command: Columns of commanded positions, where no torque was measured.
+        velocity_command: Columns of commanded velocities.
+        torque_command: Columns of torques that were added to those of the controller.
+        kp: Gain of positions: columns, or a number for all joints [N m/rad or N/m].
+        kd: Gain of velocities: columns, or a number for all joints [N m s/rad or N s/m].
         columns: Names for the columns of files that have none, such as "t,q1..q6,tau1..tau6"; "_" for one that is not
             needed.
         unit: Units by quantity, such as `{"torque": "mA", "position": "deg"}`.
@@ -178,11 +188,7 @@ def init(
         UnknownNameError: If there is no such unit, quantity or joint.
     """
     source = os.fspath(robot)
-    robots = [log for log in logs if isinstance(log, str | os.PathLike) and kind_of(log) is FileKind.ROBOT]
-    if kind_of(source) is FileKind.LOG and robots:
-        raise InvalidRequestError(
-            f"{source} is a log and {robots[0]} is a robot, which comes first: 'dynid init {robots[0]} {source}'"
-        )
+    _refuse_exchanged(source, logs)
     loaded = load_robot(source, exact_frames=exact_frames)
     free = loaded
     loaded, base, is_stated = with_held_base(free, lock)
@@ -190,9 +196,10 @@ def init(
     files = tuple(local_file(file.name, progress) for name in named for file in files_of(name))
     if not files:
         raise InvalidRequestError("a first experiment needs a log; give its file or files")
-    if base and not is_stated:
-        refuse_moving_base(files, loaded)
-    stated = {"position": position, "velocity": velocity, "torque": torque, "time": time}
+    refuse_moving_base(files if base and not is_stated else (), loaded)
+    stated = {"position": position, "velocity": velocity, "torque": torque, "time": time, "kp": kp, "kd": kd}
+    commanded = (position_command, velocity_command, torque_command)
+    stated |= dict(zip(COMMANDS[:3], commanded, strict=True))
     answers = answers_of(loaded, stated, unit, without_base(lock, free), columns, rate)
     layouts = look_at(files, loaded, answers, progress)
     held = {
@@ -220,6 +227,15 @@ def init(
     except ExperimentError as error:
         raise InvalidRequestError(f"no experiment can be written for this robot and log: {error.problem}") from error
     return made
+
+
+def _refuse_exchanged(robot: str, logs: Sequence[FilePath | Sequence[FilePath]]) -> None:
+    """Refuse a log in the place of the robot, and the robot among the logs."""
+    robots = [log for log in logs if isinstance(log, str | os.PathLike) and kind_of(log) is FileKind.ROBOT]
+    if kind_of(robot) is FileKind.LOG and robots:
+        raise InvalidRequestError(
+            f"{robot} is a log and {robots[0]} is a robot, which comes first: 'dynid init {robots[0]} {robot}'"
+        )
 
 
 def _findings_on_logs(layouts: Sequence[Layout], robot: Robot) -> list[Finding]:

@@ -40,6 +40,10 @@ class FirstGuessThresholds:
     sweep: float = 0.5
     """Range of a joint that is a motion in radians, and hardly one in degrees."""
 
+    follows: float = 0.5
+    """Correlation with positions, as the median over joints, above which columns of actions are commanded positions:
+    those of learning environments may be velocities, torques, or positions in units of their own."""
+
 
 THRESHOLDS = FirstGuessThresholds()
 

@@ -19,6 +19,9 @@ Columns: TypeAlias = str | int | Sequence[str | int]
 QUANTITIES = ("position", "velocity", "torque", "time")
 """Quantities whose columns and units can be stated."""
 
+GAINS = ("kp", "kd")
+"""Gains of a controller, which can be stated as columns or as one number for all joints."""
+
 SKIPPED = ("_", "-", "")
 """Names, among those of a file without names, of columns that are not needed."""
 
@@ -69,6 +72,7 @@ class Answers:
         lock: Joints that are locked, and where [rad or m]; None for where they rest.
         names: Names for the columns of files that have none; those of `SKIPPED` are not needed.
         rate: Sampling rate [Hz], where there are no time stamps.
+        gains: "kp" and "kd" that are stated as one number for all joints.
     """
 
     columns: Mapping[str, tuple[str | int, ...]] = field(default_factory=dict)
@@ -76,11 +80,12 @@ class Answers:
     lock: Mapping[str, float | None] = field(default_factory=dict)
     names: tuple[str, ...] = ()
     rate: float | None = None
+    gains: Mapping[str, float] = field(default_factory=dict)
 
 
 def answers_of(
     robot: Robot,
-    columns: Mapping[str, Columns | None],
+    columns: Mapping[str, Columns | float | None],
     unit: Mapping[str, str | Sequence[str]] | None,
     lock: Mapping[str, float | None] | Sequence[str] | None,
     names: Columns | None,
@@ -90,7 +95,7 @@ def answers_of(
 
     Args:
         robot: The robot.
-        columns: Columns by quantity; those that are None are not stated.
+        columns: Columns by quantity; those that are None are not stated, and gains may be numbers.
         unit: Units by quantity.
         lock: Joints to lock, by name or pattern, and where [rad or m].
         names: Names for the columns of files without names.
@@ -111,7 +116,14 @@ def answers_of(
         for one in (stated,) if isinstance(stated, str) else stated:
             if one not in UNITS[role]:
                 raise UnknownNameError(f"unit of {role}", one, UNITS[role])
-    given = {role: _items(stated) for role, stated in columns.items() if stated is not None}
+    gains = {role: float(one) for role in GAINS if isinstance(one := columns.get(role), int | float)}
+    if any(not 0 <= gain < float("inf") for gain in gains.values()):
+        raise InvalidRequestError(f"gains are no negative numbers, as in {gains}; give those of the controller")
+    given = {
+        role: _items(stated)
+        for role, stated in columns.items()
+        if stated is not None and role not in gains and not isinstance(stated, float)
+    }
     empty = next((role for role, items in given.items() if not items), None)
     if empty is not None:
         raise InvalidRequestError(f"{empty}: no column is named; give a pattern such as 'q_*', or names with commas")
@@ -119,7 +131,7 @@ def answers_of(
     twice = next((name for k, name in enumerate(called) if name in called[:k] and name not in SKIPPED), None)
     if twice is not None:
         raise InvalidRequestError(f"columns: '{twice}' stands twice; give each column a name of its own, or '_'")
-    return Answers(given, units, _locked(robot, lock), called, rate)
+    return Answers(given, units, _locked(robot, lock), called, rate, gains)
 
 
 def _items(columns: Columns) -> tuple[str | int, ...]:
