@@ -1,8 +1,8 @@
 """The derivative of a rollout, compiled: the linear recursion that its steps make with their modes held.
 
-Where an element turns, it slips the other way in the next step, or sticks for one step before. When it turns moves with parameters: a velocity
-that is larger by w before it is larger by w a+ / a- after it, with the accelerations before and after (the saltation of
-hybrid systems).
+Where an element turns, it slips the other way in the next step, or sticks for one step before. When it turns moves with
+parameters: a velocity that is larger by w before it is larger by w a+ / a- after it, with the accelerations before and
+after (the saltation of hybrid systems).
 """
 
 from __future__ import annotations
