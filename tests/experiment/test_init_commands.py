@@ -117,6 +117,12 @@ def test_one_gain_for_all_joints_is_written_as_a_number(tmp_path: Path) -> None:
     assert log.kp == 25.0
     assert isinstance(log.kd, Quantity)
     assert log.kd.columns == "kd"
+    stated = dynid.read_log(
+        path, "builtin:two_link", position="dof_pos", position_command="q_des", kp="kp", kd="kd[1]", time="time"
+    )
+    assert stated.commands is not None
+    assert np.allclose(stated.commands.kp, 25.0)
+    assert np.allclose(stated.commands.kd, 2.0)
     read = dynid.read_log(path, "builtin:two_link")
     assert read.commands is not None
     assert np.allclose(read.commands.kp, 25.0)
