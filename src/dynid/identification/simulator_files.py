@@ -225,7 +225,7 @@ def _file(
         f"Actuators of the robot '{record.robot}' for {simulator}, identified by dynid {record.version} "
         f"({record.date or 'date not known'}).",
         f"Verdict: {result.verdict.answer.value}. {result.verdict.headline}",
-        "Units: SI, of joints that slide N in place of N m and m in place of rad.",
+        "Units: SI; joints that slide have N and m, others N m and rad.",
         *about,
         *([] if delay is None else [_delay_sentence(delay, step)]),
         f"Use: {use}",
@@ -242,11 +242,11 @@ def _file(
     extra: Constants = {
         "OFFSET": ("offset", "constant torque that resists; no field holds it", _values(joints, "offset")),
         "ENCODER_BIAS": ("bias", "what encoders show less the positions; no field holds it", _values(joints, "bias")),
-        "COMMAND_SHIFT": ("bias", "add to commanded positions: it does what these two do", command_shifts(joints)),
+        "COMMAND_SHIFT": ("bias", "add to commanded positions, in place of offset and bias", command_shifts(joints)),
     }
     for name, (key, meaning, values) in ({**constants, **{k: v for k, v in extra.items() if v[2]}}).items():
-        unit = next((joint.unit(key) for joint in joints if joint.name in values), joints[0].unit(key))
-        lines += _constant(name, f"{meaning} [{unit}]", values)
+        units = dict.fromkeys(joint.unit(key) for joint in joints if joint.name in values or not values)
+        lines += _constant(name, f"{meaning} [{' or '.join(units)}]", values)
     return "\n".join([*lines, *body]) + "\n"
 
 
