@@ -39,11 +39,9 @@ def not_in_fields(result: Result, format: Format, joints: Sequence[JointModel]) 
     else:
         found.append("inertias of links: export urdf or mjcf, too")
     followers = [joint.name for joint in result.robot.joints if joint.leader is not None]
-    return found + (
-        [f"followers ({_listed(followers)}): give them zero, their part is in their leaders' values"]
-        if followers
-        else []
-    )
+    if followers:
+        found.append(f"followers ({_listed(followers)}): give them zero, their part is in their leaders' values")
+    return found
 
 
 def unheld_parameters(result: Result, format: Format) -> list[dict[str, Any]]:  # noqa: A002

@@ -227,7 +227,6 @@ def _file(
         f"Verdict: {result.verdict.answer.value}. {result.verdict.headline}",
         "Units: SI; joints that slide have N and m, others N m and rad.",
         *about,
-        *([] if delay is None else [_delay_sentence(delay, step)]),
         f"Use: {use}",
     ]
     text = [*_paragraphs(paragraphs), "Not held by these fields:", *_items(left_out)]
@@ -260,14 +259,16 @@ def command_shifts(joints: Sequence[JointModel]) -> dict[str, Estimate]:
     return shifts
 
 
-def _delay_sentence(delay: Estimate, step: float) -> str:
+def lost_delay(delay: Estimate, step: float) -> str:
+    """What whole physics steps [s] do not hold of a delay, in words; empty where they hold it."""
     steps = delay_steps(delay.value, step)
     error = 1e3 * (steps * step - delay.value)
-    lost = f"{abs(error):.3g} ms too {'late' if error > 0 else 'early'}" if abs(error) > 1e-9 else "exactly the delay"
-    known = "" if delay.std is None else f" (standard deviation {1e3 * delay.std:.2g} ms)"
+    if abs(error) < 1e-6:
+        return ""
+    whole = f"{steps} step{'' if steps == 1 else 's'} of {1e3 * step:g} ms"
     return (
-        f"Delay of commands: {1e3 * delay.value:.4g} ms{known}; with a physics step of {1e3 * step:g} ms it is "
-        f"{steps} step{'' if steps == 1 else 's'}: commands act {lost}. Another step: dynid export --step."
+        f"{abs(error):.3g} ms of the delay: with {whole} in place of {1e3 * delay.value:.4g} ms, commands act too "
+        f"{'late' if error > 0 else 'early'} (--step states another physics step)"
     )
 
 
