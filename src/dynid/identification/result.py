@@ -14,6 +14,7 @@ from dynid.errors import FileProblemError, InvalidRequestError
 from dynid.estimation import EarlierLogs, Factors, Replay, joint_fits, replayed
 from dynid.findings import Finding
 from dynid.identification.answers import Verdict
+from dynid.identification.command_tables import joint_html, rollout_html, rollout_text
 from dynid.identification.drive_units import is_in_amperes
 from dynid.identification.log_reading import read_any_length, share_samples
 from dynid.identification.records import NonlinearEstimate, Parameters, PhysicalModel, Record
@@ -306,6 +307,12 @@ class Result:
         return EarlierLogs(self.model, self.torques, self.rows)
 
     def __repr__(self) -> str:
+        found = self.record.commands
+        if found is not None:
+            return (
+                f"Result('{self.robot.name}': {found.determined} of {len(found.parameters)} parameters determined, "
+                f"{rollout_text(found.rollout)}, {len(self.findings)} findings, {self.verdict.answer.value})"
+            )
         links = "" if self.physical is None else f", physical links {self.physical.relative_error:.2%}"
         return (
             f"Result('{self.robot.name}': {len(self.record.parameters)} base parameters, relative error "
@@ -317,4 +324,6 @@ class Result:
 
         notes = "".join(f"<li>{escape(str(finding))}</li>" for finding in self.findings)
         verdict = f"<p>Verdict: {escape(str(self.verdict))}</p>"
-        return f"<p>{escape(repr(self))}</p>{verdict}{self.parameters._repr_html_()}<ul>{notes}</ul>"
+        found = self.record.commands
+        tables = self.parameters._repr_html_() if found is None else joint_html(found) + rollout_html(found.rollout)
+        return f"<p>{escape(repr(self))}</p>{verdict}{tables}<ul>{notes}</ul>"

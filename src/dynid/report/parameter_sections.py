@@ -31,6 +31,7 @@ def parameter_section(subjects: Sequence[Subject]) -> Iterator[Section]:
         "rows": rows,
         "figure": parameter_figure("parameters", rows, confidence, names),
         "confidence": confidence,
+        "commanded": all(subject.result.record.commands is not None for subject in subjects),
         "bootstrap": any(estimate and estimate.bootstrap_std for row in rows for estimate in row.estimates),
         "nonlinear": [(subject.name, row) for subject in subjects for row in subject.result.nonlinear],
     }

@@ -122,7 +122,9 @@ class Chooser:
     def _varies(self, candidate: Candidate) -> bool:
         """Whether any column has two values."""
         values = self._values(candidate)
-        return bool((np.nanmax(values, axis=0) > np.nanmin(values, axis=0)).any())
+        known = np.isfinite(values)
+        highest, lowest = np.where(known, values, -np.inf).max(axis=0), np.where(known, values, np.inf).min(axis=0)
+        return bool((highest > lowest).any())
 
     def _positions(self) -> tuple[Candidate | None, Match | None]:
         given = self._stated("position")
