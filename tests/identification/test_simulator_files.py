@@ -137,6 +137,7 @@ def test_isaac_lab_gets_every_number(tmp_path: Path, limits: tuple[str, ...]) ->
     shifts = run(done.path.read_text(), "isaaclab.actuators", DelayedPDActuatorCfg=fields)["COMMAND_SHIFT"]
     assert result.physical_values is not None
     assert shifts["joint_1"] == pytest.approx(-result.physical_values["off1"] / 20.0 - 0.01)
+    assert any("2.3 ms of the delay" in item for item in done.left_out)
     assert any("constant torques" in item for item in done.left_out)
     assert any("encoders" in item for item in done.left_out)
 

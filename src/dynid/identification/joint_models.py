@@ -151,15 +151,20 @@ def _commanded(result: Result) -> dict[str, dict[str, Estimate]]:
     found = result.record.commands
     if found is None:
         return {}
-    joints = [joint for joint in result.robot.independent_joints if joint.kind.nv == 1]
-    stds = {row.owner: row.std for row in found.parameters if row.name.startswith("bias")}
+    stds = {(row.name.rstrip("0123456789"), row.owner): row.std for row in found.parameters}
     values: dict[str, dict[str, Estimate]] = {}
-    for k, joint in enumerate(joints):
-        columns = {"kp": found.kp, "kd": found.kd, "effort_limit": found.effort_limit, "bias": found.bias}
-        own = {key: Estimate(column[k]) for key, column in columns.items() if column is not None}
-        if "bias" in own:
-            own["bias"] = Estimate(own["bias"].value, stds.get(joint.name))
-        if own.get("effort_limit", Estimate(0.0)).value == math.inf:
-            del own["effort_limit"]
-        values[joint.name] = own | {"delay": Estimate(found.delay, found.delay_std)}
+    for joint in result.robot.independent_joints:
+        if joint.kind.nv != 1:
+            continue
+        k, name = joint.v.start, joint.name
+        share = stds.get(("scale", name))  # of gains that were estimated, relative to those that were stated
+        own = {"delay": Estimate(found.delay, found.delay_std)}
+        for key, gain in {"kp": found.kp[k], "kd": found.kd[k]}.items():
+            scale = 1.0 if found.gain_scales is None else found.gain_scales[k]
+            own[key] = Estimate(gain, None if share is None else abs(gain / scale) * share)
+        if found.effort_limit is not None and found.effort_limit[k] < math.inf:
+            own["effort_limit"] = Estimate(found.effort_limit[k])
+        if found.bias is not None:
+            own["bias"] = Estimate(found.bias[k], stds.get(("bias", name)))
+        values[name] = own
     return values

@@ -21,7 +21,11 @@ def not_in_fields(result: Result, format: Format, joints: Sequence[JointModel]) 
     if any(row["value"] for row in offsets):
         shift = "; add COMMAND_SHIFT to commanded positions" if joints[0].kp is not None else ""
         found.append(f"constant torques ({_listed([row['name'] for row in offsets])}){shift}")
-    found += [f"{row['name']} = {row['value']:.4g} {row['unit']} ({row['owner']})" for row in others]
+    symbols: dict[str, list[str]] = {}
+    for row in others:
+        value = f"{row['value']:.4g} {row['unit']} ({row['owner']})"
+        symbols.setdefault(row["name"].rstrip("0123456789"), []).append(value)
+    found += [f"{symbol}: {_listed(values)}" for symbol, values in symbols.items()]
     directions = [p for p in result.base.model.parameters if p.role is Role.COULOMB_FORWARD]
     found += ["friction of both directions: the file has the mean"] if directions else []
     negative = [j.name for j in joints for e in (j.armature, j.viscous, j.coulomb) if e is not None and e.value < 0.0]
@@ -31,10 +35,13 @@ def not_in_fields(result: Result, format: Format, joints: Sequence[JointModel]) 
         unsure = [row.name for row in commands.parameters if row.state in ("undetermined", "bound")]
         found += [f"that the logs do not determine {_listed(unsure)}"] if unsure else []
         found += ["that torques, and not commands, act late"] if commands.law == "late" else []
+        found += ["that torques are held between samples of the law"] if commands.law == "sampled" else []
     else:
         found.append("inertias of links: export urdf or mjcf, too")
     followers = [joint.name for joint in result.robot.joints if joint.leader is not None]
-    return found + ([f"followers ({_listed(followers)}): their part is in their leaders"] if followers else [])
+    if followers:
+        found.append(f"followers ({_listed(followers)}): give them zero, their part is in their leaders' values")
+    return found
 
 
 def unheld_parameters(result: Result, format: Format) -> list[dict[str, Any]]:  # noqa: A002

@@ -22,7 +22,7 @@ from dynid.identification.not_held import (
     unheld_parameters,
 )
 from dynid.identification.result import Result
-from dynid.identification.simulator_files import DEFAULT_STEP, isaaclab_text, mjlab_text
+from dynid.identification.simulator_files import DEFAULT_STEP, isaaclab_text, lost_delay, mjlab_text
 from dynid.model import DynamicModel, Role, of_joint
 from dynid.robot import SIZE, ActuatorForm, Format, Joint, JointDynamics, PositionLaw, Written, write_back
 
@@ -125,8 +125,11 @@ def export_result(
     left_out = not_in_fields(result, format, joints)
     if format.has_steps:
         write = isaaclab_text if format is Format.ISAACLAB else mjlab_text
+        step = DEFAULT_STEP if step is None else step
+        lost = "" if joints[0].delay is None else lost_delay(joints[0].delay, step)
+        left_out = [lost, *left_out] if lost else left_out
         notes = [f"(warning) {warning}", *left_out] if warning else left_out
-        text = write(result, joints, DEFAULT_STEP if step is None else step, notes)
+        text = write(result, joints, step, notes)
     else:
         text = _as_text({**({"warning": warning} if warning else {}), **_everything(result, joints)}, format)
     write_text(path, text, overwrite=overwrite)

@@ -225,9 +225,8 @@ def _file(
         f"Actuators of the robot '{record.robot}' for {simulator}, identified by dynid {record.version} "
         f"({record.date or 'date not known'}).",
         f"Verdict: {result.verdict.answer.value}. {result.verdict.headline}",
-        "Units: SI, of joints that slide N in place of N m and m in place of rad.",
+        "Units: SI; joints that slide have N and m, others N m and rad.",
         *about,
-        *([] if delay is None else [_delay_sentence(delay, step)]),
         f"Use: {use}",
     ]
     text = [*_paragraphs(paragraphs), "Not held by these fields:", *_items(left_out)]
@@ -242,11 +241,11 @@ def _file(
     extra: Constants = {
         "OFFSET": ("offset", "constant torque that resists; no field holds it", _values(joints, "offset")),
         "ENCODER_BIAS": ("bias", "what encoders show less the positions; no field holds it", _values(joints, "bias")),
-        "COMMAND_SHIFT": ("bias", "add to commanded positions: it does what these two do", command_shifts(joints)),
+        "COMMAND_SHIFT": ("bias", "add to commanded positions, in place of offset and bias", command_shifts(joints)),
     }
     for name, (key, meaning, values) in ({**constants, **{k: v for k, v in extra.items() if v[2]}}).items():
-        unit = next((joint.unit(key) for joint in joints if joint.name in values), joints[0].unit(key))
-        lines += _constant(name, f"{meaning} [{unit}]", values)
+        units = dict.fromkeys(joint.unit(key) for joint in joints if joint.name in values or not values)
+        lines += _constant(name, f"{meaning} [{' or '.join(units)}]", values)
     return "\n".join([*lines, *body]) + "\n"
 
 
@@ -260,14 +259,16 @@ def command_shifts(joints: Sequence[JointModel]) -> dict[str, Estimate]:
     return shifts
 
 
-def _delay_sentence(delay: Estimate, step: float) -> str:
+def lost_delay(delay: Estimate, step: float) -> str:
+    """What whole physics steps [s] do not hold of a delay, in words; empty where they hold it."""
     steps = delay_steps(delay.value, step)
     error = 1e3 * (steps * step - delay.value)
-    lost = f"{abs(error):.3g} ms too {'late' if error > 0 else 'early'}" if abs(error) > 1e-9 else "exactly the delay"
-    known = "" if delay.std is None else f" (standard deviation {1e3 * delay.std:.2g} ms)"
+    if abs(error) < 1e-6:
+        return ""
+    whole = f"{steps} step{'' if steps == 1 else 's'} of {1e3 * step:g} ms"
     return (
-        f"Delay of commands: {1e3 * delay.value:.4g} ms{known}; with a physics step of {1e3 * step:g} ms it is "
-        f"{steps} step{'' if steps == 1 else 's'}: commands act {lost}. Another step: dynid export --step."
+        f"{abs(error):.3g} ms of the delay: with {whole} in place of {1e3 * delay.value:.4g} ms, commands act too "
+        f"{'late' if error > 0 else 'early'} (--step states another physics step)"
     )
 
 
