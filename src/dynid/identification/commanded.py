@@ -147,8 +147,7 @@ def _with_links(task: Task, fitted: Fitted, progress: Progress) -> Fitted:
     found = _on_torques(task, fitted, progress)
     if found.links is None:
         return fitted
-    values = dict(zip(found.links.base.model.names, found.links.values, strict=True))
-    links = np.array([values[name] for name in fitted.robot.model.names[: fitted.robot.first]])
+    links = np.array([found.links.values[name] for name in fitted.robot.model.names[: fitted.robot.first]])
     return fit_commands(replace(fitted.robot, links=links), progress)
 
 
@@ -169,7 +168,7 @@ def _with_commands(record: Record, commands: CommandRecord) -> Record:
 
 
 def _row(row: ParameterEstimate, own: CommandParameter | None) -> ParameterEstimate:
-    if own is None:
+    if own is None or row.expression != row.name:  # with links that move, some are sums of several
         return row
     relative = None if own.value == 0.0 else 100.0 * own.std / abs(own.value)
     new = {"value": own.value, "std": own.std, "lower": own.lower, "upper": own.upper, "relative_std_percent": relative}
