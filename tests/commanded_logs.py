@@ -8,7 +8,7 @@ is made as stiff as it goes: within 1 % of Coulomb friction (`tests/simulation/t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import mujoco
@@ -130,6 +130,21 @@ def _velocities(controller: Controller, measured: Array, v: Array, stamps: Array
         differences = np.diff(measured, axis=0) / np.diff(stamps)[:, None]
         return np.vstack([differences[:1], differences])
     return None
+
+
+def seen_by(controller: Controller, exact: Log, seed: int) -> Log:
+    """An exact log of a continuous law as encoders show it, whose counts begin anywhere: one motion, many draws.
+
+    Args:
+        controller: Of what encoders and velocities.
+        exact: A log of encoders without counts, with the velocities of motors.
+        seed: Of where counts begin.
+    """
+    zero = np.random.default_rng((seed, 8)).uniform(-0.5, 0.5, exact.position.shape[1])
+    zero *= 2.0 * np.pi / controller.counts if controller.counts else 0.0
+    measured = controller.quantised(exact.position + zero) - zero
+    v = exact.velocity if exact.velocity is not None else np.zeros_like(measured)
+    return replace(exact, position=measured, torque=None, velocity=_velocities(controller, measured, v, exact.time))
 
 
 def _continuous(

@@ -117,6 +117,12 @@ def test_one_gain_for_all_joints_is_written_as_a_number(tmp_path: Path) -> None:
     assert log.kp == 25.0
     assert isinstance(log.kd, Quantity)
     assert log.kd.columns == "kd"
+    stated = dynid.read_log(
+        path, "builtin:two_link", position="dof_pos", position_command="q_des", kp="kp", kd="kd[1]", time="time"
+    )
+    assert stated.commands is not None
+    assert np.allclose(stated.commands.kp, 25.0)
+    assert np.allclose(stated.commands.kd, 2.0)
     read = dynid.read_log(path, "builtin:two_link")
     assert read.commands is not None
     assert np.allclose(read.commands.kp, 25.0)
@@ -236,3 +242,14 @@ def test_states_and_actions_of_learning_data_are_positions_and_commands(tmp_path
     assert log.position.columns == "observation.state"
     assert log.position_command is not None
     assert log.position_command.columns == "action"
+
+
+@needs_logs
+def test_columns_in_the_order_of_depth_are_doubted(tmp_path: Path) -> None:
+    folder = Path(os.environ["DYNID_DATASETS"]) / "go2"
+    log = dynid.read_log(folder / "traj_0.pt", dynid.load_robot(folder / "go2.xml", lock="base"))
+    order = [leg * 3 + k for k in range(3) for leg in range(4)]
+    content = {"time": log.time, "q": log.position[:, order], "q_des": log.position[:, order] + 0.01, "kp": 20.0}
+    made = dynid.init(folder / "go2.xml", torch_save(tmp_path / "run.pt", content), folder=tmp_path)
+    (doubt,) = (finding for finding in made.findings if finding.code == "columns-by-depth")
+    assert doubt.values["joints"][:2] == ["FL_hip_joint", "FR_hip_joint"]

@@ -149,7 +149,7 @@ def test_measured_torques_and_commands_are_not_mixed(truth: Study) -> None:
 def test_held_out_logs_of_the_go2_are_rolled_out_within_their_bars(tmp_path: Path) -> None:
     experiment = tmp_path / "go2.toml"
     text = example("go2").read_text(encoding="utf-8")  # two of its eight logs, for the time it takes
-    experiment.write_text(text.replace("[0-7]", "[12]") + '\n[control]\nlaw = "continuous"\n', encoding="utf-8")
+    experiment.write_text(text.replace("[0-7]", "[34]") + '\n[control]\nlaw = "continuous"\n', encoding="utf-8")
     found = dynid.identify(experiment)
     seen = found.validate(example("go2_validation"))
     assert seen.rollout is not None

@@ -52,7 +52,7 @@ def facts_of_commands(result: Result, found: CommandRecord) -> Iterator[tuple[st
     worst = sorted(rollout.joints, key=lambda joint: -joint.relative_error)[:WORST]
     label = "joints" if len(rollout.joints) <= WORST else "worst joints"
     yield label, ", ".join(f"{joint.name} {in_thousandths(joint.rmse)} m{joint.unit}" for joint in worst)
-    if result.task.control.links == "prior" and record.physical is not None:
+    if not result.has_known_links and record.physical is not None:
         stated = float(result.robot.parameters[::10].sum())
         yield "total mass", f"{record.physical.total_mass:#.4g} kg (robot file: {stated:#.4g} kg)"
     logs = "" if record.logs == 1 else f" of {record.logs} logs"
@@ -71,7 +71,7 @@ def show_command_tables(output: Console, result: Result, found: CommandRecord) -
     _show_profile(output, found)
     _show_agreement(output, found)
     _show_pairs(output, found.confounded)
-    if result.task.control.links == "prior" and result.physical is not None:
+    if not result.has_known_links and result.physical is not None:
         from dynid.cli.result_tables import show_physical
 
         show_physical(output, result.physical)

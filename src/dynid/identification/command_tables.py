@@ -12,7 +12,6 @@ from dynid.model import html_table
 LAWS = {
     "continuous": "acts at all times; its commands arrive late by the delay",
     "sampled": "acts at ticks and holds its torque; its commands arrive late by the delay",
-    "late": "acts at ticks and holds its torque, which acts late by the delay",
 }
 """How a law acts, in words."""
 

@@ -123,7 +123,8 @@ def _on_torques(task: Task, fitted: Fitted, progress: Progress) -> Estimated:
     """The torques of the law, once it is known how that acts, as measured torques are identified."""
     logs = tuple(log.with_law(fitted.point.delay, fitted.point.form, fitted.point.scales) for log in fitted.robot.logs)
     processing = task.processing if task.processing.model_fields_set else _processing(fitted)
-    own = replace(task, logs=logs, known=task.known_values, processing=processing)
+    estimation = task.estimation.model_copy(update={"bootstrap": False})  # rollouts have their own uncertainties
+    own = replace(task, logs=logs, known=task.known_values, processing=processing, estimation=estimation)
     base = known_base(own.model, own.known)
     read_logs = prepared_logs(own, base, progress)
     return estimated(own, base, Reducing(base.model, read_logs, Workers(), None, progress), (), progress)

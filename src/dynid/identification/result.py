@@ -104,6 +104,11 @@ class Result:
         return self.record.verdict or judge(self.record, self.findings)
 
     @property
+    def has_known_links(self) -> bool:
+        """Whether links are those of the robot's file, as they are where joints alone are identified from commands."""
+        return self.record.commands is not None and self.task.control.links == "known"
+
+    @property
     def is_in_amperes(self) -> bool:
         """Whether parameters are in units of current, because torque constants are not known."""
         return is_in_amperes(self.task.drive)

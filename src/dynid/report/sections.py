@@ -144,6 +144,7 @@ def _terms(subjects: Sequence[Subject]) -> Iterator[Section]:
 
 def _friction(subjects: Sequence[Subject]) -> Iterator[Section]:
     names = ["model"] if len(subjects) == 1 else list("AB")
+    commanded = all(subject.result.record.commands is not None for subject in subjects)
     shown = []
     for row, joint in enumerate(subjects[0].joints):
         clouds = [None if subject.signals is None else subject.signals.clouds[row] for subject in subjects]
@@ -153,7 +154,9 @@ def _friction(subjects: Sequence[Subject]) -> Iterator[Section]:
         ]
         figure = friction_figure(f"friction{row}", joint, clouds, curves, names, subjects[0].units[row])
         shown.append({"joint": joint, "figure": figure})
-    yield Section("friction", "Friction", "friction.html", {"subjects": subjects, "joints": shown})
+    yield Section(
+        "friction", "Friction", "friction.html", {"subjects": subjects, "joints": shown, "commanded": commanded}
+    )
 
 
 def _spectra(subjects: Sequence[Subject]) -> Iterator[Section]:
@@ -206,7 +209,7 @@ def _logs(result: Result) -> dict[str, str]:
         if isinstance(log, Log):
             logs[log.name or f"log {k}"] = f"{len(log):,} samples in memory"
             continue
-        for quantity in filter(None, (log.position, log.torque, log.velocity, log.time)):
+        for quantity in filter(None, (log.position, log.torque, log.position_command, log.velocity, log.time)):
             path = Path(quantity.file)
             logs[as_written(quantity.file)] = (
                 f"{path.stat().st_size:,} bytes" if path.is_file() else "not there any more"

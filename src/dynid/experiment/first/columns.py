@@ -11,7 +11,7 @@ from dynid.errors import InvalidRequestError
 from dynid.experiment.first.candidate import Candidate
 from dynid.experiment.first.candidates import candidates_in, stated, stated_topic
 from dynid.experiment.first.column_questions import about_joints, for_missing, misfit, passed_over, which
-from dynid.experiment.first.commanded import FEED_FORWARD, CommandColumns, commands_among
+from dynid.experiment.first.command_columns import FEED_FORWARD, CommandColumns, commands_among
 from dynid.experiment.first.guesses import THRESHOLDS
 from dynid.experiment.first.joint_matching import Match, beyond_limits, matched
 from dynid.experiment.first.naming import LINK_SIDE, MOTOR_SIDE, Quality
