@@ -16,6 +16,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+import dynid
 from dynid import Result
 from dynid.cli import app
 from dynid.errors import InvalidRequestError, OutputExistsError, UnknownNameError
@@ -236,14 +237,13 @@ def test_requests_that_do_not_fit(tmp_path: Path) -> None:
     assert default_path(result, tmp_path, Format.MJLAB).name == "two_link_identified_mjlab.py"
 
 
-def test_the_command_takes_step_and_actuators(tmp_path: Path) -> None:
-    result = commanded()
-    result.save(tmp_path / "result")
+def test_the_command_takes_step_and_actuators(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dynid, "load_result", lambda _: commanded())
     for arguments in ("isaaclab --step 0.002", "mjcf --actuators general", "yaml"):
-        done = CliRunner().invoke(app, ["export", str(tmp_path / "result"), "--to", *arguments.split(), "--json"])
+        done = CliRunner().invoke(app, ["export", str(tmp_path), "--to", *arguments.split(), "--json"])
         assert done.exit_code == 0, done.output
         assert Path(json.loads(done.stdout)["path"]).exists()
-    assert "DELAY_STEPS = 4\n" in (tmp_path / "result" / "two_link_identified_isaaclab.py").read_text()
+    assert "DELAY_STEPS = 4\n" in (tmp_path / "two_link_identified_isaaclab.py").read_text()
 
 
 def test_untrusted_results_say_so(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def not_in_fields(result: Result, format: Format, joints: Sequence[JointModel]) 
         found += [f"that the logs do not determine {_listed(unsure)}"] if unsure else []
         found += ["that torques, and not commands, act late"] if commands.law == "late" else []
         found += ["that torques are held between samples of the law"] if commands.law == "sampled" else []
-    else:
+    if commands is None or result.task.control.links == "prior":
         found.append("inertias of links: export urdf or mjcf, too")
     followers = [joint.name for joint in result.robot.joints if joint.leader is not None]
     if followers:
