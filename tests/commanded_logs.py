@@ -254,12 +254,18 @@ class Study:
 
 
 def study(
-    robot: TrueRobot, controller: Controller | None = None, seed: int = 0, logs: int = 2, seconds: float = 20.0
+    robot: TrueRobot,
+    controller: Controller | None = None,
+    seed: int = 0,
+    logs: int = 2,
+    seconds: float = 20.0,
+    step: float = STEP,
 ) -> Study:
     """Logs of one robot whose joints are drawn by a seed, each with a multisine of its own."""
     controller = controller or Controller()
     drawn = robot.drawn(seed)
     found = tuple(
-        commanded_log(drawn, controller, multisine(drawn, 100 * seed + k), seconds, f"log {k}") for k in range(logs)
+        commanded_log(drawn, controller, multisine(drawn, 100 * seed + k), seconds, f"log {k}", step)
+        for k in range(logs)
     )
     return Study(drawn, found, controller.delay)
