@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dynid.identification.records import CommandParameter, CommandRecord, RolloutRecord, in_thousandths
+from dynid.identification.records import CommandParameter, CommandRecord, RolloutRecord, as_share, in_thousandths
 from dynid.model import html_table
 
 LAWS = {
@@ -148,13 +148,13 @@ def rollout_rows(rollout: RolloutRecord) -> list[tuple[str, ...]]:
         (
             joint.name,
             *(in_thousandths(getattr(joint, key)) for key in shown),
-            f"{joint.relative_error:.1%}",
+            as_share(joint.relative_error),
             f"m{joint.unit}",
         )
         for joint in rollout.joints
     ]
     whole = (in_thousandths(getattr(rollout, key)) for key in shown)
-    return [*rows, ("all", *whole, f"{rollout.relative_error:.1%}", rollout.unit)]
+    return [*rows, ("all", *whole, as_share(rollout.relative_error), rollout.unit)]
 
 
 def rollout_html(rollout: RolloutRecord) -> str:

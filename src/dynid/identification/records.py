@@ -435,6 +435,11 @@ def _share(error: float, of: float) -> float:
     return error / of if of > 0.0 else math.inf if error > 0.0 else 0.0
 
 
+def as_share(value: float) -> str:
+    """A share in percent; a dash where it is infinite."""
+    return f"{value:.1%}" if math.isfinite(value) else "-"
+
+
 def in_thousandths(error: float | None) -> str:
     """An error of rollouts [rad or m] in mrad or mm, with three digits; in words where the simulated robot flies off.
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from dynid.identification.answers import Answer, Use, worst
-from dynid.identification.records import CommandRecord, RolloutRecord, in_thousandths
+from dynid.identification.records import CommandRecord, RolloutRecord, as_share, in_thousandths
 from dynid.identification.verdict_thresholds import RolloutThresholds
 
 TRADED = {
@@ -103,8 +103,8 @@ class RolloutCase:
         answer = self._graded(rollout, (self.limits.good, Answer.YES), (self.limits.rough, Answer.CARE))
         far = max(rollout.joints, key=lambda joint: joint.relative_error)
         reason = (
-            f"{rollout.relative_error:.1%} of the distance between command and robot remain; worst joint: {far.name} "
-            f"with {in_thousandths(far.rmse)} m{far.unit}, {far.relative_error:.1%}"
+            f"{as_share(rollout.relative_error)} of the distance between command and robot remain unexplained; worst "
+            f"joint: {far.name} with {in_thousandths(far.rmse)} m{far.unit}, {as_share(far.relative_error)}"
         )
         purpose = "Rollouts on trajectories like the logged ones"
         return Use(purpose, worst(answer, Answer.CARE) if self.errors else answer, reason)
