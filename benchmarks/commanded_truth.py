@@ -22,10 +22,10 @@ from typing import Any
 
 import mujoco
 import numpy as np
-
-import dynid
 from tests.commanded_logs import Controller, study
 from tests.commanded_robots import TrueRobot, arm, go2, quadruped, slider
+
+import dynid
 
 BARS = {"Ia": 0.03, "fv": 0.05, "fs": 0.05, "delay": 3e-4, "bias": 1e-3}
 """Largest errors: relative, but for the delay [s] and the bias [rad]."""
