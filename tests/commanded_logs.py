@@ -8,7 +8,7 @@ is made as stiff as it goes: within 1 % of Coulomb friction (`tests/simulation/t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import mujoco
@@ -132,6 +132,21 @@ def _velocities(controller: Controller, measured: Array, v: Array, stamps: Array
     return None
 
 
+def seen_by(controller: Controller, exact: Log, seed: int) -> Log:
+    """An exact log of a continuous law as encoders show it, whose counts begin anywhere: one motion, many draws.
+
+    Args:
+        controller: Of what encoders and velocities.
+        exact: A log of encoders without counts, with the velocities of motors.
+        seed: Of where counts begin.
+    """
+    zero = np.random.default_rng((seed, 8)).uniform(-0.5, 0.5, exact.position.shape[1])
+    zero *= 2.0 * np.pi / controller.counts if controller.counts else 0.0
+    measured = controller.quantised(exact.position + zero) - zero
+    v = exact.velocity if exact.velocity is not None else np.zeros_like(measured)
+    return replace(exact, position=measured, torque=None, velocity=_velocities(controller, measured, v, exact.time))
+
+
 def _continuous(
     plant: _Plant, robot: TrueRobot, controller: Controller, issued: Array, wanted: Array, stamps: Array
 ) -> tuple[Array, Array]:
@@ -239,12 +254,18 @@ class Study:
 
 
 def study(
-    robot: TrueRobot, controller: Controller | None = None, seed: int = 0, logs: int = 2, seconds: float = 20.0
+    robot: TrueRobot,
+    controller: Controller | None = None,
+    seed: int = 0,
+    logs: int = 2,
+    seconds: float = 20.0,
+    step: float = STEP,
 ) -> Study:
     """Logs of one robot whose joints are drawn by a seed, each with a multisine of its own."""
     controller = controller or Controller()
     drawn = robot.drawn(seed)
     found = tuple(
-        commanded_log(drawn, controller, multisine(drawn, 100 * seed + k), seconds, f"log {k}") for k in range(logs)
+        commanded_log(drawn, controller, multisine(drawn, 100 * seed + k), seconds, f"log {k}", step)
+        for k in range(logs)
     )
     return Study(drawn, found, controller.delay)

@@ -9,7 +9,7 @@ from .experiment.log_files import read_log, read_logs
 from .findings import Finding, Severity
 from .identification.pipeline import identify
 from .identification.records import Parameters
-from .identification.requests import excite, simulate
+from .identification.requests import excite, excite_commands, simulate
 from .identification.result import Result
 from .identification.result_files import load_result
 from .identification.validation import Validation, validate
@@ -52,6 +52,7 @@ __all__ = [
     "convert",
     "demo",
     "excite",
+    "excite_commands",
     "find_base_parameters",
     "identify",
     "inertial_regressor",

@@ -21,7 +21,7 @@ from dynid.cli.app import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rich.console import Console
     from rich.text import Text
@@ -113,6 +113,26 @@ BothSidesOption = Annotated[
 FrictionRunsOption = Annotated[
     bool, typer.Option("--friction-runs", help="Constant speeds instead, to and fro, joint by joint, for friction.")
 ]
+CommandsOption = Annotated[
+    bool,
+    typer.Option(
+        "--commands", help="Commanded positions instead, for robots without torque sensors: needs --kp and --kd."
+    ),
+]
+GainOption = Annotated[
+    list[str], typer.Option(metavar="VALUE", help="Gain of the control law, for --commands: 20, or one per joint.")
+]
+DurationOption = Annotated[float | None, typer.Option(help="How long --commands last [s]. Default: 20.")]
+CommandRateOption = Annotated[
+    float | None, typer.Option(help="How often --commands change [Hz]; held between. Default: 50.")
+]
+PositionNoiseOption = Annotated[
+    list[str],
+    typer.Option(metavar="VALUE", help="Standard deviation of measured positions [rad or m], for --commands."),
+]
+AmplitudeOption = Annotated[
+    list[str], typer.Option(metavar="VALUE", help="Largest distance of --commands from the start [rad or m].")
+]
 CollisionsOption = Annotated[
     bool,
     typer.Option("--no-collisions", help="Ignore collisions of the robot with itself, the floor, walls and boxes."),
@@ -168,6 +188,13 @@ def excite(
     hold: HoldOption = None,
     both_sides: BothSidesOption = False,
     friction_runs: FrictionRunsOption = False,
+    commands: CommandsOption = False,
+    kp: GainOption = [],  # noqa: B006
+    kd: GainOption = [],  # noqa: B006
+    duration: DurationOption = None,
+    command_rate: CommandRateOption = None,
+    position_noise: PositionNoiseOption = [],  # noqa: B006
+    amplitude: AmplitudeOption = [],  # noqa: B006
     no_collisions: CollisionsOption = False,
     clearance: ClearanceOption = None,
     floor: FloorOption = None,
@@ -184,36 +211,50 @@ def excite(
 ) -> None:
     """Design an exciting trajectory within the robot's limits.
 
-    Or static postures (--postures), or runs for friction (--friction-runs). Limits that neither the robot's file nor an
+    Or static postures (--postures), runs for friction (--friction-runs), or commanded positions that separate delay,
+    armature and damping of a robot without torque sensors (--commands). Limits that neither the robot's file nor an
     option states are assumed, and named. The robot is kept away from itself, the floor, walls and boxes.
     """
     given = dict(locals())
     with errors_in_words(), steps_shown() as step:
         step("Finding the identifiable parameters")
-        from dynid.excitation.trajectory_formats import DEFAULT
-        from dynid.identification.requests import excite_experiment, experiment_to_excite
-        from dynid.report.trajectory_page import PAGE, trajectory_page
+        from dynid.cli.excite_commands import asks_for_commands, designed_commands, show_commands
 
         _require_one_kind(given)
-        held = assignments("--lock", *lock)
-        frames = {"exact_frames": exact_frames}
-        experiment = experiment_to_excite(source, words(*terms), lock=held, **frames, **_settings(given))
-        chosen = words(*formats) or DEFAULT
-        _require_output(experiment, words(*move), chosen, out, force)  # before the design, which takes long
-        found = excite_experiment(
-            experiment,
-            known,
-            move=words(*move),
-            progress=lambda best: step(best.in_words(_criterion(experiment))),
-            **{key: given[key] for key in _OF_DESIGN},
-        )
-        options = {"overwrite": force, "allow_broken_limits": allow_broken_limits}
-        page = {} if out is None else {PAGE: trajectory_page(found)}
-        data = found.to_dict() if out is None else found.save(out, chosen, beside=page, **options)
+        if asks_for_commands(given):
+            data = designed_commands(given, _settings(given), step)
+            shown = show_commands
+        else:
+            data, shown = _designed(given, step), show_excitation
     if json_output:
         echo_json(data)
     else:
-        show_excitation(data, out, full=full)
+        shown(data, out, full=full)
+
+
+def _designed(given: dict[str, Any], step: Callable[[str], None]) -> dict[str, Any]:
+    """Design a trajectory as options state, and write it where they say."""
+    from dynid.excitation.trajectory_formats import DEFAULT
+    from dynid.identification.requests import excite_experiment, experiment_to_excite
+    from dynid.report.trajectory_page import PAGE, trajectory_page
+
+    out, move = given["out"], words(*given["move"])
+    held = assignments("--lock", *given["lock"])
+    frames = {"exact_frames": given["exact_frames"]}
+    experiment = experiment_to_excite(given["source"], words(*given["terms"]), lock=held, **frames, **_settings(given))
+    chosen = words(*given["formats"]) or DEFAULT
+    _require_output(experiment, move, chosen, out, given["force"])  # before the design, which takes long
+    found = excite_experiment(
+        experiment,
+        given["known"],
+        move=move,
+        progress=lambda best: step(best.in_words(_criterion(experiment))),
+        **{key: given[key] for key in _OF_DESIGN},
+    )
+    if out is None:
+        return found.to_dict()
+    options = {"overwrite": given["force"], "allow_broken_limits": given["allow_broken_limits"]}
+    return found.save(out, chosen, beside={PAGE: trajectory_page(found)}, **options)
 
 
 def _require_output(
@@ -253,10 +294,11 @@ def _criterion(experiment: Experiment) -> str:
 _PLAIN = (
     *("family", "waypoints", "degree", "harmonics", "period", "rate", "criterion"),
     *("postures", "hold", "both_sides", "friction_runs", "clearance", "srdf"),
+    *("commands", "duration", "command_rate"),
 )
 """Options that are keys of `[excitation]`, by their names."""
 
-_BY_JOINT = ("noise", "velocity", "acceleration", "effort", "start")
+_BY_JOINT = ("noise", "velocity", "acceleration", "effort", "start", "position_noise", "amplitude")
 """The same with values of joints."""
 
 _OF_DESIGN = ("time_limit", "starts", "segments", "seed", "block_triangular")
@@ -265,7 +307,7 @@ _OF_DESIGN = ("time_limit", "starts", "segments", "seed", "block_triangular")
 
 def _settings(given: dict[str, Any]) -> dict[str, Any]:
     """Keys of `[excitation]` that the options state; a single position of `--start` is that of the only joint."""
-    stated = {key: per_joint(f"--{key}", *given[key]) for key in _BY_JOINT}
+    stated = {key: per_joint(f"--{key.replace('_', '-')}", *given[key]) for key in _BY_JOINT}
     if isinstance(stated["start"], float):
         stated["start"] = (stated["start"],)
     plain = {key: given[key] or None for key in _PLAIN}

@@ -123,6 +123,11 @@ class ExcitationSettings(Table):
     both_sides: bool = False
     friction_runs: bool = False
     speeds: Annotated[int, Field(strict=True, ge=1, le=100)] | tuple[Part, ...] = 6
+    commands: bool = False
+    duration: Annotated[float, Field(strict=True, ge=1.0, le=600.0)] | None = None
+    command_rate: Positive | None = None
+    position_noise: JointLimit | None = None
+    amplitude: JointLimit | None = None
 
     @property
     def posture_criterion(self) -> str:
@@ -133,6 +138,8 @@ class ExcitationSettings(Table):
     def _keys_belong_to_the_family(self) -> ExcitationSettings:
         for key in sorted(self.model_fields_set & set(_FAMILIES_OF)):
             families = _FAMILIES_OF[key]
+            if self.commands and key == "band":
+                continue
             if self.family not in families and getattr(self, key) is not None:
                 raise ValueError(
                     f"'{key}' belongs to the family {' or '.join(families)}, and the family is {self.family}; leave it "
@@ -148,6 +155,11 @@ class ExcitationSettings(Table):
             raise ValueError("a multisine has 'lines', or so many 'harmonics' within a 'band' (Hz); state one")
         if self.postures is not None and self.friction_runs:
             raise ValueError("'postures' and 'friction_runs' are motions of their own; ask for one of them")
+        if self.commands and (self.postures is not None or self.friction_runs):
+            raise ValueError("'commands' are no 'postures' or 'friction_runs'; ask for one of them")
+        of_commands = ("duration", "command_rate", "position_noise", "amplitude")
+        if not self.commands and (key := next((one for one in of_commands if getattr(self, one) is not None), None)):
+            raise ValueError(f"'{key}' belongs to designed commands; add commands = true (--commands), or leave it out")
         if self.prior_std and self.scale != "none":
             raise ValueError("columns are scaled by 'scale' or by 'prior_std', not by both")
         return self

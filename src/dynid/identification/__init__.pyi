@@ -14,6 +14,7 @@ from .command_tables import (
 from .command_validation import LogRollout, roll_out_log
 from .drive_units import comparable
 from .held_out_logs import unseen_logs
+from .joint_models import Estimate, JointModel, joint_models
 from .noticed import each_once
 from .records import (
     CommandRecord,
@@ -38,7 +39,9 @@ __all__ = [
     "LAWS",
     "Answer",
     "CommandRecord",
+    "Estimate",
     "FollowRecord",
+    "JointModel",
     "JointTable",
     "LinkEstimate",
     "LogRollout",
@@ -57,6 +60,7 @@ __all__ = [
     "each_once",
     "experiment_text",
     "in_thousandths",
+    "joint_models",
     "joint_table",
     "judge",
     "load_result",

@@ -71,14 +71,9 @@ def _on_law(fitted: Fitted) -> Iterator[Finding]:
     log = robot.logs[0]
     if robot.control.gains != "scale":
         yield from findings_on_gains(fitted.scales, model.row_names)
-    offsets = np.zeros(model.robot.nv)
-    owners = {joint.name: joint.v.start for joint in model.robot.independent_joints}
-    for k, parameter in enumerate(model.parameters):
-        if parameter.role is Role.OFFSET:
-            offsets[owners[parameter.owner]] = point.p[k]
-    links = DynamicModel(model.robot)
-    gravity = np.abs(links.inverse_dynamics(log.position[:: max(1, len(log) // 200)], parameters=robot.links))
-    yield from findings_on_contact(offsets, gravity.max(axis=0), model.row_names)
+    gravity = DynamicModel(model.robot).inverse_dynamics(log.position, parameters=robot.links)
+    held = np.mean(log.torque * point.scales - gravity, axis=0)
+    yield from findings_on_contact(held, np.abs(gravity).max(axis=0), model.row_names)
     undecided = fitted.other_forms
     if undecided:
         yield Finding.of("law-form-undecided", "control law", law=point.form, **undecided)

@@ -12,23 +12,154 @@ from dynid.excitation import Excitation, ExcitationSettings, Followable, robot_o
 from dynid.excitation.recipe import excite as excite_robot
 from dynid.excitation.recipe import with_grippers_held
 from dynid.experiment import Experiment, checked_table, is_experiment, read_experiment
-from dynid.identification.result import ResultError
+from dynid.identification.command_excitation import CommandExcitation, design_commands
+from dynid.identification.log_reading import read
+from dynid.identification.result import Result, ResultError
 from dynid.identification.result_files import load_result
 from dynid.identification.task import robot_of, task_of
-from dynid.logs import Log, transmission_of
+from dynid.logs import Control, Log, Processing, transmission_of
 from dynid.model import Term, is_auto
-from dynid.robot import Robot
+from dynid.robot import Robot, as_robot
+from dynid.settings import checked
 from dynid.simulation import SimulatedLog, SimulationSettings, simulate_run, stated_terms
 from dynid.simulation.simulated_log import simulate as simulate_robot
 
 
 @wraps(excite_robot)
-def excite(source: Robot | str | PathLike[str], terms: str | Sequence[str | Term] = (), **options: Any) -> Excitation:
+def excite(
+    source: Robot | str | PathLike[str], terms: str | Sequence[str | Term] = (), **options: Any
+) -> Excitation | CommandExcitation:
     """`dynid.excitation.recipe.excite`, also for the path of an experiment file, whose `[excitation]` says the rest."""
+    if _asks_for_commands(source, options):
+        return excite_commands(source, terms, **options)
     if isinstance(source, Robot) or not is_experiment(source):
         return excite_robot(source, terms, **options)
     keys = {key: options.pop(key) for key in tuple(options) if key in (*ExcitationSettings.model_fields, "lock")}
     return excite_experiment(experiment_to_excite(str(source), terms, **keys), options.pop("known", ()), **options)
+
+
+def _asks_for_commands(source: Robot | str | PathLike[str], options: dict[str, Any]) -> bool:
+    """Whether commanded positions are to be designed instead of a trajectory."""
+    stated = options.get("commands")
+    settings = options.get("settings")
+    if stated is None and settings is not None:
+        stated = settings.commands if isinstance(settings, ExcitationSettings) else settings.get("commands")
+    if stated is None and not isinstance(source, Robot) and is_experiment(source):
+        stated = read_experiment(source, needs_logs=False).excitation.commands
+    return bool(stated)
+
+
+def excite_commands(
+    source: Robot | str | PathLike[str],
+    terms: str | Sequence[str | Term] = (),
+    *,
+    kp: float | Sequence[float] | str | None = None,
+    kd: float | Sequence[float] | str | None = None,
+    control: Control | Mapping[str, Any] | None = None,
+    settings: ExcitationSettings | Mapping[str, Any] | None = None,
+    known: Result | str | PathLike[str] | Sequence[Result | str | PathLike[str]] | None = None,
+    known_values: Mapping[str, float] | None = None,
+    lock: Mapping[str, float] | Iterable[str] = (),
+    time_limit: float = 20.0,
+    starts: int | None = None,
+    seed: int = 0,
+    exact_frames: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
+    **changes: Any,
+) -> CommandExcitation:
+    """Design commanded positions for a robot without torque sensors, which follows them by a known control law.
+
+    Chirps and multisines, with amplitudes up to the limits, are simulated under the law; of those that are tried, the
+    commands are taken whose log will determine armature, friction and delay best (`criterion="largest"`: the largest
+    standard deviation relative to the parameter, or to 1 ms of delay; or `"determinant"`).
+
+    Args:
+        source: The robot: a path, `builtin:NAME`, or a loaded one; or the path of an experiment file, whose `[control]`
+            and `[excitation]` say the rest.
+        terms: Terms of joints; armature, viscous, coulomb and offset when empty.
+        kp: Torque per error of position [N m/rad or N/m]: one for all joints, one for each, or "robot" for those of the
+            robot file's actuators.
+        kd: Torque per error of velocity [N m s/rad or N s/m]; as `kp`.
+        control: Other keys of `[control]`, such as `delay`, `rate`, `effort_limit` and `bias`.
+        settings: Keys of `[excitation]`: limits, `duration`, `rate`, `command_rate`, `position_noise`, `amplitude`,
+            `band`, `family`, `start`, `margin`.
+        known: A result that was identified from commands, or its folder: the robot is simulated with its parameters,
+            and the commands are designed for what its logs leave uncertain.
+        known_values: Values of parameters that are known beforehand, by name or pattern.
+        lock: Joints, by name or number, that are held still, with their positions [rad or m].
+        time_limit: When to stop [s], with the best so far.
+        starts: How many commands are tried at most; as many as there is time for when None. The same seed and number
+            give the same commands.
+        seed: Seed of everything random.
+        exact_frames: Keep right angles that the robot's file rounds; see `load_robot`.
+        progress: Callback; receives a short description of each step.
+        changes: Keys of `[excitation]` that replace the settings'.
+
+    Raises:
+        InvalidRequestError: If gains are missing, settings contradict the robot or each other, or limits leave no room.
+    """
+    stated = {
+        key: tuple(gain) if isinstance(gain, Sequence) and not isinstance(gain, str) else gain
+        for key, gain in (("kp", kp), ("kd", kd))
+    }
+    changes = {**changes, "commands": True}
+    options = {"time_limit": time_limit, "starts": starts, "seed": seed, "progress": progress}
+    result = _only_result(known)
+    if isinstance(source, Robot) or not is_experiment(source):
+        robot = as_robot(source, lock=lock)
+        law = checked(Control, control, "control", **stated)
+        excitation = checked(ExcitationSettings, settings, "excitation", **changes)
+        values = known_values or {}
+        logged = None
+    else:
+        experiment = experiment_to_excite(str(source), terms, lock=lock, exact_frames=exact_frames, **changes)
+        robot, terms, excitation = robot_of(experiment), experiment.terms, experiment.excitation
+        excitation = checked(ExcitationSettings, excitation, **_stated_settings(settings))
+        law = checked(
+            Control,
+            {**experiment.control.model_dump(exclude_unset=True), **_stated_settings(control)},
+            "control",
+            **stated,
+        )
+        values = {**experiment.known, **(known_values or {})}
+        logged = _first_log(source, robot, progress) if law.kp is None and law.kd is None and result is None else None
+    return design_commands(
+        robot,
+        terms,
+        control=law,
+        settings=excitation,
+        known=result,
+        known_values=values,
+        logged=logged,
+        **options,
+    )
+
+
+def _stated_settings(settings: Any) -> dict[str, Any]:
+    if settings is None:
+        return {}
+    return dict(settings) if isinstance(settings, Mapping) else settings.model_dump(exclude_unset=True)
+
+
+def _only_result(known: Any) -> Result | None:
+    """The one result that is known, loaded."""
+    found = [known] if isinstance(known, Result | str | PathLike) else [*(known or ())]
+    if not found:
+        return None
+    if len(found) > 1:
+        raise InvalidRequestError("commands are designed beside one result; identify all logs together, and name that")
+    return found[0] if isinstance(found[0], Result) else load_result(found[0])
+
+
+def _first_log(source: str | PathLike[str], robot: Robot, progress: Callable[[str], None]) -> Log | None:
+    """The first log of an experiment that has commands, for its gains; None where it has none."""
+    experiment = read_experiment(source, needs_logs=False)
+    if not experiment.log and "log" not in experiment.model_fields_set:
+        return None
+    progress("Gains of the first log")
+    task = task_of(read_experiment(source))
+    first = next((log for log in task.logs if not isinstance(log, Log) and log.position_command is not None), None)
+    return None if first is None else read(first, robot, progress, task.drive, Processing(automatic=False))
 
 
 def simulate(source: Robot | str | PathLike[str], motion: Followable | None = None, **options: Any) -> Log:

@@ -22,7 +22,7 @@ from dynid.identification.task import ExperimentFile, Task
 from dynid.identification.verdict import judge
 from dynid.logs import Drive, Log, Processing, prepare
 from dynid.model import BaseParameters, DynamicModel, specification
-from dynid.robot import Robot
+from dynid.robot import ActuatorForm, Robot
 
 if TYPE_CHECKING:
     from dynid.identification.robot_output import Exported
@@ -209,19 +209,34 @@ class Result:
         *,
         overwrite: bool = False,
         anyway: bool = False,
+        step: float | None = None,
+        actuators: ActuatorForm | None = None,
     ) -> Exported:
-        """Write the identified robot: the user's own URDF or MJCF file with new numbers, or JSON.
+        """Write the identified robot: the user's own URDF or MJCF file with new numbers, or another format.
 
         Args:
             path: The file to write.
-            format: "urdf", "mjcf" or "json"; by the ending of the path when None.
+            format: "urdf", "mjcf", "isaaclab", "mjlab", "json" or "yaml"; by the ending of the path when None.
             overwrite: Whether existing files may be replaced.
             anyway: Whether a result is written, too, whose verdict is "no"; the file then says why.
+            step: Physics step of the simulator [s], for Isaac Lab and mjlab, which have delays in steps; 5 ms when
+                None.
+            actuators: For MJCF: "position" makes `<position>` actuators of motors, and adds missing ones, with the
+                gains of the control law; "general" makes `<general>` ones of all, which hold offsets, too; else only
+                position actuators that there are get its gains.
         """
         from dynid.identification.robot_output import export_result, format_of
 
         path = Path(path)
-        return export_result(self, format_of(path, format), path, overwrite=overwrite, anyway=anyway)
+        return export_result(
+            self,
+            format_of(path, format),
+            path,
+            overwrite=overwrite,
+            anyway=anyway,
+            step=step,
+            actuators=actuators,
+        )
 
     def report(
         self, path: str | Path, *, validate: Sequence[Log | str | Path] = (), overwrite: bool = False

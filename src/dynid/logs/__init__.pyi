@@ -2,7 +2,7 @@
 from .coarse_clock import standing_still
 from .column_order import joint_of, joint_order, speaks_of
 from .commands import Commands, LawForm, delayed, law_torque
-from .control_law import effort_limit, with_control
+from .control_law import effort_limit, stated_gains, with_control
 from .drive import Transmission, transmission_of
 from .fetched_files import address_of, is_url, local_file
 from .log import Log
@@ -94,6 +94,7 @@ __all__ = [
     "speaks_of",
     "standing_still",
     "stands_for_many",
+    "stated_gains",
     "step_of",
     "stretches_of",
     "topics_of",

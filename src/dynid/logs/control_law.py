@@ -39,6 +39,28 @@ def _with_law(source: LogSource, control: Control, robot: Robot) -> LogSource:
     return source.model_copy(update=new)
 
 
+def stated_gains(control: Control, robot: Robot) -> tuple[tuple[float, ...] | None, tuple[float, ...] | None]:
+    """The gains kp and kd of a control law, one for each joint: as stated; None where they are not stated.
+
+    Raises:
+        InvalidRequestError: If there is not one for each joint, or the robot's file states none where it should.
+    """
+    found: list[tuple[float, ...] | None] = []
+    for k, key in enumerate(("kp", "kd")):
+        stated = getattr(control, key)
+        if stated is None or stated == "unknown":
+            found.append(None)
+            continue
+        values = _of_file(robot, k, key) if stated == "robot" else stated
+        values = values if isinstance(values, tuple) else (values,) * robot.nv
+        if len(values) != robot.nv:
+            raise InvalidRequestError(
+                f"control.{key} has {len(values)} numbers, and '{robot.name}' has {robot.nv} joints"
+            )
+        found.append(values)
+    return found[0], found[1]
+
+
 def effort_limit(control: Control, robot: Robot) -> tuple[float, ...] | float | None:
     """The largest torques of a control law: as stated, else the robot file's; None for none."""
     stated = control.effort_limit

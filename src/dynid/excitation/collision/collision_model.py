@@ -240,6 +240,9 @@ class CollisionModel:
         known = np.full(len(bounds), np.nan)
         some = np.arange(0, len(bounds), max(len(bounds) // looks, 1))
         some = some[bounds[some] < best]
+        if not len(some):  # what comes near may do so between these
+            near = np.flatnonzero(bounds < best)
+            some = near[np.argsort(bounds[near])[:looks]]
         while len(some):
             known[some] = self._nearest_parts(poses, some, np.full(len(some), k))[0]
             nearest = int(some[np.argmin(known[some])])
