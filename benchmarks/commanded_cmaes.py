@@ -6,7 +6,8 @@ All have the same 49 unknowns (armature, viscous and Coulomb friction and offset
 logs, the same compiled rollouts at 2.5 ms, and one core. CMA-ES (`cmaes` from PyPI, its own population size) minimises
 the mean squared error of positions over the training logs, from the middle of a box around all published values; a
 rollout that flies off costs more than any other. Times are those of the processor; the clock of CMA-ES counts only its
-own rollouts: those of held-out logs, by which it is compared every so often, are free of charge. MuJoCo's time for the same rollouts stands beside.
+own rollouts: those of held-out logs, by which it is compared every so often, are free of charge. MuJoCo's time for the
+same rollouts stands beside.
 """
 
 from __future__ import annotations
