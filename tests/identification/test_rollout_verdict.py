@@ -51,6 +51,7 @@ def test_own_rollouts_are_judged_where_no_log_was_held_out() -> None:
 
 
 def test_values_of_the_robot_file_that_are_nearer_are_a_doubt() -> None:
+    assert judged(rollout(), rollout(0.00315, file=0.003)).answer is Answer.YES
     verdict = judged(rollout(), rollout(0.004, file=0.003))
     assert verdict.answer is Answer.CARE
     assert "robot file" in verdict.reason
@@ -60,6 +61,8 @@ def test_a_joint_that_is_further_than_its_command_is_a_doubt_and_a_robot_that_fl
     near = rollout()
     far = near.joints[2].model_copy(update={"rmse": 0.06})
     assert judged(near, near.model_copy(update={"joints": (*near.joints[:2], far)})).answer is Answer.CARE
+    still = near.joints[2].model_copy(update={"rmse": 0.002, "command": 0.0001})  # it hardly moves
+    assert judged(near, near.model_copy(update={"joints": (*near.joints[:2], still)})).answer is Answer.YES
     gone = judged(near, rollout(float("inf"), ended=("log 3",)))
     assert gone.answer is Answer.NO
     assert "log 3" in gone.reason

@@ -49,7 +49,7 @@ def facts_of_commands(result: Result, found: CommandRecord) -> Iterator[tuple[st
         f"{found.determined} of {len(found.parameters)} determined by the logs; {sure} of {len(found.sizes)} known to "
         "10 % (offsets and biases not counted)",
     )
-    worst = sorted(rollout.joints, key=lambda joint: -joint.relative_error)[:WORST]
+    worst = rollout.furthest[:WORST]
     label = "joints" if len(rollout.joints) <= WORST else "worst joints"
     yield label, ", ".join(f"{joint.name} {in_thousandths(joint.rmse)} m{joint.unit}" for joint in worst)
     if not result.has_known_links and record.physical is not None:

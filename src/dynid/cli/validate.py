@@ -76,7 +76,9 @@ def show_validation(validation: Validation, result: Path, *, full: bool = False)
     show_findings(output, validation.findings if full else grouped(warnings), validation.logs)
     show_verdict(output, validation.verdict, improvements=True)
     trusted = validation.verdict.answer.value != "no"
-    export, report = f"write your robot: dynid export {result} --to urdf", f"look at the causes: dynid report {result}"
+    target = "urdf" if rollout is None else "mjcf (or isaaclab, mjlab)"
+    export = f"write your robot: dynid export {result} --to {target}"
+    report = f"look at the causes: dynid report {result}"
     drops = rollout is None and validation.rows != validation.all_rows.rows
     hidden = "Errors of all rows, slow joints included" if rollout is None else "All findings"
     hidden += f", and {len(notes)} notes" if len(notes) > 1 and rollout is None else ""

@@ -422,8 +422,27 @@ class RolloutRecord(Entry):
 
     @property
     def relative_error(self) -> float:
-        """The error over the distance of the command itself: the share that the model does not explain."""
-        return _share(self.rmse, self.command)
+        """The error over the distance of the command itself: the share that the model does not explain.
+
+        Radians are compared with radians and metres with metres; both shares count by their numbers of joints.
+        """
+        squares = 0.0
+        for unit in {joint.unit for joint in self.joints}:
+            own = [joint for joint in self.joints if joint.unit == unit]
+            error = math.sqrt(sum(joint.rmse**2 for joint in own) / len(own))
+            squares += len(own) * _share(error, self.typical_command(unit)) ** 2
+        return math.sqrt(squares / max(len(self.joints), 1))
+
+    def typical_command(self, unit: str) -> float:
+        """Distance of the command, root mean square over the joints with one unit [rad or m]."""
+        own = [joint.command**2 for joint in self.joints if joint.unit == unit]
+        return math.sqrt(sum(own) / max(len(own), 1))
+
+    @property
+    def furthest(self) -> tuple[JointRollout, ...]:
+        """Joints by the size of their errors, the largest first; revolute and prismatic ones on one scale."""
+        sizes = {unit: self.typical_command(unit) for unit in ("rad", "m")}
+        return tuple(sorted(self.joints, key=lambda joint: -_share(joint.rmse, sizes[joint.unit])))
 
     @property
     def unit(self) -> str:

@@ -79,11 +79,12 @@ class RolloutCase:
         """What speaks against a model whose rollouts are near on the whole; empty where nothing does."""
         if rollout.ended:
             return f"simulated rollouts of {', '.join(rollout.ended)} fly off"
-        far = max(rollout.joints, key=lambda joint: joint.relative_error)
-        if far.relative_error > self.limits.joint:
-            size = f"{in_thousandths(far.rmse)} m{far.unit}"
-            return f"rollouts of joint '{far.name}' are {size} off, further than its command"
-        if rollout.robot_file is not None and rollout.rmse > rollout.robot_file:
+        for joint in rollout.furthest:
+            least = self.limits.good * rollout.typical_command(joint.unit)  # a joint that hardly moves is no matter
+            if joint.relative_error > self.limits.joint and joint.rmse > least:
+                size = f"{in_thousandths(joint.rmse)} m{joint.unit}"
+                return f"rollouts of joint '{joint.name}' are {size} off, further than its command"
+        if rollout.robot_file is not None and rollout.rmse > self.limits.file_nearer * rollout.robot_file:
             return "the robot file's own values are nearer than the identified ones"
         return ""
 
@@ -101,7 +102,7 @@ class RolloutCase:
     def _similar(self) -> Use:
         rollout = self.found.rollout
         answer = self._graded(rollout, (self.limits.good, Answer.YES), (self.limits.rough, Answer.CARE))
-        far = max(rollout.joints, key=lambda joint: joint.relative_error)
+        far = rollout.furthest[0]
         reason = (
             f"{as_share(rollout.relative_error)} of the distance between command and robot remain unexplained; worst "
             f"joint: {far.name} with {in_thousandths(far.rmse)} m{far.unit}, {as_share(far.relative_error)}"

@@ -108,7 +108,12 @@ class RolloutThresholds:
     """Error above which a model should not be used: a robot that is where it is commanded to be is nearer."""
 
     joint: float = 1.0
-    """Error of a single joint on held-out logs above which the model is in doubt; the error of all joints hides it."""
+    """Error of a single joint on held-out logs above which the model is in doubt; the error of all joints hides it.
+    Joints whose error is below `good` of what the other joints' commands are away do not count: they hardly move."""
+
+    file_nearer: float = 1.1
+    """Ratio of the error on held-out logs to that of the robot file's own values above which the model is in doubt. A
+    file that is right is as near as anything identified, and noise decides which is nearer."""
 
     far_above: float = 1.5
     """Ratio of the error on held-out logs to that of the fit from which it is said that the fit does not carry over. It
