@@ -448,8 +448,3 @@ def fit_of_log(fit: OutputErrorFit, k: int) -> tuple[Array, Array]:
     A = _inverse(score.H, fit.unknowns.sizes, free)
     covariance = _covariance(A, [score], fit.unknowns.sizes, free)
     return fit.values + A @ score.g, np.sqrt(np.maximum(np.diag(covariance), 0.0))
-
-
-def without_slopes(found: LogErrors) -> LogErrors:
-    """The errors alone."""
-    return replace(found, slopes=None)
