@@ -2,8 +2,8 @@
 
     DYNID_DATASETS=... python -m benchmarks.commanded_go2 [--quick]
 
-Trained on traj_0 to traj_7, rolled out on traj_8 and traj_9 from the first sample to the last: root mean square over all
-joints [mrad]. With and without offset, delay, output error and encoder biases; the published values are those of
+Trained on traj_0 to traj_7, rolled out on traj_8 and traj_9 from the first sample to the last: root mean square over
+all joints [mrad]. With and without offset, delay, output error and encoder biases; the published values are those of
 `published_joint_dynamics.csv`. `--quick` trains on two logs.
 """
 

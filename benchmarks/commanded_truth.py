@@ -4,7 +4,8 @@ Quadrupeds, an arm with a gripper and a chain with a prismatic joint are simulat
 under PD laws with commands at 50 Hz that are 7.3 ms late, encoders with counts and biases of 0.02 rad, in several
 cases. `dynid.identify` is given what a user has: the robot file, logs of positions and commands, gains, and how the law
 acts. What it finds is compared with the truth, and its 95 % intervals, too. A parameter that it names as not determined
-counts as right only where no torque depends on it, by MuJoCo's inverse dynamics.
+counts as right only where no torque depends on it, by MuJoCo's inverse dynamics. "Beyond bar" counts errors beyond the
+bar, and after a stroke intervals that are wider than the bar, and say that the logs do not show as much.
 
 Run it: python -m benchmarks.commanded_truth --seconds 90 --file /tmp/truth.jsonl (again and again: draws add up)
 """
@@ -22,10 +23,10 @@ from typing import Any
 
 import mujoco
 import numpy as np
-
-import dynid
 from tests.commanded_logs import Controller, study
 from tests.commanded_robots import TrueRobot, arm, go2, quadruped, slider
+
+import dynid
 
 BARS = {"Ia": 0.03, "fv": 0.05, "fs": 0.05, "delay": 3e-4, "bias": 1e-3}
 """Largest errors: relative, but for the delay [s] and the bias [rad]."""
@@ -161,6 +162,12 @@ def hidden_biases(robot: TrueRobot) -> frozenset[str]:
     )
 
 
+def wide(rows: list[Row], kind: str) -> int:
+    """How many intervals are wider than the bar, and say so."""
+    sizes = [1.0 if kind in ("delay", "bias") else abs(row.truth) for row in rows]
+    return sum(0.5 * (row.upper - row.lower) > BARS[kind] * size for row, size in zip(rows, sizes, strict=True))
+
+
 def table(rows: list[Row], title: str) -> list[str]:
     """Lines of a table: errors and coverage by kind of parameter."""
     lines = [f"{title}: {len({(row.case, row.seed) for row in rows})} draws"]
@@ -173,7 +180,7 @@ def table(rows: list[Row], title: str) -> list[str]:
         error = np.abs([row.error for row in told if np.isfinite(row.error)])
         z = np.array([(row.value - row.truth) / row.std for row in told if row.std > 0.0])
         unit, scale = {"delay": ("ms", 1e3), "bias": ("mrad", 1e3)}.get(kind, ("%", 100.0))
-        beyond = "" if kind not in BARS else f"{np.count_nonzero(error > BARS[kind])}"
+        beyond = "" if kind not in BARS else f"{np.count_nonzero(error > BARS[kind])}/{wide(told, kind)}"
         covered = f"{np.mean([row.is_covered for row in told]):.1%}" if told else ""
         lines.append(
             f"  {kind:6} {len(told):7}  {scale * np.sqrt(np.mean(error**2)):7.3f} {unit:4}"

@@ -8,7 +8,7 @@ is made as stiff as it goes: within 1 % of Coulomb friction (`tests/simulation/t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 import mujoco
@@ -34,7 +34,7 @@ class Controller:
         rate: Rate of a law that is held or late [Hz].
         commands: Rate of the commands, which are held [Hz].
         log: Rate of the log [Hz].
-        counts: Counts of an encoder in a turn (or in a metre); zero where it is exact.
+        counts: Counts of an encoder in a turn, or in 0.63 m of a joint that slides; zero where it is exact.
         velocity: "motor": velocities as a fast drive takes them, in steps of 0.01 rad/s; "encoder": differences of the
             logged positions over a sample; "none": not logged.
         warm: How long the robot moves before the log begins [s]; negative: it rests at the first command until then.
@@ -49,10 +49,12 @@ class Controller:
     velocity: Literal["motor", "encoder", "none"] = "motor"
     warm: float = -1.0
 
-    def quantised(self, q: Array) -> Array:
-        """Positions as the encoder shows them."""
-        quantum = 2.0 * np.pi / self.counts if self.counts else 0.0
-        return quantum * np.round(q / quantum) if quantum else q
+    def quantised(self, q: Array, robot: TrueRobot) -> Array:
+        """Positions as the encoders show them."""
+        if not self.counts:
+            return q
+        quantum = robot.turn / self.counts
+        return quantum * np.round(q / quantum)
 
 
 class _Plant:
@@ -109,7 +111,7 @@ def commanded_log(
     plant.place(wanted[0] - robot.joints.bias)
     move = _continuous if controller.law == "continuous" else _ticking
     q, v = move(plant, robot, controller, issued, wanted, stamps)
-    measured = controller.quantised(q + robot.joints.bias)
+    measured = controller.quantised(q + robot.joints.bias, robot)
     row = np.searchsorted(issued, stamps + 1e-9, side="right") - 1
     return Log(
         time=stamps,
@@ -130,21 +132,6 @@ def _velocities(controller: Controller, measured: Array, v: Array, stamps: Array
         differences = np.diff(measured, axis=0) / np.diff(stamps)[:, None]
         return np.vstack([differences[:1], differences])
     return None
-
-
-def seen_by(controller: Controller, exact: Log, seed: int) -> Log:
-    """An exact log of a continuous law as encoders show it, whose counts begin anywhere: one motion, many draws.
-
-    Args:
-        controller: Of what encoders and velocities.
-        exact: A log of encoders without counts, with the velocities of motors.
-        seed: Of where counts begin.
-    """
-    zero = np.random.default_rng((seed, 8)).uniform(-0.5, 0.5, exact.position.shape[1])
-    zero *= 2.0 * np.pi / controller.counts if controller.counts else 0.0
-    measured = controller.quantised(exact.position + zero) - zero
-    v = exact.velocity if exact.velocity is not None else np.zeros_like(measured)
-    return replace(exact, position=measured, torque=None, velocity=_velocities(controller, measured, v, exact.time))
 
 
 def _continuous(
@@ -190,7 +177,7 @@ def _ticking(
             v.append(plant.v)
         if is_tick[k]:
             command = wanted[max(np.searchsorted(arrive, time + 1e-10, side="right") - 1, 0)]
-            seen = controller.quantised(plant.q + robot.joints.bias)
+            seen = controller.quantised(plant.q + robot.joints.bias, robot)
             waiting.append((time + late, np.clip(robot.kp * (command - seen) - robot.kd * plant.v, -limit, limit)))
         while waiting and waiting[0][0] <= time + 1e-10:
             torque = waiting.pop(0)[1]

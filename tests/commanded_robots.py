@@ -14,6 +14,7 @@ import numpy as np
 
 from dynid import Robot, load_robot
 from dynid.arrays import Array
+from dynid.robot.joints import JointKind
 
 STEP = 2.5e-4
 """Longest step of MuJoCo's integrator [s]."""
@@ -88,6 +89,12 @@ class TrueRobot:
     def names(self) -> tuple[str, ...]:
         """Names of the joints that move, in the order of their columns."""
         return tuple(joint.name for joint in self.robot.independent_joints)
+
+    @cached_property
+    def turn(self) -> Array:
+        """What an encoder goes round in: a turn [rad], or a tenth of it [m] where joints slide, shape (joints,)."""
+        slides = [joint.kind is JointKind.PRISMATIC for joint in self.robot.independent_joints]
+        return 2.0 * np.pi * np.where(slides, 0.1, 1.0)
 
     def but(self, **changes: Any) -> TrueRobot:
         """The same with some joint parameters, gains or limits changed."""

@@ -131,37 +131,49 @@ def _show_parameters(output: Console, data: dict[str, Any], *, full: bool) -> No
     """Print the standard deviations to expect: of each joint, or of each parameter."""
     rows = data["parameters"]
     present = any("present_std" in row for row in rows)
-    if full or present:
-        numbers = (
-            "value",
-            *(("present std", "these std") if present else ()),
-            "std" if not present else "both std",
-            "std [%]",
-        )
-        table = plain_table(("name", "joint"), numbers, ("unit",))
-        for row in rows:
-            stds = [f"{row[key]:.2g}" for key in ("present_std", "alone_std") if key in row]
-            relative = row["relative_std_percent"]
-            shown = "> 100" if relative > 100.0 else f"{relative:.2g}" if is_relative(row["name"]) else "-"
-            table.add_row(
-                row["name"], row["owner"], f"{row['value']:.4g}", *stds, f"{row['std']:.2g}", shown, row["unit"]
-            )
-        output.print(table)
+    both = "Standard deviations: of the present logs, "
+    if full:
+        _show_all(output, rows, f"{both}of these commands, of both together:" if present else "")
         return
     kinds = [(symbol, word) for symbol, word in KINDS if any(_is_of(row["name"], symbol) for row in rows)]
     table = plain_table(("joint",), tuple(f"{word}{_head(symbol)}" for symbol, word in kinds))
     for joint in dict.fromkeys(row["owner"] for row in rows if row["owner"]):
-        cells = []
-        for symbol, _ in kinds:
-            own = next((row for row in rows if row["owner"] == joint and _is_of(row["name"], symbol)), None)
-            key = "relative_std_percent" if is_relative(symbol) else "std"
-            cells.append("-" if own is None else f"{own[key]:.2g}")
-        table.add_row(joint, *cells)
-    output.print("Standard deviations to expect:")
+        own = {row["name"].rstrip("0123456789"): row for row in rows if row["owner"] == joint}
+        table.add_row(joint, *(_cell(own.get(symbol), relative=is_relative(symbol)) for symbol, _ in kinds))
+    output.print(f"{both}and together with these commands:" if present else "Standard deviations to expect:")
     output.print(table)
     delay = next((row for row in rows if row["name"] == "delay"), None)
     if delay is not None:
-        output.print(f"Delay: {1e3 * delay['value']:.3g} ms, standard deviation {1e3 * delay['std']:.2g} ms.")
+        before = f"{1e3 * delay['present_std']:.2g} -> " if present else ""
+        output.print(f"Delay: {1e3 * delay['value']:.3g} ms, standard deviation {before}{1e3 * delay['std']:.2g} ms.")
+
+
+def _cell(row: dict[str, Any] | None, *, relative: bool) -> str:
+    """The standard deviation of a parameter, or that of present logs and that of all, in percent where asked for."""
+    if row is None:
+        return "-"
+    unit = row["relative_std_percent"] / row["std"] if relative and row["std"] > 0.0 else 1.0
+    shown = [
+        "> 100" if relative and unit * row[key] > 100.0 else f"{unit * row[key]:.2g}"
+        for key in ("present_std", "std")
+        if key in row
+    ]
+    return " -> ".join(shown)
+
+
+def _show_all(output: Console, rows: list[dict[str, Any]], title: str) -> None:
+    """Print every parameter."""
+    table = plain_table(
+        ("name", "joint"), ("value", *(("present", "these", "both") if title else ("std",)), "std [%]"), ("unit",)
+    )
+    for row in rows:
+        stds = [f"{row[key]:.2g}" for key in ("present_std", "alone_std", "std") if key in row]
+        relative = row["relative_std_percent"]
+        shown = "> 100" if relative > 100.0 else f"{relative:.2g}" if is_relative(row["name"]) else "-"
+        table.add_row(row["name"], row["owner"], f"{row['value']:.4g}", *stds, shown, row["unit"])
+    if title:
+        output.print(title)
+    output.print(table)
 
 
 def is_relative(name: str) -> bool:

@@ -39,7 +39,7 @@ STEP = 2.5e-3
 """Longest step of the integrator [s] while parameters are searched."""
 
 LOOKED_AT = 2
-"""Logs whose rollouts decide on the delay to start from, and on how the law acts."""
+"""Logs whose rollouts decide on the delay to start from."""
 
 CLEARLY = 0.98
 """Error of rollouts with another form of the law, over that of the continuous one, from which it is taken."""
@@ -361,7 +361,7 @@ def _with_better_form(
     forms = forms_of(robot.control)
     if len(forms) == 1:
         return start, {}
-    looked_at = [*range(len(robot.logs))][:: max(1, len(robot.logs) // LOOKED_AT)][:LOOKED_AT]
+    looked_at = [len(robot.logs) // 2]  # one log shows it as well as all
     columns = unknown_columns(robot, bias=robot.control.bias is True)
     found: dict[LawForm, tuple[float, LawPoint]] = {}
     for form in forms:

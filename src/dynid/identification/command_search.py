@@ -25,8 +25,11 @@ from dynid.logs import Log
 from dynid.model import Role
 from dynid.simulation import ControlInput, Rollout, RolloutParameters, SimulatedRobot, roll_out
 
-SETTLING_SECONDS = 2.0
+SETTLING_SECONDS = 4.0
 """How long a robot hangs on its first command before it moves [s]."""
+
+RESTING_SPEED = 0.1
+"""Part of the largest speed below which it is at rest."""
 
 SCALINGS = 8
 """How often amplitudes are adapted to the limits."""
@@ -122,10 +125,11 @@ class CommandProblem:
         stamps = np.arange(round(SETTLING_SECONDS * self.rate) + 1) / self.rate
         held = self._input(stamps, np.repeat(self.room.start[None], len(stamps), axis=0))
         found = self._rolled(held, self.room.start)
-        if found.ended is not None:
+        if found.ended is not None or np.any(np.abs(found.v[-len(stamps) // 8 :]) > RESTING_SPEED * self.room.velocity):
             raise InvalidRequestError(
-                "the simulated robot does not hold still on a constant command: it flies off; check kp and kd"
+                "the simulated robot does not come to rest on a constant command; check kp and kd"
             )
+        _require_torque(np.abs(found.torque[-1]), self.room.effort, self.robot.model.row_names)
         return found
 
     @cached_property
@@ -216,16 +220,21 @@ class CommandProblem:
                 amplitude *= 0.5
                 continue
             used = self.used(commands, rollout)
+            if amplitude.max() < FEWEST_AMPLITUDE:
+                return None
             if (used <= 1.0).all():
                 return self.judged(Commanded(tuple(waves), amplitude, in_turn, commands))
             amplitude = amplitude * np.where(used > 1.0, 0.97 / np.maximum(used, 1.0), 1.0)
         return None
 
-    def judged(self, commanded: Commanded) -> Trial:
-        """Commands with their rollout and what it promises."""
+    def judged(self, commanded: Commanded) -> Trial | None:
+        """Commands with their rollout and what it promises; None where its slopes overflow."""
         rollout = self.roll_out(commanded.commands, steps_kept=True)
-        H = information(rollout, self.columns, self.noise)
+        with np.errstate(all="ignore"):  # slopes of rollouts on their way to fly off overflow
+            H = information(rollout, self.columns, self.noise)
         sizes, judged = self.sizes
+        if not np.isfinite(H).all():
+            return None
         C = covariance(H if self.known is None else H + self.known, self.unknowns)
         relative = np.sqrt(np.maximum(np.diag(C), 1e-300)) / sizes
         worst = np.full(len(self.robot.kp), 0.0)
@@ -237,6 +246,16 @@ class CommandProblem:
         else:
             value = math.log(float(np.mean(relative[judged] ** 8)) ** 0.125)
         return Trial(commanded, replace_steps(rollout), H, Promise(self.unknowns, C, sizes), worst, value)
+
+
+def _require_torque(needed: Array, effort: Array, names: Sequence[str]) -> None:
+    """Refuse a start that takes more torque [N m or N] than there is, both of shape (joints,)."""
+    for name, torque, limit in zip(names, needed.tolist(), effort.tolist(), strict=True):
+        if torque > limit:
+            raise InvalidRequestError(
+                f"joint '{name}' needs {torque:.3g} to hold the start posture, and {limit:.3g} [N m or N] is allowed; "
+                "state another start, or a larger effort, in [excitation]"
+            )
 
 
 def replace_steps(rollout: Rollout) -> Rollout:
@@ -353,7 +372,7 @@ def search(
     if best is None:
         raise InvalidRequestError(
             "no commands were found within the limits of positions, velocities and torques, clear of collisions; state "
-            "another start, wider limits, or a smaller clearance in [excitation]"
+            "another start, wider limits, or a smaller clearance in [excitation], and check kp and kd"
         )
     return best, count
 

@@ -105,6 +105,11 @@ def _require_alone(task: Task, earlier: EarlierLogs | None, workers: Workers) ->
     wrong = next((what for what, is_so in refused.items() if is_so), None)
     if wrong is not None:
         raise InvalidRequestError(f"{wrong} goes with measured torques, not with commands; leave it out")
+    robot = task.model.robot
+    if not robot.parameters.any():
+        raise InvalidRequestError(
+            f"'{robot.name}' states no mass or inertia, and commands show what moves beside known links; state these"
+        )
 
 
 def _known_terms(task: Task) -> dict[int, float]:

@@ -212,7 +212,7 @@ def _filled(
     log = Log(
         time=_owned(whole.time, stamps),
         **(gains | {role: _owned(array, values.get(role, array)) for role, array in whole.signals.items()}),
-        effort_limit=source.effort_limit,
+        effort_limit=None if source.effort_limit is None else np.asarray(source.effort_limit, dtype=float),
         command_delay=source.command_delay,
         law=source.law,
         is_commanded=source.torque is None,

@@ -35,8 +35,8 @@ class OutputErrorSettings:
     divisions: tuple[int, ...] = (4, 16)
     """By what steps of the integrator are divided in the end, one after the other ..."""
 
-    shift: float = 0.2
-    """... until parameters change by no more than so many standard deviations."""
+    shift: float = 0.6
+    """... until parameters change by no more than so many standard deviations: of that, at most a third is to come."""
 
     blocks: int = 10
     """Fewest blocks of time in a log that show how errors are correlated."""
@@ -221,7 +221,11 @@ def fit_output_error(
     for iteration in range(1, SETTINGS.iterations + 1):
         cost, rms = _cost(found, weights), math.sqrt(float(np.mean(_rms(found) ** 2)))
         progress(f"Output error, step {iteration}: {1e3 * rms:.3g} mrad")
-        step, spread = _step(_scores(found, weights), unknowns, theta)
+        scores = _scores(found, weights)
+        step, spread = _step(scores, unknowns, theta)
+        if step @ np.sum([score.g for score in scores], axis=0) < SETTINGS.gain * cost:
+            converged = True
+            break
         better = _improved(simulate, logs, unknowns, theta, step, weights, cost)
         if better is None:
             converged = True
@@ -234,20 +238,20 @@ def fit_output_error(
             break
     if finely is not None:
         progress("Output error: steps of the integrator are refined")
-        theta, found = _refined(finely, found, unknowns, theta, weights)
+    theta, found = _refined(finely, found, unknowns, theta, weights)
     return _finished(unknowns, theta, found, _weights(found), before, iteration, converged)
 
 
 def _refined(
-    finely: Finely, found: list[LogErrors], unknowns: Unknowns, theta: Array, weights: Array
+    finely: Finely | None, found: list[LogErrors], unknowns: Unknowns, theta: Array, weights: Array
 ) -> tuple[Array, list[LogErrors]]:
-    """Parameters by steps whose errors are those of finer rollouts, while slopes are those there are.
+    """Parameters by last steps whose errors are those of finer rollouts, while slopes are those there are.
 
     Steps of an integrator have errors that act like other parameters: steps of 2.5 ms change a motor's inertia by half
     a per cent, which is several standard deviations where positions are measured exactly. Slopes need not be finer.
     """
-    for division in SETTINGS.divisions:
-        errors = [finely(k, theta, division) for k in range(len(found))]
+    for division in SETTINGS.divisions if finely is not None else (1,):
+        errors = [finely(k, theta, division) if finely is not None else one.errors for k, one in enumerate(found)]
         if any(one is None for one in errors):
             break
         fine = [replace(one, errors=new) for one, new in zip(found, errors, strict=True) if new is not None]
@@ -284,9 +288,10 @@ def _improved(
     """The parameters after a step that improves, their rollouts with slopes, and the relative gain; None for none."""
     for halving in range(SETTINGS.halvings):
         new = np.clip(theta + step * 0.5**halving, unknowns.lower, unknowns.upper)
-        trial = _rolled(simulate, logs, new, slopes=True)
+        trial = _rolled(simulate, logs, new, slopes=halving == 0)
         if trial is not None and (less := _cost(trial, weights)) < cost:
-            return new, trial, (cost - less) / cost
+            trial = trial if halving == 0 else _rolled(simulate, logs, new, slopes=True)
+            return None if trial is None else (new, trial, (cost - less) / cost)
     return None
 
 
