@@ -73,7 +73,7 @@ def law_section(subjects: Sequence[Subject]) -> Iterator[Section]:
 def _law(result: Result, subject: Subject, i: int) -> dict[str, Any]:
     found = result.record.commands
     assert found is not None  # the caller asked for it
-    table = joint_table(found)
+    table, count = joint_table(found), len(found.correlations)
     errors = {} if subject.rollouts is None else {log.name: log.rmse for log in subject.rollouts.logs}
     return {
         "subject": subject,
