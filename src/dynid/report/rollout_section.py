@@ -89,9 +89,7 @@ def _law(result: Result, subject: Subject, i: int) -> dict[str, Any]:
         "table": table,
         "note": states_note(found),
         "profile": delay_figure(f"delay{i}", found, table, found.rollout.unit) if len(found.profile) > 1 else None,
-        "correlations": correlation_figure(f"correlations{i}", found)
-        if 0 < len(found.correlations) <= MAPPED
-        else None,
+        "correlations": correlation_figure(f"correlations{i}", found) if 0 < count <= MAPPED else None,
         "pairs": sorted(found.confounded, key=lambda pair: -abs(pair.correlation)),
         "agreement": [(log, in_thousandths(errors[log.name]) if log.name in errors else "") for log in found.agreement],
         "confidence": result.record.confidence,
