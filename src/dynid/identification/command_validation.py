@@ -9,7 +9,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.identification.command_fit import LawPoint, control_input, rolled_out
-from dynid.identification.records import JointRollout, RolloutRecord
+from dynid.identification.records import RolloutRecord
 from dynid.identification.result import Result
 from dynid.logs import Log
 from dynid.model import DynamicModel
@@ -85,14 +85,12 @@ def rollout_record(
 ) -> RolloutRecord:
     """Root mean squares of mean squares of errors [rad^2 or m^2], each of shape (logs, joints)."""
     every = {"rmse": own, "regression": regression, "robot_file": of_file, "command": commands}
-    known = {key: values for key, values in every.items() if values is not None}
+    roots = {key: np.sqrt(values.mean(axis=0)) for key, values in every.items() if values is not None}
     kinds = [joint.kind for joint in model.robot.independent_joints for _ in range(joint.kind.nv)][model.rows]
-    joints = tuple(
-        JointRollout(
-            name=name,
-            unit="m" if kinds[k] is JointKind.PRISMATIC else "rad",
-            **{key: float(np.sqrt(values[:, k].mean())) for key, values in known.items()},
-        )
+    joints = [
+        {key: float(values[k]) for key, values in roots.items()}
+        | {"name": name, "unit": "m" if kinds[k] is JointKind.PRISMATIC else "rad"}
         for k, name in enumerate(model.row_names)
-    )
-    return RolloutRecord(joints=joints, **{key: float(np.sqrt(values.mean())) for key, values in known.items()})
+    ]
+    whole = {key: float(np.sqrt(np.mean(values**2))) for key, values in roots.items()}
+    return RolloutRecord.model_validate({"joints": joints, **whole})

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, UnknownNameError
@@ -33,6 +33,12 @@ HEADER = ("parameter", "value", "standard deviation", "unit")
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Three = tuple[Finite, Finite, Finite]
 Four = tuple[Finite, Finite, Finite, Finite]
+ErrorOfRollout = Annotated[
+    float,
+    BeforeValidator(lambda error: math.inf if error is None else error),
+    PlainSerializer(lambda error: error if math.isfinite(error) else None, when_used="json"),
+]
+"""An error [rad or m] that is infinite where the simulated robot flies off: null in JSON, which has no infinity."""
 Estimator = Literal["torque", "power", "energy", "momentum"]
 
 
@@ -398,7 +404,7 @@ class JointRollout(Entry):
     """
 
     name: str
-    rmse: float
+    rmse: ErrorOfRollout
     regression: float | None = None
     robot_file: float | None = None
     command: float
@@ -413,7 +419,7 @@ class JointRollout(Entry):
 class RolloutRecord(Entry):
     """Rollouts of several logs; all root mean squares over all joints [rad or m]."""
 
-    rmse: float
+    rmse: ErrorOfRollout
     joints: tuple[JointRollout, ...]
     regression: float | None = None
     robot_file: float | None = None

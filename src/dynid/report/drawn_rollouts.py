@@ -13,6 +13,9 @@ from dynid.report.drawn_lines import Line, broken_line, joined
 ROLLOUT_BUCKETS = 1000
 """Buckets of a drawn line over all logs that are drawn: two points each."""
 
+ALL_BUCKETS = 12_000
+"""Buckets of the lines of all joints: of robots with many joints, each has fewer."""
+
 ROLLOUTS = 2
 """Logs whose rollouts are drawn: those with the largest errors."""
 
@@ -96,7 +99,7 @@ class RolloutDrawing:
         start, factor, shown = 0.0, 1, list[RolledLog]()
         pieces: list[list[tuple[Line, ...]]] = [[] for _ in range(self._worst[0][2].log.position.shape[1])]
         for _, k, found in sorted(self._worst, key=lambda one: one[1]):
-            buckets = ROLLOUT_BUCKETS // len(self._worst)
+            buckets = min(ROLLOUT_BUCKETS, ALL_BUCKETS // len(pieces)) // len(self._worst)
             factor = max(factor, -(-len(found.log) // (2 * buckets)))
             for joint, of_joint in enumerate(pieces):
                 of_joint.append(_lines(found, joint, start, buckets))

@@ -21,6 +21,9 @@ from dynid.report.figure import Section
 from dynid.report.rollout_figures import correlation_figure, delay_figure, rollout_figure
 from dynid.report.subject import Subject
 
+MAPPED = 200
+"""Parameters up to which correlations are drawn as a map; of more, the table of pairs has the largest."""
+
 
 def rollout_section(subjects: Sequence[Subject]) -> Iterator[Section]:
     """Errors of rollouts, and positions over time: of held-out logs where there are, and of the result's own."""
@@ -70,7 +73,7 @@ def law_section(subjects: Sequence[Subject]) -> Iterator[Section]:
 def _law(result: Result, subject: Subject, i: int) -> dict[str, Any]:
     found = result.record.commands
     assert found is not None  # the caller asked for it
-    table = joint_table(found)
+    table, count = joint_table(found), len(found.correlations)
     errors = {} if subject.rollouts is None else {log.name: log.rmse for log in subject.rollouts.logs}
     return {
         "subject": subject,
@@ -86,7 +89,7 @@ def _law(result: Result, subject: Subject, i: int) -> dict[str, Any]:
         "table": table,
         "note": states_note(found),
         "profile": delay_figure(f"delay{i}", found, table, found.rollout.unit) if len(found.profile) > 1 else None,
-        "correlations": correlation_figure(f"correlations{i}", found) if found.correlations else None,
+        "correlations": correlation_figure(f"correlations{i}", found) if 0 < count <= MAPPED else None,
         "pairs": sorted(found.confounded, key=lambda pair: -abs(pair.correlation)),
         "agreement": [(log, in_thousandths(errors[log.name]) if log.name in errors else "") for log in found.agreement],
         "confidence": result.record.confidence,
