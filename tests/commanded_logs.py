@@ -34,7 +34,7 @@ class Controller:
         rate: Rate of a law that is held or late [Hz].
         commands: Rate of the commands, which are held [Hz].
         log: Rate of the log [Hz].
-        counts: Counts of an encoder in a turn (or in a metre); zero where it is exact.
+        counts: Counts of an encoder in a turn, or in 0.63 m of a joint that slides; zero where it is exact.
         velocity: "motor": velocities as a fast drive takes them, in steps of 0.01 rad/s; "encoder": differences of the
             logged positions over a sample; "none": not logged.
         warm: How long the robot moves before the log begins [s]; negative: it rests at the first command until then.
@@ -49,10 +49,12 @@ class Controller:
     velocity: Literal["motor", "encoder", "none"] = "motor"
     warm: float = -1.0
 
-    def quantised(self, q: Array) -> Array:
-        """Positions as the encoder shows them."""
-        quantum = 2.0 * np.pi / self.counts if self.counts else 0.0
-        return quantum * np.round(q / quantum) if quantum else q
+    def quantised(self, q: Array, robot: TrueRobot) -> Array:
+        """Positions as the encoders show them."""
+        if not self.counts:
+            return q
+        quantum = robot.turn / self.counts
+        return quantum * np.round(q / quantum)
 
 
 class _Plant:
@@ -109,7 +111,7 @@ def commanded_log(
     plant.place(wanted[0] - robot.joints.bias)
     move = _continuous if controller.law == "continuous" else _ticking
     q, v = move(plant, robot, controller, issued, wanted, stamps)
-    measured = controller.quantised(q + robot.joints.bias)
+    measured = controller.quantised(q + robot.joints.bias, robot)
     row = np.searchsorted(issued, stamps + 1e-9, side="right") - 1
     return Log(
         time=stamps,
@@ -175,7 +177,7 @@ def _ticking(
             v.append(plant.v)
         if is_tick[k]:
             command = wanted[max(np.searchsorted(arrive, time + 1e-10, side="right") - 1, 0)]
-            seen = controller.quantised(plant.q + robot.joints.bias)
+            seen = controller.quantised(plant.q + robot.joints.bias, robot)
             waiting.append((time + late, np.clip(robot.kp * (command - seen) - robot.kd * plant.v, -limit, limit)))
         while waiting and waiting[0][0] <= time + 1e-10:
             torque = waiting.pop(0)[1]
@@ -239,12 +241,18 @@ class Study:
 
 
 def study(
-    robot: TrueRobot, controller: Controller | None = None, seed: int = 0, logs: int = 2, seconds: float = 20.0
+    robot: TrueRobot,
+    controller: Controller | None = None,
+    seed: int = 0,
+    logs: int = 2,
+    seconds: float = 20.0,
+    step: float = STEP,
 ) -> Study:
     """Logs of one robot whose joints are drawn by a seed, each with a multisine of its own."""
     controller = controller or Controller()
     drawn = robot.drawn(seed)
     found = tuple(
-        commanded_log(drawn, controller, multisine(drawn, 100 * seed + k), seconds, f"log {k}") for k in range(logs)
+        commanded_log(drawn, controller, multisine(drawn, 100 * seed + k), seconds, f"log {k}", step)
+        for k in range(logs)
     )
     return Study(drawn, found, controller.delay)

@@ -14,6 +14,7 @@ import numpy as np
 
 from dynid import Robot, load_robot
 from dynid.arrays import Array
+from dynid.robot.joints import JointKind
 
 STEP = 2.5e-4
 """Longest step of MuJoCo's integrator [s]."""
@@ -89,6 +90,12 @@ class TrueRobot:
         """Names of the joints that move, in the order of their columns."""
         return tuple(joint.name for joint in self.robot.independent_joints)
 
+    @cached_property
+    def turn(self) -> Array:
+        """What an encoder goes round in: a turn [rad], or a tenth of it [m] where joints slide, shape (joints,)."""
+        slides = [joint.kind is JointKind.PRISMATIC for joint in self.robot.independent_joints]
+        return 2.0 * np.pi * np.where(slides, 0.1, 1.0)
+
     def but(self, **changes: Any) -> TrueRobot:
         """The same with some joint parameters, gains or limits changed."""
         of_joints = {key: changes.pop(key) for key in list(changes) if hasattr(self.joints, key)}
@@ -126,12 +133,13 @@ class TrueRobot:
             spec.delete(actuator)
         spec.option.timestep = step
         spec.option.integrator = mujoco.mjtIntegrator.mjINT_RK4
-        spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_LIMIT
+        bit = mujoco.mjtDisableBit
+        spec.option.disableflags |= bit.mjDSBL_CONTACT | bit.mjDSBL_LIMIT | bit.mjDSBL_REFSAFE
         for k, name in enumerate(self.names):
             joint = spec.joint(name)
             joint.armature = self.joints.armature[k]
             joint.frictionloss = self.joints.coulomb[k]
-            joint.solref_friction = [2.0 * step, 1.0]
+            joint.solref_friction = [0.8 * step, 1.0]  # a rate of 2.5 / step: Runge-Kutta steps are stable to 2.8
             joint.solimp_friction = [0.9999, 0.9999, 1e-3, 0.5, 2.0]
             actuator = spec.add_actuator(name=f"drive_{name}", target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
             actuator.gainprm[0] = self.kp[k] if follows else 1.0

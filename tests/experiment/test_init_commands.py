@@ -11,6 +11,7 @@ import pytest
 
 import dynid
 from dynid.errors import InvalidRequestError
+from dynid.experiment.first.first_experiment import FirstExperiment
 from dynid.experiment.first.naming import label_of
 from dynid.experiment.reading import read_experiment
 from dynid.logs import Quantity
@@ -34,7 +35,7 @@ def csv(folder: Path, table: dict[str, np.ndarray], name: str = "run.csv") -> Pa
     return folder / name
 
 
-def made_of(folder: Path, table: dict[str, np.ndarray]) -> dynid.FirstExperiment:
+def made_of(folder: Path, table: dict[str, np.ndarray]) -> FirstExperiment:
     return dynid.init("builtin:two_link", csv(folder, table), folder=folder)
 
 
@@ -116,6 +117,12 @@ def test_one_gain_for_all_joints_is_written_as_a_number(tmp_path: Path) -> None:
     assert log.kp == 25.0
     assert isinstance(log.kd, Quantity)
     assert log.kd.columns == "kd"
+    stated = dynid.read_log(
+        path, "builtin:two_link", position="dof_pos", position_command="q_des", kp="kp", kd="kd[1]", time="time"
+    )
+    assert stated.commands is not None
+    assert np.allclose(stated.commands.kp, 25.0)
+    assert np.allclose(stated.commands.kd, 2.0)
     read = dynid.read_log(path, "builtin:two_link")
     assert read.commands is not None
     assert np.allclose(read.commands.kp, 25.0)
@@ -206,3 +213,43 @@ def test_the_command_states_gains_as_numbers_or_columns(tmp_path: Path) -> None:
     run("init", "builtin:two_link", str(path), "--kp", "20", "--kd", "0.5", "--out", str(out))
     log = read_experiment(out).log[0]
     assert (log.kp, log.kd) == (20.0, 0.5)
+
+
+def test_columns_in_the_order_of_a_simulator_are_matched_by_the_names_beside_them(tmp_path: Path) -> None:
+    names = [
+        "shoulder_pan_joint",
+        "shoulder_lift_joint",
+        "elbow_joint",
+        "wrist_1_joint",
+        "wrist_2_joint",
+        "wrist_3_joint",
+    ]
+    shuffled = [names[k] for k in (3, 0, 5, 1, 4, 2)]
+    q = np.column_stack([np.sin((k + 1) * T) for k in range(6)])
+    content = {"time": T, "dof_pos": q, "dof_pos_target": q + 0.01, "kp": np.arange(6.0) + 1.0, "dof_names": shuffled}
+    made = dynid.init("builtin:ur5", torch_save(tmp_path / "run.pt", content), folder=tmp_path)
+    log = made.experiment.log[0]
+    assert log.position.columns == tuple(f"dof_pos.{name}" for name in names)
+    assert isinstance(log.kp, Quantity)
+    assert log.kp.columns == tuple(f"kp.{name}" for name in names)
+
+
+def test_states_and_actions_of_learning_data_are_positions_and_commands(tmp_path: Path) -> None:
+    rows = {"timestamp": T, "observation.state": Q.tolist(), "action": COMMAND.tolist()}
+    pl.DataFrame(rows).write_parquet(tmp_path / "episode.parquet")
+    made = dynid.init("builtin:two_link", tmp_path / "episode.parquet", folder=tmp_path, kp=20.0)
+    log = made.experiment.log[0]
+    assert log.position.columns == "observation.state"
+    assert log.position_command is not None
+    assert log.position_command.columns == "action"
+
+
+@needs_logs
+def test_columns_in_the_order_of_depth_are_doubted(tmp_path: Path) -> None:
+    folder = Path(os.environ["DYNID_DATASETS"]) / "go2"
+    log = dynid.read_log(folder / "traj_0.pt", dynid.load_robot(folder / "go2.xml", lock="base"))
+    order = [leg * 3 + k for k in range(3) for leg in range(4)]
+    content = {"time": log.time, "q": log.position[:, order], "q_des": log.position[:, order] + 0.01, "kp": 20.0}
+    made = dynid.init(folder / "go2.xml", torch_save(tmp_path / "run.pt", content), folder=tmp_path)
+    (doubt,) = (finding for finding in made.findings if finding.code == "columns-by-depth")
+    assert doubt.values["joints"][:2] == ["FL_hip_joint", "FR_hip_joint"]

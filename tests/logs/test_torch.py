@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import sys
 import zipfile
 from pathlib import Path
 
@@ -51,13 +52,12 @@ def test_constants_read_alike_in_all_formats_of_arrays(suffix: str, tmp_path: Pa
     assert np.array_equal(read_columns(path, columns="kp"), np.tile(KP, (50, 1)))
 
 
-@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("order", ["little", "big"])
 @pytest.mark.parametrize("kind", [kind for kind in STORAGES if kind != "complex64"])
 def test_all_kinds_of_numbers_read_as_they_are(kind: str, order: str, tmp_path: Path) -> None:
     numbers = (np.arange(60).reshape(30, 2) % 100).astype(kind)
-    data = numbers.astype(numbers.dtype.newbyteorder(order)).tobytes()
-    pickled = instructions({"q": tensor(numbers, "0")})
-    path = write_archive(tmp_path / "a.pt", pickled, {"0": data}, order="big" if order == ">" else "little")
+    data = numbers.byteswap().tobytes() if order != sys.byteorder else numbers.tobytes()
+    path = write_archive(tmp_path / "a.pt", instructions({"q": tensor(numbers, "0")}), {"0": data}, order=order)
     assert np.array_equal(read_columns(path), numbers)
 
 
@@ -216,6 +216,7 @@ BROKEN = {
     "laughter": (b"}q\x00(K\x01K\x01u" + b"".join(
         b"}q%c(K\x01h%cK\x02h%cK\x03h%cK\x04h%cu" % (k, k - 1, k - 1, k - 1, k - 1) for k in range(1, 9)
     ) + b"q\x20(h\x20t", "more than 20000 entries|damaged"),
+    "keys without end": (b"})" + b"\x85" * 50_000 + b"K\x01s", "keys that are no texts"),
     "cut off": (b"}(X\x01\x00\x00\x00q", "damaged"),
 }  # fmt: skip
 
@@ -269,3 +270,21 @@ def test_real_logs_of_a_quadruped_are_read_with_their_gains() -> None:
     assert 0.05 < np.sqrt(np.mean((q - command) ** 2)) < 0.1  # about 79 mrad, as its publishers measured
     assert np.array_equal(kp[0], [20.0, 20.0, 40.0] * 4)
     assert np.array_equal(kd[0], [1.0, 1.0, 2.0] * 4)
+
+
+def test_names_of_joints_beside_tensors_name_their_columns(tmp_path: Path) -> None:
+    content = {"t": T, "dof_pos": Q, "kp": KP, "joint_names": ["hip", "knee", "ankle"], "files": ["a", "b"]}
+    path = torch_save(tmp_path / "run.pt", content, kind="float64")
+    assert source_of(path).names == (
+        "t",
+        *(f"{key}.{name}" for key in ("dof_pos", "kp") for name in content["joint_names"]),
+    )
+    turned = read_groups(path, ["dof_pos.*", "kp.*"], joints=["ankle", "hip", "knee"]).groups
+    assert np.array_equal(np.hstack(turned), np.hstack([Q, np.tile(KP, (50, 1))])[:, [2, 0, 1, 5, 3, 4]])
+
+
+def test_a_list_of_views_of_one_tensor_is_read_once(tmp_path: Path) -> None:
+    steps, content = 1000, np.arange(3000.0).reshape(1000, 3)
+    views = [tensor(content[k], "0", offset=3 * k) for k in range(steps)]
+    path = write_archive(tmp_path / "a.pt", instructions({"q": views}), {"0": content.tobytes()})
+    assert np.array_equal(read_columns(path), content)

@@ -12,6 +12,7 @@ from dynid import DynamicModel, DynidError, Robot, load_robot
 from dynid.model.terms import Armature, Coulomb, Coupling, Offset, Spring, Term, Viscous
 from dynid.simulation import ControlInput, RolloutParameters, SimulatedRobot, roll_out, sensitivities
 from dynid.simulation.branches import independent_branches
+from dynid.simulation.control_rollout import Rollout
 from tests.rollouts import LAW, TWO_ARMS, commands, difference, everything
 from tests.strategies import ARMS
 
@@ -48,7 +49,7 @@ def assert_exact(
     rollout = roll_out(robot, control, q0, v0, delay=0.0073, bias=b, steps_kept=True)
     assert rollout.ended is None
     parameters = everything(model)
-    found = sensitivities(rollout, parameters)
+    found = sensitivities(rollout, parameters, with_turns=False)  # tiny changes turn in the same steps
     both = np.stack([found.position, found.velocity])
     masses = robot.parameters[: 10 * len(model.robot.solid_links) : 10]
     columns = [
@@ -110,6 +111,31 @@ def test_of_independent_branches_and_prismatic_joints(tmp_path) -> None:
 def test_of_any_robot(robot: Robot) -> None:
     model = DynamicModel(robot, ["armature", "viscous", "coulomb"])
     assert_exact(model, every=max(1, len(model.names) // 6), samples=6)
+
+
+def test_turns_of_dry_elements_move_with_parameters() -> None:
+    model = DynamicModel("builtin:two_link", ["armature", "viscous", "coulomb", "offset"])
+    time = np.arange(0.0, 3.0, 0.01)
+    held = np.sin(np.outer(time, [4.0, 7.0]))
+    control = ControlInput(time, held, np.full(2, 60.0), np.full(2, 4.0))
+    parameters = RolloutParameters(model=tuple(range(20, len(model.names))), delay=True)
+    p = valued(model) * np.where([name.startswith("fs") for name in model.names], 20.0, 1.0)
+
+    def rolled(values: np.ndarray, step: float, delay: float = 5e-3) -> Rollout:
+        return roll_out(SimulatedRobot.of(model, values), control, held[0], delay=delay, step=step, steps_kept=True)
+
+    rollout = rolled(p, 2.5e-3)
+    found, held_modes = (sensitivities(rollout, parameters, with_turns=some).position for some in (True, False))
+    errors = []
+    for column, (kind, at) in enumerate(parameters.columns):
+        change = 1e-3 if kind == "delay" else 0.02 * p[at]  # many turns move over several fine steps
+        d = np.eye(len(p))[at] * change if kind == "model" else 0.0 * p
+        late = change if kind == "delay" else 0.0
+        wide = (rolled(p + d, 2e-4, 5e-3 + late).q - rolled(p - d, 2e-4, 5e-3 - late).q) / (2.0 * change)
+        errors.append([np.linalg.norm(some[..., column] - wide) / np.linalg.norm(wide) for some in (found, held_modes)])
+    with_turns, without = np.max(errors, axis=0)
+    assert with_turns < 0.06
+    assert without > 3.0 * with_turns
 
 
 def test_only_branches_that_a_parameter_acts_on_have_it() -> None:

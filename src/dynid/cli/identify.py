@@ -71,8 +71,14 @@ def show_result(result: Result, out: Path | None, experiment: Path, *, full: boo
     from dynid.findings import grouped
 
     output, record = plain_console(), result.record
-    output.print(f"{record.robot}: {_errors(record)}.")
-    show_facts(output, dict(_facts(result)))
+    if record.commands is None:
+        output.print(f"{record.robot}: {_errors(record)}.")
+        show_facts(output, dict(_facts(result)))
+    else:
+        from dynid.cli.commanded_screens import facts_of_commands, rollout_headline
+
+        output.print(rollout_headline(record, record.commands))
+        show_facts(output, dict(facts_of_commands(result, record.commands)))
     notes = sum(finding.severity.value == "note" for finding in grouped(result.findings))
     if full:
         from dynid.cli.result_tables import show_tables

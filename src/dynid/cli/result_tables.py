@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 def show_tables(output: Console, result: Result) -> None:
     """Print everything that an identification found, but for findings."""
     record = result.record
+    if record.commands is not None:
+        from dynid.cli.commanded_screens import show_command_tables
+
+        show_command_tables(output, result, record.commands)
+        return
     if record.form is not None:
         _show_form(output, record.form, record.relative_error)
     if record.term_choice is not None:
@@ -32,7 +37,7 @@ def show_tables(output: Console, result: Result) -> None:
     if record.sign_recovery is not None:
         _show_signs(output, record)
     if record.physical is not None:
-        _show_physical(output, record.physical)
+        show_physical(output, record.physical)
     output.print(
         f"{len(record.essential)} essential parameters (*) alone: relative error {record.essential_relative_error:.4f}."
     )
@@ -101,7 +106,7 @@ def _show_nonlinear(output: Console, parameters: Sequence[NonlinearEstimate], pa
     output.print(table)
 
 
-def _show_physical(output: Console, physical: PhysicalModel) -> None:
+def show_physical(output: Console, physical: PhysicalModel) -> None:
     """Print physically consistent links, and which of their parameters the data determine."""
     weight = "" if physical.prior == "none" else f" of weight {physical.weight:g}"
     output.print(

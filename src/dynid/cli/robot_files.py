@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,15 @@ if TYPE_CHECKING:
     from dynid.robot.loading import Converted
     from dynid.robot.repair import Change, FileRepair
 
+
+class ActuatorsChoice(StrEnum):
+    """What becomes of the actuators of an MJCF file."""
+
+    KEEP = "keep"
+    POSITION = "position"
+    GENERAL = "general"
+
+
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 
 
@@ -24,27 +34,47 @@ def export(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="Folder saved by dynid identify.")],
     to: Annotated[
         Format,
-        typer.Option("--to", help="urdf or mjcf: your own robot file with identified values; json: all parameters."),
+        typer.Option(
+            "--to",
+            help="urdf or mjcf: your own robot file with identified values; isaaclab or mjlab: actuators in Python; "
+            "json or yaml: all parameters.",
+        ),
     ],
     out: Annotated[Path | None, typer.Option("--out", help="Output file (default: in the result folder).")] = None,
     anyway: Annotated[
         bool,
         typer.Option("--anyway", help="Also write a result that should not be trusted; the file then says why."),
     ] = False,
+    step: Annotated[
+        float | None,
+        typer.Option("--step", help="isaaclab, mjlab: physics step [s] that delays are counted in (default: 0.005)."),
+    ] = None,
+    actuators: Annotated[
+        ActuatorsChoice | None,
+        typer.Option(
+            "--actuators",
+            help="mjcf: position makes position actuators of motors, with the gains of the control law, and adds "
+            "missing ones; general makes general actuators, which hold torque offsets, too; keep (default) changes "
+            "gains of position actuators only.",
+        ),
+    ] = None,
     force: ForceOption = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Write the identified model to a robot file.
+    """Write the identified model to a robot file, or for a simulator.
 
-    Only inertial and friction parameters change in your file. A result whose verdict is "no" is refused.
+    Only inertial and friction parameters, and gains of position actuators, change in your file. A result whose verdict
+    is "no" is refused.
     """
-    with errors_in_words(), steps_shown() as step:
-        step("Writing the identified robot")
+    with errors_in_words(), steps_shown() as shown:
+        shown("Writing the identified robot")
         import dynid
         from dynid.identification.robot_output import default_path
 
         loaded = dynid.load_result(result)
-        done = loaded.export(out or default_path(loaded, result, to), to.value, overwrite=force, anyway=anyway)
+        path = out or default_path(loaded, result, to)
+        chosen = None if actuators is None else actuators.value
+        done = loaded.export(path, to.value, overwrite=force, anyway=anyway, step=step, actuators=chosen)
     if json_output:
         echo_json({**done.to_dict(), "verdict": loaded.verdict.to_dict()})
     else:
@@ -120,7 +150,7 @@ def show_export(done: Exported, verdict: Verdict) -> None:
     show_verdict(output, verdict)
     if done.warning:
         output.print("The file says in a comment that it should not be trusted.")
-    if done.format is not Format.JSON:
+    if done.format.is_robot:
         show_next(output, f"dynid inspect {done.path}")
 
 

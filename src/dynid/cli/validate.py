@@ -10,6 +10,8 @@ import typer
 from dynid.cli.app import FullOption, JsonOption, echo_json, errors_in_words, steps_shown
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from dynid.identification.validation import Validation
 
 
@@ -54,18 +56,15 @@ def show_validation(validation: Validation, result: Path, *, full: bool = False)
     from dynid.cli.console import plain_console, plain_table, show_findings, show_next, show_verdict
     from dynid.findings import Severity, grouped
 
-    output, every = plain_console(), validation.all_rows
-    output.print(f"Relative error on {validation.samples} held-out samples: {_errors(validation)}.")
-    drops = validation.rows != every.rows
-    more = ("rows\n(all)", "error\n(all)") if drops and full else ()
-    table = plain_table(("joint",), ("rows", "RMSE", "NRMSE", "R2", "relative\nerror", *more))
-    for joint, of_all in zip(validation.joints, every.joints, strict=True):
-        numbers = (f"{joint.rmse:.4g}", f"{joint.nrmse:.4f}", f"{joint.r2:.4f}", f"{joint.relative_error:.4f}")
-        all_numbers = (str(of_all.rows), f"{of_all.relative_error:.4f}") if more else ()
-        table.add_row(joint.name, str(joint.rows), *numbers, *all_numbers)
-    output.print(table)
-    if full:
-        output.print(f"Errors are of {validation.row_selection}.")
+    output, rollout = plain_console(), validation.rollout
+    if rollout is not None:
+        from dynid.cli.commanded_screens import rollout_line, show_rollouts
+
+        output.print(rollout_line(rollout, validation.samples, validation.logs))
+        show_rollouts(output, rollout)
+    else:
+        output.print(f"Relative error on {validation.samples} held-out samples: {_errors(validation)}.")
+        _show_torques(output, validation, full=full)
     if validation.simulation is not None:
         output.print("Closed-loop simulation on the same reference [rad or m]:")
         table = plain_table(("joint",), ("RMS of simulated - measured", "RMS of reference - measured"))
@@ -77,9 +76,29 @@ def show_validation(validation: Validation, result: Path, *, full: bool = False)
     show_findings(output, validation.findings if full else grouped(warnings), validation.logs)
     show_verdict(output, validation.verdict, improvements=True)
     trusted = validation.verdict.answer.value != "no"
-    export, report = f"write your robot: dynid export {result} --to urdf", f"look at the causes: dynid report {result}"
-    hidden = "Errors of all rows, slow joints included" + (f", and {len(notes)} notes" if len(notes) > 1 else "")
+    target = "urdf" if rollout is None else "mjcf (or isaaclab, mjlab)"
+    export = f"write your robot: dynid export {result} --to {target}"
+    report = f"look at the causes: dynid report {result}"
+    drops = rollout is None and validation.rows != validation.all_rows.rows
+    hidden = "Errors of all rows, slow joints included" if rollout is None else "All findings"
+    hidden += f", and {len(notes)} notes" if len(notes) > 1 and rollout is None else ""
     show_next(output, export if trusted else report, "" if full or not (drops or notes) else f"{hidden}: --full")
+
+
+def _show_torques(output: Console, validation: Validation, *, full: bool) -> None:
+    """Print how well the torques of each joint are predicted."""
+    from dynid.cli.console import plain_table
+
+    every = validation.all_rows
+    more = ("rows\n(all)", "error\n(all)") if validation.rows != every.rows and full else ()
+    table = plain_table(("joint",), ("rows", "RMSE", "NRMSE", "R2", "relative\nerror", *more))
+    for joint, of_all in zip(validation.joints, every.joints, strict=True):
+        numbers = (f"{joint.rmse:.4g}", f"{joint.nrmse:.4f}", f"{joint.r2:.4f}", f"{joint.relative_error:.4f}")
+        all_numbers = (str(of_all.rows), f"{of_all.relative_error:.4f}") if more else ()
+        table.add_row(joint.name, str(joint.rows), *numbers, *all_numbers)
+    output.print(table)
+    if full:
+        output.print(f"Errors are of {validation.row_selection}.")
 
 
 def _errors(validation: Validation) -> str:

@@ -1,9 +1,33 @@
 # What the room offers to the others; names are imported when they are first asked for.
 from .answers import Answer, Use, Verdict
+from .command_tables import (
+    LAWS,
+    JointTable,
+    delay_text,
+    joint_table,
+    rollout_header,
+    rollout_rows,
+    states_note,
+    std_text,
+    value_text,
+)
+from .command_validation import LogRollout, roll_out_log
 from .drive_units import comparable
 from .held_out_logs import unseen_logs
+from .joint_models import Estimate, JointModel, joint_models
 from .noticed import each_once
-from .records import FollowRecord, LinkEstimate, ParameterEstimate, PhysicalModel, Record, ResidualRecord, SignRecord
+from .records import (
+    CommandRecord,
+    FollowRecord,
+    LinkEstimate,
+    ParameterEstimate,
+    PhysicalModel,
+    Record,
+    ResidualRecord,
+    RolloutRecord,
+    SignRecord,
+    in_thousandths,
+)
 from .requests import simulate_experiment
 from .result import Result
 from .result_files import load_result
@@ -12,24 +36,41 @@ from .validation import Validation, validate
 from .verdict import judge
 
 __all__ = [
+    "LAWS",
     "Answer",
+    "CommandRecord",
+    "Estimate",
     "FollowRecord",
+    "JointModel",
+    "JointTable",
     "LinkEstimate",
+    "LogRollout",
     "ParameterEstimate",
     "PhysicalModel",
     "Record",
     "ResidualRecord",
     "Result",
+    "RolloutRecord",
     "SignRecord",
     "Use",
     "Validation",
     "Verdict",
     "comparable",
+    "delay_text",
     "each_once",
     "experiment_text",
+    "in_thousandths",
+    "joint_models",
+    "joint_table",
     "judge",
     "load_result",
+    "roll_out_log",
+    "rollout_header",
+    "rollout_rows",
     "simulate_experiment",
+    "states_note",
+    "std_text",
     "unseen_logs",
     "validate",
+    "value_text",
 ]

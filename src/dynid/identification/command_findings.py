@@ -9,8 +9,8 @@ import numpy as np
 
 from dynid.estimation import OutputErrorFit, fit_of_log
 from dynid.findings import Finding
-from dynid.identification.command_fit import LONGEST_DELAY, Fitted
-from dynid.identification.law_logs import findings_on_contact, findings_on_gains
+from dynid.identification.command_fit import Fitted
+from dynid.identification.law_logs import findings_on_contact, findings_on_gains, lag_of_commands
 from dynid.model import DynamicModel, Role
 
 
@@ -23,6 +23,10 @@ class FitThresholds:
 
     disagrees: float = 5.0
     """Standard deviations between a log's own fit and that of all logs from which the log disagrees."""
+
+    delay: float = 0.05
+    """Delay [s] from which commands are more likely shifted in the log than late. Field buses and radios take 1 to
+    20 ms."""
 
     agreement: float = 0.9
     """Share of the parameters of logs that must be within their 95 % intervals."""
@@ -45,9 +49,9 @@ def findings_on_fit(fitted: Fitted, names: Sequence[str]) -> Iterator[Finding]:
         if fitted.robot.control.output_error:
             yield Finding.of("output-error-failed", "rollouts")
         return
-    for name in fit.at_bounds:
-        k = fit.unknowns.names.index(name)
-        yield Finding.of("parameter-at-bound", subject(model, name), parameter=name, bound=float(fit.values[k]))
+    if fit.at_bounds:
+        bounds = {name: float(fit.values[fit.unknowns.names.index(name)]) for name in fit.at_bounds}
+        yield Finding.of("parameters-at-bounds", "logs", parameters=bounds, count=len(bounds))
     if fit.undetermined:
         yield Finding.of("parameters-undetermined", "logs", parameters=list(fit.undetermined))
     yield from _on_pairs(fit)
@@ -67,14 +71,9 @@ def _on_law(fitted: Fitted) -> Iterator[Finding]:
     log = robot.logs[0]
     if robot.control.gains != "scale":
         yield from findings_on_gains(fitted.scales, model.row_names)
-    offsets = np.zeros(model.robot.nv)
-    owners = {joint.name: joint.v.start for joint in model.robot.independent_joints}
-    for k, parameter in enumerate(model.parameters):
-        if parameter.role is Role.OFFSET:
-            offsets[owners[parameter.owner]] = point.p[k]
-    links = DynamicModel(model.robot)
-    gravity = np.abs(links.inverse_dynamics(log.position[:: max(1, len(log) // 200)], parameters=robot.links))
-    yield from findings_on_contact(offsets, gravity.max(axis=0), model.row_names)
+    gravity = DynamicModel(model.robot).inverse_dynamics(log.position, parameters=robot.links)
+    held = np.mean(log.torque * point.scales - gravity, axis=0)
+    yield from findings_on_contact(held, np.abs(gravity).max(axis=0), model.row_names)
     undecided = fitted.other_forms
     if undecided:
         yield Finding.of("law-form-undecided", "control law", law=point.form, **undecided)
@@ -86,8 +85,9 @@ def _on_delay(fitted: Fitted) -> Iterator[Finding]:
     if control.delay != "auto":
         return
     period = float(np.median(np.diff(fitted.robot.logs[0].time)))
-    if point.delay > 0.75 * LONGEST_DELAY or point.delay <= -period:
-        yield Finding.of("commands-shifted", "commands", delay=point.delay)
+    lag = lag_of_commands(fitted.robot.logs[0])
+    if point.delay > THRESHOLDS.delay or lag < -2.0 * period:
+        yield Finding.of("commands-shifted", "commands", shift=lag if lag < 0.0 else point.delay)
     if point.form == "sampled":
         yield Finding.of("delay-in-ticks", "delay", delay=point.delay, tick=period)
     if fit is None or "delay" not in fit.unknowns.names:

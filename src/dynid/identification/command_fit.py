@@ -39,7 +39,7 @@ STEP = 2.5e-3
 """Longest step of the integrator [s] while parameters are searched."""
 
 LOOKED_AT = 2
-"""Logs whose rollouts decide on the delay to start from, and on how the law acts."""
+"""Logs whose rollouts decide on the delay to start from."""
 
 CLEARLY = 0.98
 """Error of rollouts with another form of the law, over that of the continuous one, from which it is taken."""
@@ -51,7 +51,7 @@ class LawPoint:
 
     Attributes:
         p: Standard parameters of the model, shape (parameters,).
-        delay: Delay of commands or torques [s].
+        delay: Delay of commands [s].
         form: How the law acts.
         scales: True gains over stated ones, shape (joints,).
         bias: Encoder biases [rad or m], shape (joints,).
@@ -240,8 +240,8 @@ def fit_commands(robot: CommandedRobot, progress: Progress = lambda _: None) -> 
         ratio = float(np.nanmedian(scales)) if np.isfinite(scales).any() else math.nan
         why = f" (gains that are {ratio:.3g} times the stated ones would explain it)" if math.isfinite(ratio) else ""
         raise InvalidRequestError(
-            f"no rollout stays near the log: with the parameters of the regression, the simulated robot flies off{why}; "
-            "check kp and kd, the order and signs of columns, and that the robot hangs as its file says"
+            "no rollout stays near the log: with the parameters of the regression, the simulated robot flies off"
+            f"{why}; check kp and kd, the order and signs of columns, and that the robot hangs as its file says"
         )
     regression = robot.point(fit, form)
     plain = Fitted(
@@ -361,7 +361,7 @@ def _with_better_form(
     forms = forms_of(robot.control)
     if len(forms) == 1:
         return start, {}
-    looked_at = [*range(len(robot.logs))][:: max(1, len(robot.logs) // LOOKED_AT)][:LOOKED_AT]
+    looked_at = [len(robot.logs) // 2]  # one log shows it as well as all
     columns = unknown_columns(robot, bias=robot.control.bias is True)
     found: dict[LawForm, tuple[float, LawPoint]] = {}
     for form in forms:

@@ -13,6 +13,7 @@ from dynid.identification.records import JointRollout, RolloutRecord
 from dynid.identification.result import Result
 from dynid.logs import Log
 from dynid.model import DynamicModel
+from dynid.robot import JointKind
 from dynid.simulation import Rollout
 
 
@@ -85,8 +86,13 @@ def rollout_record(
     """Root mean squares of mean squares of errors [rad^2 or m^2], each of shape (logs, joints)."""
     every = {"rmse": own, "regression": regression, "robot_file": of_file, "command": commands}
     known = {key: values for key, values in every.items() if values is not None}
+    kinds = [joint.kind for joint in model.robot.independent_joints for _ in range(joint.kind.nv)][model.rows]
     joints = tuple(
-        JointRollout(name=name, **{key: float(np.sqrt(values[:, k].mean())) for key, values in known.items()})
+        JointRollout(
+            name=name,
+            unit="m" if kinds[k] is JointKind.PRISMATIC else "rad",
+            **{key: float(np.sqrt(values[:, k].mean())) for key, values in known.items()},
+        )
         for k, name in enumerate(model.row_names)
     )
     return RolloutRecord(joints=joints, **{key: float(np.sqrt(values.mean())) for key, values in known.items()})

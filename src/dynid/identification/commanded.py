@@ -105,6 +105,11 @@ def _require_alone(task: Task, earlier: EarlierLogs | None, workers: Workers) ->
     wrong = next((what for what, is_so in refused.items() if is_so), None)
     if wrong is not None:
         raise InvalidRequestError(f"{wrong} goes with measured torques, not with commands; leave it out")
+    robot = task.model.robot
+    if not robot.parameters.any():
+        raise InvalidRequestError(
+            f"'{robot.name}' states no mass or inertia, and commands show what moves beside known links; state these"
+        )
 
 
 def _known_terms(task: Task) -> dict[int, float]:
@@ -123,7 +128,8 @@ def _on_torques(task: Task, fitted: Fitted, progress: Progress) -> Estimated:
     """The torques of the law, once it is known how that acts, as measured torques are identified."""
     logs = tuple(log.with_law(fitted.point.delay, fitted.point.form, fitted.point.scales) for log in fitted.robot.logs)
     processing = task.processing if task.processing.model_fields_set else _processing(fitted)
-    own = replace(task, logs=logs, known=task.known_values, processing=processing)
+    estimation = task.estimation.model_copy(update={"bootstrap": False})  # rollouts have their own uncertainties
+    own = replace(task, logs=logs, known=task.known_values, processing=processing, estimation=estimation)
     base = known_base(own.model, own.known)
     read_logs = prepared_logs(own, base, progress)
     return estimated(own, base, Reducing(base.model, read_logs, Workers(), None, progress), (), progress)
@@ -146,8 +152,7 @@ def _with_links(task: Task, fitted: Fitted, progress: Progress) -> Fitted:
     found = _on_torques(task, fitted, progress)
     if found.links is None:
         return fitted
-    values = dict(zip(found.links.base.model.names, found.links.values, strict=True))
-    links = np.array([values[name] for name in fitted.robot.model.names[: fitted.robot.first]])
+    links = np.array([found.links.values[name] for name in fitted.robot.model.names[: fitted.robot.first]])
     return fit_commands(replace(fitted.robot, links=links), progress)
 
 
@@ -168,7 +173,7 @@ def _with_commands(record: Record, commands: CommandRecord) -> Record:
 
 
 def _row(row: ParameterEstimate, own: CommandParameter | None) -> ParameterEstimate:
-    if own is None:
+    if own is None or row.expression != row.name:  # with links that move, some are sums of several
         return row
     relative = None if own.value == 0.0 else 100.0 * own.std / abs(own.value)
     new = {"value": own.value, "std": own.std, "lower": own.lower, "upper": own.upper, "relative_std_percent": relative}

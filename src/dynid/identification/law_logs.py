@@ -47,6 +47,9 @@ class CommandThresholds:
     """Constant torque, in the largest torques of gravity of the links that a joint moves, from which the robot carries
     something that its model does not: the trunk that stands on the legs, or a load."""
 
+    lag: float = 1.0
+    """Longest time between commands and positions that is looked for [s]."""
+
     carrying: float = 0.3
     """Share of the joints that do so from which the robot is taken to stand on something."""
 
@@ -76,6 +79,21 @@ def findings_on_commands(logs: Sequence[Log], robot: Robot) -> Iterator[Finding]
     if share > THRESHOLDS.held:
         period = float(np.mean([np.mean(np.diff(log.time)) for log in logs]))
         yield Finding.of("commands-held", "commands", share=share, rate=(1.0 - share) / period)
+
+
+def lag_of_commands(log: Log) -> float:
+    """How much later positions move than commands [s], the median of the joints that move, by their correlation.
+
+    Positions follow commands: a lag below zero is that of commands that are shifted in the log.
+    """
+    period = float(np.median(np.diff(log.time)))
+    most = min(int(THRESHOLDS.lag / period), len(log) // 4)
+    moved = np.flatnonzero(np.ptp(log.commands.position, axis=0) > THRESHOLDS.still)
+    wanted, found = (np.diff(x[:, moved], axis=0) for x in (log.commands.position, log.position))
+    size = 1 << (2 * len(wanted) - 1).bit_length()
+    cross = np.fft.irfft(np.conj(np.fft.rfft(wanted, size, axis=0)) * np.fft.rfft(found, size, axis=0), size, axis=0)
+    lags = np.arange(-most, most + 1)
+    return period * float(np.median(lags[np.argmax(cross[lags], axis=0)])) if len(moved) and most else 0.0
 
 
 def findings_on_gains(scales: Array, names: Sequence[str]) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ same as one in memory. Units are SI; joint frames are those of the robot's descr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -393,6 +394,7 @@ class JointRollout(Entry):
         regression: Of rollouts with those of the regression alone.
         robot_file: Of rollouts with the robot file's own values; None where they fly off.
         command: Of the commanded positions themselves.
+        unit: Unit of all of them: "rad", or "m" of a prismatic joint.
     """
 
     name: str
@@ -400,6 +402,12 @@ class JointRollout(Entry):
     regression: float | None = None
     robot_file: float | None = None
     command: float
+    unit: Literal["rad", "m"] = "rad"
+
+    @property
+    def relative_error(self) -> float:
+        """The error over the distance of the command itself: the share that the model does not explain."""
+        return _share(self.rmse, self.command)
 
 
 class RolloutRecord(Entry):
@@ -411,6 +419,56 @@ class RolloutRecord(Entry):
     robot_file: float | None = None
     command: float
     ended: tuple[str, ...] = ()
+
+    @property
+    def relative_error(self) -> float:
+        """The error over the distance of the command itself: the share that the model does not explain.
+
+        Radians are compared with radians and metres with metres; both shares count by their numbers of joints.
+        """
+        squares = 0.0
+        for unit in {joint.unit for joint in self.joints}:
+            own = [joint for joint in self.joints if joint.unit == unit]
+            error = math.sqrt(sum(joint.rmse**2 for joint in own) / len(own))
+            squares += len(own) * _share(error, self.typical_command(unit)) ** 2
+        return math.sqrt(squares / max(len(self.joints), 1))
+
+    def typical_command(self, unit: str) -> float:
+        """Distance of the command, root mean square over the joints with one unit [rad or m]."""
+        own = [joint.command**2 for joint in self.joints if joint.unit == unit]
+        return math.sqrt(sum(own) / max(len(own), 1))
+
+    @property
+    def furthest(self) -> tuple[JointRollout, ...]:
+        """Joints by the size of their errors, the largest first; revolute and prismatic ones on one scale."""
+        sizes = {unit: self.typical_command(unit) for unit in ("rad", "m")}
+        return tuple(sorted(self.joints, key=lambda joint: -_share(joint.rmse, sizes[joint.unit])))
+
+    @property
+    def unit(self) -> str:
+        """Unit of a thousandth of what all errors are in: mrad, mm, or either."""
+        return " or ".join(f"m{unit}" for unit in ("rad", "m") if unit in {joint.unit for joint in self.joints})
+
+
+def _share(error: float, of: float) -> float:
+    return error / of if of > 0.0 else math.inf if error > 0.0 else 0.0
+
+
+def as_share(value: float) -> str:
+    """A share in percent; a dash where it is infinite."""
+    return f"{value:.1%}" if math.isfinite(value) else "-"
+
+
+def in_thousandths(error: float | None) -> str:
+    """An error of rollouts [rad or m] in mrad or mm, with three digits; in words where the simulated robot flies off.
+
+    >>> in_thousandths(0.0023512), in_thousandths(0.0793), in_thousandths(1.5708), in_thousandths(None)
+    ('2.35', '79.3', '1571', 'flies off')
+    """
+    if error is None or not math.isfinite(error):
+        return "flies off"
+    size = 1e3 * error
+    return f"{size:.0f}" if size >= 999.5 else f"{size:#.3g}".rstrip(".")
 
 
 class DelayTrial(Entry):
@@ -435,7 +493,7 @@ class CommandRecord(Entry):
 
     Attributes:
         law: How the control law acts.
-        delay: How much later commands (or torques) act than they are logged [s].
+        delay: How much later commands act than they are logged [s].
         delay_std: Its standard deviation; None where it was stated.
         kp: Gains on positions as used, at the first sample of the first log, one for each joint.
         kd: The same on velocities.
@@ -455,7 +513,7 @@ class CommandRecord(Entry):
         output_error_seconds: Time of output error.
     """
 
-    law: Literal["continuous", "sampled", "late"]
+    law: Literal["continuous", "sampled"]
     delay: Finite
     delay_std: float | None
     kp: tuple[float, ...]
@@ -474,6 +532,16 @@ class CommandRecord(Entry):
     converged: bool = True
     regression_seconds: float
     output_error_seconds: float = 0.0
+
+    @property
+    def sizes(self) -> tuple[CommandParameter, ...]:
+        """Parameters that have a size, of which a relative error can be asked: offsets and biases may well be zero."""
+        return tuple(row for row in self.parameters if not row.name.startswith(("off", "bias")))
+
+    @property
+    def determined(self) -> int:
+        """How many parameters the logs determine: neither undetermined nor at a bound."""
+        return sum(row.state in ("determined", "stated") for row in self.parameters)
 
     def __getitem__(self, name: str) -> CommandParameter:
         found = next((row for row in self.parameters if row.name == name), None)

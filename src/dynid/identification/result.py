@@ -14,6 +14,7 @@ from dynid.errors import FileProblemError, InvalidRequestError
 from dynid.estimation import EarlierLogs, Factors, Replay, joint_fits, replayed
 from dynid.findings import Finding
 from dynid.identification.answers import Verdict
+from dynid.identification.command_tables import joint_html, rollout_html, rollout_text
 from dynid.identification.drive_units import is_in_amperes
 from dynid.identification.log_reading import read_any_length, share_samples
 from dynid.identification.records import NonlinearEstimate, Parameters, PhysicalModel, Record
@@ -21,7 +22,7 @@ from dynid.identification.task import ExperimentFile, Task
 from dynid.identification.verdict import judge
 from dynid.logs import Drive, Log, Processing, prepare
 from dynid.model import BaseParameters, DynamicModel, specification
-from dynid.robot import Robot
+from dynid.robot import ActuatorForm, Robot
 
 if TYPE_CHECKING:
     from dynid.identification.robot_output import Exported
@@ -101,6 +102,11 @@ class Result:
     def verdict(self) -> Verdict:
         """Whether it can be trusted, and for what; results of earlier versions are judged by what they hold."""
         return self.record.verdict or judge(self.record, self.findings)
+
+    @property
+    def has_known_links(self) -> bool:
+        """Whether links are those of the robot's file, as they are where joints alone are identified from commands."""
+        return self.record.commands is not None and self.task.control.links == "known"
 
     @property
     def is_in_amperes(self) -> bool:
@@ -203,19 +209,34 @@ class Result:
         *,
         overwrite: bool = False,
         anyway: bool = False,
+        step: float | None = None,
+        actuators: ActuatorForm | None = None,
     ) -> Exported:
-        """Write the identified robot: the user's own URDF or MJCF file with new numbers, or JSON.
+        """Write the identified robot: the user's own URDF or MJCF file with new numbers, or another format.
 
         Args:
             path: The file to write.
-            format: "urdf", "mjcf" or "json"; by the ending of the path when None.
+            format: "urdf", "mjcf", "isaaclab", "mjlab", "json" or "yaml"; by the ending of the path when None.
             overwrite: Whether existing files may be replaced.
             anyway: Whether a result is written, too, whose verdict is "no"; the file then says why.
+            step: Physics step of the simulator [s], for Isaac Lab and mjlab, which have delays in steps; 5 ms when
+                None.
+            actuators: For MJCF: "position" makes `<position>` actuators of motors, and adds missing ones, with the
+                gains of the control law; "general" makes `<general>` ones of all, which hold offsets, too; else only
+                position actuators that there are get its gains.
         """
         from dynid.identification.robot_output import export_result, format_of
 
         path = Path(path)
-        return export_result(self, format_of(path, format), path, overwrite=overwrite, anyway=anyway)
+        return export_result(
+            self,
+            format_of(path, format),
+            path,
+            overwrite=overwrite,
+            anyway=anyway,
+            step=step,
+            actuators=actuators,
+        )
 
     def report(
         self, path: str | Path, *, validate: Sequence[Log | str | Path] = (), overwrite: bool = False
@@ -291,6 +312,12 @@ class Result:
         return EarlierLogs(self.model, self.torques, self.rows)
 
     def __repr__(self) -> str:
+        found = self.record.commands
+        if found is not None:
+            return (
+                f"Result('{self.robot.name}': {found.determined} of {len(found.parameters)} parameters determined, "
+                f"{rollout_text(found.rollout)}, {len(self.findings)} findings, {self.verdict.answer.value})"
+            )
         links = "" if self.physical is None else f", physical links {self.physical.relative_error:.2%}"
         return (
             f"Result('{self.robot.name}': {len(self.record.parameters)} base parameters, relative error "
@@ -302,4 +329,6 @@ class Result:
 
         notes = "".join(f"<li>{escape(str(finding))}</li>" for finding in self.findings)
         verdict = f"<p>Verdict: {escape(str(self.verdict))}</p>"
-        return f"<p>{escape(repr(self))}</p>{verdict}{self.parameters._repr_html_()}<ul>{notes}</ul>"
+        found = self.record.commands
+        tables = self.parameters._repr_html_() if found is None else joint_html(found) + rollout_html(found.rollout)
+        return f"<p>{escape(repr(self))}</p>{verdict}{tables}<ul>{notes}</ul>"

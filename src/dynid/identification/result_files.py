@@ -105,7 +105,7 @@ def load_result(folder: str | Path) -> Result:
     experiment = experiment.model_copy(update={"log": logs}) if logs else experiment
     task = replace(_task_of(experiment, record), earlier=earlier)
     if record.commands is not None:
-        task = replace(task, logs=with_law(task.logs, record.commands))
+        task = replace(task, logs=with_law(task.logs, record.commands), is_commanded=True)
     if record.terms is not None:
         task = task.with_terms(record.terms)
     base = _base_of(folder, record, known_base(task.model, task.known_values))

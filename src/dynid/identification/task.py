@@ -48,6 +48,7 @@ class Task:
         control: The control law behind commands that stand in for torques.
         reference: The robot that links are expected to be like; the model's own when None.
         chooses_terms: Whether terms are chosen by what the logs show (`terms = "auto"`); then the model is provisional.
+        is_commanded: Whether commands stand in for torques.
     """
 
     model: DynamicModel
@@ -63,6 +64,7 @@ class Task:
     control: Control = _CONTROL
     reference: Robot | None = None
     chooses_terms: bool = False
+    is_commanded: bool = False
 
     @staticmethod
     def of(
@@ -81,12 +83,12 @@ class Task:
             raise InvalidRequestError("logs must be dynid.Log objects; read files with dynid.read_log")
         if len(set(map(id, logs))) < len(logs):
             raise InvalidRequestError("two logs are the same, and would count twice; leave one out")
-        commanded = all(log.is_commanded for log in logs)
+        commanded = commands_stand_in(logs)
         terms = JOINT_TERMS if commanded and terms in ((), [], AUTO, (AUTO,), [AUTO]) else terms
         auto = terms in (AUTO, (AUTO,), [AUTO])
         warm = auto and settings.get("torque") != "magnitude" and all(log.temperature is not None for log in logs)
         model = provisional_model(robot, known or {}, warm=warm) if auto else known_model(robot, terms, known or {})
-        task = Task(model, logs, known=dict(known or {}), chooses_terms=auto)
+        task = Task(model, logs, known=dict(known or {}), chooses_terms=auto, is_commanded=commanded)
         given = {key: value for key, value in settings.items() if value is not None}
         if not given:
             return task
@@ -97,18 +99,6 @@ class Task:
             reference=None if reference is None else _reference(reference, robot),
             **{key: getattr(stated, key) for key in given},
         )
-
-    @property
-    def is_commanded(self) -> bool:
-        """Whether commands stand in for torques.
-
-        Raises:
-            InvalidRequestError: If they do in some logs only.
-        """
-        found = {log.is_commanded if isinstance(log, Log) else log.torque is None for log in self.logs}
-        if len(found) > 1:
-            raise InvalidRequestError("some logs have torques, others commands; identify them apart")
-        return found == {True}
 
     @property
     def known_values(self) -> dict[str, float]:
@@ -158,6 +148,18 @@ class Task:
         }
         differing = (key for key, is_same in same.items() if not is_same)
         return robot_difference(mine.robot, theirs.robot) or next(differing, "")
+
+
+def commands_stand_in(logs: Sequence[Log | LogSource]) -> bool:
+    """Whether logs have commands instead of torques.
+
+    Raises:
+        InvalidRequestError: If some have, and others not.
+    """
+    found = {log.is_commanded if isinstance(log, Log) else log.torque is None for log in logs}
+    if len(found) > 1:
+        raise InvalidRequestError("some logs have torques, others commands; identify them apart")
+    return found == {True}
 
 
 def robot_difference(one: Robot, other: Robot) -> str:
@@ -269,16 +271,13 @@ def task_of(experiment: Experiment) -> Task:
         estimation=experiment.estimation,
         physical=experiment.physical,
         reference=None if reference is None else _reference(reference, robot),
-        chooses_terms=experiment.terms == (AUTO,) and not _is_commanded(experiment),
+        chooses_terms=experiment.terms == (AUTO,) and not commands_stand_in(experiment.log),
+        is_commanded=commands_stand_in(experiment.log),
     )
 
 
-def _is_commanded(experiment: Experiment) -> bool:
-    return bool(experiment.log) and all(log.torque is None for log in experiment.log)
-
-
 def _stated_model(robot: Robot, experiment: Experiment) -> DynamicModel:
-    if _is_commanded(experiment) and experiment.terms in ((), (AUTO,)):
+    if commands_stand_in(experiment.log) and experiment.terms in ((), (AUTO,)):
         return known_model(robot, JOINT_TERMS, experiment.known)
     if experiment.terms != (AUTO,):
         return known_model(robot, experiment.terms, experiment.known)

@@ -11,6 +11,7 @@ from dynid.errors import InvalidRequestError
 from dynid.estimation import NotIdentifiableError, factors_of, findings_on_payload, processed_rows
 from dynid.findings import Finding, Severity
 from dynid.identification.answers import Verdict
+from dynid.identification.command_tables import rollout_html, rollout_text
 from dynid.identification.held_out_logs import UnseenLog, unseen_logs
 from dynid.identification.log_reading import of_log
 from dynid.identification.predictions import JointPrediction, Logs, Prediction, predictions, with_slow_rows
@@ -25,6 +26,9 @@ Progress = Callable[[str], None]
 
 OF_ANOTHER_ROBOT = ("payload-in-held-out-log",)
 """Codes of warnings that a log is not of the robot as it was identified: named beside its error, as errors are."""
+
+ON_MOTION = ("joint-never-moves", "positions-beyond-limits", "torque-saturated", "time-gaps", "time-jitter")
+"""Codes of findings on processed logs that matter where rollouts are compared, not torques."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,9 +82,8 @@ class Validation:
         """The errors, as far as they count for the verdict: not where the logs were used to identify."""
         if any(finding.code == "log-not-held-out" for finding in self.findings):
             return None
-        return Unseen(
-            self.relative_error, None if self.physical is None else self.physical.relative_error, self.samples
-        )
+        links = None if self.physical is None else self.physical.relative_error
+        return Unseen(self.relative_error, links, self.samples, rollout=self.rollout)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data for JSON."""
@@ -102,10 +105,17 @@ class Validation:
         return data if self.rollout is None else {**data, "rollout": self.rollout.model_dump(mode="json")}
 
     def __repr__(self) -> str:
+        verdict = f", {self.samples} samples, {self.verdict.answer.value}"
+        if self.rollout is not None:
+            return f"Validation({rollout_text(self.rollout)}{verdict})"
         physical = "" if self.physical is None else f", physical links {self.physical.relative_error:.2%}"
-        verdict = f", {self.verdict.answer.value}"
-        physical += "" if self.rollout is None else f", rollouts within {self.rollout.rmse:.3g} rad"
-        return f"Validation(relative error {self.relative_error:.2%}{physical}, {self.samples} samples{verdict})"
+        return f"Validation(relative error {self.relative_error:.2%}{physical}{verdict})"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        shown = f"<p>{escape(repr(self))}</p><p>Verdict: {escape(str(self.verdict))}</p>"
+        return shown if self.rollout is None else shown + rollout_html(self.rollout)
 
 
 def validate(
@@ -130,21 +140,20 @@ def validate(
     by_base, by_links = _predicted(result, parts)
     everything = with_slow_rows(parts)
     all_rows, links_all_rows = (by_base, by_links) if everything is None else _predicted(result, everything)
-    findings = [*_on_use(unseen), *_on_links(by_base, by_links)]
+    findings = [*_on_use(unseen)]
+    rollout = _rolled_out(result, unseen, progress)
     for one in unseen:
-        findings += of_log((*_on_filters(one, result), *one.prepared.findings), _name(one), len(unseen))
-    findings += _on_payload(result, parts, by_base.relative_error)
+        noticed = (*_on_filters(one, result), *one.prepared.findings)
+        if rollout is not None:  # torques are those of the law, and are not judged
+            noticed = tuple(note for note in noticed if note in one.log.findings or note.code in ON_MOTION)
+        findings += of_log(noticed, _name(one), len(unseen))
+    if rollout is None:
+        findings += (*_on_links(by_base, by_links), *_on_payload(result, parts, by_base.relative_error))
     simulation = None
     if simulate:
         progress("Simulating in closed loop")
         simulation, notes = _simulated(result, logs, unseen)
         findings += notes
-    rollout = None
-    if result.record.commands is not None:
-        from dynid.identification.command_validation import validate_rollouts
-
-        progress("Rolling out")
-        rollout = validate_rollouts(result, [one.log[:] for one in unseen], [_name(one) for one in unseen])
     samples = sum(len(segment) for segments, _ in parts for segment in segments)
     used = any(one.used for one in unseen)
     return Validation(
@@ -155,13 +164,23 @@ def validate(
         findings=tuple(findings),
         verdict=result.verdict
         if used
-        else judge(result.record, result.findings, _unseen(by_base, by_links, samples, findings)),
+        else judge(result.record, result.findings, _unseen(by_base, by_links, samples, findings, rollout)),
         all_rows=all_rows,
         physical_all_rows=links_all_rows,
         simulation=simulation,
         logs=len(unseen),
         rollout=rollout,
     )
+
+
+def _rolled_out(result: Result, unseen: Sequence[UnseenLog], progress: Progress) -> RolloutRecord | None:
+    """Rollouts of the logs; None where the result was not identified from commands, or the logs have none."""
+    if result.record.commands is None:
+        return None
+    from dynid.identification.command_validation import validate_rollouts
+
+    progress("Rolling out")
+    return validate_rollouts(result, [one.log[:] for one in unseen], [_name(one) for one in unseen])
 
 
 def _predicted(result: Result, logs: Logs) -> tuple[Prediction, Prediction | None]:
@@ -174,7 +193,13 @@ def _predicted(result: Result, logs: Logs) -> tuple[Prediction, Prediction | Non
     return found[0], None if physical is None else found[1]
 
 
-def _unseen(base: Prediction, links: Prediction | None, samples: int, findings: Sequence[Finding]) -> Unseen:
+def _unseen(
+    base: Prediction,
+    links: Prediction | None,
+    samples: int,
+    findings: Sequence[Finding],
+    rollout: RolloutRecord | None,
+) -> Unseen:
     """What is judged of predictions."""
     certain = [one for one in findings if one.severity is Severity.ERROR or one.code in OF_ANOTHER_ROBOT]
     wrong = (f"{one.subject}: {one.evidence}" for one in certain)
@@ -183,7 +208,7 @@ def _unseen(base: Prediction, links: Prediction | None, samples: int, findings: 
         joints[joint.name] = min(joints[joint.name], joint.relative_error)
     name = max(joints, key=lambda joint: joints[joint], default="")
     by_links = None if links is None else links.relative_error
-    return Unseen(base.relative_error, by_links, samples, name, joints.get(name, 0.0), next(wrong, ""))
+    return Unseen(base.relative_error, by_links, samples, name, joints.get(name, 0.0), next(wrong, ""), rollout)
 
 
 def _on_use(logs: Sequence[UnseenLog]) -> Iterator[Finding]:

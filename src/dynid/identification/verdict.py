@@ -1,7 +1,8 @@
 """The verdict: whether a result can be trusted, judged from its errors, what it predicts, and what was noticed.
 
 Logs that were held out speak first, then blocks of time that were held out from the fit, then the fit itself. The
-answer is monotone: a lower error, or one finding less, never makes it worse.
+answer is monotone: a lower error, or one finding less, never makes it worse. What was identified from commands is
+judged by rollouts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,8 +10,9 @@ from dataclasses import dataclass
 
 from dynid.findings import Finding, Severity, grouped
 from dynid.identification.answers import Answer, Use, Verdict, worst
-from dynid.identification.records import Record
-from dynid.identification.verdict_thresholds import THRESHOLDS, VerdictThresholds
+from dynid.identification.records import Record, RolloutRecord
+from dynid.identification.rollout_verdict import RolloutCase
+from dynid.identification.verdict_thresholds import ROLLOUT_THRESHOLDS, THRESHOLDS, VerdictThresholds
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,7 @@ class Unseen:
         worst_joint: The joint that is predicted worst, by whichever of both is better.
         worst_error: Its error.
         noticed: What is certainly wrong with these logs themselves, in words; empty where nothing is.
+        rollout: Rollouts of these logs, where the result was identified from commands, and they have commands.
     """
 
     relative_error: float
@@ -32,6 +35,7 @@ class Unseen:
     worst_joint: str = ""
     worst_error: float = 0.0
     noticed: str = ""
+    rollout: RolloutRecord | None = None
 
 
 def judge(
@@ -46,7 +50,8 @@ def judge(
         limits: What decides.
     """
     case = _Case.of(record, findings, unseen, limits)
-    by_errors, why = case.by_errors()
+    rollouts = case.rollouts(findings)
+    by_errors, why = case.by_errors() if rollouts is None else rollouts.by_errors()
     by_findings = Answer.NO if case.wrong else Answer.CARE if case.doubts else Answer.YES
     answer = worst(by_errors, by_findings)
     reasons = [(finding.brief, finding.said) for finding in (*case.wrong, *case.doubts)[:1]]
@@ -59,8 +64,8 @@ def judge(
         answer=answer,
         headline=f"{HEADS[answer]}: {said}.",
         reason=f"{reason}.",
-        uses=(case.similar(), case.other(), case.dynamics(), case.values()),
-        improvements=tuple(case.improvements()),
+        uses=(case.similar(), case.other(), case.dynamics(), case.values()) if rollouts is None else rollouts.uses(),
+        improvements=(*case.advice(), *(case.improvements() if rollouts is None else rollouts.improvements())),
         causes=tuple(dict.fromkeys(finding.code for finding in (*case.wrong, *case.doubts))),
     )
 
@@ -231,10 +236,23 @@ class _Case:
         low = Answer.CARE if share >= limits.few_determined else Answer.NO
         return Use(purpose, Answer.YES if share >= limits.determined_share else low, reason)
 
-    def improvements(self) -> Iterator[str]:
-        """What should be improved."""
+    def rollouts(self, findings: Sequence[Finding]) -> RolloutCase | None:
+        """What is judged of rollouts; None where torques are judged."""
+        commands, unseen = self.record.commands, self.unseen
+        if commands is None or (unseen is not None and unseen.rollout is None):
+            return None
+        codes, samples = {finding.code for finding in findings}, 0 if unseen is None else unseen.samples
+        errors = ERRORS if self.wrong else ""
+        rollout = None if unseen is None else unseen.rollout
+        return RolloutCase(commands, rollout, samples, codes, errors, ROLLOUT_THRESHOLDS)
+
+    def advice(self) -> Iterator[str]:
+        """What the findings that decide advise."""
         for finding in (*self.wrong, *self.doubts):
             yield f"{finding.said}."
+
+    def improvements(self) -> Iterator[str]:
+        """What should be improved beside that."""
         blocks, limits = self.blocks_error, self.limits
         unseen = blocks if self.unseen is None else _least(self.unseen.relative_error, self.unseen.physical)
         limit = limits.rough_error if self.unseen is None else limits.good_error
@@ -256,6 +274,10 @@ def _settled(unseen: Unseen | None, limits: VerdictThresholds) -> frozenset[str]
     """Codes of warnings that do not count, because held-out logs are predicted well in spite of them."""
     if unseen is None:
         return frozenset()
+    if unseen.rollout is not None:
+        rollout, of_rollouts = unseen.rollout, ROLLOUT_THRESHOLDS
+        is_good = not rollout.ended and rollout.relative_error <= of_rollouts.good
+        return of_rollouts.settled if is_good else frozenset()
     links = unseen.physical is not None and unseen.physical <= limits.good_error
     is_good = _least(unseen.relative_error, unseen.physical) <= limits.good_error
     return (limits.settled if is_good else frozenset()) | (limits.settled_by_links if links else frozenset())

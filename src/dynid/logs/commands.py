@@ -48,9 +48,8 @@ class Commands:
         return torque if self.limit is None else np.clip(torque, -self.limit, self.limit)
 
 
-LawForm = Literal["continuous", "sampled", "late"]
-"""How a control law acts: at all times, with commands that arrive late; at the log's stamps, its torque held between
-them, with commands that arrive late; or at the stamps, and its torque acts late."""
+LawForm = Literal["continuous", "sampled"]
+"""How a control law acts: at all times; or at ticks, its torque held between them. Commands arrive late in both."""
 
 
 def law_torque(
@@ -68,7 +67,7 @@ def law_torque(
         time: Time stamps [s], shape (samples,).
         q: Measured positions [rad or m], shape (samples, joints).
         v: Measured velocities [rad/s or m/s], shape (samples, joints); differences of positions when None.
-        delay: How much later commands (or torques) act than they are logged [s]. Torques are then means over the time
+        delay: How much later commands act than they are logged [s]. Torques are then means over the time
             around each stamp, with commands that are held between stamps. When None, the law at each stamp as it is.
         form: How the law acts.
     """
@@ -80,9 +79,7 @@ def law_torque(
     elif delay is not None and form == "sampled":
         wanted = wanted[np.clip(np.searchsorted(time, time - delay + 1e-9, side="right") - 1, 0, None)]
     torque = commands.clipped(wanted - commands.kp * q - commands.kd * v)
-    if delay is None or form == "continuous":
-        return torque
-    return delayed(torque, time, delay if form == "late" else 0.0)
+    return torque if delay is None or form == "continuous" else delayed(torque, time, 0.0)
 
 
 def delayed(held: Array, time: Array, delay: float) -> Array:

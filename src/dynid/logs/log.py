@@ -43,7 +43,7 @@ class Log:
         effort_limit: Largest torque of the law [N m or N], one number or one for each joint; None where there is none.
         command_delay: How much later commands act than they are logged [s], for the torque of the law; None where that
             is yet to be found.
-        law: How the law acts: "continuous", "sampled" or "late", as in `[control]` of an experiment.
+        law: How the law acts: "continuous" or "sampled", as in `[control]` of an experiment.
         temperature: Temperatures [degrees Celsius], shape (samples, 1) or (samples, joints); None where they were not
             logged.
         name: What the log is called in reports.
@@ -155,7 +155,7 @@ class Log:
         """The log with torques of its control law, once it is known how that acts.
 
         Args:
-            delay: How much later commands or torques act than they are logged [s].
+            delay: How much later commands act than they are logged [s].
             law: How the law acts.
             scales: True gains over stated ones, shape (joints,); ones when None.
         """
@@ -168,7 +168,9 @@ class Log:
         return self.position_command is not None and self.kp is not None
 
     @staticmethod
-    def with_gaps(time: object, position: object, torque: object, velocity: object | None = None, **others: Any) -> Log:
+    def with_gaps(
+        time: object, position: object, torque: object | None = None, velocity: object | None = None, **others: Any
+    ) -> Log:
         """A log of arrays in which NaN or infinite numbers stand for what was not measured.
 
         Short gaps are interpolated, torques that were not measured do not count, and rows of positions in long gaps
@@ -177,9 +179,9 @@ class Log:
         Args:
             time: Time stamps [s], shape (samples,).
             position: Positions [rad or m], shape (samples, joints).
-            torque: Torques, forces or currents [N m, N or A], shape (samples, joints).
+            torque: Torques, forces or currents [N m, N or A], shape (samples, joints); None where commands are given.
             velocity: Velocities [rad/s or m/s], shape (samples, joints); None where they were not logged.
-            **others: Other attributes of a log.
+            **others: Other attributes of a log, such as `position_command`, `kp` and `kd`.
 
         >>> log = Log.with_gaps([0.0, 0.1, 0.2, 0.3], [0.0, 0.1, 0.2, 0.3], [1.0, float("nan"), 1.0, 1.0])
         >>> log.missing.ravel().tolist()
@@ -188,9 +190,18 @@ class Log:
         from dynid.logs.missing_cells import filled
 
         given = {"position": position, "torque": torque, "velocity": velocity}
-        given["temperature"] = others.pop("temperature", None)
+        given |= {name: others.pop(name, None) for name in ("temperature", *COMMANDS[:3])}
         signals = {name: np.asarray(x, dtype=np.float64) for name, x in given.items() if x is not None}
         signals = {name: x[:, None] if x.ndim == 1 else x for name, x in signals.items()}
+        if torque is None:  # missing where a cell of the law is
+            q, kp, kd = signals["position"], others.get("kp"), others.get("kd")
+            if kp is None or "position_command" not in signals:
+                raise InvalidRequestError("a log has no torques; give torque, or position_command with kp (and kd)")
+            zero = np.zeros_like(q)
+            parts = [signals.get(name) for name in COMMANDS[:3]]
+            commands = Commands(*parts, zero + np.asarray(kp), zero + (0.0 if kd is None else np.asarray(kd)))  # type: ignore[arg-type]
+            signals["torque"] = law_torque(commands, np.asarray(time, dtype=np.float64), q, signals.get("velocity"))
+            others["is_commanded"] = True
         names = {name: [f"{name} {k + 1}" for k in range(x.shape[1])] for name, x in signals.items()}
         whole = filled(np.asarray(time, dtype=np.float64), signals, {"time": ["time"], **names})
         found = (*others.pop("findings", ()), *whole.findings)

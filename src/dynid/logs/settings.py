@@ -172,7 +172,7 @@ class Control(Table):
 
     `kp`, `kd` and `effort_limit` are for logs that do not state their own; "robot" takes those of the robot file's
     actuators. `law` is how it acts: "continuous" with commands that arrive late; "sampled" at its own `rate` [Hz] (that
-    of the log, when None), its torque held between ticks; or the same with torques that act "late".
+    of the log, when None), its torque held between ticks; "auto" compares both.
     """
 
     kp: tuple[NotNegative, ...] | NotNegative | Literal["robot", "unknown"] | None = None

@@ -160,6 +160,8 @@ def log_of(
     tables, units, notes = decided(source, where, tables, robot, drive)
     values = {role: in_si(kind_of(role), table.groups[group], units[role]) for role, (table, group) in tables.items()}
     count, time = len(values["position"]), where.get("time")
+    for role in values.keys() & {"kp", "kd"}:
+        values[role] = np.broadcast_to(values[role], values["position"].shape)
     stamps, origin = np.arange(count) / (source.rate or 1.0), 0.0
     if time is not None:
         stamps, origin = _stamps(values["time"], *tables["time"], units["time"])
@@ -210,7 +212,7 @@ def _filled(
     log = Log(
         time=_owned(whole.time, stamps),
         **(gains | {role: _owned(array, values.get(role, array)) for role, array in whole.signals.items()}),
-        effort_limit=source.effort_limit,
+        effort_limit=None if source.effort_limit is None else np.asarray(source.effort_limit, dtype=float),
         command_delay=source.command_delay,
         law=source.law,
         is_commanded=source.torque is None,
@@ -379,6 +381,8 @@ def _check_widths(where: Mapping[str, Quantity], units: Mapping[str, tuple[str, 
         if role == "temperature" and width not in (1, n):
             problem = f"it has {width} columns of temperatures, but positions have {n}"
             raise RecordingError(where[role].file, f"{problem}; name one column for all joints, or one for each")
+        if role in ("kp", "kd") and width == 1:  # one gain for all joints
+            continue
         one = role == "time" and not _are_parts(where[role], units[role], tables[role])
         if width != (1 if one else n) and role != "temperature" and (one or role != "time"):
             reason = "there is one" if role == "time" else f"positions have {n} ({where['position'].file})"

@@ -69,13 +69,22 @@ def compared(subjects: Sequence[Subject]) -> Iterator[Section]:
     rows = parameter_rows(subjects)
     confidence = subjects[0].result.record.confidence
     found = differences(rows, confidence)
-    errors = {subject.name: [joint.relative_error for joint in subject.result.record.joints] for subject in subjects}
+    records = {subject.name: subject.result.record for subject in subjects}
+    commanded = all(record.commands is not None for record in records.values())
+    errors = {
+        name: [
+            joint.relative_error
+            for joint in (record.commands.rollout if record.commands and commanded else record).joints
+        ]
+        for name, record in records.items()
+    }
     joints = [joint.name for joint in subjects[0].result.record.joints]
     data = {
         "subjects": subjects,
         "differences": found,
         "only": [row.name for row in rows if row.name not in {difference.name for difference in found}],
         "confidence": confidence,
+        "commanded": commanded,
         "figure": error_figure("compared-errors", joints, errors),
     }
     yield Section("comparison", "Comparison", "comparison.html", data)

@@ -91,6 +91,8 @@ def link_changes(result: Result) -> tuple[Owner, ...]:
     physical = result.physical
     if physical is None:
         return ()
+    if result.has_known_links:
+        return tuple(_joints(result, physical, []))
     found = _covariances(result, physical)
     return (*_links(result, physical, found), *_joints(result, physical, found))
 
@@ -146,13 +148,17 @@ def _joints(result: Result, physical: PhysicalModel, found: Covariances) -> Iter
     """What the file can state of joints: friction and motor inertia of those that the model has."""
     z = _quantile(result.record.confidence)
     values, names = {row.name: row for row in physical.terms}, result.model.names
+    commands = result.record.commands
+    by_rollouts = {} if commands is None else {row.name: row for row in commands.parameters}
     for joint in result.robot.independent_joints:
         changes = []
         for parameter in result.model.parameters:
             if parameter.link is None and parameter.joint == joint.name and parameter.role in ROLES:
                 file = None if result.is_in_amperes else parameter.reference
                 (spread,) = _spread(found, [names.index(parameter.name)], np.eye(1), z)
-                row = values[parameter.name]
+                row, own = values[parameter.name], by_rollouts.get(parameter.name)
+                if own is not None:
+                    spread = 0.5 * (own.upper - own.lower), 1.0 if own.state == "determined" else 0.0
                 changes.append(Change(ROLES[parameter.role], row.unit, file, row.value, *spread))
         if any(change.file is not None for change in changes):
             yield Owner(joint.number, joint.name, False, tuple(changes))

@@ -31,6 +31,7 @@ def parameter_section(subjects: Sequence[Subject]) -> Iterator[Section]:
         "rows": rows,
         "figure": parameter_figure("parameters", rows, confidence, names),
         "confidence": confidence,
+        "commanded": all(subject.result.record.commands is not None for subject in subjects),
         "bootstrap": any(estimate and estimate.bootstrap_std for row in rows for estimate in row.estimates),
         "nonlinear": [(subject.name, row) for subject in subjects for row in subject.result.nonlinear],
     }
@@ -153,9 +154,10 @@ def _pictures(subjects: Sequence[Subject], found: Sequence[Sequence[Owner]]) -> 
             inertias.append(DrawnInertia(i, "file", f"{owner.name} in the file: {of_file[0]:.3g} kg", *of_file))
     indices = {robot.links[i].name: i for i in robot.solid_links}
     for subject, source in zip(subjects, ("identified",) if len(subjects) == 1 else "ab", strict=True):
-        if subject.result.physical is None or subject.result.is_in_amperes:
+        result = subject.result
+        if result.physical is None or result.is_in_amperes or result.has_known_links:
             continue
-        for link in subject.result.physical.links:
+        for link in result.physical.links:
             title = f"{link.name}, {source if len(subjects) == 1 else subject.name}: {link.mass:.3g} kg"
             own = link.mass, np.array(link.centre_of_mass), np.array(link.inertia)
             inertias.append(DrawnInertia(indices[link.name], source, title, *own))

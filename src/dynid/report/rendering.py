@@ -8,6 +8,7 @@ from importlib import resources
 from typing import Any
 
 from dynid import __version__
+from dynid.identification import in_thousandths
 from dynid.report.figure import Figure, unit
 
 
@@ -23,7 +24,7 @@ def rendered(template: str, **data: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"embedded": embedded, "number": number, "short": short, "percent": percent, "unit": unit}
-    environment.filters |= {"rounded": rounded, "duration": duration, "metres": metres}
+    environment.filters |= {"rounded": rounded, "duration": duration, "metres": metres, "thousandths": in_thousandths}
     scripts = [_plotly(), _own("report.js")]
     return environment.get_template(template).render(
         scripts=[_trusted(script) for script in scripts],

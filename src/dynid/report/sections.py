@@ -17,6 +17,7 @@ from dynid.report.parameter_figures import error_figure
 from dynid.report.parameter_sections import excitation_section, identifiability_section, link_section, parameter_section
 from dynid.report.rendering import percent
 from dynid.report.residual_section import residual_section
+from dynid.report.rollout_section import law_section, rollout_section
 from dynid.report.signal_figures import friction_curve, friction_figure, sign_figure, spectrum_figure, torque_figure
 from dynid.report.subject import Subject
 
@@ -31,6 +32,8 @@ def sections_of(subjects: Sequence[Subject]) -> list[Section]:
         _verdict,
         _findings,
         _signs,
+        rollout_section,
+        law_section,
         _torques,
         _validation,
         link_section,
@@ -74,7 +77,10 @@ def _torques(subjects: Sequence[Subject]) -> Iterator[Section]:
             "traces": [] if subject.signals is None else _traces(subject, subject.signals, f"torque{i}"),
         }
         for i, subject in enumerate(subjects)
+        if subject.result.record.commands is None  # no torque was measured where there are commands
     ]
+    if not data:
+        return
     brief = f"relative error {percent(subjects[0].result.relative_error)}" if len(subjects) == 1 else ""
     yield Section("torques", "Measured and predicted torques", "torques.html", {"results": data}, brief)
 
@@ -102,6 +108,8 @@ def _validation(subjects: Sequence[Subject]) -> Iterator[Section]:
     data = []
     for i, subject in enumerate(subjects):
         validation = subject.validation
+        if subject.result.record.commands is not None and (validation is None or validation.rollout is not None):
+            continue  # rollouts are validated instead
         if validation is None or subject.held_out is None:
             data.append({"subject": subject, "validation": None})
             continue
@@ -119,6 +127,8 @@ def _validation(subjects: Sequence[Subject]) -> Iterator[Section]:
                 "traces": _traces(subject, subject.held_out, f"held-out{i}"),
             }
         )
+    if not data:
+        return
     found = subjects[0].validation
     brief = "" if len(subjects) > 1 or found is None else f"relative error {percent(found.relative_error)}"
     yield Section("validation", "Validation on held-out logs", "validation.html", {"results": data}, brief)
@@ -134,6 +144,7 @@ def _terms(subjects: Sequence[Subject]) -> Iterator[Section]:
 
 def _friction(subjects: Sequence[Subject]) -> Iterator[Section]:
     names = ["model"] if len(subjects) == 1 else list("AB")
+    commanded = all(subject.result.record.commands is not None for subject in subjects)
     shown = []
     for row, joint in enumerate(subjects[0].joints):
         clouds = [None if subject.signals is None else subject.signals.clouds[row] for subject in subjects]
@@ -143,7 +154,9 @@ def _friction(subjects: Sequence[Subject]) -> Iterator[Section]:
         ]
         figure = friction_figure(f"friction{row}", joint, clouds, curves, names, subjects[0].units[row])
         shown.append({"joint": joint, "figure": figure})
-    yield Section("friction", "Friction", "friction.html", {"subjects": subjects, "joints": shown})
+    yield Section(
+        "friction", "Friction", "friction.html", {"subjects": subjects, "joints": shown, "commanded": commanded}
+    )
 
 
 def _spectra(subjects: Sequence[Subject]) -> Iterator[Section]:
@@ -196,7 +209,7 @@ def _logs(result: Result) -> dict[str, str]:
         if isinstance(log, Log):
             logs[log.name or f"log {k}"] = f"{len(log):,} samples in memory"
             continue
-        for quantity in filter(None, (log.position, log.torque, log.velocity, log.time)):
+        for quantity in filter(None, (log.position, log.torque, log.position_command, log.velocity, log.time)):
             path = Path(quantity.file)
             logs[as_written(quantity.file)] = (
                 f"{path.stat().st_size:,} bytes" if path.is_file() else "not there any more"

@@ -1,7 +1,7 @@
 """What a report is about: a result with its logs, its validation and its verdict."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +9,19 @@ import numpy as np
 from dynid.errors import DynidError
 from dynid.estimation import Replay, diagnose, replayed
 from dynid.findings import Finding, grouped
-from dynid.identification import Result, Validation, Verdict, comparable, each_once, judge, unseen_logs, validate
+from dynid.identification import (
+    Result,
+    Validation,
+    Verdict,
+    comparable,
+    each_once,
+    judge,
+    roll_out_log,
+    unseen_logs,
+    validate,
+)
 from dynid.logs import Log
+from dynid.report.drawn_rollouts import RolloutDrawing, Rollouts
 from dynid.report.drawn_signals import DRAWN, Signals, drawn
 from dynid.robot import JointKind
 
@@ -33,6 +44,8 @@ class Subject:
         held_out: What is drawn of those.
         findings: Everything that was noticed, most severe first.
         verdict: Whether the model can be trusted, and for what.
+        rollouts: What is drawn of rollouts of its logs, where it was identified from commands.
+        held_out_rollouts: The same of held-out logs.
     """
 
     name: str
@@ -43,6 +56,8 @@ class Subject:
     held_out: Signals | None
     findings: tuple[Finding, ...]
     verdict: Verdict
+    rollouts: Rollouts | None = None
+    held_out_rollouts: Rollouts | None = None
 
     @property
     def shown_findings(self) -> tuple[Finding, ...]:
@@ -76,14 +91,17 @@ def subject_of(
         held_out: Logs that were not used, as `dynid.validate` takes them; each is read once.
         progress: Callback; receives a short description of each step.
     """
-    signals, missing, causes = _own_logs(result, progress)
+    rollouts = _Rolling(result, progress)
+    signals, missing, causes = _own_logs(result, progress, rollouts)
+    unseen = _Rolling(result, progress)
     validation = predicted = None
     if held_out:
         progress("Predicting held-out logs")
         logs = unseen_logs(result, held_out, progress)
         validation = validate(result, *logs)
         p = result.standard_parameters()
-        predicted = _drawn((replayed(one.log, one.prepared, result.model, p) for one in logs), len(logs), result)
+        replays = (replayed(one.log, one.prepared, result.model, p) for one in logs)
+        predicted = _drawn(unseen.followed(replays), len(logs), result)
     of_validation = () if validation is None else validation.findings
     own = [finding for finding in of_validation if finding.code in ON_RESULT]
     findings = each_once([*causes, *result.findings, *own, *_on_missing_logs(result)])
@@ -99,7 +117,26 @@ def subject_of(
         held_out=predicted,
         findings=findings,
         verdict=verdict,
+        rollouts=rollouts.drawing.drawn(),
+        held_out_rollouts=unseen.drawing.drawn(),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Rolling:
+    """Rolls out logs as they pass, where the result was identified from commands."""
+
+    result: Result
+    progress: Progress
+    drawing: RolloutDrawing = field(default_factory=RolloutDrawing)
+
+    def followed(self, replays: Iterable[Replay]) -> Iterator[Replay]:
+        for replay in replays:
+            whole = len(replay.log) == replay.samples  # of a long log, there are only stretches
+            if self.result.record.commands is not None and replay.log.has_commands and whole:
+                self.progress("Rolling out")
+                self.drawing.add(roll_out_log(self.result, replay.log))
+            yield replay
 
 
 def _name(result: Result) -> str:
@@ -108,7 +145,7 @@ def _name(result: Result) -> str:
     return "result" if result.file is None else result.file.path.name
 
 
-def _own_logs(result: Result, progress: Progress) -> tuple[Signals | None, str, list[Finding]]:
+def _own_logs(result: Result, progress: Progress, rollouts: _Rolling) -> tuple[Signals | None, str, list[Finding]]:
     """What is drawn of a result's own logs or why nothing is, and causes of residuals where none were looked for."""
     causes: list[Finding] = []
     numbers = worst_logs(result)
@@ -123,7 +160,7 @@ def _own_logs(result: Result, progress: Progress) -> tuple[Signals | None, str, 
     if not result.task.logs:
         return None, "the logs were in memory, or added from an earlier result, and are not there any more", causes
     try:
-        return _drawn(diagnosed(), len(numbers), result), "", causes
+        return _drawn(rollouts.followed(diagnosed()), len(numbers), result), "", causes
     except DynidError as error:
         return None, str(error), causes
 

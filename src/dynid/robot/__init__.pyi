@@ -2,6 +2,7 @@
 from .audit import audit
 from .description import Geometry
 from .formats import Format
+from .formats.mjcf_actuators import ActuatorForm, PositionLaw
 from .formats.write_back import Written, write_back
 from .formats.xml_files import read_xml
 from .frames import pose, rotation_from_rpy
@@ -18,6 +19,7 @@ __all__ = [
     "LARGEST_NUMBER",
     "SIZE",
     "WORLD",
+    "ActuatorForm",
     "Format",
     "Geometry",
     "Joint",
@@ -25,6 +27,7 @@ __all__ = [
     "JointKind",
     "Limits",
     "Link",
+    "PositionLaw",
     "Robot",
     "Written",
     "along_z",

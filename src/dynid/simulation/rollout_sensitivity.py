@@ -122,12 +122,14 @@ class Sensitivities:
         return S
 
 
-def sensitivities(rollout: Rollout, parameters: RolloutParameters) -> Sensitivities:
+def sensitivities(rollout: Rollout, parameters: RolloutParameters, *, with_turns: bool = True) -> Sensitivities:
     """Derivatives of a rollout's positions and velocities over parameters.
 
     Args:
         rollout: The rollout, with `steps_kept`, that did not end before its time.
         parameters: Over what.
+        with_turns: Whether the times at which dry elements turn move with parameters, as they do in continuous time.
+            Otherwise they turn in the same steps: the exact derivatives of the steps, for changes that are tiny.
     """
     from dynid.simulation import sensitivity_steps
     from dynid.simulation.compilation import is_cached
@@ -141,6 +143,7 @@ def sensitivities(rollout: Rollout, parameters: RolloutParameters) -> Sensitivit
     robot, n = rollout.robot, rollout.robot.robot.nv
     branches = independent_branches(robot.robot, robot.forces)
     taken, law = _taken(rollout), _Law(rollout, parameters)
+    turns = _turns(rollout) if with_turns else np.zeros_like(taken.mode)
     columns = [_acting(rollout, parameters, branch) for branch in branches]
     states = [
         _start(sensitivity_steps.Derivative.of(len(branch), len(some)), parameters, branch, some)
@@ -155,7 +158,7 @@ def sensitivities(rollout: Rollout, parameters: RolloutParameters) -> Sensitivit
     size = max(64, CHUNK_BYTES // (8 * numbers))
     for first in range(0, len(taken.a), size):
         rows = slice(first, first + size)
-        slopes = _slopes(rollout, taken, law, parameters, rows, branches, columns)
+        slopes = _slopes(rollout, taken, law, parameters, rows, branches, columns, turns)
         for k, of_branch in enumerate(slopes):
             nexts[k] = sensitivity_steps.differentiate(of_branch, states[k], ends, first, nexts[k], *found[k])
     parts = []
@@ -177,6 +180,20 @@ def _taken(rollout: Rollout) -> TakenSteps:
     follows = (steps.saturated == 0.0) & (rollout.control.rate is None)
     kp, kd = (np.where(follows, gain[plan.tick], 0.0) for gain in (rollout.means.kp, rollout.means.kd))
     return TakenSteps(plan.step[:, None], steps.q_middle, steps.v, steps.a, earlier, steps.mode, kp, kd)
+
+
+def _turns(rollout: Rollout) -> Array:
+    """Accelerations after a turn over those before it, where elements turn; zero elsewhere, shape (steps, elements)."""
+    steps = rollout.steps
+    assert steps is not None
+    mode, along = steps.mode, steps.a @ rollout.robot.forces.direction.T
+    ratio = np.zeros_like(mode)
+    for after in (1, 2):  # steps from the last one before the turn to the first one after it
+        turns = (mode[:-after] * mode[after:] < 0.0) & (along[:-after] * along[after:] > 0.0)
+        if after == 2:
+            turns &= mode[1:-1] == 0.0
+        np.divide(along[after:], along[:-after], out=ratio[1 : len(ratio) + 1 - after], where=turns)
+    return np.minimum(ratio, 1.0)
 
 
 class _Law:
@@ -243,6 +260,7 @@ def _slopes(
     rows: slice,
     branches: tuple[Indices, ...],
     columns: list[Indices],
+    turns: Array,
 ) -> list[StepSlopes]:
     """Slopes of some steps, branch by branch."""
     from dynid.simulation.sensitivity_steps import StepSlopes
@@ -256,7 +274,12 @@ def _slopes(
         own = np.flatnonzero(forces.direction[:, branch].any(axis=1))
         kp, kd = ((law.follows[rows] * gain[law.tick[rows]])[:, branch] for gain in (law.means.kp, law.means.kd))
         direction = np.ascontiguousarray(forces.direction[np.ix_(own, branch)])
-        found.append(StepSlopes(steps.h[:, 0], A, Q, V, V0, R, kp, kd, held, direction, sticks[:, own]))
+        found.append(
+            StepSlopes(
+                steps.h[:, 0], A, Q, V, V0, R, kp, kd, held, direction, sticks[:, own],
+                np.ascontiguousarray(turns[rows][:, own]),
+            )
+        )  # fmt: skip
     return found
 
 

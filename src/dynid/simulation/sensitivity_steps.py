@@ -1,4 +1,9 @@
-"""The derivative of a rollout, compiled: the linear recursion that its steps make with their modes held."""
+"""The derivative of a rollout, compiled: the linear recursion that its steps make with their modes held.
+
+Where an element turns, it slips the other way in the next step, or sticks for one step before. When it turns moves with
+parameters: a velocity that is larger by w before it is larger by w a+ / a- after it, with the accelerations before and
+after (the saltation of hybrid systems).
+"""
 
 from __future__ import annotations
 
@@ -26,6 +31,7 @@ class StepSlopes(NamedTuple):
         starts: Whether a tick begins with the step, shape (steps,); never where the law is continuous.
         direction: Directions of dry elements, shape (elements, joints).
         sticks: Which of them stick, shape (steps, elements).
+        turns: Where they turn, a+ / a-; zero elsewhere, shape (steps, elements).
     """
 
     step: Array
@@ -39,6 +45,7 @@ class StepSlopes(NamedTuple):
     starts: np.ndarray
     direction: Array
     sticks: np.ndarray
+    turns: Array
 
 
 class Derivative(NamedTuple):
@@ -151,21 +158,22 @@ def _substitute_all(L, g):
 
 @inner
 def _bring_to_rest(slopes, state, k, h, envelope):
-    """Let elements that stick be at rest after the step, whatever the parameters: D (dv + h da) = 0."""
+    """Let elements that stick be at rest after the step, whatever the parameters, D (dv + h da) = 0; or turn."""
     count = 0
     for e in range(slopes.sticks.shape[1]):
-        count += slopes.sticks[k, e]
+        count += slopes.sticks[k, e] or slopes.turns[k, e] != 0.0
     if count == 0:
         return
     n, width = state.g.shape
     D, X, S = np.zeros((count, n)), np.zeros((count, n)), np.zeros((count, count))
-    _held(slopes.direction, slopes.sticks[k], D, X)
+    ends, rests = np.zeros(count), np.zeros(count)
+    _held(slopes.direction, slopes.sticks[k], slopes.turns[k], D, X, ends, rests)
     _compliance(slopes.A[k], envelope, D, X, S)
     f = np.zeros((count, width))
     for row in range(count):
         for i in range(n):
             for p in range(width):
-                f[row, p] += D[row, i] * (state.v[i, p] / h - state.g[i, p])
+                f[row, p] += D[row, i] * (ends[row] * state.v[i, p] / h - rests[row] * state.g[i, p])
     _substitute_all(S, f)
     for row in range(count):
         for i in range(n):
@@ -174,11 +182,13 @@ def _bring_to_rest(slopes, state, k, h, envelope):
 
 
 @inner
-def _held(direction, sticks, D, X):
-    """Write the directions of elements that stick."""
+def _held(direction, sticks, turns, D, X, ends, rests):
+    """Write the directions of elements that stick or turn, what share of velocities' derivatives ends, who rests."""
     row = 0
     for e in range(len(sticks)):
-        if sticks[e]:
+        if sticks[e] or turns[e] != 0.0:
+            ends[row] = 1.0 - turns[e]
+            rests[row] = 1.0 if sticks[e] else 0.0
             for i in range(direction.shape[1]):
                 D[row, i] = X[row, i] = direction[e, i]
             row += 1

@@ -19,7 +19,7 @@ from dynid.model import DynamicModel
 PASS = 3.5
 """Cut-off frequency of rows, in multiples of the frequency below which nearly all of the motion's power is."""
 
-POWER = 0.9999
+MOTION_POWER = 0.9999
 """Share of the power of positions that is nearly all of it. Velocities would show more of noise than of motion."""
 
 
@@ -68,7 +68,7 @@ def bandwidth(log: Log) -> float:
     size = min(len(log), max(64, int(4.0 / period)))
     f, power = welch(log.position, 1.0 / period, nperseg=size, axis=0)
     share = np.cumsum(power, axis=0) / np.maximum(power.sum(axis=0), 1e-300)
-    return float(np.median([f[np.argmax(column >= POWER)] for column in share.T]))
+    return float(np.median([f[np.argmax(column >= MOTION_POWER)] for column in share.T]))
 
 
 def command_rows(log: Log, model: DynamicModel, links: Array) -> CommandRows:
@@ -172,13 +172,13 @@ def fit_at(
     return CommandFit(delay, values, stds, scales, errors)
 
 
-BLOCKS = 20
+SPREAD_BLOCKS = 20
 """Blocks of time of each log, within which residuals may be correlated."""
 
 
 def _spread(X: Array, residual: Array, starts: Array) -> Array:
     """Standard deviations of a fit whose residuals are correlated within blocks of time, shape (columns,)."""
     A = np.linalg.pinv(X.T @ X)
-    edges = np.concatenate([np.linspace(a, b, BLOCKS + 1).astype(int)[:-1] for a, b in pairwise(starts)])
+    edges = np.concatenate([np.linspace(a, b, SPREAD_BLOCKS + 1).astype(int)[:-1] for a, b in pairwise(starts)])
     sums = np.add.reduceat(X * residual[:, None], edges, axis=0)
     return np.sqrt(np.maximum(np.diag(A @ (sums.T @ sums) @ A), 0.0) * len(edges) / max(len(edges) - X.shape[1], 1))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -34,11 +35,14 @@ class OutputErrorSettings:
     divisions: tuple[int, ...] = (4, 16)
     """By what steps of the integrator are divided in the end, one after the other ..."""
 
-    shift: float = 0.2
-    """... until parameters change by no more than so many standard deviations."""
+    shift: float = 0.6
+    """... until parameters change by no more than so many standard deviations: of that, at most a third is to come."""
 
     blocks: int = 10
     """Fewest blocks of time in a log that show how errors are correlated."""
+
+    most_blocks: int = 40
+    """Most blocks of a log: encoders at rest show the same error for long, whatever their errors' correlation."""
 
     correlation: float = 5.0
     """Length of a block in correlation times of the errors."""
@@ -101,18 +105,23 @@ class LogScore:
     Attributes:
         H: Its part of the normal matrix, shape (unknowns, unknowns).
         g: Its part of the gradient, shape (unknowns,).
-        meat: Sum of the products of its blocks' gradients, shape (unknowns, unknowns).
+        block_normals: The same of each block of time, shape (blocks, unknowns, unknowns).
+        block_gradients: The same of gradients, shape (blocks, unknowns).
         squares: Sums of squared errors of each joint, shape (joints,).
         samples: Number of samples.
-        blocks: Number of blocks.
     """
 
     H: Array
     g: Array
-    meat: Array
+    block_normals: Array
+    block_gradients: Array
     squares: Array
     samples: int
-    blocks: int
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks."""
+        return len(self.block_gradients)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +221,11 @@ def fit_output_error(
     for iteration in range(1, SETTINGS.iterations + 1):
         cost, rms = _cost(found, weights), math.sqrt(float(np.mean(_rms(found) ** 2)))
         progress(f"Output error, step {iteration}: {1e3 * rms:.3g} mrad")
-        step, spread = _step(_scores(found, weights), unknowns, theta)
+        scores = _scores(found, weights)
+        step, spread = _step(scores, unknowns, theta)
+        if step @ np.sum([score.g for score in scores], axis=0) < SETTINGS.gain * cost:
+            converged = True
+            break
         better = _improved(simulate, logs, unknowns, theta, step, weights, cost)
         if better is None:
             converged = True
@@ -225,20 +238,20 @@ def fit_output_error(
             break
     if finely is not None:
         progress("Output error: steps of the integrator are refined")
-        theta, found = _refined(finely, found, unknowns, theta, weights)
+    theta, found = _refined(finely, found, unknowns, theta, weights)
     return _finished(unknowns, theta, found, _weights(found), before, iteration, converged)
 
 
 def _refined(
-    finely: Finely, found: list[LogErrors], unknowns: Unknowns, theta: Array, weights: Array
+    finely: Finely | None, found: list[LogErrors], unknowns: Unknowns, theta: Array, weights: Array
 ) -> tuple[Array, list[LogErrors]]:
-    """Parameters by steps whose errors are those of finer rollouts, while slopes are those there are.
+    """Parameters by last steps whose errors are those of finer rollouts, while slopes are those there are.
 
     Steps of an integrator have errors that act like other parameters: steps of 2.5 ms change a motor's inertia by half
     a per cent, which is several standard deviations where positions are measured exactly. Slopes need not be finer.
     """
-    for division in SETTINGS.divisions:
-        errors = [finely(k, theta, division) for k in range(len(found))]
+    for division in SETTINGS.divisions if finely is not None else (1,):
+        errors = [finely(k, theta, division) if finely is not None else one.errors for k, one in enumerate(found)]
         if any(one is None for one in errors):
             break
         fine = [replace(one, errors=new) for one, new in zip(found, errors, strict=True) if new is not None]
@@ -275,9 +288,10 @@ def _improved(
     """The parameters after a step that improves, their rollouts with slopes, and the relative gain; None for none."""
     for halving in range(SETTINGS.halvings):
         new = np.clip(theta + step * 0.5**halving, unknowns.lower, unknowns.upper)
-        trial = _rolled(simulate, logs, new, slopes=True)
+        trial = _rolled(simulate, logs, new, slopes=halving == 0)
         if trial is not None and (less := _cost(trial, weights)) < cost:
-            return new, trial, (cost - less) / cost
+            trial = trial if halving == 0 else _rolled(simulate, logs, new, slopes=True)
+            return None if trial is None else (new, trial, (cost - less) / cost)
     return None
 
 
@@ -305,14 +319,15 @@ def _score(one: LogErrors, weights: Array) -> LogScore:
     J = one.slopes
     assert J is not None  # it was asked for
     samples, joints, size = J.shape
-    flat = (J * np.sqrt(weights)[None, :, None]).reshape(samples * joints, size)
-    H = one.weight**2 * (flat.T @ flat)
-    s = one.weight**2 * np.einsum("tjp,tj->tp", J, one.errors * weights, optimize=True)
-    length = max(1, min(samples // SETTINGS.blocks, _block(one.errors)))
-    count = max(1, samples // length)
-    edges = np.linspace(0, samples, count + 1).astype(int)
-    sums = np.add.reduceat(s, edges[:-1], axis=0)
-    return LogScore(H, s.sum(axis=0), sums.T @ sums, (one.errors**2).sum(axis=0), samples, count)
+    root = one.weight * np.sqrt(weights)
+    flat, error = (J * root[:, None]).reshape(samples * joints, size), (one.errors * root).ravel()
+    length = max(1, min(samples // SETTINGS.blocks, max(_block(one.errors), samples // SETTINGS.most_blocks)))
+    edges = joints * np.linspace(0, samples, max(1, samples // length) + 1).astype(int)
+    parts = [slice(start, stop) for start, stop in pairwise(edges)]
+    normals = np.array([flat[part].T @ flat[part] for part in parts])
+    gradients = np.array([flat[part].T @ error[part] for part in parts])
+    squares = (one.errors**2).sum(axis=0)
+    return LogScore(normals.sum(axis=0), gradients.sum(axis=0), normals, gradients, squares, samples)
 
 
 def _block(errors: Array) -> int:
@@ -391,19 +406,28 @@ def _at_bound(unknowns: Unknowns, theta: Array) -> Array:
 
 def _finished_covariance(scores: Sequence[LogScore], unknowns: Unknowns, theta: Array) -> tuple[Array, Array]:
     """Inverse of the normal matrix, and covariance of the estimates; zero for those at a bound."""
-    A = _inverse(np.sum([score.H for score in scores], axis=0), unknowns.sizes, ~_at_bound(unknowns, theta))
-    return A, _covariance(A, scores)
+    free = ~_at_bound(unknowns, theta)
+    A = _inverse(np.sum([score.H for score in scores], axis=0), unknowns.sizes, free)
+    return A, _covariance(A, scores, unknowns.sizes, free)
 
 
 SEVERAL = 5
 """Logs from which their differences show errors that last longer than a log's blocks."""
 
 
-def _covariance(A: Array, scores: Sequence[LogScore]) -> Array:
-    """Covariance of the estimates: errors correlated within blocks of time, or within logs where that is more."""
-    meat = np.sum([score.meat for score in scores], axis=0)
-    blocks = sum(score.blocks for score in scores)
-    covariance = A @ meat @ A * (blocks / max(blocks - 1, 1))
+def _covariance(A: Array, scores: Sequence[LogScore], sizes: Array, free: Array) -> Array:
+    """Covariance of the estimates: errors correlated within blocks of time, or within logs where that is more.
+
+    A jackknife: estimates without each block, by one step. Few places of a log (turns, stretches of fast motion) may
+    determine a parameter, and errors there look smaller than they are, as the parameter follows them.
+    """
+    at = np.flatnonzero(free)
+    scale = np.outer(sizes[at], sizes[at])
+    H = np.concatenate([score.block_normals[:, at[:, None], at] for score in scores]) * scale
+    g = np.concatenate([score.block_gradients[:, at] for score in scores]) * sizes[at]
+    changes = np.zeros((len(g), len(free)))
+    changes[:, at] = np.linalg.solve(H.sum(axis=0) + np.eye(len(at)) - H, g[..., None])[..., 0] * sizes[at]
+    covariance = changes.T @ changes * ((len(g) - 1) / len(g))
     if len(scores) < SEVERAL:
         return covariance
     g = np.array([score.g for score in scores])
@@ -420,12 +444,7 @@ def fit_of_log(fit: OutputErrorFit, k: int) -> tuple[Array, Array]:
         k: Number of the log, counted from 0.
     """
     score = fit.scores[k]
-    bound = np.isin(fit.unknowns.names, fit.at_bounds)
-    A = _inverse(score.H, fit.unknowns.sizes, ~bound)
-    covariance = _covariance(A, [score])
+    free = ~np.isin(fit.unknowns.names, fit.at_bounds)
+    A = _inverse(score.H, fit.unknowns.sizes, free)
+    covariance = _covariance(A, [score], fit.unknowns.sizes, free)
     return fit.values + A @ score.g, np.sqrt(np.maximum(np.diag(covariance), 0.0))
-
-
-def without_slopes(found: LogErrors) -> LogErrors:
-    """The errors alone."""
-    return replace(found, slopes=None)

@@ -11,7 +11,7 @@ from dynid.errors import InvalidRequestError
 from dynid.experiment.first.candidate import Candidate
 from dynid.experiment.first.candidates import candidates_in, stated, stated_topic
 from dynid.experiment.first.column_questions import about_joints, for_missing, misfit, passed_over, which
-from dynid.experiment.first.commanded import FEED_FORWARD, CommandColumns, commands_among
+from dynid.experiment.first.command_columns import FEED_FORWARD, CommandColumns, commands_among
 from dynid.experiment.first.guesses import THRESHOLDS
 from dynid.experiment.first.joint_matching import Match, beyond_limits, matched
 from dynid.experiment.first.naming import LINK_SIDE, MOTOR_SIDE, Quality
@@ -122,7 +122,9 @@ class Chooser:
     def _varies(self, candidate: Candidate) -> bool:
         """Whether any column has two values."""
         values = self._values(candidate)
-        return bool((np.nanmax(values, axis=0) > np.nanmin(values, axis=0)).any())
+        known = np.isfinite(values)
+        highest, lowest = np.where(known, values, -np.inf).max(axis=0), np.where(known, values, np.inf).min(axis=0)
+        return bool((highest > lowest).any())
 
     def _positions(self) -> tuple[Candidate | None, Match | None]:
         given = self._stated("position")

@@ -10,7 +10,7 @@ import numpy as np
 
 from dynid.errors import InvalidRequestError
 from dynid.experiment.experiment import Experiment
-from dynid.experiment.first.commanded import control_lines, findings_on_gains
+from dynid.experiment.first.command_columns import control_lines, findings_on_gains
 from dynid.experiment.first.experiment_text import header, lock_lines, log_lines, marked, quoted, relative, sampling
 from dynid.experiment.first.floating import refuse_moving_base, with_held_base, without_base
 from dynid.experiment.first.guesses import STILL, Group, Layout, Unit

@@ -170,7 +170,7 @@ def with_numbers(layout: Layout, q: Array | None, torque: Array | None) -> Layou
     if q is None or layout.position is None or not len(q[part]):
         return layout
     q = _without_gaps(q[part])
-    in_si = q * _sizes("position", layout.position.unit)
+    in_si = q * sizes_of("position", layout.position.unit)
     still = {} if layout.position.at_motor else _resting(layout, in_si)
     layout = replace(layout, postures=in_si[:: max(1, len(q) // POSTURES)], resting=still)
     if torque is None or layout.torque is None:
@@ -178,7 +178,7 @@ def with_numbers(layout: Layout, q: Array | None, torque: Array | None) -> Layou
     torque = _without_gaps(torque[part])
     zeros = np.mean(torque == 0.0, axis=0) > CHOICES.silent_share
     found = tuple(name for k, name in enumerate(layout.joints) if zeros[k] and np.ptp(q[:, k]) > 0.0)
-    return replace(layout, silent=found, largest=np.abs(torque).max(axis=0) * _sizes("torque", layout.torque.unit))
+    return replace(layout, silent=found, largest=np.abs(torque).max(axis=0) * sizes_of("torque", layout.torque.unit))
 
 
 def _without_gaps(values: Array) -> Array:
@@ -201,7 +201,7 @@ def _resting(layout: Layout, q: Array) -> dict[str, tuple[float, float]]:
     return {layout.joints[k]: (float(np.median(q[:, k])), float(ranges[k])) for k in still}
 
 
-def _sizes(role: str, unit: Unit) -> Array:
+def sizes_of(role: str, unit: Unit) -> Array:
     """Units as multiples of SI units: one for all, or shape (joints,)."""
     return np.array(UNITS[role][unit] if isinstance(unit, str) else [UNITS[role][each] for each in unit])
 

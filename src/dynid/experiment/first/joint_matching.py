@@ -9,6 +9,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.experiment.first.candidate import Candidate
 from dynid.experiment.first.naming import label_of, parts_of, stems
+from dynid.findings import Finding
 from dynid.robot import JointKind, Robot
 
 
@@ -208,3 +209,28 @@ def beyond_limits(robot: Robot, names: Sequence[str], q: Array) -> int:
         if limits.lower < limits.upper and np.isfinite(q[:, k]).any():
             count += bool(np.nanmin(q[:, k]) < limits.lower - 0.05 or np.nanmax(q[:, k]) > limits.upper + 0.05)
     return count
+
+
+def in_order_of_depth(robot: Robot, names: Sequence[str]) -> tuple[str, ...]:
+    """Joints by how many joints are below them, those of one depth in the robot's order, as some simulators count them.
+
+    A robot file has a leg after the other; these have all hips first.
+    """
+    depths = {joint.name: len(list(robot.chain(k))) for k, joint in enumerate(robot.joints)}
+    return tuple(sorted(names, key=lambda name: depths[name]))
+
+
+def findings_on_depth(robot: Robot, names: Sequence[str], q: Array, by: str) -> tuple[Finding, ...]:
+    """A doubt where positions break limits in the order of the robot file, and none in the order of depth.
+
+    Args:
+        robot: The robot.
+        names: The joints that columns were taken for.
+        q: Positions [rad or m], shape (samples, joints).
+        by: How joints were matched, as in `Match`.
+    """
+    other = in_order_of_depth(robot, names)
+    beyond = beyond_limits(robot, names, q) if by in ("numbers", "order", "count") and other != tuple(names) else 0
+    if not beyond or beyond_limits(robot, other, q):
+        return ()
+    return (Finding.of("columns-by-depth", "position", count=beyond, joints=list(other)),)

@@ -18,11 +18,12 @@ from dynid.experiment.first.guesses import (
     UnitGuess,
     alike,
     position_unit,
+    sizes_of,
     time_unit,
     usable_rows,
     with_numbers,
 )
-from dynid.experiment.first.joint_matching import beyond_limits
+from dynid.experiment.first.joint_matching import beyond_limits, findings_on_depth
 from dynid.experiment.first.naming import MOTOR_SIDE
 from dynid.experiment.first.questions import Answers, Question
 from dynid.findings import Finding
@@ -60,6 +61,9 @@ def layout_of(paths: Sequence[Path], robot: Robot, answers: Answers, progress: P
     findings = choice.findings
     if position is not None and choice.places["position"].words & MOTOR_SIDE and not position.at_motor:
         findings += (Finding.of("motors-at-joints", "positions", quantity="position", reason="they fit the limits"),)
+    if position is not None and not position.at_motor:
+        in_si = values["position"] * sizes_of("position", position.unit)
+        findings += findings_on_depth(robot, choice.joints, in_si, choice.by)
     torque = _torque(choice, answers, position)
     velocity = _velocity(choice, answers, position)
     groups = {"position": position, choice.drive: torque, "velocity": velocity}

@@ -73,7 +73,13 @@ _OTHER = frozenset(OTHER.split())
 _COMPOUNDS = {("q", "dot"): "qdot", ("tau", "dot"): "taudot", ("q", "ddot"): "qddot", ("q", "dd"): "qdd"}
 _COMPOUNDS |= {("i", "q"): "iq", ("pos", "dot"): "posdot", ("time", "stamp"): "timestamp"}
 _COMPOUNDS |= {("p", "gain"): "kp", ("p", "gains"): "kp", ("d", "gain"): "kd", ("d", "gains"): "kd"}
-_COMPOUNDS |= {("k", "p"): "kp", ("k", "d"): "kd", ("gain", "p"): "kp", ("gain", "d"): "kd"}
+_COMPOUNDS |= {
+    ("observation", "state"): "qpos",
+    ("k", "p"): "kp",
+    ("k", "d"): "kd",
+    ("gain", "p"): "kp",
+    ("gain", "d"): "kd",
+}
 GENERIC = frozenset(("joint", "joints", "jnt", "j", "axis", "axes", "a", "dof", "motor", "servo"))
 """Words for any joint, which tell none from others."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -88,7 +88,9 @@ def prepare(
             ready = _with_temperature(ready, log, model.robot)
         looked_at = ready = replace(ready, temperature=log.mean_temperature)
     noticed = findings_on_log(log, drive, ready.processing, timing)
-    sizes = findings_on_magnitudes(model, [*map(loaded, looked_at.segments)], drive, ready.processing.unmeasured)
+    sizes: Iterable[Finding] = ()
+    if not log.is_commanded:  # a law's torques are in its own units, and those are looked at with its gains
+        sizes = findings_on_magnitudes(model, [*map(loaded, looked_at.segments)], drive, ready.processing.unmeasured)
     findings = (*noticed, *sizes, *ready.findings, *findings_on_samples(log, looked_at, model))
     return replace(ready, findings=findings, weight=log.weight)
 

@@ -22,19 +22,21 @@ class ArrayColumns:
         path: The file.
         shapes: Shapes of its arrays, (samples,) or (samples, columns), by name.
         others: Names of those that are never constants, such as arrays of texts.
+        labels: Names for the columns of arrays that have as many, such as those of joints.
     """
 
     path: Path
     shapes: Mapping[str, Shape]
     others: frozenset[str] = frozenset()
+    labels: tuple[str, ...] = ()
 
     @cached_property
     def _counts(self) -> Mapping[int, int]:
         """How many columns there are of each length."""
         counts: dict[int, int] = {}
         for shape in self.shapes.values():
-            if shape:
-                counts[shape[0]] = counts.get(shape[0], 0) + (shape[1] if len(shape) > 1 else 1)
+            for rows in shape[:1]:
+                counts[rows] = counts.get(rows, 0) + (shape[1] if len(shape) > 1 else 1)
         return counts
 
     @cached_property
@@ -69,12 +71,20 @@ class ArrayColumns:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns: `q[0]`, `q[1]`, ...; the name of the array where it has one column.
+        """Names of the columns: `q[0]`, `q[1]`, ..., or `q.elbow`; the name of the array where it has one column.
 
         >>> ArrayColumns(Path("run.npz"), {"t": (500,), "q": (500, 2), "kp": (2,)}).names
         ('t', 'q[0]', 'q[1]', 'kp[0]', 'kp[1]')
         """
-        return tuple(name if self._width(name) is None else f"{name}[{k}]" for name, k in self.places)
+        widths = {name: self._width(name) for name in self.shapes}
+        return tuple(
+            name
+            if widths[name] is None
+            else f"{name}.{self.labels[k]}"
+            if widths[name] == len(self.labels)
+            else f"{name}[{k}]"
+            for name, k in self.places
+        )
 
     def _width(self, name: str) -> int | None:
         """How many columns an array has; None where its own name stands for its only one."""

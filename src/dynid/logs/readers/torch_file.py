@@ -66,15 +66,15 @@ def torch_file(path: Path, progress: Progress = silent) -> Source:
         except Exception as error:
             raise RecordingError(path, "the PyTorch file is damaged; write or copy it again") from error
 
-    return _columns(path, read, shapes, others)
+    return _columns(ArrayColumns(path, shapes, labels=_labels(leaves)), read, others)
 
 
 Read = Callable[[list[str]], Iterator[tuple[str, np.ndarray]]]
 """Reads arrays by their names, one after the other."""
 
 
-def _columns(path: Path, read: Read, shapes: Mapping[str, Shape], others: dict[str, str]) -> Source:
-    arrays = ArrayColumns(path, shapes)
+def _columns(arrays: ArrayColumns, read: Read, others: dict[str, str]) -> Source:
+    path = arrays.path
     if arrays.count > MOST:
         raise RecordingError(path, f"it holds {arrays.count} columns, and at most {MOST} are read; {ADVICE}")
 
@@ -100,6 +100,7 @@ class _Content:
 
     def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
         self.path = path
+        self._last = ("", b"")
         self.sizes = {info.filename: info.file_size for info in archive.infolist()}
         self.most = MEMORY[0] + MEMORY[1] * path.stat().st_size
         if sum(self.sizes.values()) > self.most:
@@ -112,7 +113,7 @@ class _Content:
         if any(name.startswith(f"{self.prefix}code/") for name in self.sizes):
             raise RecordingError(path, f"it holds a TorchScript model, and no log; {ADVICE}")
         order = f"{self.prefix}byteorder"
-        self.order = ">" if order in self.sizes and archive.read(order).strip() == b"big" else "<"
+        self.is_big = order in self.sizes and archive.read(order).strip() == b"big"
 
     def pickle(self, archive: zipfile.ZipFile) -> bytes:
         """The pickle that says how numbers make tensors."""
@@ -148,9 +149,12 @@ class _Content:
         width, place = _size(tensor.kind), f"{self.prefix}data/{tensor.storage.key}"
         if 8 * math.prod(tensor.shape) > self.most:
             raise RecordingError(self.path, f"a tensor of shape {tensor.shape} is larger than such a file can hold")
-        raw = archive.read(place)
+        if self._last[0] != place:  # tensors of a list may share one storage
+            self._last = (place, archive.read(place))
+        raw = self._last[1]
         is_brain = tensor.kind == "bfloat16"
-        kind = np.dtype("uint16" if is_brain else tensor.kind).newbyteorder(self.order)
+        plain = np.dtype("uint16" if is_brain else tensor.kind)
+        kind = plain.newbyteorder(">" if self.is_big else "<")
         flat = np.frombuffer(raw, kind, count=len(raw) // width)
         flat = (flat.astype(np.uint32) << 16).view(np.float32) if is_brain else flat
         strides = tuple(flat.itemsize * step for step in tensor.strides)
@@ -210,11 +214,24 @@ def _leaves(name: str, value: Any, shapes: _Shapes, seen: list[int], depth: int 
         for key, one in value.items():
             own = str(key) if isinstance(key, str | int | float) else f"({type(key).__name__})"
             yield from _leaves(f"{name}.{own}" if name else own, one, shapes, seen, depth + 1)
-    elif isinstance(value, list | tuple) and shape is None and depth < DEPTH:
+    elif isinstance(value, list | tuple) and shape is None and depth < DEPTH and not _are_texts(value):
         for k, one in enumerate(value[:MOST_OF_LIST]):
             yield from _leaves(f"{name or 'list'}[{k}]", one, shapes, seen, depth + 1)
     else:
         yield name or "tensor", (shape, value)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(one, str) for one in value)
+
+
+def _labels(leaves: Mapping[str, Leaf]) -> tuple[str, ...]:
+    """Names of joints, where a list is called so: the order of columns may be another than that of the robot."""
+    for word in ("joint", "dof"):
+        for name, (_, value) in leaves.items():
+            if word in name.lower() and _are_texts(value) and len(set(value)) == len(value):
+                return tuple(value)
+    return ()
 
 
 def squeezed(shape: Shape) -> Shape:
@@ -231,6 +248,8 @@ def _kind(value: Any) -> str:
         return f"a tensor of {value.kind}"
     if isinstance(value, Pending):
         return "an array of something other than numbers"
+    if _are_texts(value):
+        return "a list of texts"
     return {str: "a text", bytes: "bytes", type(None): "nothing"}.get(type(value), f"a {type(value).__name__}")
 
 

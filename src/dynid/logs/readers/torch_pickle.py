@@ -121,7 +121,8 @@ def _checked(storage: Any, kind: Any, offset: Any, shape: Any, strides: Any) -> 
     sizes, steps = _sizes(shape), _sizes(strides)
     if not isinstance(storage, Storage) or kind not in KINDS or len(sizes) != len(steps):
         raise ValueError("no tensor")
-    return Tensor(storage, kind, *_sizes((offset,)), sizes, steps)
+    (first,) = _sizes((offset,))
+    return Tensor(storage, kind, first, sizes, steps)
 
 
 def _sizes(values: Any) -> tuple[int, ...]:
@@ -138,7 +139,7 @@ def _first(value: Any, *_: Any) -> Any:
 
 
 def _ordered(*pairs: Any) -> dict[Any, Any]:
-    return dict(pairs[0]) if pairs else {}
+    return _pairs([one for pair in pairs[0] for one in pair]) if pairs else {}
 
 
 def _kind(code: Any, *_: Any) -> Pending:
@@ -291,6 +292,9 @@ class _Reader:
 
 
 def _pairs(values: list[Any]) -> dict[Any, Any]:
+    """A dictionary of keys and values in turn; keys are plain, since hashes of nested ones may overflow the stack."""
+    if not all(isinstance(key, str | bytes | int | float | None) for key in values[::2]):
+        raise _refused("a dictionary with keys that are no texts or numbers")
     return dict(zip(values[::2], values[1::2], strict=True))
 
 

@@ -86,7 +86,7 @@ class _MjcfReader:
         self.body_lines = {e.get("name"): e.sourceline for e in root.iterfind("worldbody//body")}
         self.joint_lines = {e.get("name"): e.sourceline for e in root.iterfind("worldbody//joint")}
         self.joint_lines |= {e.get("name"): e.sourceline for e in root.iterfind("worldbody//freejoint")}
-        self.actuators = _actuators(model)
+        self.actuators = joint_actuators(model)
         self.mimics = self._mimics()
 
     def gravity(self) -> Array:
@@ -187,7 +187,7 @@ class _MjcfReader:
         if m.jnt_actfrclimited[j]:
             effort = np.abs(m.jnt_actfrcrange[j]).max()
         else:
-            efforts = [abs(gear) * _largest_force(m, k) for k, gear in self.actuators.get(j, ())]
+            efforts = [abs(gear) * largest_force(m, k) for k, gear in self.actuators.get(j, ())]
             effort = sum(efforts) if efforts else math.inf
         return Limits(unlimited(float(lower)), unlimited(float(upper)), effort=unlimited(float(effort)))
 
@@ -291,7 +291,7 @@ def _mesh_corners(m: MjModel, g: int) -> Array | None:
     return corners[m.mesh_graph[begin + 2 + count : begin + 2 + 2 * count]]
 
 
-def _actuators(m: MjModel) -> dict[int, list[tuple[int, float]]]:
+def joint_actuators(m: MjModel) -> dict[int, list[tuple[int, float]]]:
     """The actuators of each joint, with their gears."""
     outputs = getattr(m, "actuator_outadr", range(len(m.actuator_trntype)))  # in MuJoCo 4 one can have several
     found: dict[int, list[tuple[int, float]]] = {}
@@ -302,7 +302,7 @@ def _actuators(m: MjModel) -> dict[int, list[tuple[int, float]]]:
     return found
 
 
-def _largest_force(m: MjModel, k: int) -> float:
+def largest_force(m: MjModel, k: int) -> float:
     """The largest force of an actuator before its gear: its limit, or what a plain motor does at full control."""
     if m.actuator_forcelimited[k]:
         return float(np.abs(m.actuator_forcerange[k]).max())

@@ -3,8 +3,8 @@
 What is written is loaded again, and its torques must be those that were wanted; else nothing is written.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +16,7 @@ from dynid.files import write_bytes
 from dynid.robot import inertia
 from dynid.robot.assembly import assemble
 from dynid.robot.description import Description
+from dynid.robot.formats.mjcf_actuators import ActuatorForm, PositionLaw, differing_law, with_position_laws
 from dynid.robot.formats.mjcf_edit import edited_mjcf
 from dynid.robot.formats.mjcf_writer import left_out_of_mjcf, mjcf_text
 from dynid.robot.formats.revision import revised
@@ -47,6 +48,7 @@ class Written:
         impossible: Bodies that are not physically consistent: as they were in the user's file, and welded to others, so
             that only their link as a whole was identified. `dynid repair` makes them consistent.
         difference: Largest relative difference between its torques and the wanted ones.
+        laws_kept: Joints whose control laws were not written, by the reason; see `with_position_laws`.
     """
 
     path: Path
@@ -54,6 +56,7 @@ class Written:
     left_out: tuple[str, ...]
     impossible: tuple[str, ...]
     difference: float
+    laws_kept: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def write_back(
@@ -65,6 +68,8 @@ def write_back(
     format: Format,  # noqa: A002
     overwrite: bool = False,
     warning: str = "",
+    laws: Mapping[str, PositionLaw] | None = None,
+    actuators: ActuatorForm = "keep",
 ) -> Written:
     """Write a robot with identified values.
 
@@ -79,6 +84,8 @@ def write_back(
         format: Its format.
         overwrite: Whether an existing file may be replaced.
         warning: Why the file should not be trusted, for a comment at its top; empty where it may be.
+        laws: Control laws of joints, for the position actuators of an MJCF file.
+        actuators: What becomes of actuators of an MJCF file; see `with_position_laws`.
 
     Raises:
         InvalidRequestError: If the values cannot be written, or the written file does not give the wanted torques.
@@ -92,16 +99,32 @@ def write_back(
     wanted = revised(robot, link_parameters, dynamics)
     edited = _format_of(robot.description.source) == format
     content = with_warning(_edited(wanted, format) if edited else _new(wanted, format), warning)
+    kept: dict[str, list[str]] = {}
+    if laws and format == "mjcf":
+        source = robot_file(robot.description.source) if edited else path
+        content, kept = with_position_laws(content, source, robot.description, laws, actuators)
+    without = {name for names in kept.values() for name in names}
+    acting = {name: law for name, law in (laws or {}).items() if format == "mjcf" and name not in without}
     held = _held(wanted, format, edited)
     differences: list[float] = []
 
     def check(written: Path) -> None:
         differences.append(_difference(held, written, path, edited))
+        joint = differing_law(written, acting)
+        if joint:
+            problem = f"the actuator of joint '{joint}' would have other gains or limits in '{path}'"
+            raise InvalidRequestError(f"{problem}; does a class of its <default> change them? Nothing was written")
 
     write_bytes(path, content, overwrite=overwrite, check=check)
     missing = _left_out(wanted, format, edited) + (_files_elsewhere(content, wanted, path) if edited else [])
+    if (
+        actuators != "keep"
+        and b"<key" in content
+        and any("ctrl" in node.spans for node in locate(content, path).iter())
+    ):
+        missing.append("that actuators take positions now: controls of keyframes are still torques of motors")
     impossible = tuple(body.name for body in wanted.description.bodies if not inertia.is_physical(body.parameters))
-    return Written(path, edited, tuple(missing), impossible, differences[0])
+    return Written(path, edited, tuple(missing), impossible, differences[0], kept)
 
 
 def _format_of(source: str) -> str:

@@ -67,7 +67,7 @@ def commands_among(
         "velocity_command": best("velocity", is_commanded),
         "torque_command": best("torque", lambda one: is_commanded(one) or bool(one.words & FEED_FORWARD)),
     }
-    places |= {role: one for role, one in others.items() if one is not None and np.nanmax(np.abs(values(one))) > 0.0}
+    places |= {role: one for role, one in others.items() if one is not None and np.nan_to_num(values(one)).any()}
     gains: dict[str, float] = {}
     for role in ("kp", "kd"):
         own = best(role, lambda _: True)
