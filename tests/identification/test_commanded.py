@@ -13,7 +13,7 @@ import dynid
 from dynid.errors import InvalidRequestError
 from dynid.identification.law_logs import lag_of_commands
 from dynid.identification.result import Result
-from tests.commanded_logs import Controller, Study, study
+from tests.commanded_logs import Controller, Study, commanded_log, multisine, study
 from tests.commanded_robots import slider
 from tests.datasets import example, needs_logs
 
@@ -112,6 +112,17 @@ def test_a_weight_that_the_model_lacks_is_taken_for_a_contact(truth: Study) -> N
     lift = np.array([0.0, 12.0, 9.0])
     found = changed(truth, lambda log: replace(log, torque=None, torque_command=np.zeros_like(log.position) + lift))
     assert "contact-missing" in codes(found)
+
+
+def test_a_log_with_other_friction_is_named(truth: Study) -> None:
+    joints = truth.robot.joints
+    worn = replace(truth.robot, joints=replace(joints, coulomb=joints.coulomb * np.array([1.0, 1.2, 1.0])))
+    other = commanded_log(worn, Controller(), multisine(worn, 77), 5.0, "worn")
+    control = {"law": "continuous", "bias": True}
+    found = dynid.identify(truth.robot.robot, [*truth.logs[:2], other], control=control)
+    disagreeing = [finding for finding in found.findings if finding.code == "log-disagrees"]
+    assert [(finding.values["log"], finding.values["parameter"]) for finding in disagreeing] == [("worn", "fs2")]
+    assert disagreeing[0].values["value"] == pytest.approx(worn.joints.coulomb[1], rel=0.02)
 
 
 def test_held_commands_are_recognised(result: Result) -> None:

@@ -128,24 +128,23 @@ def _on_pairs(fit: OutputErrorFit) -> Iterator[Finding]:
 
 
 def _on_logs(fit: OutputErrorFit, names: Sequence[str], model: DynamicModel) -> Iterator[Finding]:
-    """Findings on logs whose own fit disagrees with that of all."""
+    """Findings on logs whose own fit disagrees with those of the others."""
     if len(fit.scores) < 2:
         return
     from scipy.stats import t
 
-    within, count = 0, 0
+    values, stds = (np.array(parts) for parts in zip(*(fit_of_log(fit, k) for k in range(len(names))), strict=True))
+    known = (stds > 0.0) & (stds < fit.unknowns.sizes)
+    middle = np.median(values, axis=0)
+    spread = 1.4826 * np.median(np.abs(values - middle), axis=0) if len(names) > 2 else 0.0  # of a normal distribution
+    z = np.where(known, np.abs(values - middle) / np.sqrt(stds**2 + spread**2 + np.finfo(float).tiny), 0.0)
     for k, log in enumerate(names):
-        values, stds = fit_of_log(fit, k)
-        known = (stds > 0.0) & (stds < fit.unknowns.sizes)
-        spread = np.sqrt(stds**2 + fit.stds**2)
-        z = np.where(known, np.abs(values - fit.values) / np.where(spread > 0.0, spread, 1.0), 0.0)
-        limit = float(t.ppf(0.975, max(2, fit.scores[k].blocks - 1)))
-        within, count = within + int(np.count_nonzero(known & (z <= limit))), count + int(np.count_nonzero(known))
-        worst = int(np.argmax(z))
-        if z[worst] > THRESHOLDS.disagrees:
+        worst = int(np.argmax(z[k]))
+        if z[k, worst] > THRESHOLDS.disagrees:
             name = fit.unknowns.names[worst]
-            found = {"parameter": name, "standard_deviations": float(z[worst]), "value": float(values[worst])}
-            yield Finding.of("log-disagrees", subject(model, name), **found, all=float(fit.values[worst]), log=log)
-    share = within / max(count, 1)
+            found = {"parameter": name, "standard_deviations": float(z[k, worst]), "value": float(values[k, worst])}
+            yield Finding.of("log-disagrees", subject(model, name), **found, others=float(middle[worst]), log=log)
+    limits = np.array([t.ppf(0.975, max(2, score.blocks - 1)) for score in fit.scores])
+    share = float(np.mean((np.abs(values - fit.values) <= limits[:, None] * stds)[known]))
     if share < THRESHOLDS.agreement:
         yield Finding.of("logs-disagree", "logs", share=share)

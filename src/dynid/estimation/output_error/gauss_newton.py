@@ -447,5 +447,7 @@ def fit_of_log(fit: OutputErrorFit, k: int) -> tuple[Array, Array]:
     score = fit.scores[k]
     free = ~np.isin(fit.unknowns.names, fit.at_bounds)
     A = _inverse(score.H, fit.unknowns.sizes, free)
-    covariance = _covariance(A, [score], fit.unknowns.sizes, free)
-    return fit.values + A @ score.g, np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    step = A @ score.g
+    own = replace(score, block_gradients=score.block_gradients - score.block_normals @ step)  # at its own estimates
+    covariance = _covariance(A, [own], fit.unknowns.sizes, free)
+    return fit.values + step, np.sqrt(np.maximum(np.diag(covariance), 0.0))
