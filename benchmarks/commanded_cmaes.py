@@ -28,7 +28,7 @@ from tests.commanded_robots import go2
 
 import dynid
 from dynid.arrays import Array
-from dynid.identification.command_fit import CommandedRobot, LawPoint
+from dynid.identification.commanded_robot import CommandedRobot, LawPoint
 from dynid.logs import Control
 from dynid.simulation import RolloutParameters, sensitivities
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import dynid
-from dynid.identification.command_fit import CommandedRobot, LawPoint
+from dynid.identification.commanded_robot import CommandedRobot, LawPoint
 from dynid.logs import Control
 
 DATA = Path(os.environ.get("DYNID_DATASETS", "../shared/datasets")) / "go2"

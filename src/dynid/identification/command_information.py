@@ -14,7 +14,8 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.estimation import Unknowns
-from dynid.identification.command_fit import CommandedRobot, LawPoint, unknown_columns, unknowns_of
+from dynid.identification.command_fit import unknown_columns, unknowns_of
+from dynid.identification.commanded_robot import CommandedRobot, LawPoint
 from dynid.logs import Control, LawForm, Log
 from dynid.model import DynamicModel, Role, matching, split_known
 from dynid.robot import JointKind

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.identification.command_fit import LawPoint, control_input, rolled_out
+from dynid.identification.commanded_robot import LawPoint, control_input, rolled_out
 from dynid.identification.records import RolloutRecord
 from dynid.identification.result import Result
 from dynid.logs import Log

@@ -12,8 +12,9 @@ from dynid.errors import InvalidRequestError
 from dynid.estimation import EarlierLogs, fit_of_log
 from dynid.findings import Finding
 from dynid.identification.command_findings import findings_on_fit
-from dynid.identification.command_fit import CommandedRobot, Fitted, fit_commands
+from dynid.identification.command_fit import Fitted, fit_commands
 from dynid.identification.command_validation import rollout_record
+from dynid.identification.commanded_robot import CommandedRobot
 from dynid.identification.law_logs import findings_on_commands, with_law
 from dynid.identification.log_reading import name_of, of_log, prepared_logs, read
 from dynid.identification.noticed import each_once
