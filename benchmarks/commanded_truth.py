@@ -74,7 +74,7 @@ class Row:
 
     Attributes:
         case: The case.
-        seed: The draw.
+        seed: Number of the draw in its case.
         name: Name of the parameter.
         kind: Its kind.
         truth: Its true value.
@@ -112,8 +112,8 @@ class Row:
         return self.lower <= self.truth <= self.upper
 
 
-def draw(case: Case, seed: int, seconds: float = 12.0) -> list[Row]:
-    """Simulate and identify one draw of a case."""
+def draw(case: Case, number: int, seed: int, seconds: float = 12.0) -> list[Row]:
+    """Simulate and identify one draw of a case, by its number in the case and its seed."""
     robot = case.robot()
     robot = robot.but(**{name: scale * getattr(robot, name) for name, scale in case.changes.items()})
     controller = Controller(**case.controller)
@@ -131,7 +131,7 @@ def draw(case: Case, seed: int, seconds: float = 12.0) -> list[Row]:
     hidden = hidden_biases(made.robot)
     return [
         Row(
-            case.name, seed, row.name, row.name.rstrip("0123456789"), float(truth[row.name]), row.value, row.lower,
+            case.name, number, row.name, row.name.rstrip("0123456789"), float(truth[row.name]), row.value, row.lower,
             row.upper, row.std, row.state, row.name in hidden, spent,
         )
         for row in found.parameters
@@ -210,7 +210,7 @@ def main() -> None:
         counts = {case.name: len({row.seed for row in rows if row.case == case.name}) for case in chosen}
         case = min(chosen, key=lambda one: counts[one.name])
         seed = 1 + max((row.seed for row in rows if row.case == case.name), default=0)
-        new = draw(case, seed, options.length)
+        new = draw(case, seed, 1000 * chosen.index(case) + seed, options.length)
         rows += new
         if options.file is not None:
             with options.file.open("a") as file:
