@@ -192,6 +192,23 @@ def table(rows: list[Row], title: str) -> list[str]:
     return lines
 
 
+def markdown(rows: list[Row]) -> list[str]:
+    """Lines of a short table of all draws, as `docs/commands.md` has it."""
+    words = {"Ia": "armature", "fv": "viscous friction", "fs": "Coulomb friction", "off": "offset"}
+    lines = ["| parameter | estimates | half of the errors within | 95 % within | beyond the bar | intervals hold it |"]
+    lines.append("| --- | --- | --- | --- | --- | --- |")
+    for kind in dict.fromkeys(row.kind for row in rows):
+        own = [row for row in rows if row.kind == kind and row.state == "determined"]
+        error = np.abs([row.error for row in own])
+        unit, scale = {"delay": ("ms", 1e3), "bias": ("mrad", 1e3)}.get(kind, ("%", 100.0))
+        half, most = scale * np.quantile(error, [0.5, 0.95])
+        beyond = f"{np.count_nonzero(error > BARS[kind])} ({scale * BARS[kind]:g} {unit})" if kind in BARS else ""
+        covered = np.mean([row.is_covered for row in own])
+        name = words.get(kind, kind)
+        lines.append(f"| {name} | {len(own)} | {half:.2g} {unit} | {most:.2g} {unit} | {beyond} | {covered:.0%} |")
+    return lines
+
+
 def main() -> None:
     """Draw for some time, and print the tables of all draws so far."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
@@ -219,7 +236,7 @@ def main() -> None:
         own = [row for row in rows if row.case == case.name]
         if own:
             print("\n".join(table(own, case.name)))
-    print("\n".join(table(rows, "all")))
+    print("\n".join([*table(rows, "all"), "", *markdown(rows)]))
 
 
 if __name__ == "__main__":
