@@ -74,7 +74,7 @@ class Row:
 
     Attributes:
         case: The case.
-        seed: The draw.
+        seed: Number of the draw in its case.
         name: Name of the parameter.
         kind: Its kind.
         truth: Its true value.
@@ -112,8 +112,8 @@ class Row:
         return self.lower <= self.truth <= self.upper
 
 
-def draw(case: Case, seed: int, seconds: float = 12.0) -> list[Row]:
-    """Simulate and identify one draw of a case."""
+def draw(case: Case, number: int, seed: int, seconds: float = 12.0) -> list[Row]:
+    """Simulate and identify one draw of a case, by its number in the case and its seed."""
     robot = case.robot()
     robot = robot.but(**{name: scale * getattr(robot, name) for name, scale in case.changes.items()})
     controller = Controller(**case.controller)
@@ -131,7 +131,7 @@ def draw(case: Case, seed: int, seconds: float = 12.0) -> list[Row]:
     hidden = hidden_biases(made.robot)
     return [
         Row(
-            case.name, seed, row.name, row.name.rstrip("0123456789"), float(truth[row.name]), row.value, row.lower,
+            case.name, number, row.name, row.name.rstrip("0123456789"), float(truth[row.name]), row.value, row.lower,
             row.upper, row.std, row.state, row.name in hidden, spent,
         )
         for row in found.parameters
@@ -192,6 +192,23 @@ def table(rows: list[Row], title: str) -> list[str]:
     return lines
 
 
+def markdown(rows: list[Row]) -> list[str]:
+    """Lines of a short table of all draws, as `docs/commands.md` has it."""
+    words = {"Ia": "armature", "fv": "viscous friction", "fs": "Coulomb friction", "off": "offset"}
+    lines = ["| parameter | estimates | half of the errors within | 95 % within | beyond the bar | intervals hold it |"]
+    lines.append("| --- | --- | --- | --- | --- | --- |")
+    for kind in dict.fromkeys(row.kind for row in rows):
+        own = [row for row in rows if row.kind == kind and row.state == "determined"]
+        error = np.abs([row.error for row in own])
+        unit, scale = {"delay": ("ms", 1e3), "bias": ("mrad", 1e3)}.get(kind, ("%", 100.0))
+        half, most = scale * np.quantile(error, [0.5, 0.95])
+        beyond = f"{np.count_nonzero(error > BARS[kind])} ({scale * BARS[kind]:g} {unit})" if kind in BARS else ""
+        covered = np.mean([row.is_covered for row in own])
+        name = words.get(kind, kind)
+        lines.append(f"| {name} | {len(own)} | {half:.2g} {unit} | {most:.2g} {unit} | {beyond} | {covered:.0%} |")
+    return lines
+
+
 def main() -> None:
     """Draw for some time, and print the tables of all draws so far."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
@@ -210,7 +227,7 @@ def main() -> None:
         counts = {case.name: len({row.seed for row in rows if row.case == case.name}) for case in chosen}
         case = min(chosen, key=lambda one: counts[one.name])
         seed = 1 + max((row.seed for row in rows if row.case == case.name), default=0)
-        new = draw(case, seed, options.length)
+        new = draw(case, seed, 1000 * chosen.index(case) + seed, options.length)
         rows += new
         if options.file is not None:
             with options.file.open("a") as file:
@@ -219,7 +236,7 @@ def main() -> None:
         own = [row for row in rows if row.case == case.name]
         if own:
             print("\n".join(table(own, case.name)))
-    print("\n".join(table(rows, "all")))
+    print("\n".join([*table(rows, "all"), "", *markdown(rows)]))
 
 
 if __name__ == "__main__":
