@@ -1,8 +1,9 @@
 """Simulated truth for robots without torque sensors: logs of commands, by MuJoCo alone, with parameters that are known.
 
-Nothing of dynid's own simulation takes part. MuJoCo integrates a robot by Runge-Kutta steps of a quarter millisecond
-under a PD law; joint inertia, damping and dry friction are MuJoCo's own. Its dry friction is a soft constraint, which
-is made as stiff as it goes: within 1 % of Coulomb friction (`tests/simulation/test_commanded_logs.py`).
+Nothing of dynid's own simulation takes part: integrator, friction, law, delay and encoders are others (mass matrices
+and bias forces are MuJoCo's in both). MuJoCo integrates a robot by Runge-Kutta steps of a quarter millisecond under a
+PD law; joint inertia, damping and dry friction are MuJoCo's own. Its dry friction is a soft constraint, which is made
+as stiff as it goes: within 1 % of Coulomb friction (`tests/simulation/test_commanded_logs.py`).
 """
 
 from __future__ import annotations

@@ -133,6 +133,18 @@ def test_the_nearest_posture_of_a_path_is_that_of_brute_force(tree: Robot) -> No
     assert np.allclose(every[at, np.arange(len(at))], nearest, atol=2e-6)
 
 
+def test_what_comes_near_for_a_moment_is_found_below_any_distance(tree: Robot) -> None:
+    model = model_of(tree, **WALLS)
+    some = postures(tree, 60, seed=3)
+    distances = model.clearances(some, np.inf)
+    pair = int(np.argmax(np.ptp(distances, axis=0)))
+    far, near = some[np.argmax(distances[:, pair])], some[np.argmin(distances[:, pair])]
+    moment = np.exp(-(((np.arange(700) - 361) / 2.0) ** 2))[:, None]  # between the postures that are looked at first
+    q = far + (near - far) * moment
+    least = model.clearances(q, np.inf)[:, pair].min()
+    assert model.nearest(q, below=least + 1e-3)[0][pair] == pytest.approx(least, abs=2e-6)
+
+
 def test_nearest_points_are_as_far_apart_as_the_smallest_of_all_distances(tree: Robot) -> None:
     model = model_of(tree, **WALLS)
     for q in postures(tree, 20, seed=3):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array
 
@@ -361,7 +362,7 @@ def _step(scores: Sequence[LogScore], unknowns: Unknowns, theta: Array) -> tuple
     return step, np.sqrt(np.maximum(np.diag(inverse), 0.0))
 
 
-def _inverse(H: Array, sizes: Array, free: Array) -> Array:
+def _inverse(H: Array, sizes: Array, free: NDArray[np.bool_]) -> Array:
     """Inverse of a normal matrix over free unknowns, and zeros; a slight prior holds what the logs do not determine."""
     found = np.zeros_like(H)
     at = np.flatnonzero(free)
@@ -400,7 +401,7 @@ def _finished(
     )
 
 
-def _at_bound(unknowns: Unknowns, theta: Array) -> Array:
+def _at_bound(unknowns: Unknowns, theta: Array) -> NDArray[np.bool_]:
     return (theta <= unknowns.lower) | (theta >= unknowns.upper)
 
 
@@ -415,7 +416,7 @@ SEVERAL = 5
 """Logs from which their differences show errors that last longer than a log's blocks."""
 
 
-def _covariance(A: Array, scores: Sequence[LogScore], sizes: Array, free: Array) -> Array:
+def _covariance(A: Array, scores: Sequence[LogScore], sizes: Array, free: NDArray[np.bool_]) -> Array:
     """Covariance of the estimates: errors correlated within blocks of time, or within logs where that is more.
 
     A jackknife: estimates without each block, by one step. Few places of a log (turns, stretches of fast motion) may
@@ -448,8 +449,3 @@ def fit_of_log(fit: OutputErrorFit, k: int) -> tuple[Array, Array]:
     A = _inverse(score.H, fit.unknowns.sizes, free)
     covariance = _covariance(A, [score], fit.unknowns.sizes, free)
     return fit.values + A @ score.g, np.sqrt(np.maximum(np.diag(covariance), 0.0))
-
-
-def without_slopes(found: LogErrors) -> LogErrors:
-    """The errors alone."""
-    return replace(found, slopes=None)
