@@ -16,7 +16,7 @@ from dynid.identification.records import (
     RolloutRecord,
 )
 from dynid.identification.verdict import judge
-from tests.commanded_logs import Controller, study
+from tests.commanded_logs import Controller, commanded_log, multisine
 from tests.commanded_robots import slider
 
 JOINTS = ("rail", "swing", "elbow")
@@ -74,8 +74,9 @@ def commands(own: RolloutRecord | None = None, std: float = 0.01, bound: str = "
 
 @cache
 def small_logs() -> tuple[Log, ...]:
-    """Two logs of three seconds."""
-    return study(slider(), Controller(), seed=2, logs=2, seconds=3.0).logs
+    """Two logs of two seconds, simulated with long steps."""
+    robot = slider()
+    return tuple(commanded_log(robot, Controller(), multisine(robot, k), 2.0, f"log {k}", 1e-3) for k in range(2))
 
 
 @cache
