@@ -97,6 +97,13 @@ MEANINGS = {
     "ExcitationSettings.both_sides": "whether each posture is approached from both sides: static friction cancels out",
     "ExcitationSettings.friction_runs": "constant speeds instead, joint by joint: see [friction runs](postures.md)",
     "ExcitationSettings.speeds": "number of these speeds, or parts of the velocity limit",
+    "ExcitationSettings.commands": "commanded positions instead, for robots without torque sensors: see "
+    "[commands](excitation.md#commands-of-robots-without-torque-sensors)",
+    "ExcitationSettings.duration": "how long commands last [s]; 20 by default",
+    "ExcitationSettings.command_rate": "how often commands change [Hz], held between; 50 by default",
+    "ExcitationSettings.position_noise": "standard deviation of measured positions [rad or m]; by default that of an "
+    "encoder of 14 bits",
+    "ExcitationSettings.amplitude": "largest distance of commands from the start [rad or m]",
     "PhysicalSettings.fit": "whether physically consistent links are fitted",
     "PhysicalSettings.prior": "determines what the data do not",
     "PhysicalSettings.weight": "weight of the prior; by default cross-validated on stretches of the logs",

@@ -422,10 +422,11 @@ def _require_alike(robot: Robot, known: Result | None) -> None:
 
 
 def _limits(settings: ExcitationSettings, robot: Robot) -> tuple[list[Limits], list[Finding]]:
-    """The limits of each coordinate, and findings on those that are assumed."""
+    """The limits of each coordinate, and findings on those that are assumed; accelerations are not limited."""
     limits = joint_limits(settings, robot)
-    notes = assumptions(stated_limits(settings, robot), limits, robot)
-    return limits, [note for note in notes if note.subject != "acceleration"]
+    pairs = zip(stated_limits(settings, robot), limits, strict=True)
+    stated = [replace(one, acceleration=other.acceleration) for one, other in pairs]
+    return limits, list(assumptions(stated, limits, robot))
 
 
 def _start(settings: ExcitationSettings, robot: Robot, limits: Sequence[Limits]) -> Array:
