@@ -12,6 +12,7 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tests.commanded_logs import Controller, commanded_log
@@ -115,7 +116,13 @@ def go2(folder: Path, seconds: float) -> None:
     """Print what the public logs determine, and what designed commands would."""
     robot = dynid.load_robot(folder / "go2.xml", lock=["base"])
     own = [f"traj_{k}.pt" for k in range(8)]
-    roles = {"position": "dof_pos", "velocity": "dof_vel", "position_command": "des_dof_pos", "kp": "kp", "kd": "kd"}
+    roles: dict[str, Any] = {
+        "position": "dof_pos",
+        "velocity": "dof_vel",
+        "position_command": "des_dof_pos",
+        "kp": "kp",
+        "kd": "kd",
+    }
     logs: list[Log] = [dynid.read_log(folder / name, robot, time="time", **roles) for name in own]
     kp, kd = logs[0].commands.kp[0], logs[0].commands.kd[0]
     found = dynid.excite_commands(robot, kp=kp, kd=kd, velocity=10.0, position_noise=2e-3, time_limit=seconds)

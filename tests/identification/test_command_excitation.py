@@ -16,6 +16,7 @@ from dynid.arrays import Array
 from dynid.cli import app
 from dynid.errors import DynidError, InvalidRequestError
 from dynid.estimation import LogErrors, fit_output_error
+from dynid.excitation import read_trajectory
 from dynid.excitation.trajectories.command_waves import CommandWave, wave_values
 from dynid.identification.command_excitation import CommandExcitation
 from dynid.identification.command_fit import at_values
@@ -193,7 +194,7 @@ def test_the_command_writes_commands_the_predicted_motion_and_a_summary(tmp_path
     head, *rows = (out / "commands.csv").read_text().splitlines()
     assert head == "t,q_command_joint_1,q_command_joint_2"
     assert len(rows) == 3 * 50 + 1
-    motion = dynid.excitation.read_trajectory(out / "predicted_motion.csv", dynid.load_robot("builtin:two_link"))
+    motion = read_trajectory(out / "predicted_motion.csv", dynid.load_robot("builtin:two_link"))
     assert motion.duration == pytest.approx(3.0)
     names = [row["name"] for row in data["parameters"]]
     assert names == ["Ia1", "Ia2", "fv1", "fv2", "fs1", "fs2", "off1", "off2", "delay"]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.estimation import Unknowns
@@ -188,7 +189,7 @@ def covariance(H: Array, unknowns: Unknowns) -> Array:
     return np.linalg.inv(scaled) * np.outer(sizes, sizes)
 
 
-def relative_sizes(robot: ControlledRobot, unknowns: Unknowns, posture: Array) -> tuple[Array, Array]:
+def relative_sizes(robot: ControlledRobot, unknowns: Unknowns, posture: Array) -> tuple[Array, NDArray[np.bool_]]:
     """Standard deviations that count as 100 %, and which of the unknowns a design looks at; both (unknowns,).
 
     Armatures and frictions count relative to their values, the delay to a millisecond; offsets, biases and scales of
@@ -229,7 +230,7 @@ class Promise:
         return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
 
     @property
-    def is_determined(self) -> Array:
+    def is_determined(self) -> NDArray[np.bool_]:
         """Which unknowns are clearly more certain than before, shape (unknowns,)."""
         return self.stds < 0.5 * self.unknowns.sizes
 
@@ -276,8 +277,3 @@ def information_of_logs(
     if not found:
         return np.zeros((0, 0)), np.full(robot.model.robot.nv, math.nan)
     return np.sum(found, axis=0), np.sqrt(np.mean(squares, axis=0))
-
-
-def at_parameters(robot: ControlledRobot, point: LawPoint) -> ControlledRobot:
-    """The robot with other parameters, delay and form of the law."""
-    return replace(robot, point=point, assumed=())

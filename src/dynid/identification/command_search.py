@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
@@ -152,7 +153,7 @@ class CommandProblem:
         return columns, replace(unknowns, sizes=sizes)
 
     @cached_property
-    def sizes(self) -> tuple[Array, Array]:
+    def sizes(self) -> tuple[Array, NDArray[np.bool_]]:
         """Standard deviations that count as 100 %, and which unknowns decide; both of shape (unknowns,)."""
         return relative_sizes(self.robot, self.unknowns, self.room.start)
 

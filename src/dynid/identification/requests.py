@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.estimation import Factors
 from dynid.excitation import Excitation, ExcitationSettings, Followable, robot_of_motion
@@ -19,7 +20,7 @@ from dynid.identification.result_files import load_result
 from dynid.identification.task import robot_of, task_of
 from dynid.logs import Control, Log, Processing, transmission_of
 from dynid.model import Term, is_auto
-from dynid.robot import Robot, as_robot
+from dynid.robot import Robot, as_robot, load_robot
 from dynid.settings import checked
 from dynid.simulation import SimulatedLog, SimulationSettings, simulate_run, stated_terms
 from dynid.simulation.simulated_log import simulate as simulate_robot
@@ -53,8 +54,8 @@ def excite_commands(
     source: Robot | str | PathLike[str],
     terms: str | Sequence[str | Term] = (),
     *,
-    kp: float | Sequence[float] | str | None = None,
-    kd: float | Sequence[float] | str | None = None,
+    kp: float | Sequence[float] | Array | str | None = None,
+    kd: float | Sequence[float] | Array | str | None = None,
     control: Control | Mapping[str, Any] | None = None,
     settings: ExcitationSettings | Mapping[str, Any] | None = None,
     known: Result | str | PathLike[str] | Sequence[Result | str | PathLike[str]] | None = None,
@@ -98,15 +99,13 @@ def excite_commands(
     Raises:
         InvalidRequestError: If gains are missing, settings contradict the robot or each other, or limits leave no room.
     """
-    stated = {
-        key: tuple(gain) if isinstance(gain, Sequence) and not isinstance(gain, str) else gain
-        for key, gain in (("kp", kp), ("kd", kd))
-    }
+    stated = {"kp": _numbers(kp), "kd": _numbers(kd)}
     changes = {**changes, "commands": True}
     options = {"time_limit": time_limit, "starts": starts, "seed": seed, "progress": progress}
     result = _only_result(known)
     if isinstance(source, Robot) or not is_experiment(source):
-        robot = as_robot(source, lock=lock)
+        loaded = source if isinstance(source, Robot) else load_robot(source, exact_frames=exact_frames)
+        robot = as_robot(loaded, lock=lock)
         law = checked(Control, control, "control", **stated)
         excitation = checked(ExcitationSettings, settings, "excitation", **changes)
         values = known_values or {}
@@ -135,6 +134,11 @@ def excite_commands(
     )
 
 
+def _numbers(values: float | Sequence[float] | Array | str | None) -> float | tuple[float, ...] | str | None:
+    """One number, or one for each joint, as settings have them."""
+    return values if values is None or isinstance(values, str | float | int) else tuple(float(x) for x in values)
+
+
 def _stated_settings(settings: Any) -> dict[str, Any]:
     if settings is None:
         return {}
@@ -148,7 +152,7 @@ def _only_result(known: Any) -> Result | None:
         return None
     if len(found) > 1:
         raise InvalidRequestError("commands are designed beside one result; identify all logs together, and name that")
-    return found[0] if isinstance(found[0], Result) else load_result(found[0])
+    return found[0] if isinstance(found[0], Result) else load_result(Path(found[0]))
 
 
 def _first_log(source: str | PathLike[str], robot: Robot, progress: Callable[[str], None]) -> Log | None:

@@ -14,7 +14,7 @@ from dynid.excitation.collision.collision_model import CollisionModel
 from dynid.excitation.interior_point import NEAR_LIMIT
 from dynid.excitation.limits.limit import Check, Limit
 from dynid.excitation.motion import FreeCoefficients, Grid, Motion, Postures
-from dynid.excitation.trajectories.moves import MovesSmoothly
+from dynid.excitation.trajectories.moves import Moves
 
 ROOM = 0.06
 """Distance [m] beyond the clearance at which a pair is far: its slack is 1, and the design does not feel it."""
@@ -91,7 +91,7 @@ class ClearanceLimit(Limit):
                 f"[excitation] {key}, a smaller clearance, or the pair in ignore_pairs if it may touch"
             )
 
-    def checks(self, trajectory: MovesSmoothly, times: Array) -> list[Check]:
+    def checks(self, trajectory: Moves, times: Array) -> list[Check]:
         """One for each pair that comes near, and for the nearest one in any case."""
         q = trajectory.states(times)[0]
         nearest, at = self.model.nearest(q, below=self.clearance + ROOM)
