@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from dynid.findings import NAMED, UNCODED, Entry, Finding, Range, Severity, catalogue, grouped, has
+from tests.source_trees import nodes
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = Path(__file__).parent / "data" / "findings.txt"
@@ -69,17 +70,18 @@ def test_codes_are_in_kebab_case() -> None:
 def calls() -> tuple[tuple[str, ast.Call], ...]:
     """Calls of `Finding.of` in the package, with where they are."""
     found = []
-    for path, tree in _trees():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "Finding.of":
+    for path, parts in nodes().items():
+        for node in parts:
+            if isinstance(node, ast.Call) and dotted(node.func) == "Finding.of":
                 found.append((f"{path.relative_to(ROOT)}:{node.lineno}", node))
     return tuple(found)
 
 
-@cache
-def _trees() -> tuple[tuple[Path, ast.Module], ...]:
-    files = sorted((ROOT / "src" / "dynid").rglob("*.py"))
-    return tuple((path, ast.parse(path.read_text(encoding="utf-8"))) for path in files)
+def dotted(node: ast.AST) -> str:
+    """A name, or a name of a name, as it is written; empty for anything else."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return f"{node.value.id}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def constants(node: ast.AST) -> Iterator[str]:
@@ -98,13 +100,13 @@ def stated_codes() -> Iterator[tuple[str, str]]:
     """Codes that are written out in the package: in calls, in `code = ...` and in tables of codes."""
     for where, call in calls():
         yield from ((where, code) for code in constants(call.args[0]))
-    for path, tree in _trees():
-        for node in ast.walk(tree):
+    for path, parts in nodes().items():
+        for node in parts:
             if isinstance(node, ast.Assign) and len(node.targets) == 1:
-                name = ast.unparse(node.targets[0])
+                name = dotted(node.targets[0])
                 if name == "code" or name.lower() == "codes":
                     yield from ((f"{path.relative_to(ROOT)}:{node.lineno}", code) for code in constants(node.value))
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("has", "findings.has"):
+            if isinstance(node, ast.Call) and dotted(node.func) in ("has", "findings.has"):
                 for argument in node.args[1:]:
                     yield from ((f"{path.relative_to(ROOT)}:{node.lineno}", code) for code in constants(argument))
 
@@ -118,13 +120,13 @@ def test_every_code_that_is_stated_is_in_the_catalogue() -> None:
 def test_every_code_of_the_catalogue_is_used() -> None:
     strings = {
         node.value
-        for _, tree in _trees()
-        for node in ast.walk(tree)
+        for parts in nodes().values()
+        for node in parts
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     patterns = []
-    for _, tree in _trees():
-        for node in ast.walk(tree):
+    for every in nodes().values():
+        for node in every:
             if isinstance(node, ast.JoinedStr):
                 parts = [
                     re.escape(str(part.value)) if isinstance(part, ast.Constant) else r"[a-z-]+" for part in node.values

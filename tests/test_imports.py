@@ -8,13 +8,13 @@ import re
 import tokenize
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
 
+from tests.source_trees import PACKAGE, nodes, trees
+
 ROOT = Path(__file__).parents[1]
-PACKAGE = ROOT / "src" / "dynid"
 
 ROOMS = 10
 """At most so many rooms."""
@@ -37,12 +37,6 @@ LONGER = {
 
 SHARED_STEMS = {"__init__", "__main__", "settings"}
 """File names that several rooms have."""
-
-
-@cache
-def trees() -> dict[Path, ast.Module]:
-    """The syntax tree of every module."""
-    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
 
 
 def order() -> list[str]:
@@ -131,9 +125,9 @@ def code_lines(text: str) -> set[int]:
 
 def test_a_tenth_of_the_code_at_most_is_imports() -> None:
     code = imports = 0
-    for path, tree in trees().items():
+    for path, parts in nodes().items():
         code += len(code_lines(path.read_text(encoding="utf-8")))
-        for node in ast.walk(tree):
+        for node in parts:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 imports += (node.end_lineno or 0) - node.lineno + 1
     assert imports <= IMPORTS * code, f"{imports} of {code} lines, {imports / code:.1%}"
@@ -142,8 +136,8 @@ def test_a_tenth_of_the_code_at_most_is_imports() -> None:
 def test_findings_are_made_with_codes() -> None:
     calls = [
         path.relative_to(PACKAGE)
-        for path, tree in trees().items()
-        for node in ast.walk(tree)
+        for path, parts in nodes().items()
+        for node in parts
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "prose"
     ]
     assert calls == []
@@ -165,10 +159,10 @@ STRING_TESTS = {"startswith", "endswith", "partition", "rpartition", "split", "f
 def test_no_code_decides_by_the_words_of_a_finding() -> None:
     decisions = [
         f"{path.relative_to(PACKAGE)}:{node.lineno}"
-        for path, tree in trees().items()
-        for node in ast.walk(tree)
+        for path, parts in nodes().items()
         if path.relative_to(PACKAGE).parts[0] != "cli"  # it prints them
-        and (
+        for node in parts
+        if (
             (isinstance(node, ast.Compare) and reads_words(node))
             or (
                 isinstance(node, ast.Call)

@@ -19,6 +19,7 @@ import dynid
 from dynid import DynamicModel, Robot, load_robot
 from dynid.model.sampling import random_states
 from tests.references import assert_same_torques, pinocchio_torques
+from tests.source_trees import nodes
 from tests.strategies import robots
 
 ROOT = Path(__file__).parents[1]
@@ -97,8 +98,8 @@ def test_every_import_of_another_package_is_a_dependency() -> None:
         "fsspec",
         "websockets",
     }
-    for path in (ROOT / "src").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path, parts in nodes().items():
+        for node in parts:
             found = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             found += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             for name in {each.partition(".")[0] for each in found}:
@@ -108,14 +109,18 @@ def test_every_import_of_another_package_is_a_dependency() -> None:
 
 def test_text_is_read_and_written_in_a_stated_encoding() -> None:
     """That of other systems is another; ruff's PLW1514 sees only what it knows to be a path."""
-    for path in (each for folder in ("src", "scripts", "examples") for each in (ROOT / folder).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    others = [each for folder in ("scripts", "examples") for each in (ROOT / folder).rglob("*.py")]
+    walked = {path: tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8")))) for path in others}
+    for path, parts in (nodes() | walked).items():
+        for node in parts:
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
                 continue
-            stated = {word.arg for word in node.keywords} | {ast.unparse(argument) for argument in node.args}
             text = node.func.attr in ("read_text", "write_text") or (node.func.attr == "open" and not node.args)
+            if not text:
+                continue
+            stated = {word.arg for word in node.keywords} | {ast.unparse(argument) for argument in node.args}
             binary = bool({"'rb'", "'wb'"} & stated)
-            assert binary or not text or "encoding" in stated, f"{path.name}, line {node.lineno}"
+            assert binary or "encoding" in stated, f"{path.name}, line {node.lineno}"
 
 
 @given(robots(), st.integers(0, 1000))

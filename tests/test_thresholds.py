@@ -7,14 +7,15 @@ import dataclasses
 import importlib
 import re
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
 from scripts.thresholds_reference import Decision, decisions
 
+from tests import source_trees
+from tests.source_trees import PACKAGE
+
 ROOT = Path(__file__).parents[1]
-PACKAGE = ROOT / "src" / "dynid"
 
 OPEN = {
     "estimation/drive_signs.py",
@@ -88,12 +89,8 @@ VAGUE = frozenset(
 """Words that say nothing alone: `SURE` of what, `MOST` of which?"""
 
 
-@cache
 def trees() -> dict[str, ast.Module]:
-    return {
-        path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
-        for path in sorted(PACKAGE.rglob("*.py"))
-    }
+    return {path.relative_to(PACKAGE).as_posix(): tree for path, tree in source_trees.trees().items()}
 
 
 def is_number(node: ast.AST) -> bool:
@@ -118,11 +115,11 @@ def numbers(tree: ast.Module) -> Iterator[str]:
             yield from (part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name))
 
 
-def makes_findings(tree: ast.Module) -> bool:
+def makes_findings(module: str) -> bool:
     return any(
         isinstance(node, ast.Attribute) and node.attr == "of" and isinstance(node.value, ast.Name)
         and node.value.id == "Finding"
-        for node in ast.walk(tree)
+        for node in source_trees.nodes()[PACKAGE / module]
     )  # fmt: skip
 
 
@@ -130,14 +127,15 @@ def test_modules_that_make_findings_have_their_thresholds_in_settings_objects() 
     loose = {
         module: [name for name in numbers(tree) if name not in NUMERICAL.get(module, ())]
         for module, tree in trees().items()
-        if makes_findings(tree) and module not in OPEN
+        if module not in OPEN and makes_findings(module)
     }
     assert {module: names for module, names in loose.items() if names} == {}
 
 
 def test_exceptions_are_still_needed() -> None:
+    every = trees()
     for module, names in NUMERICAL.items():
-        assert set(names) <= set(numbers(trees()[module])), module
+        assert set(names) <= set(numbers(every[module])), module
 
 
 def test_no_constant_is_called_by_a_word_that_says_nothing_alone() -> None:

@@ -14,8 +14,10 @@ from typer.testing import CliRunner
 import dynid
 from dynid import load_robot
 from dynid.cli import app
+from dynid.excitation import design
 from dynid.excitation.trajectories.sampled import Trajectory
 from dynid.excitation.trajectory_files import read_coefficients, read_trajectory
+from tests.designs import design_once
 from tests.independent_condition import condition_number, read_csv
 from tests.simulated import gentle
 
@@ -50,6 +52,11 @@ def plotly_script() -> str:
     from dynid.report.rendering import _plotly
 
     return _plotly()
+
+
+@pytest.fixture(autouse=True)
+def _each_is_designed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    design_once(monkeypatch)
 
 
 @pytest.fixture
@@ -139,15 +146,14 @@ def test_a_written_motion_is_never_replaced_unasked(experiment: Path, tmp_path: 
     assert "is a file" in run(experiment, "--out", experiment)[2]
 
 
+def too_far(problem: Any, x: Any) -> Any:
+    trajectory = problem.trajectory(1.5 * x)
+    return trajectory, design.fine_checks(problem, trajectory)
+
+
 @pytest.fixture
 def careless(monkeypatch) -> None:
     """Designs that violate limits."""
-    from dynid.excitation import design
-
-    def too_far(problem, x):
-        trajectory = problem.trajectory(1.5 * x)
-        return trajectory, design.fine_checks(problem, trajectory)
-
     monkeypatch.setattr(design, "within_limits", too_far)
 
 
