@@ -98,11 +98,10 @@ class RolloutThresholds:
 
     good: float = 0.1
     """Error on held-out logs up to which a model is validated. The Go2 logs leave 3 % with identified values, and 7 %
-    with published ones that others train policies on; simulated robots with quantised encoders leave below 2 %."""
+    with published ones; simulated robots with quantised encoders leave below 1 % (`benchmarks/commanded_truth.py`)."""
 
     rough: float = 0.3
-    """Error of the fit above which the model is in doubt: a law with the right gains and no friction at all leaves
-    about as much."""
+    """Error of the fit above which the model is in doubt: three times that of a validated one. By judgement."""
 
     useless: float = 1.0
     """Error above which a model should not be used: a robot that is where it is commanded to be is nearer."""
