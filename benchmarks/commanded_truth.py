@@ -162,10 +162,10 @@ def hidden_biases(robot: TrueRobot) -> frozenset[str]:
     )
 
 
-def wide(rows: list[Row], kind: str) -> int:
-    """How many intervals are wider than the bar, and say so."""
-    sizes = [1.0 if kind in ("delay", "bias") else abs(row.truth) for row in rows]
-    return sum(0.5 * (row.upper - row.lower) > BARS[kind] * size for row, size in zip(rows, sizes, strict=True))
+def is_wide(row: Row) -> bool:
+    """Whether an interval is wider than the bar, and says so."""
+    size = 1.0 if row.kind in ("delay", "bias") else abs(row.truth)
+    return 0.5 * (row.upper - row.lower) > BARS[row.kind] * size
 
 
 def table(rows: list[Row], title: str) -> list[str]:
@@ -180,7 +180,7 @@ def table(rows: list[Row], title: str) -> list[str]:
         error = np.abs([row.error for row in told if np.isfinite(row.error)])
         z = np.array([(row.value - row.truth) / row.std for row in told if row.std > 0.0])
         unit, scale = {"delay": ("ms", 1e3), "bias": ("mrad", 1e3)}.get(kind, ("%", 100.0))
-        beyond = "" if kind not in BARS else f"{np.count_nonzero(error > BARS[kind])}/{wide(told, kind)}"
+        beyond = "" if kind not in BARS else f"{np.count_nonzero(error > BARS[kind])}/{sum(map(is_wide, told))}"
         covered = f"{np.mean([row.is_covered for row in told]):.1%}" if told else ""
         lines.append(
             f"  {kind:6} {len(told):7}  {scale * np.sqrt(np.mean(error**2)):7.3f} {unit:4}"
@@ -195,14 +195,19 @@ def table(rows: list[Row], title: str) -> list[str]:
 def markdown(rows: list[Row]) -> list[str]:
     """Lines of a short table of all draws, as `docs/commands.md` has it."""
     words = {"Ia": "armature", "fv": "viscous friction", "fs": "Coulomb friction", "off": "offset"}
-    lines = ["| parameter | estimates | half of the errors within | 95 % within | beyond the bar | intervals hold it |"]
+    lines = [
+        "| parameter | estimates | half of the errors within | 95 % within | beyond the bar, where intervals are narrower | intervals hold it |"
+    ]
     lines.append("| --- | --- | --- | --- | --- | --- |")
     for kind in dict.fromkeys(row.kind for row in rows):
         own = [row for row in rows if row.kind == kind and row.state == "determined"]
         error = np.abs([row.error for row in own])
         unit, scale = {"delay": ("ms", 1e3), "bias": ("mrad", 1e3)}.get(kind, ("%", 100.0))
         half, most = scale * np.quantile(error, [0.5, 0.95])
-        beyond = f"{np.count_nonzero(error > BARS[kind])} ({scale * BARS[kind]:g} {unit})" if kind in BARS else ""
+        beyond = ""
+        if kind in BARS:
+            narrow = sum(abs(row.error) > BARS[kind] and not is_wide(row) for row in own)
+            beyond = f"{narrow} of {sum(not is_wide(row) for row in own)} ({scale * BARS[kind]:g} {unit})"
         covered = np.mean([row.is_covered for row in own])
         name = words.get(kind, kind)
         lines.append(f"| {name} | {len(own)} | {half:.2g} {unit} | {most:.2g} {unit} | {beyond} | {covered:.0%} |")
