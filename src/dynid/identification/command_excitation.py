@@ -391,7 +391,7 @@ def design_commands(
     found, tried = search(
         problem,
         _searched(settings, duration, rates[0]),
-        time_limit=time_limit,
+        time_limit=max(time_limit - (time.monotonic() - begin), 0.5 * time_limit),
         trials=starts,
         seed=seed,
         progress=progress,
