@@ -41,7 +41,7 @@ from dynid.identification.command_validation import law_point
 from dynid.identification.log_reading import read
 from dynid.identification.result import Result
 from dynid.identification.task import JOINT_TERMS, robot_difference
-from dynid.logs import Control, Log, Processing, effort_limit, stated_gains
+from dynid.logs import Control, Log, Processing, stated_gains
 from dynid.model import DynamicModel, Role, Term, known_model
 from dynid.robot import JointKind, Limits, Robot
 
@@ -366,11 +366,13 @@ def design_commands(
     begin = time.monotonic()
     _require_single_axes(robot)
     _require_alike(robot, known)
+    if known is not None:  # what is not stated of the law is as it was for the result
+        control = control.model_copy(update=_unstated(known.task.control, control))
     model = known.task.model if known is not None else known_model(robot, _terms(terms), known_values or {})
     limits, findings = _limits(settings, robot)
     start = _start(settings, robot, limits)
     room, clear_findings = _room(settings, robot, limits, start)
-    controlled = _controlled(model, control, settings, known, known_values or {}, logged, start, room.effort)
+    controlled = _controlled(model, control, known, known_values or {}, logged, start, room.effort)
     room = replace(room, effort=(1.0 - _margin(settings)) * controlled.effort)
     duration, rates = settings.duration or DURATION, _rates(settings)
     noise, assumed = _noise(settings, model)
@@ -389,13 +391,18 @@ def design_commands(
     found, tried = search(
         problem,
         _searched(settings, duration, rates[0]),
-        time_limit=time_limit,
+        time_limit=max(time_limit - (time.monotonic() - begin), 0.5 * time_limit),
         trials=starts,
         seed=seed,
         progress=progress,
     )
     noticed = (*findings, *clear_findings, *_on_values(controlled), *assumed)
     return CommandExcitation(problem, found, tuple(limits), present, noticed, tried, time.monotonic() - begin)
+
+
+def _unstated(other: Control, control: Control) -> dict[str, Any]:
+    """What a control law states that another one does not."""
+    return {key: getattr(other, key) for key in other.model_fields_set - control.model_fields_set}
 
 
 def _terms(terms: str | Sequence[str | Term]) -> str | Sequence[str | Term]:
@@ -515,7 +522,6 @@ def _room(
 def _controlled(
     model: DynamicModel,
     control: Control,
-    settings: ExcitationSettings,
     known: Result | None,
     values: Mapping[str, float],
     logged: Log | None,
@@ -524,10 +530,13 @@ def _controlled(
 ) -> ControlledRobot:
     """The robot under its law."""
     kp, kd = gains_of(control, model.robot, known, logged)
-    if settings.effort is None:
-        stated = effort_limit(control, model.robot)
-        if stated is not None:
-            effort = np.minimum(effort, np.broadcast_to(np.asarray(stated, dtype=float), effort.shape))
+    stated = control.effort_limit
+    if stated is not None and not isinstance(stated, str):
+        if np.size(stated) not in (1, len(effort)):
+            raise InvalidRequestError(
+                f"control.effort_limit has {np.size(stated)} numbers, and '{model.robot.name}' has {len(effort)} joints"
+            )
+        effort = np.minimum(effort, stated)
     effort = np.where(effort < 1e29, effort, np.inf)
     if known is not None:
         _, at, _ = nominal_point(model, kp, effort, start, known.task.known, delay=0.0, form="continuous")

@@ -45,6 +45,10 @@ class CommandDesignThresholds:
     slide_encoder: float = 1e-5
     """The same of a prismatic joint [m]."""
 
+    smallest: float = 0.3
+    """Armatures and frictions count relative to their values, or to this part of what would be assumed, where that is
+    more: a value of nearly zero is no measure."""
+
     delay_size: float = 1e-3
     """Standard deviation of the delay [s] that counts as 100 %."""
 
@@ -192,8 +196,8 @@ def covariance(H: Array, unknowns: Unknowns) -> Array:
 def relative_sizes(robot: ControlledRobot, unknowns: Unknowns, posture: Array) -> tuple[Array, NDArray[np.bool_]]:
     """Standard deviations that count as 100 %, and which of the unknowns a design looks at; both (unknowns,).
 
-    Armatures and frictions count relative to their values, the delay to a millisecond; offsets, biases and scales of
-    gains are estimated as well, but do not decide.
+    Armatures and frictions count relative to their values, unless these are nearly zero, the delay to a millisecond;
+    offsets, biases and scales of gains are estimated as well, but do not decide.
     """
     model, p = robot.model, robot.point.p
     fallback = fallback_sizes(model, p, robot.kp, robot.effort, posture)
@@ -204,7 +208,7 @@ def relative_sizes(robot: ControlledRobot, unknowns: Unknowns, posture: Array) -
         elif name in model.names:
             k = model.names.index(name)
             judged[i] = k in fallback
-            sizes[i] = p[k] if k in fallback and p[k] > 0.0 else fallback.get(k, unknowns.sizes[i])
+            sizes[i] = max(p[k], THRESHOLDS.smallest * fallback[k]) if k in fallback else unknowns.sizes[i]
         elif name.startswith("bias"):
             sizes[i] = THRESHOLDS.bias_size
     return sizes, judged
