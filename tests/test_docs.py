@@ -16,6 +16,7 @@ from dynid.cli import app
 from dynid.findings import catalogue
 from tests.browser import needs_chromium, opened
 from tests.coverage_study import FENCE, Tutorial
+from tests.designs import design_once
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -50,6 +51,7 @@ def test_python_examples_run(page: Path, number: int, tmp_path: Path, monkeypatc
     if page.stem.startswith(("from_zero", "tutorial_")):
         pytest.skip("its blocks need the files of those before: the tests of the tutorials run them")
     monkeypatch.chdir(tmp_path)
+    design_once(monkeypatch)  # pages begin with the same motion
     exec(compile(code, str(page), "exec"), {})
 
 
@@ -149,6 +151,7 @@ def test_the_tutorial_runs_from_its_first_block_to_its_last(tmp_path: Path, monk
 @pytest.mark.parametrize("robot", ["ur", "panda", "ros2"])
 def test_tutorials_of_robots_end_with_a_validated_model(robot: str, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
+    design_once(monkeypatch)
     follow(ROOT / "docs" / f"tutorial_{robot}.md", tmp_path)
     assert "This model can be trusted" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
@@ -157,6 +160,7 @@ def test_the_tutorial_on_currents_shows_a_right_drive_and_names_what_is_wrong_wi
     tmp_path: Path, monkeypatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    design_once(monkeypatch)  # its motion is that of the tutorial on UR arms
     follow(ROOT / "docs" / "tutorial_currents.md", tmp_path)
     right, wrong = (json.loads((tmp_path / name / "result.json").read_text()) for name in ("result", "wrong"))
     assert right["verdict"]["answer"] == "fits; not validated"

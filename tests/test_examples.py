@@ -29,7 +29,7 @@ def script(name: str) -> ModuleType:
 
 @pytest.fixture(scope="module")
 def motion() -> Any:
-    limits: dict[str, Any] = {"velocity": 1.0, "acceleration": 2.0, "effort": 1e6, "period": 5.0}
+    limits: dict[str, Any] = {"velocity": 1.0, "acceleration": 2.0, "effort": 1e6, "period": 5.0, "collisions": False}
     return dynid.excite("builtin:ur5", starts=1, time_limit=60.0, harmonics=2, **limits)
 
 
