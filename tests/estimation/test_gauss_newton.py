@@ -31,7 +31,7 @@ TRUTH = np.array([0.8, 4.0, 0.1])
 def _simulate(measured: list[np.ndarray]):
     def simulate(k: int, x: np.ndarray, slopes: bool) -> LogErrors:
         q, S = _curve(x)
-        return LogErrors(measured[k] - q, S if slopes else None, 0.005)
+        return LogErrors(measured[k] - q, S if slopes else None)
 
     return simulate
 
@@ -58,7 +58,7 @@ def test_the_last_steps_use_errors_of_finer_rollouts() -> None:
 
     def coarse(k: int, x: np.ndarray, slopes: bool) -> LogErrors:
         q, S = _curve(x + fast)
-        return LogErrors(measured - q, S if slopes else None, 0.005)
+        return LogErrors(measured - q, S if slopes else None)
 
     def finely(k: int, x: np.ndarray, division: int) -> np.ndarray:
         asked.append(division)

@@ -59,7 +59,7 @@ def fitted(designed: CommandExcitation, positions: Array) -> Array:
         moved.__dict__["resting"] = problem.resting
         rollout = moved.roll_out(designed.q, steps_kept=True)
         S = sensitivities(rollout, columns).position if slopes else None
-        return LogErrors(positions - rollout.q, S, 1.0 / problem.rate)
+        return LogErrors(positions - rollout.q, S)
 
     start = np.where(unknowns.values > 0.0, 1.03 * unknowns.values, unknowns.values)
     found = fit_output_error(simulate, 1, replace(unknowns, values=start))

@@ -86,6 +86,42 @@ def test_a_scale_of_the_gains_is_estimated(truth: Study) -> None:
     np.testing.assert_allclose(found.gain_scales[1:], 0.8, rtol=0.05)
 
 
+def test_unknown_gains_are_found_and_viscous_friction_has_those_on_velocities(truth: Study) -> None:
+    logs = [replace(log, torque=None, kp=1.0, kd=None) for log in truth.logs[:1]]
+    control = {"gains": "scale", "kp": "unknown", "law": "continuous"}
+    result = dynid.identify(truth.robot.robot, logs, control=control)
+    found = result.record.commands
+    assert found is not None
+    np.testing.assert_allclose(found.kp, truth.robot.kp, rtol=0.05)
+    assert found["fv2"].value == pytest.approx(truth.truth["fv2"] + truth.robot.kd[1], rel=0.05)
+    assert "kd-missing" in codes(result)
+
+
+def test_logs_with_gaps_are_rolled_out_in_stretches(truth: Study) -> None:
+    log = truth.logs[0]
+    keep = np.ones(len(log), dtype=bool)
+    keep[400:520] = False
+    result = dynid.identify(truth.robot.robot, log.at(keep), control={"law": "continuous"})
+    found = result.record.commands
+    assert found is not None
+    assert found.delay == pytest.approx(truth.delay, abs=3e-4)
+    assert found["fs2"].value == pytest.approx(truth.truth["fs2"], rel=0.05)
+    assert "time-gaps" in codes(result)
+
+
+def test_known_friction_is_not_fitted_away(truth: Study) -> None:
+    known = {"fs2": truth.truth["fs2"]}
+    found = dynid.identify(truth.robot.robot, truth.logs[:1], known=known, control=REGRESSION).record.commands
+    assert found is not None
+    assert "fs2" not in [row.name for row in found.parameters]
+    assert found["fv2"].value == pytest.approx(truth.truth["fv2"], rel=0.1)
+
+
+def test_logs_that_are_too_short_are_refused(truth: Study) -> None:
+    with pytest.raises(InvalidRequestError, match="100 samples"):
+        dynid.identify(truth.robot.robot, truth.logs[0][:60])
+
+
 def test_commands_that_are_shifted_in_the_log_are_said(truth: Study) -> None:
     log = truth.logs[0]
     assert 0.0 < lag_of_commands(log) < 0.2

@@ -69,7 +69,7 @@ def _on_law(fitted: Fitted) -> Iterator[Finding]:
     robot, point = fitted.robot, fitted.point
     model = robot.model
     log = robot.logs[0]
-    if robot.control.gains != "scale":
+    if robot.control.gains != "scale" and not is_shifted(fitted):
         yield from findings_on_gains(fitted.scales, model.row_names)
     gravity = DynamicModel(model.robot).inverse_dynamics(log.position, parameters=robot.links)
     held = np.mean(log.torque * point.scales - gravity, axis=0)
@@ -79,17 +79,26 @@ def _on_law(fitted: Fitted) -> Iterator[Finding]:
         yield Finding.of("law-form-undecided", "control law", law=point.form, **undecided)
 
 
+def is_shifted(fitted: Fitted) -> bool:
+    """Whether commands are shifted in the log: they act much later than logged, or before."""
+    log, delay = fitted.robot.logs[0], fitted.point.delay
+    period = float(np.median(np.diff(log.time)))
+    is_open = fitted.robot.control.delay == "auto"
+    return is_open and (delay > THRESHOLDS.delay or delay <= -period or lag_of_commands(log) < -2.0 * period)
+
+
 def _on_delay(fitted: Fitted) -> Iterator[Finding]:
     """Findings on a delay that commands cannot have, and on what it trades with."""
     point, fit, control = fitted.point, fitted.output_error, fitted.robot.control
     if control.delay != "auto":
         return
     period = float(np.median(np.diff(fitted.robot.logs[0].time)))
-    lag = lag_of_commands(fitted.robot.logs[0])
-    if point.delay > THRESHOLDS.delay or lag < -2.0 * period:
-        yield Finding.of("commands-shifted", "commands", shift=lag if lag < 0.0 else point.delay)
+    if is_shifted(fitted):
+        lag = lag_of_commands(fitted.robot.logs[0])
+        yield Finding.of("commands-shifted", "commands", shift=point.delay if point.delay > 0.0 else min(lag, 0.0))
     if point.form == "sampled":
-        yield Finding.of("delay-in-ticks", "delay", delay=point.delay, tick=period)
+        tick = period if control.rate is None else 1.0 / control.rate
+        yield Finding.of("delay-in-ticks", "delay", delay=1e3 * point.delay, lower=1e3 * (point.delay - tick))
     if fit is None or "delay" not in fit.unknowns.names:
         return
     names, d = fit.unknowns.names, fit.unknowns.names.index("delay")

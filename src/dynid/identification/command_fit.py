@@ -27,7 +27,7 @@ from dynid.estimation import (
     fit_output_error,
 )
 from dynid.identification.commanded_robot import STEP, CommandedRobot, LawPoint, lowest
-from dynid.logs import Control, LawForm
+from dynid.logs import Control, LawForm, Log
 from dynid.model import Role
 from dynid.simulation import RolloutParameters, sensitivities
 
@@ -83,7 +83,8 @@ def fit_commands(robot: CommandedRobot, progress: Progress = lambda _: None) -> 
     start = time.perf_counter()
     control = robot.control
     progress("Regression on the torques of the control law")
-    rows = [command_rows(log, robot.model, robot.links) for log in robot.logs]
+    known = {k - robot.first: value for k, value in robot.known.items()}
+    rows = [command_rows(log, robot.model, robot.links, known) for log in robot.logs]
     form = forms_of(control)[0]
     profile = delay_profile(robot, rows, form)
     fit, error = min(profile, key=lambda trial: trial[1])
@@ -143,6 +144,16 @@ def _shows_bias(robot: CommandedRobot, start: LawPoint, progress: Progress) -> b
     return errors[1] < CLEARLY * errors[0] and bounds[1] <= bounds[0]
 
 
+def regression_form(form: LawForm, control: Control, log: Log) -> LawForm:
+    """The form of the law for regressions, whose torques are held between stamps: not where ticks are much faster."""
+    is_fast = control.rate is not None and control.rate * float(np.median(np.diff(log.time))) >= FAST_TICKS
+    return "continuous" if is_fast else form
+
+
+FAST_TICKS = 2.0
+"""Ticks of a law between two stamps from which it is nearly continuous."""
+
+
 def forms_of(control: Control) -> tuple[LawForm, ...]:
     """Forms of the law that may be: the one that is stated, or those that go with its rate."""
     if control.law != "auto":
@@ -160,7 +171,7 @@ def delay_profile(
 
     def attempt(delay: float) -> float:
         if delay not in tried:
-            fit = fit_at(rows, delay, form, scale=scale)
+            fit = fit_at(rows, delay, regression_form(form, control, rows[0].log), scale=scale)
             tried[delay] = fit, robot.rmse(robot.point(fit, form), looked_at)
         return tried[delay][1]
 
@@ -269,9 +280,8 @@ def _output_error(
         rollout = robot.roll_out(logs[k], point, steps_kept=slopes)
         if rollout.ended is not None:
             return None
-        S = _joined(sensitivities(rollout, columns).position[settled[k] :], columns) if slopes else None
-        period = float(np.median(np.diff(log.time)))
-        return LogErrors((log.position - rollout.q)[settled[k] :], S, period, log.weight)
+        S = _joined(sensitivities(rollout, columns).position[settled[k] :], columns, point) if slopes else None
+        return LogErrors((log.position - rollout.q)[settled[k] :], S, log.weight)
 
     def finely(k: int, values: Array, division: int) -> Array | None:
         point = at_values(start, columns, values)
@@ -302,12 +312,13 @@ def _settled(robot: CommandedRobot, point: LawPoint, log: Log) -> int:
     return int(min(late, START * len(log)))
 
 
-def _joined(S: Array, columns: RolloutParameters) -> Array:
-    """Slopes over unknowns: gains on positions and on velocities have one scale together."""
+def _joined(S: Array, columns: RolloutParameters, point: LawPoint) -> Array:
+    """Slopes over unknowns: gains on positions and on velocities have one scale together, relative to stated ones."""
     if not columns.kp:
         return S
     n = len(columns.kp)
-    return np.concatenate([S[..., : -2 * n], S[..., -2 * n : -n] + S[..., -n:]], axis=-1)
+    over_scale = (S[..., -2 * n : -n] + S[..., -n:]) / point.scales[[*columns.kp]]
+    return np.concatenate([S[..., : -2 * n], over_scale], axis=-1)
 
 
 def unknowns_of(robot: CommandedRobot, point: LawPoint, columns: RolloutParameters) -> Unknowns:
@@ -319,14 +330,15 @@ def unknowns_of(robot: CommandedRobot, point: LawPoint, columns: RolloutParamete
     values = [point.p[[*columns.model]], [point.delay] * columns.delay]
     values += [point.bias[[*columns.bias]], point.scales[[*columns.kp]]]
     lower = [[lowest(model, k) for k in columns.model], [-period] * columns.delay]
-    lower += [[-math.inf] * len(columns.bias), [0.01] * len(columns.kp)]
+    scales = point.scales[[*columns.kp]]
+    lower += [[-math.inf] * len(columns.bias), 0.01 * scales]
     upper = [[math.inf] * len(columns.model), [2.0 * LONGEST_DELAY] * columns.delay]
-    upper += [[math.inf] * len(columns.bias), [100.0] * len(columns.kp)]
+    upper += [[math.inf] * len(columns.bias), 100.0 * scales]
     owners = {joint.name: joint.v.start for joint in model.robot.independent_joints}
     rows = [owners.get(model.parameters[k].owner, -1) for k in columns.model]
     rows += [-1] * columns.delay + [*columns.bias] + [*columns.kp]
     sizes = [*_sizes(robot, point, columns.model, rows), *[0.05] * columns.delay]
-    sizes += [*[0.2] * len(columns.bias), *[1.0] * len(columns.kp)]
+    sizes += [*[0.2] * len(columns.bias), *scales]
     whole = [np.concatenate([np.asarray(part, dtype=float) for part in parts]) for parts in (values, lower, upper)]
     return Unknowns(tuple(names), *whole, np.array(sizes), tuple(rows))
 

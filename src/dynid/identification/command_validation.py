@@ -9,6 +9,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.identification.commanded_robot import LawPoint, control_input, rolled_out
+from dynid.identification.law_logs import stretches_of_log
 from dynid.identification.records import RolloutRecord
 from dynid.identification.result import Result
 from dynid.logs import Log
@@ -57,7 +58,8 @@ def validate_rollouts(result: Result, logs: Sequence[Log], names: Sequence[str])
         logs: The logs.
         names: Their names.
     """
-    pairs = [(log, name) for log, name in zip(logs, names, strict=True) if log.has_commands]
+    known = [(log, name) for log, name in zip(logs, names, strict=True) if log.has_commands]
+    pairs = [(part, name) for log, name in known for part in stretches_of_log(log) if len(part) > 1]
     if not pairs:
         return None
     own, files, commands, ended = list[Array](), list[Array](), list[Array](), list[str]()
@@ -74,7 +76,7 @@ def validate_rollouts(result: Result, logs: Sequence[Log], names: Sequence[str])
 
 
 def _mean_squares(rollout: Rollout, log: Log) -> Array:
-    """Mean squares of the errors of a rollout [rad^2 or m^2], shape (joints,), up to where it ended."""
+    """Mean squares of the errors of a rollout [rad^2 or m^2], shape (joints,); infinite where it flew off."""
     if rollout.ended is not None:
         return np.full(log.position.shape[1], np.inf)
     return np.mean((log.position - rollout.q) ** 2, axis=0)

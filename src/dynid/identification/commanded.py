@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.estimation import EarlierLogs, fit_of_log
 from dynid.findings import Finding
@@ -15,7 +16,7 @@ from dynid.identification.command_findings import findings_on_fit
 from dynid.identification.command_fit import Fitted, fit_commands
 from dynid.identification.command_validation import rollout_record
 from dynid.identification.commanded_robot import CommandedRobot
-from dynid.identification.law_logs import findings_on_commands, with_law
+from dynid.identification.law_logs import findings_on_commands, stretches_of_log, with_law
 from dynid.identification.log_reading import name_of, of_log, prepared_logs, read
 from dynid.identification.noticed import each_once
 from dynid.identification.pipeline import Estimated, Reducing, estimated, record_of
@@ -33,7 +34,7 @@ from dynid.identification.result import Result
 from dynid.identification.task import ExperimentFile, Task
 from dynid.identification.verdict import judge
 from dynid.identification.workers import Workers
-from dynid.logs import Log, Processing
+from dynid.logs import COMMANDS, Log, Processing, check_time
 from dynid.model import DynamicModel, known_base, matching, split_known
 
 Progress = Callable[[str], None]
@@ -73,6 +74,7 @@ def identify_commanded(
         logs.append(read(source, robot, progress, task.drive, AS_IT_IS))
     names = [name_of(source, k) for k, source in enumerate(task.logs, start=1)]
     notes = [note for log, name in zip(logs, names, strict=True) for note in of_log(log.findings, name, len(logs))]
+    logs, names = _stretched(logs, names)
     notes += findings_on_commands(logs, robot)
     reading = time.perf_counter() - start
     commanded = CommandedRobot(task.model, robot.parameters, _known_terms(task), tuple(logs), task.control)
@@ -113,6 +115,28 @@ def _require_alone(task: Task, earlier: EarlierLogs | None, workers: Workers) ->
         )
 
 
+FEWEST_SAMPLES = 100
+"""Samples that a log needs for filters and blocks of time."""
+
+
+def _stretched(logs: Sequence[Log], names: Sequence[str]) -> tuple[list[Log], list[str]]:
+    """Stretches of logs without gaps in time, and their names; those that are too short are left out.
+
+    Raises:
+        InvalidRequestError: If nothing remains of a log.
+    """
+    found: list[tuple[Log, str]] = []
+    for log, name in zip(logs, names, strict=True):
+        parts = [part for part in stretches_of_log(log) if len(part) >= FEWEST_SAMPLES]
+        if not parts:
+            raise InvalidRequestError(
+                f"{name} has no stretch of {FEWEST_SAMPLES} samples without gaps, which commands need; leave it out"
+            )
+        called = [name] if len(parts) == 1 else [f"{name} (part {k})" for k in range(1, len(parts) + 1)]
+        found += zip(parts, called, strict=True)
+    return [log for log, _ in found], [name for _, name in found]
+
+
 def _known_terms(task: Task) -> dict[int, float]:
     """Values of terms' parameters that are known, by their indices."""
     model, first = task.model, len(task.model.robot.parameters)
@@ -127,7 +151,8 @@ def _known_terms(task: Task) -> dict[int, float]:
 
 def _on_torques(task: Task, fitted: Fitted, progress: Progress) -> Estimated:
     """The torques of the law, once it is known how that acts, as measured torques are identified."""
-    logs = tuple(log.with_law(fitted.point.delay, fitted.point.form, fitted.point.scales) for log in fitted.robot.logs)
+    point = fitted.point
+    logs = tuple(without_commands(log.with_law(point.delay, point.form, point.scales)) for log in fitted.robot.logs)
     processing = task.processing if task.processing.model_fields_set else _processing(fitted)
     estimation = task.estimation.model_copy(update={"bootstrap": False})  # rollouts have their own uncertainties
     own = replace(task, logs=logs, known=task.known_values, processing=processing, estimation=estimation)
@@ -138,7 +163,15 @@ def _on_torques(task: Task, fitted: Fitted, progress: Progress) -> Estimated:
 
 def _processing(fitted: Fitted) -> Processing:
     """Derivatives as they are, and rows that are filtered alike on both sides: what the regression does."""
-    return Processing(automatic=False, velocity="derived", derivative="central", decimate=(fitted.every,), row_trim=2)
+    uneven = [log for log in fitted.robot.logs if not check_time(log.time).is_even]
+    rate = None if not uneven else 1.0 / float(np.median(np.diff(uneven[0].time)))
+    stated = Processing(automatic=False, velocity="derived", derivative="central", decimate=(fitted.every,), row_trim=2)
+    return stated if rate is None else stated.but(resample=rate)
+
+
+def without_commands(log: Log) -> Log:
+    """A log whose torques stand for themselves."""
+    return replace(log, **dict.fromkeys((*COMMANDS, "effort_limit")))
 
 
 def _of_torques(found: Estimated) -> Iterator[Finding]:
@@ -193,8 +226,8 @@ def _command_record(fitted: Fitted, names: Sequence[str], confidence: float, rea
         law=point.form,
         delay=point.delay,
         delay_std=by_name["delay"].std if "delay" in by_name else None,
-        kp=tuple((commands.kp[0] * point.scales).tolist()),
-        kd=tuple((commands.kd[0] * point.scales).tolist()),
+        kp=tuple((_median([log.commands.kp for log in robot.logs]) * point.scales).tolist()),
+        kd=tuple((_median([log.commands.kd for log in robot.logs]) * point.scales).tolist()),
         effort_limit=None if limit is None else tuple(limit.tolist()),
         gain_scales=tuple(point.scales.tolist()) if control.gains == "scale" else None,
         bias=tuple(point.bias.tolist()) if fitted.columns.bias else None,
@@ -212,16 +245,24 @@ def _command_record(fitted: Fitted, names: Sequence[str], confidence: float, rea
     )
 
 
+def _median(gains: Sequence[Array]) -> Array:
+    """The median of gains over the samples of all logs, shape (joints,)."""
+    return np.median([np.median(gain, axis=0) for gain in gains], axis=0)
+
+
 def _parameters(fitted: Fitted, confidence: float) -> tuple[CommandParameter, ...]:
     """Parameters of joints and law with their intervals."""
-    from scipy.stats import t
+    from scipy.stats import norm, t
 
     model, fit, robot = fitted.robot.model, fitted.output_error, fitted.robot
     by_regression = _by_regression(fitted)
     if fit is None:
         names = [model.names[k] for k in robot.estimated]
         stds = fitted.fit.stds[np.array(robot.estimated, dtype=int) - robot.first]
-        values, quantile, states = fitted.point.p[[*robot.estimated]], 1.96, {}
+        values, quantile = fitted.point.p[[*robot.estimated]], float(norm.ppf(0.5 + 0.5 * confidence))
+        raw = fitted.fit.values[np.array(robot.estimated, dtype=int) - robot.first]
+        states = {name: "bound" for name, x, y in zip(names, raw, values, strict=True) if x != y}
+        states |= {name: "undetermined" for name, std in zip(names, stds, strict=True) if not std > 0.0}
     else:
         names, values, stds = fit.unknowns.names, fit.values, fit.stds
         quantile = float(t.ppf(0.5 + 0.5 * confidence, fit.degrees_of_freedom))

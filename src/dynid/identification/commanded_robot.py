@@ -104,7 +104,7 @@ class CommandedRobot:
 
     def of_file(self, like: LawPoint) -> LawPoint:
         """Where a rollout is with the robot file's own values, without delay."""
-        p = np.concatenate([self.links, np.nan_to_num(self.model.reference[self.first :])])
+        p = np.nan_to_num(self.model.reference)
         return replace(like, p=p, delay=0.0, bias=np.zeros_like(like.bias), scales=np.ones_like(like.scales))
 
 

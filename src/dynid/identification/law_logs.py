@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -29,6 +30,21 @@ def with_law(logs: Sequence[Log | LogSource], found: CommandRecord) -> tuple[Log
     )
 
 
+LONG_STEP = 5.0
+"""Time between two samples, in periods, from which nobody knows what was commanded between them ..."""
+
+SHORTEST_GAP = 0.05
+"""... where it is longer than this, too [s]."""
+
+
+def stretches_of_log(log: Log) -> list[Log]:
+    """A log without gaps in time: its stretches, of which each is rolled out by itself."""
+    steps = np.diff(log.time)
+    gaps = np.flatnonzero(steps > max(LONG_STEP * float(np.median(steps)), SHORTEST_GAP)) + 1 if len(steps) else []
+    edges = [0, *gaps, len(log)]
+    return [log[start:stop] for start, stop in pairwise(edges)] if len(edges) > 2 else [log]
+
+
 @dataclass(frozen=True)
 class CommandThresholds:
     """When commands are remarked. By judgement where a field does not state otherwise."""
@@ -50,7 +66,7 @@ class CommandThresholds:
     lag: float = 1.0
     """Longest time between commands and positions that is looked for [s]."""
 
-    carrying: float = 0.3
+    carrying: float = 0.15
     """Share of the joints that do so from which the robot is taken to stand on something."""
 
 
@@ -74,11 +90,25 @@ def findings_on_commands(logs: Sequence[Log], robot: Robot) -> Iterator[Finding]
     still = [name for name, moves in zip(names, moved, strict=True) if not moves]
     if still:
         yield Finding.of("command-constant", "commands", joints=still)
+    if all(log.kd is None for log in logs):
+        yield Finding.of("kd-missing", "gains")
+    yield from _on_varying(logs, names)
     repeats = [float(np.mean(np.all(np.diff(log.commands.position, axis=0) == 0.0, axis=1))) for log in logs]
     share = float(np.mean(repeats))
     if share > THRESHOLDS.held:
         period = float(np.mean([np.mean(np.diff(log.time)) for log in logs]))
         yield Finding.of("commands-held", "commands", share=share, rate=(1.0 - share) / period)
+
+
+def _on_varying(logs: Sequence[Log], names: Sequence[str]) -> Iterator[Finding]:
+    """A note on gains that are not the same in all samples of all logs."""
+    lowest, highest = (
+        getattr(np, of)([getattr(np, of)(log.commands.kp, axis=0) for log in logs], axis=0) for of in ("min", "max")
+    )
+    k = int(np.argmax(highest - lowest))
+    if highest[k] > lowest[k]:
+        values = {"joint": names[k], "lowest": float(lowest[k]), "highest": float(highest[k])}
+        yield Finding.of("gains-vary", "gains", **values)
 
 
 def lag_of_commands(log: Log) -> float:
@@ -118,7 +148,7 @@ def findings_on_contact(offsets: Array, gravity: Array, names: Sequence[str]) ->
     carrying = [k for k in range(len(names)) if abs(offsets[k]) > THRESHOLDS.weight * max(float(gravity[k]), 1e-9)]
     typical = float(np.max(gravity, initial=0.0))
     large = [k for k in carrying if abs(offsets[k]) > THRESHOLDS.weight * typical]
-    if large and len(large) >= THRESHOLDS.carrying * len(names) / 2.0:
+    if large and len(large) >= THRESHOLDS.carrying * len(names):
         worst = max(large, key=lambda k: abs(float(offsets[k])))
         values = {"joints": [names[k] for k in large], "joint": names[worst], "torque": float(offsets[worst])}
         yield Finding.of("contact-missing", "robot", **values, gravity=float(gravity[worst]))

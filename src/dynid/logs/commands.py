@@ -73,12 +73,14 @@ def law_torque(
     """
     if v is None:
         v = np.gradient(q, time, axis=0) if len(time) > 1 else np.zeros_like(q)
-    wanted = commands.wanted
+    parts = commands.wanted, commands.kp, commands.kd
     if delay is not None and form == "continuous":
-        wanted = delayed(wanted, time, delay)
+        parts = tuple(x if np.all(x == x[0]) else delayed(x, time, delay) for x in parts)
     elif delay is not None and form == "sampled":
-        wanted = wanted[np.clip(np.searchsorted(time, time - delay + 1e-9, side="right") - 1, 0, None)]
-    torque = commands.clipped(wanted - commands.kp * q - commands.kd * v)
+        seen = np.clip(np.searchsorted(time, time - delay + 1e-9, side="right") - 1, 0, None)
+        parts = tuple(x[seen] for x in parts)
+    wanted, kp, kd = parts
+    torque = commands.clipped(wanted - kp * q - kd * v)
     return torque if delay is None or form == "continuous" else delayed(torque, time, 0.0)
 
 

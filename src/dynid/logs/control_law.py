@@ -69,6 +69,8 @@ def effort_limit(control: Control, robot: Robot) -> tuple[float, ...] | float | 
     limits = tuple(joint.limits.effort for joint in robot.independent_joints)
     if stated == "robot" and not all(0.0 < limit < math.inf for limit in limits):
         raise InvalidRequestError(f"control.effort_limit is 'robot', and '{robot.name}' states none for some joints")
+    if not any(0.0 < limit < math.inf for limit in limits):
+        return None
     return tuple(limit if 0.0 < limit < math.inf else LARGEST_NUMBER for limit in limits)
 
 

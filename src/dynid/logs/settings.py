@@ -192,6 +192,8 @@ class Control(Table):
             raise ValueError("rate is that of a law whose torque is held between ticks; law = 'continuous' has none")
         if self.kp == "unknown" and self.gains != "scale":
             raise ValueError("kp = 'unknown' is estimated as a scale of each joint: add gains = 'scale'")
+        if self.kp == "unknown" and self.kd is not None:
+            raise ValueError("with kp = 'unknown', leave kd out: viscous friction then has it")
         return self
 
 

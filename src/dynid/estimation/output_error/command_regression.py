@@ -6,7 +6,7 @@ searched by trying it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -23,6 +23,10 @@ MOTION_POWER = 0.9999
 """Share of the power of positions that is nearly all of it. Velocities would show more of noise than of motion."""
 
 
+STILL = 0.02
+"""Range of a joint's positions, over that of the joint that moves most, below which it does not count as moving."""
+
+
 @dataclass(frozen=True, eq=False)
 class CommandRows:
     """A log as rows of a regression, low-passed alike on both sides.
@@ -35,6 +39,7 @@ class CommandRows:
         b: Filter coefficients of rows.
         a: The same.
         every: Every how many samples a row is kept.
+        parameters: Number of the terms' parameters, known ones among them.
     """
 
     log: Log
@@ -44,6 +49,7 @@ class CommandRows:
     b: Array
     a: Array
     every: int
+    parameters: int
 
     def torque(self, delay: float, form: LawForm = "continuous") -> Array:
         """The law's torque with commands that act later [N m or N], shape (rows, joints)."""
@@ -61,23 +67,25 @@ def filtered(x: Array, b: Array, a: Array, every: int) -> Array:
 
 
 def bandwidth(log: Log) -> float:
-    """Frequency [Hz] below which nearly all of the power of a log's positions is, the median of its joints."""
+    """Frequency [Hz] below which nearly all of the power of a log's positions is, the median of joints that move."""
     from scipy.signal import welch
 
     period = float(np.median(np.diff(log.time)))
     size = min(len(log), max(64, int(4.0 / period)))
     f, power = welch(log.position, 1.0 / period, nperseg=size, axis=0)
     share = np.cumsum(power, axis=0) / np.maximum(power.sum(axis=0), 1e-300)
-    return float(np.median([f[np.argmax(column >= MOTION_POWER)] for column in share.T]))
+    moves = np.ptp(log.position, axis=0) > STILL * np.ptp(log.position, axis=0).max(initial=0.0)
+    return float(np.median([f[np.argmax(column >= MOTION_POWER)] for column in share.T[moves]])) if moves.any() else 0.0
 
 
-def command_rows(log: Log, model: DynamicModel, links: Array) -> CommandRows:
+def command_rows(log: Log, model: DynamicModel, links: Array, known: Mapping[int, float] | None = None) -> CommandRows:
     """Rows of a log.
 
     Args:
         log: The log, with commands.
         model: The robot with its terms.
         links: Inertial parameters of its links, shape (10 * solid links,).
+        known: Values of terms' parameters that are known, by their indices; none when None.
     """
     from scipy.signal import butter
 
@@ -95,12 +103,15 @@ def command_rows(log: Log, model: DynamicModel, links: Array) -> CommandRows:
     first = 0
     for term in model.terms:
         for row, column, values in term.entries(robot, q, smooth, acceleration):
-            entries[row][first + column] = np.broadcast_to(values, len(q))
+            if known is not None and first + column in known:
+                torque[:, row] += known[first + column] * values
+            else:
+                entries[row][first + column] = np.broadcast_to(values, len(q))
         first += len(term.parameters(robot))
     none = np.zeros((len(q), 0))
     X = tuple(filtered(np.stack([*of_row.values()], axis=1) if of_row else none, b, a, every) for of_row in entries)
     columns = tuple(np.array([*of_row], dtype=np.intp) for of_row in entries)
-    return CommandRows(log, X, columns, filtered(torque, b, a, every), b, a, every)
+    return CommandRows(log, X, columns, filtered(torque, b, a, every), b, a, every, first)
 
 
 def _derivatives(q: Array, time: Array) -> tuple[Array, Array]:
@@ -151,7 +162,7 @@ def fit_at(
         scale: Whether gains are known but for a scale of each joint: then it is estimated.
     """
     torques = [one.torque(delay, form) for one in rows]
-    size = 1 + max(int(columns.max(initial=-1)) for columns in rows[0].columns)
+    size = rows[0].parameters
     values, stds = np.zeros(size), np.zeros(size)
     scales, errors = np.ones(len(rows[0].columns)), np.zeros(len(rows[0].columns))
     weight = np.repeat([one.log.weight for one in rows], [len(torque) for torque in torques])

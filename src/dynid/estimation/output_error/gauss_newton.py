@@ -80,13 +80,11 @@ class LogErrors:
     Attributes:
         errors: Measured less simulated positions [rad or m], shape (samples, joints).
         slopes: Derivatives of simulated positions, shape (samples, joints, unknowns); None where not asked for.
-        period: Mean time between samples [s].
         weight: Weight of the log.
     """
 
     errors: Array
     slopes: Array | None
-    period: float
     weight: float = 1.0
 
 
