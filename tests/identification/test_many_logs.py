@@ -44,7 +44,7 @@ trim = 5
 velocity_threshold = 0.05
 """
 
-LOGS = 12
+LOGS = 8
 
 
 @pytest.fixture(autouse=True)
