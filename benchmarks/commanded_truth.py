@@ -196,7 +196,8 @@ def markdown(rows: list[Row]) -> list[str]:
     """Lines of a short table of all draws, as `docs/commands.md` has it."""
     words = {"Ia": "armature", "fv": "viscous friction", "fs": "Coulomb friction", "off": "offset"}
     lines = [
-        "| parameter | estimates | half of the errors within | 95 % within | beyond the bar, where intervals are narrower | intervals hold it |"
+        "| parameter | estimates | half of the errors within | 95 % within "
+        "| beyond the bar, where intervals are narrower | intervals hold it |"
     ]
     lines.append("| --- | --- | --- | --- | --- | --- |")
     for kind in dict.fromkeys(row.kind for row in rows):

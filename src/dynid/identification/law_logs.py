@@ -30,17 +30,14 @@ def with_law(logs: Sequence[Log | LogSource], found: CommandRecord) -> tuple[Log
     )
 
 
-LONG_STEP = 5.0
-"""Time between two samples, in periods, from which nobody knows what was commanded between them ..."""
-
-SHORTEST_GAP = 0.05
-"""... where it is longer than this, too [s]."""
-
-
 def stretches_of_log(log: Log) -> list[Log]:
     """A log without gaps in time: its stretches, of which each is rolled out by itself."""
     steps = np.diff(log.time)
-    gaps = np.flatnonzero(steps > max(LONG_STEP * float(np.median(steps)), SHORTEST_GAP)) + 1 if len(steps) else []
+    gaps = (
+        np.flatnonzero(steps > max(THRESHOLDS.gap * float(np.median(steps)), THRESHOLDS.shortest_gap)) + 1
+        if len(steps)
+        else []
+    )
     edges = [0, *gaps, len(log)]
     return [log[start:stop] for start, stop in pairwise(edges)] if len(edges) > 2 else [log]
 
@@ -48,6 +45,12 @@ def stretches_of_log(log: Log) -> list[Log]:
 @dataclass(frozen=True)
 class CommandThresholds:
     """When commands are remarked. By judgement where a field does not state otherwise."""
+
+    gap: float = 5.0
+    """Time between two samples, in periods, from which nobody knows what was commanded between them ..."""
+
+    shortest_gap: float = 0.05
+    """... where it is longer than this, too [s]."""
 
     still: float = 1e-9
     """Range of a commanded position [rad or m] below which it never moves."""
