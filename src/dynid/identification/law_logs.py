@@ -33,12 +33,10 @@ def with_law(logs: Sequence[Log | LogSource], found: CommandRecord) -> tuple[Log
 def stretches_of_log(log: Log) -> list[Log]:
     """A log without gaps in time: its stretches, of which each is rolled out by itself."""
     steps = np.diff(log.time)
-    gaps = (
-        np.flatnonzero(steps > max(THRESHOLDS.gap * float(np.median(steps)), THRESHOLDS.shortest_gap)) + 1
-        if len(steps)
-        else []
-    )
-    edges = [0, *gaps, len(log)]
+    if not len(steps):
+        return [log]
+    longest = max(THRESHOLDS.gap * float(np.median(steps)), THRESHOLDS.shortest_gap)
+    edges = [0, *(np.flatnonzero(steps > longest) + 1), len(log)]
     return [log[start:stop] for start, stop in pairwise(edges)] if len(edges) > 2 else [log]
 
 

@@ -23,7 +23,7 @@ MOTION_POWER = 0.9999
 """Share of the power of positions that is nearly all of it. Velocities would show more of noise than of motion."""
 
 
-STILL = 0.02
+MOVES_LITTLE = 0.02
 """Range of a joint's positions, over that of the joint that moves most, below which it does not count as moving."""
 
 
@@ -74,7 +74,7 @@ def bandwidth(log: Log) -> float:
     size = min(len(log), max(64, int(4.0 / period)))
     f, power = welch(log.position, 1.0 / period, nperseg=size, axis=0)
     share = np.cumsum(power, axis=0) / np.maximum(power.sum(axis=0), 1e-300)
-    moves = np.ptp(log.position, axis=0) > STILL * np.ptp(log.position, axis=0).max(initial=0.0)
+    moves = np.ptp(log.position, axis=0) > MOVES_LITTLE * np.ptp(log.position, axis=0).max(initial=0.0)
     return float(np.median([f[np.argmax(column >= MOTION_POWER)] for column in share.T[moves]])) if moves.any() else 0.0
 
 
