@@ -195,10 +195,9 @@ def table(rows: list[Row], title: str) -> list[str]:
 def markdown(rows: list[Row]) -> list[str]:
     """Lines of a short table of all draws, as `docs/commands.md` has it."""
     words = {"Ia": "armature", "fv": "viscous friction", "fs": "Coulomb friction", "off": "offset"}
-    lines = [
-        "| parameter | estimates | half of the errors within | 95 % within "
-        "| beyond the bar, where intervals are narrower | intervals hold it |"
-    ]
+    heads = ("parameter", "estimates", "half of the errors within", "95 % within")
+    heads += ("beyond the bar, where intervals are narrower", "intervals hold the truth")
+    lines = [f"| {' | '.join(heads)} |"]
     lines.append("| --- | --- | --- | --- | --- | --- |")
     for kind in dict.fromkeys(row.kind for row in rows):
         own = [row for row in rows if row.kind == kind and row.state == "determined"]
