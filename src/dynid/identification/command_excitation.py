@@ -29,6 +29,7 @@ from dynid.files import replace_folder
 from dynid.findings import Finding
 from dynid.identification.command_fit import forms_of
 from dynid.identification.command_information import (
+    THRESHOLDS,
     ControlledRobot,
     Promise,
     covariance,
@@ -47,15 +48,6 @@ from dynid.robot import JointKind, Limits, Robot
 
 SCHEMA = "dynid-commands-1"
 """What a summary says of itself."""
-
-DURATION = 20.0
-"""How long commands last where nothing is stated [s]."""
-
-RATES = (50.0, 200.0)
-"""Rates of commands and of logs where nothing is stated [Hz]."""
-
-MARGIN = 0.1
-"""Part of the limits that stays free where nothing is stated: rollouts are predictions."""
 
 Progress = Callable[[str], None]
 
@@ -374,7 +366,7 @@ def design_commands(
     room, clear_findings = _room(settings, robot, limits, start)
     controlled = _controlled(model, control, known, known_values or {}, logged, start, room.effort)
     room = replace(room, effort=(1.0 - _margin(settings)) * controlled.effort)
-    duration, rates = settings.duration or DURATION, _rates(settings)
+    duration, rates = settings.duration or THRESHOLDS.duration, _rates(settings)
     noise, assumed = _noise(settings, model)
     bias = control.bias is True or (
         known is not None and known.record.commands is not None and bool(known.record.commands.bias)
@@ -445,13 +437,13 @@ def _start(settings: ExcitationSettings, robot: Robot, limits: Sequence[Limits])
 
 
 def _margin(settings: ExcitationSettings) -> float:
-    return settings.margin if "margin" in settings.model_fields_set else MARGIN
+    return settings.margin if "margin" in settings.model_fields_set else THRESHOLDS.margin
 
 
 def _rates(settings: ExcitationSettings) -> tuple[float, float]:
     """Rates of commands and of the log [Hz]."""
-    rate = settings.rate if "rate" in settings.model_fields_set else RATES[1]
-    commands = settings.command_rate or min(RATES[0], rate)
+    rate = settings.rate if "rate" in settings.model_fields_set else THRESHOLDS.rate
+    commands = settings.command_rate or min(THRESHOLDS.command_rate, rate)
     if commands > rate:
         raise InvalidRequestError(
             f"commands at {commands:g} Hz change more often than the log has samples ({rate:g} Hz); lower "

@@ -27,6 +27,18 @@ from dynid.simulation import Rollout, RolloutParameters, nominal_robot, sensitiv
 class CommandDesignThresholds:
     """What a design of commands assumes where nothing is stated, and what it remarks. By judgement."""
 
+    duration: float = 20.0
+    """How long commands last [s]."""
+
+    command_rate: float = 50.0
+    """How often commands change [Hz]."""
+
+    rate: float = 200.0
+    """Sampling rate of the log [Hz]."""
+
+    margin: float = 0.1
+    """Part of the limits that stays free: rollouts are predictions."""
+
     armature: float = 0.3
     """Motor inertia over the inertia of the links that a joint moves. Those identified for the Go2 are 0.1 to 1."""
 
