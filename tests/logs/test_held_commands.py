@@ -48,6 +48,8 @@ def test_blank_cells_between_commands_are_held_and_no_torque_is_missing(tmp_path
     assert np.array_equal(log.position_command, STEPS[HELD])
     assert np.allclose(log.torque, LAW, atol=1e-12)
     assert log.missing is None
+    cut = read(file, {"file": file, "columns": "c*"}, rows=(14, 22))  # no new command but the last in front of it
+    assert np.allclose(cut.torque, LAW[14:22], atol=1e-12)
     assert [finding.code for finding in log.findings if "missing" in finding.code] == []
 
 

@@ -16,7 +16,7 @@ from dynid.logs.coarse_clock import with_advancing_time
 from dynid.logs.column_order import findings_on_order
 from dynid.logs.fetched_files import is_url, local_file
 from dynid.logs.log import Log, of_gaps
-from dynid.logs.missing_cells import filled_stamps
+from dynid.logs.missing_cells import filled_stamps, held
 from dynid.logs.quantities import is_on_topic_of, quantities_of
 from dynid.logs.readers.bags import is_bag
 from dynid.logs.readers.source import Progress, silent
@@ -161,6 +161,7 @@ def log_of(
     count, time = len(values["position"]), where.get("time")
     for role in values.keys() & {"kp", "kd"}:
         values[role] = np.broadcast_to(values[role], values["position"].shape)
+    values |= {role: held(values[role]) for role in COMMANDS if role in values}
     stamps, origin = np.arange(count) / (source.rate or 1.0), 0.0
     if time is not None:
         stamps, origin = _stamps(values["time"], *tables["time"], units["time"])
@@ -197,9 +198,9 @@ def _filled(
     """A part of what was read, without missing cells, and the first sample that it has."""
     for role in ("time", "position", "torque", *COMMANDS):
         if role in tables:
-            tables[role][0].require_measured(part, tables[role][1])
+            whole = slice(0, len(stamps))  # commands are held from before a cut
+            tables[role][0].require_measured(whole if role in COMMANDS else part, tables[role][1])
     names = {role: table.names[group] for role, (table, group) in tables.items()}
-    names.setdefault("torque", names["position"])  # those of a control law
     signals = {role: _owned(array[part], array) for role, array in values.items() if role != "time"}
     gains = {role: _gain(source, role, signals) for role in ("kp", "kd")}
     if source.torque is None and source.position_command is not None and gains["kp"] is None:
