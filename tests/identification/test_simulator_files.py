@@ -25,6 +25,7 @@ from dynid.identification.joint_models import Estimate, JointModel, joint_models
 from dynid.identification.records import CommandParameter, CommandRecord, RolloutRecord
 from dynid.identification.robot_output import UntrustedResultError, default_path
 from dynid.identification.simulator_files import isaaclab_text, mjlab_text
+from dynid.robot import LARGEST_NUMBER
 from dynid.robot.formats import Format
 from tests.identified_robots import made
 
@@ -103,6 +104,18 @@ def test_joint_models_hold_what_was_identified() -> None:
     assert one.delay == two.delay == Estimate(0.0073, 2e-4)
     assert one.static is None
     assert {joint.kp for joint in joint_models(measured())} == {None}
+
+
+def test_a_limit_beyond_all_torques_is_none(tmp_path: Path) -> None:
+    result = commanded()
+    assert result.record.commands is not None
+    limits = {"effort_limit": (23.7, LARGEST_NUMBER)}
+    record = result.record.model_copy(update={"commands": result.record.commands.model_copy(update=limits)})
+    result = replace(result, record=record)
+    assert [joint.effort_limit for joint in joint_models(result)] == [Estimate(23.7), None]
+    for name, form in (("a.py", "mjlab"), ("b.py", "isaaclab"), ("c.json", "json")):
+        result.export(tmp_path / name, form)
+        assert "1e+30" not in (tmp_path / name).read_text()
 
 
 def test_friction_of_two_directions_and_of_rest() -> None:

@@ -216,6 +216,19 @@ BROKEN = {
     "laughter": (b"}q\x00(K\x01K\x01u" + b"".join(
         b"}q%c(K\x01h%cK\x02h%cK\x03h%cK\x04h%cu" % (k, k - 1, k - 1, k - 1, k - 1) for k in range(1, 9)
     ) + b"q\x20(h\x20t", "more than 20000 entries|damaged"),
+    "lists without end": (
+        b"}(X\x01\x00\x00\x00q](" + b"K\x01" * 30_000 + b"eq\x01X\x01\x00\x00\x00v](" + b"h\x01" * 30_000 + b"eu",
+        r"lists hold 9e\+08 entries, and at most 1e\+06",
+    ),
+    "lists of lists without end": (
+        b"](" + b"K\x01" * 90 + b"e" + b"".join(b"q%c0](" % k + b"h%c" % k * 90 + b"e" for k in range(1, 8)),
+        "entries, and at most",
+    ),
+    "tensors without end": (
+        b"](" + instructions(tensor(np.broadcast_to(1.0, (50_000, 200)), "0", stride=(0, 0))) + b"q\x01"
+        + b"h\x01" * 999 + b"e",
+        "larger than such a file can hold",
+    ),
     "keys without end": (b"})" + b"\x85" * 50_000 + b"K\x01s", "keys that are no texts"),
     "cut off": (b"}(X\x01\x00\x00\x00q", "damaged"),
 }  # fmt: skip

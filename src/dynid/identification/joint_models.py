@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from dynid.errors import InvalidRequestError
 from dynid.identification.result import Result
 from dynid.model import Role, of_joint
-from dynid.robot import Joint, JointKind
+from dynid.robot import LARGEST_NUMBER, Joint, JointKind
 
 UNITS = {
     "armature": ("kg m^2", "kg"),
@@ -126,7 +125,7 @@ def _joint_model(
         coulomb = _sum(Estimate(both.value / 2, None if both.std is None else both.std / 2), coulomb)
     rise = total(Role.STRIBECK)
     limits = {"effort_limit": joint.limits.effort, "velocity_limit": joint.limits.velocity}
-    of_file = {key: Estimate(value) for key, value in limits.items() if 0.0 < value < math.inf}
+    of_file = {key: Estimate(value) for key, value in limits.items() if 0.0 < value < LARGEST_NUMBER}
     return JointModel(
         joint.name,
         joint.kind is JointKind.PRISMATIC,
@@ -162,7 +161,7 @@ def _commanded(result: Result) -> dict[str, dict[str, Estimate]]:
         for key, gain in {"kp": found.kp[k], "kd": found.kd[k]}.items():
             scale = 1.0 if found.gain_scales is None else found.gain_scales[k]
             own[key] = Estimate(gain, None if share is None else abs(gain / scale) * share)
-        if found.effort_limit is not None and found.effort_limit[k] < math.inf:
+        if found.effort_limit is not None and found.effort_limit[k] < LARGEST_NUMBER:
             own["effort_limit"] = Estimate(found.effort_limit[k])
         if found.bias is not None:
             own["bias"] = Estimate(found.bias[k], stds.get(("bias", name)))

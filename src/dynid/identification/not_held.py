@@ -34,7 +34,6 @@ def not_in_fields(result: Result, format: Format, joints: Sequence[JointModel]) 
     if commands is not None:
         unsure = [row.name for row in commands.parameters if row.state in ("undetermined", "bound")]
         found += [f"that the logs do not determine {_listed(unsure)}"] if unsure else []
-        found += ["that torques, and not commands, act late"] if commands.law == "late" else []
         found += ["that torques are held between samples of the law"] if commands.law == "sampled" else []
     if commands is None or result.task.control.links == "prior":
         found.append("inertias of links: export urdf or mjcf, too")

@@ -5,8 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from dynid.arrays import Array
+from dynid.logs.missing_cells import held
 from dynid.logs.readers.source import RecordingError
-from dynid.logs.settings import Quantity
+from dynid.logs.settings import COMMANDS, Quantity
 from dynid.logs.tables import Table, read_groups
 from dynid.logs.units import in_si
 
@@ -17,7 +19,7 @@ def joined_on_time(
     """Tables whose rows are those of the log's time stamps.
 
     A quantity that states the `time` of its own file is interpolated linearly to the log's time stamps, and is missing
-    (NaN) where its file has no samples. Other tables stay as they are.
+    (NaN) where its file has no samples. Commands are held until the next one. Other tables stay as they are.
 
     Args:
         where: Where each quantity is.
@@ -45,13 +47,27 @@ def joined_on_time(
             spans = [f"from {one[0]:.6g} s to {one[-1]:.6g} s" for one in (own, at)]
             problem = f"its time stamps go {spans[0]}, and those of {lead.path.name} {spans[1]}"
             raise RecordingError(quantity.path, f"{problem}: they have no time in common; are they of one recording?")
-        columns = [np.interp(at, own, column, left=np.nan, right=np.nan) for column in table.groups[group].T]
-        joined = replace(
+        if role in COMMANDS:
+            joined = held(table.groups[group])[_last_before(at, own)]
+        else:
+            columns = [np.interp(at, own, column, left=np.nan, right=np.nan) for column in table.groups[group].T]
+            joined = np.column_stack(columns)
+        moved = replace(
             table,
-            groups=(np.column_stack(columns),),
+            groups=(joined,),
             names=(table.names[group],),
             places=(table.places[group],),
             first_row=lead.first_row,
         )
-        found[role] = (joined, 0)
+        found[role] = (moved, 0)
     return found
+
+
+SAME = 1e-3
+"""Steps of the log by which stamps of two files may differ that are those of one moment, but for rounding."""
+
+
+def _last_before(at: Array, own: Array) -> np.ndarray:
+    """Which sample of a file acts at each of the log's time stamps: the last one up to it, or the first."""
+    step = float(np.nanmedian(np.diff(at))) if len(at) > 1 else 0.0
+    return np.clip(np.searchsorted(own, at + SAME * max(step, 0.0), side="right") - 1, 0, None)

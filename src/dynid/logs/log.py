@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,8 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError
 from dynid.findings import Finding
 from dynid.logs.commands import Commands, LawForm, law_torque
+from dynid.logs.missing_cells import filled
+from dynid.logs.readers.source import RecordingError
 from dynid.logs.settings import COMMANDS
 from dynid.robot import LARGEST_NUMBER
 
@@ -38,7 +41,8 @@ class Log:
         position_command: Commanded positions [rad or m], held until the next one, shape (samples, joints).
         velocity_command: Commanded velocities [rad/s or m/s], shape (samples, joints); zero when None.
         torque_command: Torques [N m or N] that are added to those of the law, shape (samples, joints).
-        kp: Torque per error of position [N m/rad or N/m]: one number, one for each joint, or (samples, joints).
+        kp: Torque per error of position [N m/rad or N/m]: one number, one for each joint, or (samples, joints);
+            (samples, 1) for all joints.
         kd: Torque per error of velocity [N m s/rad or N s/m], likewise; zero when None.
         effort_limit: Largest torque of the law [N m or N], one number or one for each joint; None where there is none.
         command_delay: How much later commands act than they are logged [s], for the torque of the law; None where that
@@ -174,7 +178,7 @@ class Log:
         """A log of arrays in which NaN or infinite numbers stand for what was not measured.
 
         Short gaps are interpolated, torques that were not measured do not count, and rows of positions in long gaps
-        are left out; the findings say how many.
+        are left out; the findings say how many. Commands and gains are held until the next one.
 
         Args:
             time: Time stamps [s], shape (samples,).
@@ -187,25 +191,12 @@ class Log:
         >>> log.missing.ravel().tolist()
         [False, True, False, False]
         """
-        from dynid.logs.missing_cells import filled
-
         given = {"position": position, "torque": torque, "velocity": velocity}
         given |= {name: others.pop(name, None) for name in ("temperature", *COMMANDS[:3])}
         signals = {name: np.asarray(x, dtype=np.float64) for name, x in given.items() if x is not None}
         signals = {name: x[:, None] if x.ndim == 1 else x for name, x in signals.items()}
-        if torque is None:  # missing where a cell of the law is
-            q, kp, kd = signals["position"], others.get("kp"), others.get("kd")
-            if kp is None or "position_command" not in signals:
-                raise InvalidRequestError("a log has no torques; give torque, or position_command with kp (and kd)")
-            zero = np.zeros_like(q)
-            parts = [signals.get(name) for name in COMMANDS[:3]]
-            commands = Commands(*parts, zero + np.asarray(kp), zero + (0.0 if kd is None else np.asarray(kd)))  # type: ignore[arg-type]
-            signals["torque"] = law_torque(commands, np.asarray(time, dtype=np.float64), q, signals.get("velocity"))
-            others["is_commanded"] = True
         names = {name: [f"{name} {k + 1}" for k in range(x.shape[1])] for name, x in signals.items()}
-        whole = filled(np.asarray(time, dtype=np.float64), signals, {"time": ["time"], **names})
-        found = (*others.pop("findings", ()), *whole.findings)
-        return Log(time=whole.time, **whole.signals, missing=whole.missing, findings=found, **others)
+        return of_gaps(np.asarray(time, dtype=np.float64), signals, {"time": ["time"], **names}, **others)[0]
 
     def __len__(self) -> int:
         return len(self.time)
@@ -248,9 +239,46 @@ class Log:
         return pl.DataFrame(columns)
 
 
+def of_gaps(
+    time: Array, signals: Mapping[str, Array], names: Mapping[str, Sequence[str]], **others: Any
+) -> tuple[Log, np.ndarray | None]:
+    """A log of signals with missing cells, and which rows of them it has; None for all.
+
+    Args:
+        time: Time stamps [s], shape (samples,).
+        signals: Signals by name, shape (samples, columns). Without torques, they are those of the control law.
+        names: Names of the columns of each signal, and of "time".
+        **others: Other attributes of a log; gains among them may be of any shape that a log takes.
+
+    Raises:
+        RecordingError: If no row of the files remains.
+        InvalidRequestError: If there are neither torques nor commands with gains.
+    """
+    gains = {name: x for name in COMMANDS[3:] if (x := others.pop(name, None)) is not None}
+    shape = signals["position"].shape
+    gains = {name: _for_all(np.asarray(x, dtype=np.float64), name, shape) for name, x in gains.items()}
+    whole = filled(time, {**signals, **gains}, names)
+    if not len(whole.time) and others.get("source"):
+        raise RecordingError(others["source"][0], "no row holds a stamp and all positions; choose other columns")
+    found = (*others.pop("findings", ()), *whole.findings)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log = Log(time=whole.time, **whole.signals, missing=whole.missing, findings=found, **others)
+    if np.isfinite(log.torque).all():
+        return log, whole.rows
+    # Stamps that repeat leave the law without velocities: such torques are interpolated, and do not count.
+    torque, rows = log.torque.copy(), np.arange(len(log))
+    lost = ~np.isfinite(torque)
+    for k in np.flatnonzero(lost.any(axis=0)).tolist():
+        there = ~lost[:, k]
+        torque[:, k] = np.interp(rows, rows[there], torque[there, k]) if there.any() else 0.0
+    return replace(log, torque=torque, missing=lost if log.missing is None else log.missing | lost), whole.rows
+
+
 def _for_all(values: Array, what: str, shape: tuple[int, ...]) -> Array:
     """Gains or limits of all samples and joints, shape (samples, joints), of one number or one for each joint."""
     shape = (*shape, 1)[:2]
+    if values.ndim == 2 and values.shape == (shape[0], 1):  # one column for all joints
+        return np.broadcast_to(values, shape)
     if values.ndim == 2 and values.shape == shape:
         return values
     if values.ndim == 1 and shape[1] == 1 and len(values) == shape[0] and shape[0] != 1:

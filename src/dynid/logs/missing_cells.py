@@ -4,6 +4,7 @@ A column is interpolated by polynomials through the samples on both sides of a g
 gap is short enough, the column itself shows: samples that are there are left out in the same way and compared.
 Positions and velocities whose gaps are too long for that end a segment of the log. Torques are needed between measured
 ones only because filters run over them, so they are interpolated across every gap, and their rows do not count.
+Commands are logged when they change, and act until the next one: their cells are not missing, but held.
 """
 
 import math
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.findings import Finding, Severity
+from dynid.logs.settings import COMMANDS
 
 Mask = NDArray[np.bool_]
 
@@ -66,7 +68,8 @@ class Filled:
     Attributes:
         time: Time stamps [s], shape (samples,).
         signals: Signals by name, shape (samples, columns); without those that are hardly measured.
-        missing: Torques that were not measured, shape (samples, joints); None where all were.
+        missing: Torques that were not measured, shape (samples, joints); None where all were. Without torques, where
+            the motion was not measured that a control law answers.
         rows: Which rows of the log these are, shape (samples,); None for all.
         findings: What was missing.
     """
@@ -85,8 +88,9 @@ def filled(time: Array, signals: Mapping[str, Array], names: Mapping[str, Sequen
         time: Time stamps [s], shape (samples,); NaN where they are missing, and in no order where time is reset.
         signals: "position", "torque" and others, shape (samples, columns), with NaN or infinite numbers where a cell is
             missing; each column has a number.
-        names: Names of the columns of each signal, and of "time".
+        names: Names of the columns of each signal, and of "time"; those of commands are not needed.
     """
+    signals = {name: held(values) if name in COMMANDS else values for name, values in signals.items()}
     if all(_is_whole(values) for values in (time, *signals.values())):
         return Filled(time, dict(signals))
     holes = {name: ~np.isfinite(values) for name, values in signals.items()}
@@ -94,7 +98,8 @@ def filled(time: Array, signals: Mapping[str, Array], names: Mapping[str, Sequen
     counts = {str(names["time"][0]): int(lost.sum())} if lost.any() else {}
     for name, hole in holes.items():
         counts |= {str(names[name][k]): int(n) for k, n in enumerate(hole.sum(axis=0).tolist()) if n}
-    found = _Filling(filled_stamps(time), {}, np.zeros(signals["torque"].shape, dtype=bool))
+    torque = signals.get("torque", signals["position"])
+    found = _Filling(filled_stamps(time), {}, np.zeros(torque.shape, dtype=bool), "torque" in signals)
     for name, values in signals.items():
         found.add(name, values, holes[name])
     rows = np.flatnonzero(~found.out)
@@ -109,6 +114,23 @@ def filled(time: Array, signals: Mapping[str, Array], names: Mapping[str, Sequen
         None if whole else rows,
         tuple(notes),
     )
+
+
+def held(values: Array) -> Array:
+    """Commands that are held until the next one; the first one also before it.
+
+    Args:
+        values: Commands, shape (samples, columns), with NaN or infinite numbers where there is no new one. Columns
+            without any number stay as they are.
+
+    >>> held(np.array([[np.nan], [1.0], [np.nan], [2.0]])).T.tolist()
+    [[1.0, 1.0, 1.0, 2.0]]
+    """
+    if _is_whole(values):
+        return values
+    good = np.isfinite(values)
+    last = np.maximum.accumulate(np.where(good, np.arange(len(values))[:, None], good.argmax(axis=0)), axis=0)
+    return np.take_along_axis(values, last, axis=0)
 
 
 def finding_on_cells(counts: Mapping[str, int], samples: int, rows: int, share: float) -> Finding:
@@ -158,6 +180,7 @@ class _Filling:
     time: Array
     signals: dict[str, Array]
     missing: Mask
+    has_torques: bool = True
     out: Mask = field(init=False)
     notes: list[Finding] = field(default_factory=list)
 
@@ -184,8 +207,8 @@ class _Filling:
             else:
                 values[:, k], too_long = column.across_short_gaps()
                 self.out |= too_long
-            if name == "torque":
-                self.missing[:, k] = holes[:, k]
+            if name == "torque" or (not self.has_torques and name in ("position", "velocity")):
+                self.missing[:, k] |= holes[:, k]
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,9 @@ from dynid.findings import Finding
 from dynid.logs.clock_joining import joined_on_time
 from dynid.logs.coarse_clock import with_advancing_time
 from dynid.logs.column_order import findings_on_order
-from dynid.logs.commands import Commands, law_torque
 from dynid.logs.fetched_files import is_url, local_file
-from dynid.logs.log import Log
-from dynid.logs.missing_cells import filled, filled_stamps
+from dynid.logs.log import Log, of_gaps
+from dynid.logs.missing_cells import filled_stamps, held
 from dynid.logs.quantities import is_on_topic_of, quantities_of
 from dynid.logs.readers.bags import is_bag
 from dynid.logs.readers.source import Progress, silent
@@ -162,6 +161,7 @@ def log_of(
     count, time = len(values["position"]), where.get("time")
     for role in values.keys() & {"kp", "kd"}:
         values[role] = np.broadcast_to(values[role], values["position"].shape)
+    values |= {role: held(values[role]) for role in COMMANDS if role in values}
     stamps, origin = np.arange(count) / (source.rate or 1.0), 0.0
     if time is not None:
         stamps, origin = _stamps(values["time"], *tables["time"], units["time"])
@@ -198,32 +198,31 @@ def _filled(
     """A part of what was read, without missing cells, and the first sample that it has."""
     for role in ("time", "position", "torque", *COMMANDS):
         if role in tables:
-            tables[role][0].require_measured(part, tables[role][1])
+            whole = slice(0, len(stamps))  # commands are held from before a cut
+            tables[role][0].require_measured(whole if role in COMMANDS else part, tables[role][1])
     names = {role: table.names[group] for role, (table, group) in tables.items()}
-    signals = {role: array[part] for role, array in values.items() if role != "time"}
+    signals = {role: _owned(array[part], array) for role, array in values.items() if role != "time"}
     gains = {role: _gain(source, role, signals) for role in ("kp", "kd")}
-    signals |= {role: gain for role, gain in gains.items() if role in signals}
-    if "torque" not in signals:
-        signals["torque"], names["torque"] = _law_torque(source, signals, gains, stamps[part]), names["position"]
-    whole = filled(stamps[part], signals, names)
+    if source.torque is None and source.position_command is not None and gains["kp"] is None:
+        raise InvalidRequestError(
+            f"{source.position_command.file} has commands, and no gain 'kp' of their controller is stated; give it in "
+            "[control] (kp = 20.0, kd = 0.5), or as columns of the log"
+        )
     files = tuple(dict.fromkeys(table.path for table, _ in tables.values()))
-    if not len(whole.time):
-        raise RecordingError(files[0], "no row holds a stamp and all positions; choose other columns")
-    log = Log(
-        time=_owned(whole.time, stamps),
-        **(gains | {role: _owned(array, values.get(role, array)) for role, array in whole.signals.items()}),
+    log, rows = of_gaps(
+        _owned(stamps[part], stamps),
+        {role: array for role, array in signals.items() if role not in gains},
+        names,
+        **gains,
         effort_limit=None if source.effort_limit is None else np.asarray(source.effort_limit, dtype=float),
         command_delay=source.command_delay,
         law=source.law,
-        is_commanded=source.torque is None,
         name=source.name or "",
         weight=source.weight,
         source=files,
-        findings=whole.findings,
         first_stamp=float(stamps[np.isfinite(stamps)][0]),
-        missing=whole.missing,
     )
-    return log, part.start + (0 if whole.rows is None else int(whole.rows[0]))
+    return log, part.start + (0 if rows is None else int(rows[0]))
 
 
 def _gain(source: LogSource, role: str, values: Mapping[str, Array]) -> Any:
@@ -232,25 +231,6 @@ def _gain(source: LogSource, role: str, values: Mapping[str, Array]) -> Any:
     if role in values:
         return values[role] * scales
     return None if stated is None else np.asarray(stated, dtype=float) * scales
-
-
-def _law_torque(source: LogSource, signals: Mapping[str, Array], gains: Mapping[str, Any], time: Array) -> Array:
-    """Torques of the control law [N m or N], where none were logged; missing where a cell of theirs is."""
-    assert source.position_command is not None  # a log has torques, or commands
-    given = {**gains, **{role: signals[role] for role in COMMANDS if role in signals}}
-    if given["kp"] is None:
-        raise InvalidRequestError(
-            f"{source.position_command.file} has commands, and no gain 'kp' of their controller is stated; give it in "
-            "[control] (kp = 20.0, kd = 0.5), or as columns of the log"
-        )
-    q = signals["position"]
-    zero = np.zeros_like(q)
-    kp, kd = (zero + (0.0 if given[role] is None else given[role]) for role in ("kp", "kd"))
-    commands = Commands(given["position_command"], given.get("velocity_command"), given.get("torque_command"), kp, kd)
-    limit = None if source.effort_limit is None else zero[0] + np.asarray(source.effort_limit)
-    return law_torque(
-        replace(commands, limit=limit), time, q, signals.get("velocity"), source.command_delay, source.law
-    )
 
 
 def _stamps(values: Array, table: Table, group: int, units: tuple[str, ...]) -> tuple[Array, float]:
@@ -299,6 +279,8 @@ def read_each_file_once(
         joints = [] if robot is None else [joint.name for joint in robot.independent_joints]
         stamps = [k for k, role in enumerate(roles) if role == "time"]
         options = {"progress": progress, "finite": False, "damaged": True, "joints": joints, "stamps": stamps}
+        if held := [k for k, role in enumerate(roles) if role in COMMANDS]:
+            options["commands"] = held
         table = (read or read_groups)(path, groups, width=width, **options)
         tables |= {role: (table, k) for k, role in enumerate(roles)}
     return tables

@@ -20,7 +20,7 @@ from dynid.files import FileKind, use_of
 from dynid.findings import Finding
 from dynid.logs.column_order import joint_order
 from dynid.logs.readers.bags import SUFFIXES as BAGS
-from dynid.logs.readers.bags import is_bag
+from dynid.logs.readers.bags import held_position, is_bag
 from dynid.logs.readers.column_store import Column, ColumnStore
 from dynid.logs.readers.isolated import isolated
 from dynid.logs.readers.source import Progress, RecordingError, Source, silent
@@ -151,6 +151,7 @@ def read_groups(
     damaged: bool = False,
     joints: Sequence[str] = (),
     stamps: Collection[int] = (),
+    commands: Collection[int] = (),
 ) -> Table:
     """Read several groups of columns of one file at once; other arguments and errors are those of `read_columns`.
 
@@ -163,9 +164,14 @@ def read_groups(
         damaged: Whether samples may be damaged, which are NaN then; the caller says which may be.
         joints: Names of joints, in whose order what a pattern matches is put where names of columns say that.
         stamps: Groups of time stamps: those that count from 1970 are counted from the first, with all their digits.
+        commands: Groups of commands: from another topic of a bag, they are held until the next one.
     """
     source = source_of(path, width, progress)
     chosen = [_positions(path, source, columns, joints) for columns in groups]
+    places = tuple(map(tuple, chosen))
+    if is_bag(path):
+        for k in commands:
+            chosen[k] = [held_position(p, len(source.names)) for p in chosen[k]]
     wanted = sorted({position for positions in chosen for position in positions})
     try:
         values = _filled(source, wanted, chosen)
@@ -178,8 +184,8 @@ def read_groups(
     table = Table(
         path,
         values,
-        tuple(tuple(source.names[p] for p in positions) for positions in chosen),
-        tuple(map(tuple, chosen)),
+        tuple(tuple(source.names[p] for p in positions) for positions in places),
+        places,
         source.first_row,
         {group: _since_first(source, values[group], chosen[group]) for group in stamps},
         source.damaged,

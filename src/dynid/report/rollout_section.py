@@ -20,6 +20,7 @@ from dynid.report.drawn_rollouts import Rollouts
 from dynid.report.figure import Section
 from dynid.report.rollout_figures import correlation_figure, delay_figure, rollout_figure
 from dynid.report.subject import Subject
+from dynid.robot import LARGEST_NUMBER
 
 MAPPED = 200
 """Parameters up to which correlations are drawn as a map; of more, the table of pairs has the largest."""
@@ -74,6 +75,7 @@ def _law(result: Result, subject: Subject, i: int) -> dict[str, Any]:
     found = result.record.commands
     assert found is not None  # the caller asked for it
     table, count = joint_table(found), len(found.correlations)
+    limits = found.effort_limit or (LARGEST_NUMBER,) * len(found.kp)
     errors = {} if subject.rollouts is None else {log.name: log.rmse for log in subject.rollouts.logs}
     return {
         "subject": subject,
@@ -81,10 +83,8 @@ def _law(result: Result, subject: Subject, i: int) -> dict[str, Any]:
         "law": LAWS[found.law],
         "delay": delay_text(found, result.record.confidence),
         "gains": [
-            {"joint": joint.name, "kp": kp, "kd": kd, "limit": None if found.effort_limit is None else limit}
-            for joint, kp, kd, limit in zip(
-                found.rollout.joints, found.kp, found.kd, found.effort_limit or found.kp, strict=True
-            )
+            {"joint": joint.name, "kp": kp, "kd": kd, "limit": limit if limit < LARGEST_NUMBER else None}
+            for joint, kp, kd, limit in zip(found.rollout.joints, found.kp, found.kd, limits, strict=True)
         ],
         "table": table,
         "note": states_note(found),

@@ -53,7 +53,11 @@ def read_topics(path: Path) -> tuple[Topic, ...]:
 
 
 def bag(path: Path, progress: Progress = silent, topics: Sequence[Topic] | None = None) -> Source:
-    """The columns of all topics of a bag, read in this process; topics may be known already."""
+    """The columns of all topics of a bag, read in this process; topics may be known already.
+
+    Topics that are read together share the stamps of the slowest. Commands are held until the next one, and are no
+    clock: their positions are those of the columns plus the number of columns (`held_position`).
+    """
     topics = read_topics(path) if topics is None else topics
     places = [(topic, k) for topic in topics if topic.columns for k in range(-1, len(topic.columns))]
     if not places:
@@ -64,8 +68,9 @@ def bag(path: Path, progress: Progress = silent, topics: Sequence[Topic] | None 
 
     def streams_of(positions: list[int]) -> dict[Stream, list[int]]:
         wanted: dict[str, list[int]] = {}
-        for p in positions:
-            wanted.setdefault(places[p][0].name, []).append(places[p][1])
+        for topic, k in (places[p % len(places)] for p in positions):
+            if k not in wanted.setdefault(topic.name, []):
+                wanted[topic.name].append(k)
         return {
             (name, k): columns
             for name, chosen in wanted.items()
@@ -76,7 +81,8 @@ def bag(path: Path, progress: Progress = silent, topics: Sequence[Topic] | None 
         streams = streams_of(positions)
         with opened(path) as file:
             read = {of: _numbers(file, by_name[of[0]], columns, progress) for of, columns in streams.items()}
-        return _on_one_clock([(places[p][0].name, places[p][1]) for p in positions], streams, read)
+        asked_for = [(*places[p % len(places)], p >= len(places)) for p in positions]
+        return _on_one_clock([(topic.name, k, is_held) for topic, k, is_held in asked_for], streams, read)
 
     def pieces(positions: list[int], _stamps: bool) -> Iterator[tuple[int, Numbers]]:
         streams = streams_of(positions)
@@ -88,31 +94,51 @@ def bag(path: Path, progress: Progress = silent, topics: Sequence[Topic] | None 
         with opened(path) as file:
             for stamps, values in _samples(file, by_name[name], columns, progress):
                 first = int(stamps[0]) if first is None else first
-                for k, place in enumerate(places[p][1] for p in positions):
+                for k, place in enumerate(places[p % len(places)][1] for p in positions):
                     own = values[:, columns.index(place)] if place >= 0 else (stamps - first) / 1e9
                     yield k, Numbers(own)
 
     return Source(tuple(topic.column_name(k) for topic, k in places), load, pieces=pieces)
 
 
+def held_position(position: int, columns: int) -> int:
+    """Where a bag of so many columns has one of them as a command, which is held until the next one."""
+    return position + columns
+
+
 def _on_one_clock(
-    places: Sequence[tuple[str, int]],
+    places: Sequence[tuple[str, int, bool]],
     streams: dict[Stream, list[int]],
     read: dict[Stream, tuple[np.ndarray, np.ndarray]],
 ) -> list[np.ndarray]:
-    """Columns at the stamps of the stream with the fewest messages; the others are interpolated to them."""
-    slowest = min(read, key=lambda of: len(read[of][0]))
+    """Columns at the stamps of the stream with the fewest messages that has more than commands.
+
+    Those of other streams are interpolated to them, and commands held.
+
+    Args:
+        places: Topic of each column, which of the topic's columns it is (time below zero), and whether it is a command.
+        streams: Columns of each stream.
+        read: Stamps [ns] and numbers of each stream.
+    """
+    held = {(name, k) for name, k, is_held in places if is_held}
+    measured = [of for of in read if not streams[of] or any((of[0], k) not in held for k in streams[of])]
+    slowest = min(measured or read, key=lambda of: len(read[of][0]))
     first = read[slowest][0][0]
     clock = (read[slowest][0] - first) / 1e9  # a division rounds as text does
     columns = []
-    for name, k in places:
+    for name, k, is_held in places:
         if k < 0:
             columns.append(clock)
             continue
         of = next(of for of, own in streams.items() if of[0] == name and k in own)
         stamps, numbers = read[of]
         values = numbers[:, streams[of].index(k)]
-        columns.append(values if of == slowest else np.interp(clock, (stamps - first) / 1e9, values))
+        if of == slowest:
+            columns.append(values)
+        elif is_held:
+            columns.append(values[np.clip(np.searchsorted(stamps, read[slowest][0], side="right") - 1, 0, None)])
+        else:
+            columns.append(np.interp(clock, (stamps - first) / 1e9, values))
     return columns
 
 

@@ -23,6 +23,9 @@ MOST = 20_000
 MOST_OF_LIST = 100
 """Entries of a list that are looked at one by one, where they do not make one array."""
 
+MOST_IN_LISTS = 1_000_000
+"""Numbers and tensors in all lists together that are read; more where the file itself has more bytes for them."""
+
 OLD = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 """How files of PyTorch before 1.6 begin."""
 
@@ -38,7 +41,9 @@ def torch_file(path: Path, progress: Progress = silent) -> Source:
     try:
         with zipfile.ZipFile(path) as archive:
             content = _Content(path, archive)
-            leaves = dict(_leaves("", described(content.pickle(archive)), _Shapes(), [0]))
+            steps, known = content.pickle(archive), _Shapes()
+            leaves = dict(_leaves("", described(steps), known, [0]))
+        content.check_lists(leaves, known, max(MOST_IN_LISTS, len(steps)))
         shapes = {name: squeezed(shape) for name, (shape, _) in leaves.items() if shape is not None}
         for name in shapes:
             content.check(leaves[name][1])
@@ -119,6 +124,21 @@ class _Content:
         """The pickle that says how numbers make tensors."""
         return archive.read(f"{self.prefix}data.pkl")
 
+    def check_lists(self, leaves: "Mapping[str, Leaf]", shapes: "_Shapes", most: int) -> None:
+        """Refuse lists of more than there may be, before anything goes through them: few bytes may name a list often.
+
+        Raises:
+            RecordingError: If they hold more than `most` numbers and tensors, or take more memory than there may be.
+        """
+        lists = {name: leaf for name, leaf in leaves.items() if isinstance(leaf[1], list | tuple) and leaf[0]}
+        count = sum(shapes.entries(value) for _, value in lists.values())
+        if count > most:
+            problem = f"its lists hold {count:.3g} entries, and at most {most:.3g} are read of a file of its size"
+            raise RecordingError(self.path, f"{problem}; {ADVICE}")
+        for name, (shape, _) in lists.items():
+            if 8 * math.prod(shape or ()) > self.most:
+                raise RecordingError(self.path, f"list '{name}' of shape {shape} is larger than such a file can hold")
+
     def check(self, value: Any) -> None:
         """Refuse tensors that reach beyond their numbers, and arrays beyond what there may be.
 
@@ -180,6 +200,11 @@ class _Shapes:
 
     def __init__(self) -> None:
         self._known: dict[int, Shape | None] = {}
+        self._entries: dict[int, int] = {}
+
+    def entries(self, value: Any) -> int:
+        """Numbers and tensors of a value whose shape was looked at, each as often as lists name it."""
+        return self._entries.get(id(value), 1)
 
     def of(self, value: Any, depth: int = 0) -> Shape | None:
         if isinstance(value, bool | int | float):
@@ -197,6 +222,7 @@ class _Shapes:
             inner = {self.of(one, depth + 1) for one in value}
             shape = inner.pop() if len(inner) == 1 else None
             self._known[id(value)] = None if shape is None else (len(value), *shape)
+            self._entries[id(value)] = sum(map(self.entries, value))
         return self._known[id(value)]
 
 
