@@ -88,7 +88,7 @@ def test_names_of_every_kind_are_matched_without_a_question(
     made = init(robot(tmp_path, chain(SEVEN)), table(tmp_path, columns), folder=tmp_path)
     found = made.experiment.log[0]
     assert found.position.columns == tuple(numbered(position, first=first))
-    assert found.torque.columns == tuple(numbered(torque, first=first))
+    assert found.torques.columns == tuple(numbered(torque, first=first))
     assert made.questions == ()
     assert made.joints == tuple(SEVEN)
 
@@ -120,7 +120,7 @@ def test_numbers_from_zero_or_one_go_with_the_joints_of_any_arm(
     made = init(robot(tmp_path, chain(arm), finger), table(tmp_path, columns), folder=tmp_path)
     assert (made.joints, made.locked, made.questions) == (tuple(arm), ("gripper_finger_joint",), ())
     assert made.experiment.log[0].position.columns == tuple(position)
-    assert made.experiment.log[0].torque.columns == tuple(torque)
+    assert made.experiment.log[0].torques.columns == tuple(torque)
 
 
 def test_where_all_agrees_the_file_is_short(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_measured_torques_are_taken_and_never_external_ones(tmp_path: Path) -> N
     arm = robot(tmp_path, chain(SEVEN))
     made = init(arm, table(tmp_path, columns), folder=tmp_path)
     found = made.experiment.log[0]
-    assert found.torque.columns == tuple(numbered("tau_{}"))
+    assert found.torques.columns == tuple(numbered("tau_{}"))
     assert found.position.columns == tuple(numbered("q_{}"))
     assert found.velocity is not None
     assert found.velocity.columns == tuple(numbered("dq_{}"))
@@ -239,8 +239,8 @@ def test_of_a_controller_of_universal_robots_measured_currents_are_taken(tmp_pat
     made = init(robot(tmp_path, chain(arm, (-6.3, 6.3))), table(tmp_path, columns), folder=tmp_path)
     found = made.experiment.log[0]
     assert found.position.columns == tuple(f"actual_q_{k}" for k in range(6))
-    assert found.torque.columns == tuple(f"actual_current_{k}" for k in range(6))
-    assert found.torque.unit == "A"
+    assert found.torques.columns == tuple(f"actual_current_{k}" for k in range(6))
+    assert found.torques.unit == "A"
     assert made.experiment.drive.torque_constants == "unknown"
     assert made.questions == ()
 
@@ -343,11 +343,11 @@ def test_files_without_names_are_named_on_the_command_line(tmp_path: Path) -> No
     status, _, error = run("init", arm, tmp_path / "log.csv", "--columns", names, "--out", out)
     assert status == 0, error
     found = read_experiment(out).log[0]
-    assert found.torque.columns == tuple(range(15, 22))
+    assert found.torques.columns == tuple(range(15, 22))
     assert found.velocity is not None
     assert found.velocity.columns == tuple(range(8, 15))
     by_number = init(arm, tmp_path / "log.csv", folder=tmp_path, position="1..7", torque=range(15, 22), time=0)
-    assert by_number.experiment.log[0].torque.columns == tuple(range(15, 22))
+    assert by_number.experiment.log[0].torques.columns == tuple(range(15, 22))
     assert by_number.questions == ()
 
 
@@ -357,10 +357,10 @@ def test_one_array_without_names_is_taken_by_its_width_and_can_be_named(tmp_path
     arm = robot(tmp_path, chain(SEVEN))
     made = init(arm, tmp_path / "log.npz", folder=tmp_path)
     assert codes(made) == ["choose-by-width"]
-    assert made.experiment.log[0].torque.columns == tuple(range(8, 15))
+    assert made.experiment.log[0].torques.columns == tuple(range(8, 15))
     made = init(arm, tmp_path / "log.npz", folder=tmp_path, columns="t,q1..7,tau1..7")
     assert made.questions == ()
-    assert made.experiment.log[0].torque.columns == tuple(range(8, 15))
+    assert made.experiment.log[0].torques.columns == tuple(range(8, 15))
 
 
 def test_joints_of_a_bag_may_have_other_names(tmp_path: Path) -> None:
@@ -375,10 +375,10 @@ def test_joints_of_a_bag_may_have_other_names(tmp_path: Path) -> None:
     assert codes(first) == ["choose-order"]
     stated = init(arm, made[0], folder=tmp_path, position="a,b,c")
     assert stated.questions == ()
-    assert stated.experiment.log[0].position.columns == stated.experiment.log[0].torque.columns == ("a", "b", "c")
+    assert stated.experiment.log[0].position.columns == stated.experiment.log[0].torques.columns == ("a", "b", "c")
     by_number = init(arm, made[1], folder=tmp_path)
     assert by_number.questions == ()
-    assert by_number.experiment.log[0].torque.columns == ("r_1", "r_2", "r_3")
+    assert by_number.experiment.log[0].torques.columns == ("r_1", "r_2", "r_3")
 
 
 def test_several_recordings_are_several_logs_in_one_unit(tmp_path: Path) -> None:
@@ -399,7 +399,7 @@ def test_recordings_of_several_files_each_are_told_apart_by_their_names(tmp_path
         paths.append(table(tmp_path, moving(*numbered("q_{}")), f"{run_name}_position.csv"))
         paths.append(table(tmp_path, moving(*numbered("tau_{}"), scale=20.0), f"{run_name}_torque.csv"))
     made = init(robot(tmp_path, chain(SEVEN)), sorted(paths, reverse=True), folder=tmp_path)
-    found = [(Path(log.position.file).stem, Path(log.torque.file).stem) for log in made.experiment.log]
+    found = [(Path(log.position.file).stem, Path(log.torques.file).stem) for log in made.experiment.log]
     assert sorted(found) == [("monday_position", "monday_torque"), ("tuesday_position", "tuesday_torque")]
 
 
@@ -417,7 +417,7 @@ def test_two_robots_in_one_bag_are_an_open_question(tmp_path: Path) -> None:
     assert made.questions == ()
     assert made.experiment.log[0].position.topic == "/right/joint_states"
     assert made.layouts[0].torque is not None
-    assert made.layouts[0].torque.topic == "/right/joint_states"
+    assert made.layouts[0].torques.topic == "/right/joint_states"
 
 
 @pytest.mark.parametrize(

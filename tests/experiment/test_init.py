@@ -85,7 +85,7 @@ def test_joints_that_the_log_does_not_have_are_held(tmp_path: Path) -> None:
 def test_a_table_without_names_is_taken_by_its_width(tmp_path: Path) -> None:
     np.savetxt(tmp_path / "log.txt", np.column_stack(list(log().values())))
     made = init("builtin:two_link", tmp_path / "log.txt", folder=tmp_path)
-    assert made.experiment.log[0].torque.columns == (3, 4)
+    assert made.experiment.log[0].torques.columns == (3, 4)
     assert [question.code for question in made.questions] == ["choose-by-width"]
     (tmp_path / "first.toml").write_text(made.text)
     assert identify(tmp_path / "first.toml").relative_error < 0.01

@@ -122,7 +122,7 @@ def test_files_with_clocks_of_their_own_are_joined_on_time(tmp_path: Path) -> No
     found = made.experiment.log[0]
     assert found.time is not None
     assert Path(found.time.file).name == "torque.csv"  # the slower clock leads
-    assert (found.position.time, found.torque.time) == ("t", None)
+    assert (found.position.time, found.torques.time) == ("t", None)
     assert identify(written(tmp_path, made)).relative_error < 0.01
 
 
@@ -137,7 +137,7 @@ def test_two_files_of_one_quantity_are_a_question(tmp_path: Path) -> None:
     logs = files(tmp_path, position=parts("t", "q"), torque=parts("tau"), torque_second=other)
     made = init("builtin:two_link", logs, folder=tmp_path)
     assert [question.code for question in made.questions] == ["choose-columns"]
-    assert Path(made.experiment.log[0].torque.file).name == "torque.csv"
+    assert Path(made.experiment.log[0].torques.file).name == "torque.csv"
     logs[2] = logs[2].rename(tmp_path / "torque_ext.csv")
     made = init("builtin:two_link", logs, folder=tmp_path)
     assert not made.questions

@@ -168,9 +168,9 @@ def test_held_commands_are_recognised(result: Result) -> None:
 
 def test_logs_without_gains_or_torques_are_refused() -> None:
     with pytest.raises(InvalidRequestError, match="kp"):
-        dynid.Log(time=[0.0, 0.1], position=[0.0, 0.1], position_command=[0.0, 0.1])
+        dynid.Log(time=np.arange(2.0), position=np.zeros(2), position_command=np.ones(2))
     with pytest.raises(InvalidRequestError, match="torque, or position_command"):
-        dynid.Log(time=[0.0, 0.1], position=[0.0, 0.1])
+        dynid.Log(time=np.arange(2.0), position=np.zeros(2))
 
 
 @pytest.mark.parametrize(

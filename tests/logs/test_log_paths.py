@@ -85,7 +85,7 @@ COLUMNS = {"position": '["q1"]', "torque": '["tau1"]', "time": '"t"'}
 def test_an_experiment_has_one_log_for_each_file(logs: Path) -> None:
     found = read_experiment(experiment(logs.parent, "logs/run*.csv"))
     assert [Path(log.position.file).name for log in found.log] == ["run1.csv", "run2.csv", "run10.csv"]
-    assert all(log.time is not None and log.time.file == log.torque.file for log in found.log)
+    assert all(log.time is not None and log.time.file == log.torques.file for log in found.log)
 
 
 def test_an_experiment_without_a_match_names_the_line(logs: Path) -> None:

@@ -122,7 +122,7 @@ def test_lists_without_names_are_found_by_their_topics_and_can_be_named_by_hand(
     path = write_bag(tmp_path / "run", "mcap", topics)
     made = init("builtin:two_link", path, folder=tmp_path)
     assert made.experiment.log[0].position.topic == "/q"
-    assert made.experiment.log[0].torque.topic == "/tau"
+    assert made.experiment.log[0].torques.topic == "/tau"
     assert not any(question.is_open for question in made.questions)
     where = ", ".join(f'{key} = "{{}}"' for key in ("file", "topic")) + ', field = "data", columns = ["0", "1"]'
     (tmp_path / "by_hand.toml").write_text(

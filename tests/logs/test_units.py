@@ -180,10 +180,10 @@ def test_init_believes_names_before_numbers(tmp_path: Path) -> None:
     path = written(tmp_path / "log.csv", "t,q_1_deg,q_2_deg,tau_1_Nmm,tau_2_Nmm", Q, 1e3 * TAU)  # a motion of 2 degrees
     made = dynid.init("builtin:two_link", path, folder=tmp_path)
     (log,) = made.experiment.log
-    assert (log.position.unit, log.torque.unit) == ("deg", "N mm")
+    assert (log.position.unit, log.torques.unit) == ("deg", "N mm")
     currents = written(tmp_path / "currents.csv", "t,q_1,q_2,i_1_mA,i_2_mA")
     (log,) = dynid.init("builtin:two_link", currents, folder=tmp_path).experiment.log
-    assert log.torque.unit == "mA"
+    assert log.torques.unit == "mA"
 
 
 def test_small_motions_in_degrees_are_noticed_by_the_limits(tmp_path: Path) -> None:

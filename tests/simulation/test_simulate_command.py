@@ -119,7 +119,7 @@ def test_an_experiment_says_what_does_not_fit_on_the_command_line(tmp_path: Path
     status, _, errors = run("simulate", tmp_path / "experiment.toml", "--out", tmp_path / "log.npz")
     assert (status, errors) == (0, "")
     written = read_experiment(tmp_path / "log.toml")
-    assert written.log[0].torque.unit == "A"
+    assert written.log[0].torques.unit == "A"
     assert written.simulation.controller == "pd"
     assert written.simulation.smoothing == 0.0  # unknown to an experimenter
     with np.load(tmp_path / "log.truth.npz") as truth:

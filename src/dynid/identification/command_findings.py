@@ -110,7 +110,7 @@ def _on_delay(fitted: Fitted) -> Iterator[Finding]:
     found: dict[Role, tuple[float, str, float, float]] = {}
     for k, name in enumerate(names):
         role = model.parameters[model.names.index(name)].role if name in model.names else None
-        if role in (Role.ARMATURE, Role.VISCOUS) and fit.values[k] > 0.0:
+        if role is not None and role in (Role.ARMATURE, Role.VISCOUS) and fit.values[k] > 0.0:
             change = abs(float(slopes[k])) * 1e-3 / float(fit.values[k])
             strong = abs(float(fit.correlation[k, d])) >= THRESHOLDS.trades
             if strong and change > found.get(role, (0.0, "", 0.0, 0.0))[0]:

@@ -240,9 +240,9 @@ def _with_better_form(
             found[form] = fitted.rmse, at_values(begin, columns, fitted.values)
     if not found:
         return start, {}
-    best = min(found, key=lambda form: found[form][0])
-    chosen = next(form for form in forms if form in found and found[form][0] * CLEARLY <= found[best][0])
-    others = [form for form in found if form != chosen and found[form][0] * CLEARLY <= found[chosen][0]]
+    best: LawForm = min(found, key=lambda form: found[form][0])
+    chosen: LawForm = next(form for form in forms if form in found and found[form][0] * CLEARLY <= found[best][0])
+    others: list[LawForm] = [form for form in found if form != chosen and found[form][0] * CLEARLY <= found[chosen][0]]
     return found[chosen][1], _changes(robot, found, chosen, others)
 
 
@@ -339,8 +339,10 @@ def unknowns_of(robot: CommandedRobot, point: LawPoint, columns: RolloutParamete
     rows += [-1] * columns.delay + [*columns.bias] + [*columns.kp]
     sizes = [*_sizes(robot, point, columns.model, rows), *[0.05] * columns.delay]
     sizes += [*[0.2] * len(columns.bias), *scales]
-    whole = [np.concatenate([np.asarray(part, dtype=float) for part in parts]) for parts in (values, lower, upper)]
-    return Unknowns(tuple(names), *whole, np.array(sizes), tuple(rows))
+    start, low, high = (
+        np.concatenate([np.asarray(part, dtype=float) for part in parts]) for parts in (values, lower, upper)
+    )
+    return Unknowns(tuple(names), start, low, high, np.array(sizes), tuple(rows))
 
 
 def _sizes(robot: CommandedRobot, point: LawPoint, model: Sequence[int], rows: Sequence[int]) -> list[float]:

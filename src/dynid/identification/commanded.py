@@ -280,7 +280,7 @@ def _parameters(fitted: Fitted, confidence: float) -> tuple[CommandParameter, ..
                 lower=float(value - quantile * std),
                 upper=float(value + quantile * std),
                 regression=by_regression.get(name),
-                state=states.get(name, "determined"),
+                state=states.get(name, "determined"),  # type: ignore[arg-type]  # one of its words
             )
         )
     return tuple(rows)

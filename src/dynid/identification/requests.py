@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
@@ -26,6 +26,18 @@ from dynid.simulation import SimulatedLog, SimulationSettings, simulate_run, sta
 from dynid.simulation.simulated_log import simulate as simulate_robot
 
 
+@overload
+def excite(
+    source: Robot | str | PathLike[str],
+    terms: str | Sequence[str | Term] = (),
+    *,
+    commands: Literal[True],
+    **options: Any,
+) -> CommandExcitation: ...
+@overload
+def excite(
+    source: Robot | str | PathLike[str], terms: str | Sequence[str | Term] = (), **options: Any
+) -> Excitation: ...
 @wraps(excite_robot)
 def excite(
     source: Robot | str | PathLike[str], terms: str | Sequence[str | Term] = (), **options: Any

@@ -71,8 +71,9 @@ def law_torque(
             around each stamp, with commands that are held between stamps. When None, the law at each stamp as it is.
         form: How the law acts.
     """
-    if v is None:
-        v = np.gradient(q, time, axis=0) if len(time) > 1 else np.zeros_like(q)
+    speed = np.zeros_like(q) if v is None else v
+    if v is None and len(time) > 1:
+        speed = np.asarray(np.gradient(q, time, axis=0))
     parts = commands.wanted, commands.kp, commands.kd
     if delay is not None and form == "continuous":
         parts = tuple(x if np.all(x == x[0]) else delayed(x, time, delay) for x in parts)
@@ -80,7 +81,7 @@ def law_torque(
         seen = np.clip(np.searchsorted(time, time - delay + 1e-9, side="right") - 1, 0, None)
         parts = tuple(x[seen] for x in parts)
     wanted, kp, kd = parts
-    torque = commands.clipped(wanted - kp * q - kd * v)
+    torque = commands.clipped(wanted - kp * q - kd * speed)
     return torque if delay is None or form == "continuous" else delayed(torque, time, 0.0)
 
 

@@ -151,6 +151,17 @@ class LogSource(Table):
             raise ValueError("a log is cut by 'rows' or by 'seconds', not by both")
         return self
 
+    @property
+    def torques(self) -> Quantity:
+        """Where measured torques are.
+
+        Raises:
+            ValueError: If there are commands instead.
+        """
+        if self.torque is None:
+            raise ValueError("the log has commands, and no measured torques")
+        return self.torque
+
     @model_validator(mode="after")
     def _has_torques(self) -> LogSource:
         if self.torque is None and self.position_command is None:

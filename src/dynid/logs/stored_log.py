@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -58,9 +59,10 @@ class StoredLog:
             missing = np.zeros((last - first, self.joints), dtype=bool)
             for k, column in self.missing.items():
                 missing[:, k] = column.read(first, last)
+        signals: dict[str, Any] = {role: _together(columns, first, last) for role, columns in self.signals.items()}
         return Log(
             time=self.time.read(first, last),
-            **{role: _together(columns, first, last) for role, columns in self.signals.items()},
+            **signals,
             name=self.name,
             weight=self.weight,
             source=self.source,

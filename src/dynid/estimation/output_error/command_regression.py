@@ -92,7 +92,7 @@ def command_rows(log: Log, model: DynamicModel, links: Array, known: Mapping[int
     period = float(np.median(np.diff(log.time)))
     nyquist = 0.5 / period
     cutoff = min(max(PASS * bandwidth(log), 0.01 * nyquist), 0.4 * nyquist)
-    b, a = butter(2, cutoff / nyquist)
+    b, a = (np.asarray(part, dtype=float) for part in butter(2, cutoff / nyquist)[:2])  # type: ignore[index]
     every = max(1, int(nyquist / (1.5 * cutoff)))
     q = log.position
     v, acceleration = _derivatives(q, log.time)
