@@ -107,6 +107,10 @@ def test_torques_of_the_law_itself_are_not_added_to_it(has_velocities: bool, tmp
     added = made_of(tmp_path, table | columns(tau_cmd=total + 3.0 * np.cos(Q)))
     assert added.experiment.log[0].torque_command is not None
     assert "torques-of-law" not in {finding.code for finding in added.findings}
+    tau = columns(tau_cmd=total)
+    pl.DataFrame({"t": T[::3], **{name: x[::3] for name, x in tau.items()}}).write_csv(tmp_path / "run_tau.csv")
+    csv(tmp_path, table)
+    dynid.init("builtin:two_link", [tmp_path / "run.csv", tmp_path / "run_tau.csv"], folder=tmp_path)
 
 
 def test_actions_that_positions_do_not_follow_are_no_commands(tmp_path: Path) -> None:

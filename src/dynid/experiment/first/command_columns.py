@@ -96,6 +96,9 @@ def without_total(
     places = found.places
     if "torque_command" not in places or not found.has_stiffness or places["torque_command"].words & FEED_FORWARD:
         return found, ()
+    used = [position, *places.values(), *([] if velocity is None else [velocity])]
+    if len({one.file for one in used}) > 1 or len({len(one.columns) for one in used}) > 1:
+        return found, ()  # files of other lengths
     q, torque = values(position), values(places["torque_command"])
     kp = np.asarray(found.gains["kp"]) if "kp" in found.gains else values(places["kp"])
     left = torque - kp * (values(places["position_command"]) - q)
