@@ -94,6 +94,25 @@ def test_measured_torques_come_before_commands_and_torques_that_never_change_aft
     assert (log.torque, log.torque_command is not None) == (None, True)
 
 
+@pytest.mark.parametrize("has_velocities", [True, False])
+def test_torques_of_the_law_itself_are_not_added_to_it(has_velocities: bool, tmp_path: Path) -> None:
+    v = np.column_stack([3 * np.cos(3 * T), -2 * np.sin(2 * T)])
+    noise = 0.05 * np.random.default_rng(0).standard_normal(Q.shape)
+    total, gains = 20.0 * (COMMAND - Q) - 0.2 * v + noise, columns(kp=np.full((300, 2), 20.0))
+    table = columns(q=Q, q_cmd=COMMAND, **({"v": v} if has_velocities else {})) | gains
+    made = made_of(tmp_path, table | columns(tau_cmd=total))
+    log = made.experiment.log[0]
+    assert (log.torque, log.torque_command) == (None, None)
+    assert "torques-of-law" in {finding.code for finding in made.findings}
+    added = made_of(tmp_path, table | columns(tau_cmd=total + 3.0 * np.cos(Q)))
+    assert added.experiment.log[0].torque_command is not None
+    assert "torques-of-law" not in {finding.code for finding in added.findings}
+    tau = columns(tau_cmd=total)
+    pl.DataFrame({"t": T[::3], **{name: x[::3] for name, x in tau.items()}}).write_csv(tmp_path / "run_tau.csv")
+    csv(tmp_path, table)
+    dynid.init("builtin:two_link", [tmp_path / "run.csv", tmp_path / "run_tau.csv"], folder=tmp_path)
+
+
 def test_actions_that_positions_do_not_follow_are_no_commands(tmp_path: Path) -> None:
     noise = np.random.default_rng(0).standard_normal((300, 2))
     made = made_of(tmp_path, columns(q=Q, action=noise, kp=np.full((300, 2), 9.0)))

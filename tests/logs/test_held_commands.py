@@ -1,6 +1,7 @@
 """Commands are held until the next one, wherever they are read: never interpolated, never missing, never a clock."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ NEW = np.arange(3, 200, 10)
 HELD = np.clip((np.arange(200) - 3) // 10, 0, None)
 """Which command acts at each sample."""
 
+GAINS: Any = {"kp": 20.0, "kd": 0.5}
 STEPS = np.column_stack([np.where(np.arange(20) % 2, 0.4, -0.3), np.where(np.arange(20) % 3, 0.1, 0.5)])
 SPARSE = np.full_like(Q, np.nan)
 SPARSE[NEW] = STEPS
@@ -45,7 +47,7 @@ def read(file: str, command: dict, **more: object) -> Log:
 def test_blank_cells_between_commands_are_held_and_no_torque_is_missing(tmp_path: Path) -> None:
     file = csv(tmp_path / "run.csv", motion() | {"c1": SPARSE[:, 0], "c2": SPARSE[:, 1]})
     log = read(file, {"file": file, "columns": "c*"})
-    assert np.array_equal(log.position_command, STEPS[HELD])
+    assert np.array_equal(log.commands.position, STEPS[HELD])
     assert np.allclose(log.torque, LAW, atol=1e-12)
     assert log.missing is None
     cut = read(file, {"file": file, "columns": "c*"}, rows=(14, 22))  # no new command but the last in front of it
@@ -59,8 +61,9 @@ def test_gaps_of_positions_do_not_count_and_delays_act_on_whole_commands(tmp_pat
     file = csv(tmp_path / "run.csv", columns)
     for law in ("continuous", "sampled"):
         log = read(file, {"file": file, "columns": "c*"}, command_delay=0.004, law=law)
+        assert log.missing is not None
         assert np.argwhere(log.missing).tolist() == [[77, 0]]
-        whole = Log(T, Q, velocity=V, position_command=STEPS[HELD], kp=20.0, kd=0.5, command_delay=0.004, law=law)
+        whole = Log(T, Q, velocity=V, position_command=STEPS[HELD], **GAINS, command_delay=0.004, law=law)
         assert np.allclose(log.torque, whole.torque, atol=1e-3)
 
 
@@ -69,7 +72,7 @@ def test_commands_of_a_file_with_its_own_time_are_held(start: float, tmp_path: P
     file = csv(tmp_path / "run.csv", {**motion(), "t": start + T})
     commands = csv(tmp_path / "commands.csv", {"at": start + T[NEW], "c1": STEPS[:, 0], "c2": STEPS[:, 1]})
     log = read(file, {"file": commands, "columns": "c*", "time": "at"})
-    assert np.array_equal(log.position_command, STEPS[HELD])
+    assert np.array_equal(log.commands.position, STEPS[HELD])
     assert np.allclose(log.torque, LAW, atol=1e-12)
 
 
@@ -78,8 +81,8 @@ def test_one_column_of_gains_with_blank_cells_is_for_all_joints(tmp_path: Path) 
     cells = np.where(np.isin(np.arange(200), [0, 100]), kp, np.nan)
     file = csv(tmp_path / "run.csv", motion() | {"c1": SPARSE[:, 0], "c2": SPARSE[:, 1], "kp": cells})
     log = read(file, {"file": file, "columns": "c*"}, kp=Quantity(file=file, columns="kp"))
-    assert np.array_equal(log.kp, np.column_stack([kp, kp]))
-    again = Log(T, Q, velocity=V, position_command=STEPS[HELD], kp=kp[:, None], kd=0.5)
+    assert np.array_equal(log.commands.kp, np.column_stack([kp, kp]))
+    again = Log(T, Q, velocity=V, position_command=STEPS[HELD], kp=kp[:, None], kd=GAINS["kd"])
     assert np.allclose(log.torque, again.torque, atol=1e-12)
 
 
@@ -93,7 +96,7 @@ def test_arrays_with_gaps_have_the_torques_of_arrays_without(tmp_path: Path) -> 
     rows = np.r_[0:80, 140:200]
     expected = Log(T, Q, position_command=STEPS[HELD], **more)
     assert np.array_equal(log.position, Q[rows])
-    assert np.array_equal(log.kp, kp[rows])
+    assert np.array_equal(log.commands.kp, kp[rows])
     near = ~np.isin(rows, [79, 140])  # means over the time around stamps reach into the gap
     assert np.allclose(log.torque[near], expected.torque[rows][near], atol=1e-9)
     assert np.abs(log.torque).max() <= 3.0
@@ -117,7 +120,8 @@ def test_commands_on_a_slower_topic_are_held_and_are_no_clock(tmp_path: Path) ->
         return Quantity(file=path, topic=topic, field=field, columns=("a", "b"))
 
     own = {"position": of("/states", "position"), "velocity": of("/states", "velocity")}
-    log = read_source(LogSource(**own, position_command=of("/commands", "position"), kp=20.0, kd=0.5))
+    law: dict[str, Any] = {"position_command": of("/commands", "position"), "kp": 20.0, "kd": 0.5}
+    log = read_source(LogSource.model_validate(own | law))
     assert np.allclose(log.time, T, atol=1e-12)
     assert np.array_equal(log.position, Q)
-    assert np.array_equal(log.position_command, STEPS[HELD])
+    assert np.array_equal(log.commands.position, STEPS[HELD])

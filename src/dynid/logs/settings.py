@@ -94,7 +94,7 @@ class Quantity(Table):
     """Where a quantity of a log is: a file, its columns, and their unit; in bags also a topic and a field.
 
     `time` is the column of time stamps of the quantity's own file, where that is not sampled with the log's `time`: the
-    quantity is then interpolated to these.
+    quantity is then interpolated to these, and commands are held.
     """
 
     file: Name

@@ -11,7 +11,7 @@ from dynid.errors import InvalidRequestError
 from dynid.experiment.first.candidate import Candidate
 from dynid.experiment.first.candidates import candidates_in, stated, stated_topic
 from dynid.experiment.first.column_questions import about_joints, for_missing, misfit, passed_over, which
-from dynid.experiment.first.command_columns import FEED_FORWARD, CommandColumns, commands_among
+from dynid.experiment.first.command_columns import FEED_FORWARD, CommandColumns, commands_among, without_total
 from dynid.experiment.first.guesses import THRESHOLDS
 from dynid.experiment.first.joint_matching import Match, beyond_limits, matched
 from dynid.experiment.first.naming import LINK_SIDE, MOTOR_SIDE, Quality
@@ -105,7 +105,11 @@ class Chooser:
         found = CommandColumns({**found.places, **own}, {**found.gains, **self.answers.gains})
         if "position_command" not in found.places:
             return CommandColumns()
+        notes: tuple[Finding, ...] = ()
+        if "torque_command" not in own:
+            found, notes = without_total(found, position, self._velocities(joints, position), self._values)
         if "position_command" in own:
+            self.findings += notes
             return found
         pool = [one for one in self.found if one.role in ("torque", "current") and not one.words & FEED_FORWARD]
         options = [own for one in pool if (own := self._aligned(one, joints, position)) is not None]
@@ -113,7 +117,7 @@ class Chooser:
         if any(one.quality < Quality.COMMANDED for one in varying) or (varying and not found.has_stiffness):
             return CommandColumns()
         still = [one for one in options if one not in varying]
-        self.findings += [Finding.of("torques-constant", "torques", columns=one.shown) for one in still]
+        self.findings += [*notes, *(Finding.of("torques-constant", "torques", columns=one.shown) for one in still)]
         pool = [one for one in self.found if one.role == "position" and one.quality < Quality.COMMANDED]
         self.findings = [one for one in self.findings if one.values.get("quantity") != "position"]
         self.findings += passed_over("position", position, pool, "", self.paths)

@@ -79,6 +79,44 @@ def commands_among(
     return CommandColumns(places, gains)
 
 
+def without_total(
+    found: CommandColumns, position: Candidate, velocity: Candidate | None, values: Callable[[Candidate], Array]
+) -> tuple[CommandColumns, tuple[Finding, ...]]:
+    """Commands without a torque that is already that of the law: added to it, it would act twice.
+
+    Args:
+        found: The commands.
+        position: The measured positions.
+        velocity: The measured velocities; differences of positions when None.
+        values: Numbers of a group, shape (samples, columns).
+
+    Returns:
+        The commands, and a finding where a torque was left out.
+    """
+    places = found.places
+    if "torque_command" not in places or not found.has_stiffness or places["torque_command"].words & FEED_FORWARD:
+        return found, ()
+    used = [position, *places.values(), *([] if velocity is None else [velocity])]
+    if len({one.file for one in used}) > 1 or len({len(one.columns) for one in used}) > 1:
+        return found, ()  # files of other lengths
+    q, torque = values(position), values(places["torque_command"])
+    kp = np.asarray(found.gains["kp"]) if "kp" in found.gains else values(places["kp"])
+    left = torque - kp * (values(places["position_command"]) - q)
+    v = values(velocity) if velocity is not None else np.gradient(q, axis=0) if len(q) > 1 else 0.0 * q
+    error = values(places["velocity_command"]) - v if "velocity_command" in places and velocity is not None else -v
+    known = np.isfinite(left).all(axis=1) & np.isfinite(error).all(axis=1)
+    for k in range(left.shape[1]):  # the gain of velocities that fits best, since it may not be known
+        own = error[known, k]
+        left[known, k] -= own * (own @ left[known, k]) / max(float(own @ own), 1e-300)
+    size = float(np.sqrt(np.mean(torque[known] ** 2))) if known.any() else 0.0
+    apart = float(np.sqrt(np.mean(left[known] ** 2))) / size if size > 0.0 else np.inf
+    if apart >= THRESHOLDS.total:
+        return found, ()
+    others = {role: one for role, one in places.items() if role != "torque_command"}
+    note = Finding.of("torques-of-law", "torque_command", columns=places["torque_command"].shown, difference=apart)
+    return CommandColumns(others, found.gains), (note,)
+
+
 def _follows(command: Array, q: Array) -> bool:
     """Whether positions follow columns, and are as large."""
     if command.shape != q.shape:

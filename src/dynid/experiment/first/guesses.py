@@ -44,6 +44,11 @@ class FirstGuessThresholds:
     """Correlation with positions, as the median over joints, above which columns of actions are commanded positions:
     those of learning environments may be velocities, torques, or positions in units of their own."""
 
+    total: float = 0.1
+    """Difference of a commanded torque from that of the control law, relative to it (root mean square over all joints),
+    below which it is the total of the law, and not added to it. By judgement: torques that are added, such as those of
+    gravity, differ by as much as the law itself."""
+
 
 THRESHOLDS = FirstGuessThresholds()
 
