@@ -417,7 +417,7 @@ def test_two_robots_in_one_bag_are_an_open_question(tmp_path: Path) -> None:
     assert made.questions == ()
     assert made.experiment.log[0].position.topic == "/right/joint_states"
     assert made.layouts[0].torque is not None
-    assert made.layouts[0].torques.topic == "/right/joint_states"
+    assert made.layouts[0].torque.topic == "/right/joint_states"
 
 
 @pytest.mark.parametrize(

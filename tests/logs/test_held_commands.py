@@ -25,6 +25,8 @@ SPARSE = np.full_like(Q, np.nan)
 SPARSE[NEW] = STEPS
 LAW = 20.0 * (STEPS[HELD] - Q) - 0.5 * V
 
+KP, KD = np.array(20.0), np.array(0.5)
+
 
 def csv(path: Path, columns: dict[str, np.ndarray]) -> str:
     """A file of columns, with blank cells where there is no number."""
@@ -62,7 +64,7 @@ def test_gaps_of_positions_do_not_count_and_delays_act_on_whole_commands(tmp_pat
     for law in ("continuous", "sampled"):
         log = read(file, {"file": file, "columns": "c*"}, command_delay=0.004, law=law)
         assert log.missing is not None
-        assert np.argwhere(log.missing).tolist() == [[77, 0]]
+        assert np.argwhere(np.asarray(log.missing)).tolist() == [[77, 0]]
         whole = Log(T, Q, velocity=V, position_command=STEPS[HELD], **GAINS, command_delay=0.004, law=law)
         assert np.allclose(log.torque, whole.torque, atol=1e-3)
 
@@ -119,7 +121,7 @@ def test_commands_on_a_slower_topic_are_held_and_are_no_clock(tmp_path: Path) ->
     def of(topic: str, field: str) -> Quantity:
         return Quantity(file=path, topic=topic, field=field, columns=("a", "b"))
 
-    own = {"position": of("/states", "position"), "velocity": of("/states", "velocity")}
+    own: dict[str, Any] = {"position": of("/states", "position"), "velocity": of("/states", "velocity")}
     law: dict[str, Any] = {"position_command": of("/commands", "position"), "kp": 20.0, "kd": 0.5}
     log = read_source(LogSource.model_validate(own | law))
     assert np.allclose(log.time, T, atol=1e-12)

@@ -27,7 +27,7 @@ from dynid.simulation.simulated_log import simulate as simulate_robot
 
 
 @overload
-def excite(
+def excite(  # pyright: ignore[reportOverlappingOverload]  # the other one has no commands
     source: Robot | str | PathLike[str],
     terms: str | Sequence[str | Term] = (),
     *,
