@@ -160,7 +160,6 @@ def test_the_tutorial_on_currents_shows_a_right_drive_and_names_what_is_wrong_wi
     tmp_path: Path, monkeypatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    design_once(monkeypatch)  # its motion is that of the tutorial on UR arms
     follow(ROOT / "docs" / "tutorial_currents.md", tmp_path)
     right, wrong = (json.loads((tmp_path / name / "result.json").read_text()) for name in ("result", "wrong"))
     assert right["verdict"]["answer"] == "fits; not validated"
