@@ -41,11 +41,6 @@ NUMERICAL = {
         "_CHECKED_SAMPLES": "samples that are checked",
         "_MOST_SLOW_SAMPLES": "samples that are written",
     },
-    "identification/command_excitation.py": {
-        "DURATION": "of a design where none is stated",
-        "RATES": "of a design where none are stated",
-        "MARGIN": "of a design where none is stated",
-    },
     "excitation/friction_runs.py": {
         "_LINE": "postures that are looked at",
         "_STANDS": "postures that are looked at",

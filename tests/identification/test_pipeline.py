@@ -185,7 +185,11 @@ ERRORS = {
     "no columns": (log(), EXPERIMENT.replace('"q_*"', "[]"), "columns"),
     "gravity of two numbers": (log(), "gravity = [0, 1]\n" + EXPERIMENT, "'gravity' needs 3 numbers"),
     "long delay": (log(), EXPERIMENT + "[drive]\ndelay = 100.0\n", "needs at least"),
-    "spherical joints": (log(), EXPERIMENT.replace("builtin:two_link", "ball.toml"), "cannot be read yet"),
+    "spherical joints": (
+        log(),
+        EXPERIMENT.replace("builtin:two_link", "ball.toml"),
+        "cannot be read; where it was held still",
+    ),
     "the same log twice": (log(), EXPERIMENT + LOGS, "twice"),
     "unknown key": (log(), EXPERIMENT + "lowpas = 5\n", "did you mean 'lowpass'"),
 }
