@@ -11,6 +11,7 @@ from .grippers import srdf_file, without_gripper
 from .inertia import INERTIA_BASIS, SIZE, skew
 from .joints import LARGEST_NUMBER, JointDynamics, JointKind, Limits, neutral, rotation_about
 from .loading import as_robot, load_robot
+from .loads import Load, place_of_body, with_load, without_load
 from .robot import WORLD, Joint, Link, Robot
 from .rounded_frames import notes_on_frames
 
@@ -27,6 +28,7 @@ __all__ = [
     "JointKind",
     "Limits",
     "Link",
+    "Load",
     "PositionLaw",
     "Robot",
     "Written",
@@ -40,6 +42,7 @@ __all__ = [
     "notes_on_frames",
     "outline",
     "outline_of_shape",
+    "place_of_body",
     "pose",
     "reach",
     "read_xml",
@@ -48,6 +51,8 @@ __all__ = [
     "skew",
     "srdf_file",
     "triangles",
+    "with_load",
     "without_gripper",
+    "without_load",
     "write_back",
 ]
