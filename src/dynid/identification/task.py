@@ -113,6 +113,21 @@ class Task:
         """Whether physically consistent links are fitted: not to currents, which are in no units of mass."""
         return self.physical.fit and not is_in_amperes(self.drive)
 
+    def require_loads_out(self) -> None:
+        """Refuse logs whose loads cannot be taken out of their torques.
+
+        Raises:
+            InvalidRequestError: If torques have no signs, or are those of a control law.
+        """
+        if all((log.load if isinstance(log, Log) else log.carried) is None for log in self.logs):
+            return
+        without = "logs have commands instead of torques" if self.is_commanded else "torques have no signs"
+        if self.is_commanded or self.torque == "magnitude":
+            raise InvalidRequestError(
+                f"a log carries a load, and it cannot be taken out where {without}; add the load to the robot file "
+                "instead (dynid load ROBOT --mass ... --out FILE), and leave it out of the log"
+            )
+
     def with_terms(self, terms: Sequence[str]) -> Task:
         """The task with terms that were chosen."""
         model = known_model(self.model.robot, terms, self.known)
@@ -136,7 +151,7 @@ class Task:
         if experiment.drive.signs == "auto":
             stated["drive"] = self.drive
         control = stated.get("control", self.control)
-        return replace(self, logs=with_control(experiment.log, control, self.model.robot), **stated)
+        return replace(self, logs=with_control(experiment.logs, control, self.model.robot), **stated)
 
     def difference(self, other: Task) -> str:
         """The first respect in which two tasks are about different models, or nothing."""
@@ -261,7 +276,7 @@ def task_of(experiment: Experiment) -> Task:
     reference = experiment.physical.reference
     return Task(
         model=_stated_model(robot, experiment),
-        logs=with_control(experiment.log, experiment.control, robot),
+        logs=with_control(experiment.logs, experiment.control, robot),
         control=experiment.control,
         known=experiment.known,
         torque=experiment.torque,

@@ -18,7 +18,7 @@ from dynid.logs.commands import Commands, LawForm, law_torque
 from dynid.logs.missing_cells import filled
 from dynid.logs.readers.source import RecordingError
 from dynid.logs.settings import COMMANDS
-from dynid.robot import LARGEST_NUMBER
+from dynid.robot import LARGEST_NUMBER, Load
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,6 +54,8 @@ class Log:
         weight: Rows of this log are multiplied with it in the estimation.
         source: The files it was read from.
         findings: What was noticed while it was read.
+        load: What the robot carried: a `Load` that is known, whose torques are taken out before anything is identified;
+            the name of one that is yet to be identified; or None for nothing.
         missing: Which torques were not measured, but interpolated so that filters can run, shape (samples, joints);
             their rows do not count. None where all were measured.
         is_commanded: Whether torques are those of the law; found by itself.
@@ -92,6 +94,7 @@ class Log:
     findings: tuple[Finding, ...] = ()
     first_stamp: float = math.nan
     missing: NDArray[np.bool_] | None = None
+    load: Load | str | None = None
 
     def __post_init__(self) -> None:
         time = _read_only(self.time, "time")
@@ -223,6 +226,8 @@ class Log:
         n = self.position.shape[1]
         also = "".join(f", {what}" for what in ("velocity", "temperature") if getattr(self, what) is not None)
         also += ", commands" if self.has_commands else ""
+        if self.load is not None:
+            also += f", load '{self.load}'" if isinstance(self.load, str) else f", load of {self.load.mass:.4g} kg"
         return f"Log{name}: {len(self)} samples in {length:.4g} s{rate}, {n} joint{'s' if n > 1 else ''}{also}"
 
     def to_frame(self) -> pl.DataFrame:

@@ -95,6 +95,7 @@ def _stored(
         missing=log.missing,
         name=source.name or "",
         weight=source.weight,
+        load=source.carried,
         source=tuple(dict.fromkeys(table.path for table, _ in tables.values())),
         findings=(),
         first_stamp=time.first_number(),

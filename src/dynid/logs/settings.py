@@ -10,6 +10,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from dynid.logs.commands import LawForm
 from dynid.logs.readers.bags import is_bag
+from dynid.robot import Load
 from dynid.settings import Count, Name, NotNegative, Number, Positive, Table
 
 KEYS = frozenset(
@@ -118,8 +119,51 @@ COMMANDS = ("position_command", "velocity_command", "torque_command", "kp", "kd"
 """Roles of what a robot was commanded."""
 
 
+class LoadTable(Table):
+    """`[[load]]`: a body that the robot carries in some of the logs, such as a tool, fastened to a body of its file.
+
+    With a mass and a centre of mass it is known: `identify` takes its torques out of the logs that carry it. Without,
+    `dynid payload` identifies it. `inertia` is Ixx Ixy Iyy Ixz Iyz Izz about the centre of mass, along the axes of
+    `body` (the last link when None); without it, a known load is a point mass.
+    """
+
+    name: Name | None = None
+    body: Name | None = None
+    mass: Positive | None = None
+    center_of_mass: tuple[Number, Number, Number] | None = None
+    inertia: tuple[Number, Number, Number, Number, Number, Number] | None = None
+
+    @model_validator(mode="after")
+    def _is_a_body(self) -> LoadTable:
+        if self.mass is None and (self.center_of_mass is not None or self.inertia is not None):
+            raise ValueError("a load with a centre of mass or an inertia needs its mass; state it, or leave them out")
+        if self.inertia is not None and self.center_of_mass is None:
+            raise ValueError("inertia is about the centre of mass of a load, which is missing; state center_of_mass")
+        if self.inertia is not None and (problem := self.known().problem):
+            raise ValueError(problem)
+        return self
+
+    @property
+    def is_known(self) -> bool:
+        """Whether mass and centre of mass are stated."""
+        return self.mass is not None and self.center_of_mass is not None
+
+    def known(self) -> Load:
+        """The load, where it is known."""
+        assert self.mass is not None
+        assert self.center_of_mass is not None
+        return Load.of_numbers(self.mass, self.center_of_mass, self.inertia, self.body)
+
+    def of_log(self) -> Load | str:
+        """What a log says of it: the load where it is known, otherwise its name."""
+        return self.known() if self.is_known else self.name or "load"
+
+
 class LogSource(Table):
-    """`[[log]]`: the files of one log; commands of a known controller may stand in for torques."""
+    """`[[log]]`: the files of one log; commands of a known controller may stand in for torques.
+
+    `load` is what the robot carried meanwhile: the name of a `[[load]]`, or such a table itself.
+    """
 
     name: Name | None = None
     position: Quantity
@@ -140,6 +184,7 @@ class LogSource(Table):
     rows: tuple[int | None, int | None] | None = None
     seconds: tuple[Number | None, Number | None] | None = None
     weight: Positive = 1.0
+    load: LoadTable | Name | None = None
 
     @model_validator(mode="after")
     def _has_time(self) -> LogSource:
@@ -150,6 +195,11 @@ class LogSource(Table):
         if self.rows is not None and self.seconds is not None:
             raise ValueError("a log is cut by 'rows' or by 'seconds', not by both")
         return self
+
+    @property
+    def carried(self) -> Load | str | None:
+        """What the robot carried: a load that is known, the name of one that is not, or nothing."""
+        return self.load.of_log() if isinstance(self.load, LoadTable) else self.load
 
     @property
     def torques(self) -> Quantity:
