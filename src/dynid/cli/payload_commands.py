@@ -64,6 +64,8 @@ def payload(
         if (center or inertia) and not known:
             raise InvalidRequestError("--center-of-mass and --inertia are compared with a known load; add --known MASS")
         stated = _load(known, center, inertia, body, "--known") if known else None
+        if stated is not None and not center:
+            stated = stated.mass
         found = dynid.identify_payload(
             source, logs or None, load=name or None, body=body or None, known=stated, progress=step
         )

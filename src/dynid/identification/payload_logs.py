@@ -54,7 +54,7 @@ class SortedLogs:
 
 
 def sorted_logs(
-    logs: Sequence[Log | LogSource], load: str | None, body: str | None, known: Load | None, *, all_carry: bool
+    logs: Sequence[Log | LogSource], load: str | None, body: str | None, known: Load | float | None, *, all_carry: bool
 ) -> SortedLogs:
     """Sort logs by what they carry.
 
@@ -109,7 +109,9 @@ def _table(log: Log | LogSource) -> LoadTable | None:
     return LoadTable(name=log.load or None) if isinstance(log.load, str) else _of_load(log.load)
 
 
-def _of_load(load: Load) -> LoadTable:
+def _of_load(load: Load | float) -> LoadTable:
+    if not isinstance(load, Load):
+        return LoadTable(mass=float(load))
     center = tuple(float(x) for x in load.center_of_mass)
     six = tuple(float(x) for x in load.six)
     inertia = None if not np.any(load.six) else six

@@ -45,7 +45,7 @@ def identify_payload(
     *,
     load: str | None = None,
     body: str | None = None,
-    known: Load | None = None,
+    known: Load | float | None = None,
     terms: str | Sequence[str | Term] = (),
     drive: Drive | Mapping[str, Any] | None = None,
     processing: Processing | Mapping[str, Any] | None = None,
@@ -64,7 +64,8 @@ def identify_payload(
         load: Name of the load, where logs carry several.
         body: Name of the body of the robot's file that it is fastened to, whose frame its numbers are in; as the logs
             say, or the last link, when None.
-        known: What it is known to be, to compare with: the difference between logs must be the load.
+        known: What it is known to be, to compare with: the difference between logs must be the load. A number is its
+            mass [kg].
         terms: Friction and actuator terms, as for `identify`; with a robot only.
         drive: Gear ratios, torque constants and so on, as for `identify`; with a robot only.
         processing: Filters, as for `identify`; with a robot only.
