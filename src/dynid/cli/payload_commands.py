@@ -51,6 +51,9 @@ def payload(
     ] = "",
     center: CenterOption = "",
     inertia: InertiaOption = "",
+    torques: Annotated[
+        bool, typer.Option("--torques", help="Use joint torques where logs have a force-torque sensor, too.")
+    ] = False,
     json_output: JsonOption = False,
 ) -> None:
     """Identify a load: mass, centre of mass and inertia.
@@ -67,7 +70,13 @@ def payload(
         if stated is not None and not center:
             stated = stated.mass
         found = dynid.identify_payload(
-            source, logs or None, load=name or None, body=body or None, known=stated, progress=step
+            source,
+            logs or None,
+            load=name or None,
+            body=body or None,
+            known=stated,
+            sensor=False if torques else None,
+            progress=step,
         )
     if json_output:
         echo_json(found.to_dict())

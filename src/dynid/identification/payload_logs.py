@@ -120,6 +120,12 @@ def _of_load(load: Load | float) -> LoadTable:
     )
 
 
+def numbers_of(known: LoadTable) -> list[float | None]:
+    """Mass, centre of mass and inertia of a load, as far as they are stated."""
+    center = known.center_of_mass or (None, None, None)
+    return [known.mass, *center, *(known.inertia or (None,) * 6)]
+
+
 def require_torques(task: Task) -> None:
     """Refuse logs without torques in N m, which no load in kg can be found from.
 

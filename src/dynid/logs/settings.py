@@ -113,6 +113,15 @@ class Quantity(Table):
         return Path(self.file)
 
 
+class Wrench(Quantity):
+    """What a force-torque sensor at the wrist measured: six columns, forces [N], then torques [N m].
+
+    They are along the axes of `body` (the last link when None), about its origin: the frame of the sensor.
+    """
+
+    body: Name | None = None
+
+
 Gains = Quantity | tuple[NotNegative, ...] | NotNegative
 """Gains of a control law: columns of a file, one number for each joint, or one for all."""
 
@@ -186,6 +195,7 @@ class LogSource(Table):
     gain_scales: SkipJsonSchema[tuple[Number, ...] | None] = None
     time: Quantity | None = None
     temperature: Quantity | None = None
+    wrench: Wrench | None = None
     rate: Positive | None = None
     rows: tuple[int | None, int | None] | None = None
     seconds: tuple[Number | None, Number | None] | None = None
@@ -220,8 +230,11 @@ class LogSource(Table):
 
     @model_validator(mode="after")
     def _has_torques(self) -> LogSource:
-        if self.torque is None and self.position_command is None:
-            raise ValueError("a log needs 'torque', or 'position_command' and the gains of its controller")
+        if self.torque is None and self.position_command is None and self.wrench is None:
+            raise ValueError(
+                "a log needs 'torque', or 'position_command' and the gains of its controller (or, for the load beyond "
+                "a force-torque sensor, 'wrench')"
+            )
         return self
 
     @model_validator(mode="after")
