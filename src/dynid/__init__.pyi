@@ -7,6 +7,9 @@ from .excitation.waypoint_motion import motion_through
 from .experiment.first.first_experiment import init
 from .experiment.log_files import read_log, read_logs
 from .findings import Finding, Severity
+from .identification.identified_load import Payload
+from .identification.load_change import change_load
+from .identification.payload_recipe import identify_payload
 from .identification.pipeline import identify
 from .identification.records import Parameters
 from .identification.requests import excite, excite_commands, simulate
@@ -23,6 +26,7 @@ from .model.parameters import Parameter
 from .model.terms import Term
 from .report.html import ReportFile, write_report
 from .robot.loading import convert, load_robot
+from .robot.loads import Load, with_load, without_load
 from .robot.repair import repair
 from .robot.robot import Robot
 
@@ -36,10 +40,12 @@ __all__ = [
     "EstimationSettings",
     "Finding",
     "Inspection",
+    "Load",
     "Log",
     "Observed",
     "Parameter",
     "Parameters",
+    "Payload",
     "PhysicalSettings",
     "Processing",
     "ReportFile",
@@ -49,12 +55,14 @@ __all__ = [
     "Term",
     "Validation",
     "__version__",
+    "change_load",
     "convert",
     "demo",
     "excite",
     "excite_commands",
     "find_base_parameters",
     "identify",
+    "identify_payload",
     "inertial_regressor",
     "init",
     "inspect",
@@ -68,5 +76,7 @@ __all__ = [
     "simulate",
     "validate",
     "view",
+    "with_load",
+    "without_load",
     "write_report",
 ]

@@ -10,6 +10,7 @@ from dynid.cli.excite import excite
 from dynid.cli.identify import identify
 from dynid.cli.init import init
 from dynid.cli.inspect import inspect
+from dynid.cli.payload_commands import load, payload
 from dynid.cli.report import report
 from dynid.cli.robot_files import convert, export, repair
 from dynid.cli.simulate import simulate
@@ -18,7 +19,9 @@ from dynid.cli.view import view
 
 __all__ = ["app", "main"]
 
-for command in (inspect, init, excite, simulate, identify, validate, export, report, view, convert, repair, demo):
+COMMANDS = (inspect, init, excite, simulate, identify, validate, payload, load, export, report, view, convert, repair)
+
+for command in (*COMMANDS, demo):
     app.command()(command)
 
 

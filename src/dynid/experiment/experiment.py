@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from dynid.estimation import EstimationSettings, PhysicalSettings
 from dynid.excitation import ExcitationSettings
-from dynid.logs import Control, Drive, LogSource, Processing
+from dynid.logs import Control, Drive, LoadTable, LogSource, Processing
 from dynid.model import AUTO
 from dynid.settings import Name, Number, Table
 from dynid.simulation import SimulationSettings
@@ -60,11 +60,32 @@ class Experiment(Table):
     discard_sign: bool = False
     drive: Drive = Drive()
     control: Control = Control()
+    load: tuple[LoadTable, ...] = ()
     log: tuple[LogSource, ...] = ()
     processing: Processing = Processing()
     estimation: EstimationSettings = EstimationSettings()
     physical: PhysicalSettings = PhysicalSettings()
     simulation: SimulationSettings = SimulationSettings()
+
+    @property
+    def logs(self) -> tuple[LogSource, ...]:
+        """Its logs, each with the load that it names."""
+        of_name = {load.name: load for load in self.load}
+        return tuple(
+            log.model_copy(update={"load": of_name[log.load]}) if isinstance(log.load, str) else log for log in self.log
+        )
+
+    @model_validator(mode="after")
+    def _names_loads(self) -> Experiment:
+        names = [load.name for load in self.load]
+        if None in names:
+            raise ValueError("a load needs a name, by which logs say that they carry it")
+        if len(set(names)) < len(names):
+            raise ValueError("two loads have the same name; give each its own")
+        unknown = next((log.load for log in self.log if isinstance(log.load, str) and log.load not in names), None)
+        if unknown is not None:
+            raise ValueError(f"a log carries '{unknown}', and there is no [[load]] of that name; add it")
+        return self
 
     @model_validator(mode="after")
     def _counts_logs_once(self) -> Experiment:

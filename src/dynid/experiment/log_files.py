@@ -12,7 +12,7 @@ from dynid.experiment.first.guesses import Group
 from dynid.experiment.first.questions import answers_of
 from dynid.logs import Log, LogSource, Progress, Quantity, RecordingError, files_of, local_file, read_source, silent
 from dynid.logs.sources import require_single_axes
-from dynid.robot import Robot, as_robot
+from dynid.robot import Load, Robot, as_robot
 from dynid.settings import checked
 
 Columns: TypeAlias = str | int | Sequence[str | int] | Mapping[str, Any] | Quantity
@@ -40,6 +40,7 @@ def read_log(
     seconds: tuple[float | None, float | None] | None = None,
     name: str | None = None,
     weight: float = 1.0,
+    load: Load | str | None = None,
     progress: Progress = silent,
 ) -> Log:
     """Read a log: CSV, text, Parquet, NPZ, JSON, MAT, PyTorch or a ROS bag.
@@ -68,6 +69,7 @@ def read_log(
         seconds: Time stamps to keep [s]: first and last.
         name: What the log is called in reports; the name of its file when None.
         weight: Rows of this log are multiplied with it in the estimation.
+        load: What the robot carried: a known `Load`, or the name of one that is to be identified.
         progress: Callback; receives a short description of each step.
 
     Raises:
@@ -89,7 +91,8 @@ def read_log(
     common |= {"effort_limit": effort_limit} if effort_limit is not None else {}
     if "position" in stated and ("torque" in stated or "position_command" in stated):
         quantities = {role: _quantity(files[0], columns, role, units or {}) for role, columns in stated.items()}
-        return read_source(checked(LogSource, quantities | common | {"rate": rate}, "log"), of, progress)
+        read = read_source(checked(LogSource, quantities | common | {"rate": rate}, "log"), of, progress)
+        return replace(read, load=load)
     if stated or of is None:
         raise InvalidRequestError(
             "columns of position and of torque (or of position_command) are needed, or neither and the robot, to guess "
@@ -109,7 +112,7 @@ def read_log(
     common |= {"rows": layout.rows} if rows is None and seconds is None else {}
     log = read_source(checked(LogSource, found | common | {"rate": layout.rate}, "log"), of, progress)
     asked = (question.finding for question in layout.questions)
-    return replace(log, findings=(*log.findings, *findings_on_layout(layout, of), *asked))
+    return replace(log, load=load, findings=(*log.findings, *findings_on_layout(layout, of), *asked))
 
 
 def read_logs(

@@ -38,6 +38,7 @@ from dynid.logs import (
 )
 from dynid.machine import in_one_thread
 from dynid.model import DynamicModel, random_states, specification
+from dynid.robot import Load
 
 SCHEMA = "dynid-log-factors-1"
 """What a file of a reduced log says of itself; another number where its content changes."""
@@ -249,6 +250,9 @@ def key_of(source: Log | LogSource, reduction: Reduction) -> str:
     if isinstance(source, Log):
         for each in fields(Log):
             value = getattr(source, each.name)
+            if isinstance(value, Load):
+                sums.update(value.parameters.tobytes())
+                value = value.body
             sums.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
         return sums.hexdigest()
     parts = source.model_dump(mode="json", exclude_unset=True)

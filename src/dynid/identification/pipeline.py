@@ -140,6 +140,7 @@ def run(
         progress: Callback; receives a short description of each step.
         workers: Where logs are reduced.
     """
+    task.require_loads_out()
     if task.is_commanded:
         from dynid.identification.commanded import identify_commanded
 

@@ -68,7 +68,7 @@ def simulate_result(
             raise InvalidRequestError(
                 f"there is no trajectory in [simulation] of '{path}' that says what the robot followed; state it there"
             )
-        own = [next(known, None) or read_source(source, result.robot) for source in experiment.log]
+        own = [next(known, None) or read_source(source, result.robot) for source in experiment.logs]
         matches = _compare(result, experiment, own, parameters)
         findings += [finding for match in matches for finding in _on_reference(match, result, path)]
         squares += [(match.rms**2, match.tracking**2) for match in matches]

@@ -113,6 +113,27 @@ class Task:
         """Whether physically consistent links are fitted: not to currents, which are in no units of mass."""
         return self.physical.fit and not is_in_amperes(self.drive)
 
+    def require_loads_out(self) -> None:
+        """Refuse logs without torques, and those whose loads cannot be taken out of their torques.
+
+        Raises:
+            InvalidRequestError: If torques have no signs, are those of a control law, or there are none.
+        """
+        for log in self.logs:
+            if log.wrench is not None and (not log.torque.any() if isinstance(log, Log) else log.torque is None):
+                raise InvalidRequestError(
+                    "a log has a wrench and no torques, from which only the load beyond its sensor can be identified; "
+                    "use dynid payload (dynid.identify_payload)"
+                )
+        if all((log.load if isinstance(log, Log) else log.carried) is None for log in self.logs):
+            return
+        without = "logs have commands instead of torques" if self.is_commanded else "torques have no signs"
+        if self.is_commanded or self.torque == "magnitude":
+            raise InvalidRequestError(
+                f"a log carries a load, and it cannot be taken out where {without}; add the load to the robot file "
+                "instead (dynid load ROBOT --mass ... --out FILE), and leave it out of the log"
+            )
+
     def with_terms(self, terms: Sequence[str]) -> Task:
         """The task with terms that were chosen."""
         model = known_model(self.model.robot, terms, self.known)
@@ -136,7 +157,7 @@ class Task:
         if experiment.drive.signs == "auto":
             stated["drive"] = self.drive
         control = stated.get("control", self.control)
-        return replace(self, logs=with_control(experiment.log, control, self.model.robot), **stated)
+        return replace(self, logs=with_control(experiment.logs, control, self.model.robot), **stated)
 
     def difference(self, other: Task) -> str:
         """The first respect in which two tasks are about different models, or nothing."""
@@ -156,7 +177,10 @@ def commands_stand_in(logs: Sequence[Log | LogSource]) -> bool:
     Raises:
         InvalidRequestError: If some have, and others not.
     """
-    found = {log.is_commanded if isinstance(log, Log) else log.torque is None for log in logs}
+    found = {
+        log.is_commanded if isinstance(log, Log) else log.torque is None and log.position_command is not None
+        for log in logs
+    }
     if len(found) > 1:
         raise InvalidRequestError("some logs have torques, others commands; identify them apart")
     return found == {True}
@@ -261,7 +285,7 @@ def task_of(experiment: Experiment) -> Task:
     reference = experiment.physical.reference
     return Task(
         model=_stated_model(robot, experiment),
-        logs=with_control(experiment.log, experiment.control, robot),
+        logs=with_control(experiment.logs, experiment.control, robot),
         control=experiment.control,
         known=experiment.known,
         torque=experiment.torque,

@@ -22,7 +22,7 @@ from .quantities import FIELDS
 from .readers.bags import is_bag, topics_of
 from .readers.messages import Topic, listed
 from .readers.source import Progress, RecordingError, Source, silent
-from .settings import COMMANDS, Control, Drive, LogSource, Processing, Quantity
+from .settings import COMMANDS, Control, Drive, LoadTable, LogSource, Processing, Quantity
 from .sources import read_source
 from .stored_log import LONG_LOG, StoredLog
 from .tables import read_columns, read_groups, source_of
@@ -44,6 +44,7 @@ __all__ = [
     "Control",
     "Drive",
     "LawForm",
+    "LoadTable",
     "Log",
     "LogSource",
     "Motion",

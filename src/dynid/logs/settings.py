@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from dynid.logs.commands import LawForm
 from dynid.logs.readers.bags import is_bag
+from dynid.robot import SIZE, Load
 from dynid.settings import Count, Name, NotNegative, Number, Positive, Table
 
 KEYS = frozenset(
@@ -111,6 +113,15 @@ class Quantity(Table):
         return Path(self.file)
 
 
+class Wrench(Quantity):
+    """What a force-torque sensor at the wrist measured: six columns, forces [N], then torques [N m].
+
+    They are along the axes of `body` (the last link when None), about its origin: the frame of the sensor.
+    """
+
+    body: Name | None = None
+
+
 Gains = Quantity | tuple[NotNegative, ...] | NotNegative
 """Gains of a control law: columns of a file, one number for each joint, or one for all."""
 
@@ -118,8 +129,56 @@ COMMANDS = ("position_command", "velocity_command", "torque_command", "kp", "kd"
 """Roles of what a robot was commanded."""
 
 
+class LoadTable(Table):
+    """`[[load]]`: a body that the robot carries in some of the logs, such as a tool, fastened to a body of its file.
+
+    With a mass and a centre of mass it is known: `identify` takes its torques out of the logs that carry it. Without,
+    `dynid payload` identifies it. `inertia` is Ixx Ixy Iyy Ixz Iyz Izz about the centre of mass, along the axes of
+    `body` (the last link when None); without it, a known load is a point mass.
+    """
+
+    name: Name | None = None
+    body: Name | None = None
+    mass: Positive | None = None
+    center_of_mass: tuple[Number, Number, Number] | None = None
+    inertia: tuple[Number, Number, Number, Number, Number, Number] | None = None
+    parameters: SkipJsonSchema[tuple[Number, ...] | None] = None  # of results that a load was added to, or taken off
+
+    @model_validator(mode="after")
+    def _is_a_body(self) -> LoadTable:
+        if self.mass is None and (self.center_of_mass is not None or self.inertia is not None):
+            raise ValueError("a load with a centre of mass or an inertia needs its mass; state it, or leave them out")
+        if self.inertia is not None and self.center_of_mass is None:
+            raise ValueError("inertia is about the centre of mass of a load, which is missing; state center_of_mass")
+        if self.parameters is not None and len(self.parameters) != SIZE:
+            raise ValueError(f"a load has ten parameters, not {len(self.parameters)}")
+        if self.inertia is not None and (problem := self.known().problem):
+            raise ValueError(problem)
+        return self
+
+    @property
+    def is_known(self) -> bool:
+        """Whether mass and centre of mass are stated."""
+        return self.parameters is not None or (self.mass is not None and self.center_of_mass is not None)
+
+    def known(self) -> Load:
+        """The load, where it is known."""
+        if self.parameters is not None:
+            return Load.of_parameters(np.array(self.parameters), self.body)
+        assert self.mass is not None
+        assert self.center_of_mass is not None
+        return Load.of_numbers(self.mass, self.center_of_mass, self.inertia, self.body)
+
+    def of_log(self) -> Load | str:
+        """What a log says of it: the load where it is known, otherwise its name."""
+        return self.known() if self.is_known else self.name or "load"
+
+
 class LogSource(Table):
-    """`[[log]]`: the files of one log; commands of a known controller may stand in for torques."""
+    """`[[log]]`: the files of one log; commands of a known controller may stand in for torques.
+
+    `load` is what the robot carried meanwhile: the name of a `[[load]]`, or such a table itself.
+    """
 
     name: Name | None = None
     position: Quantity
@@ -136,10 +195,12 @@ class LogSource(Table):
     gain_scales: SkipJsonSchema[tuple[Number, ...] | None] = None
     time: Quantity | None = None
     temperature: Quantity | None = None
+    wrench: Wrench | None = None
     rate: Positive | None = None
     rows: tuple[int | None, int | None] | None = None
     seconds: tuple[Number | None, Number | None] | None = None
     weight: Positive = 1.0
+    load: LoadTable | Name | None = None
 
     @model_validator(mode="after")
     def _has_time(self) -> LogSource:
@@ -150,6 +211,11 @@ class LogSource(Table):
         if self.rows is not None and self.seconds is not None:
             raise ValueError("a log is cut by 'rows' or by 'seconds', not by both")
         return self
+
+    @property
+    def carried(self) -> Load | str | None:
+        """What the robot carried: a load that is known, the name of one that is not, or nothing."""
+        return self.load.of_log() if isinstance(self.load, LoadTable) else self.load
 
     @property
     def torques(self) -> Quantity:
@@ -164,8 +230,11 @@ class LogSource(Table):
 
     @model_validator(mode="after")
     def _has_torques(self) -> LogSource:
-        if self.torque is None and self.position_command is None:
-            raise ValueError("a log needs 'torque', or 'position_command' and the gains of its controller")
+        if self.torque is None and self.position_command is None and self.wrench is None:
+            raise ValueError(
+                "a log needs 'torque', or 'position_command' and the gains of its controller (or, for the load beyond "
+                "a force-torque sensor, 'wrench')"
+            )
         return self
 
     @model_validator(mode="after")

@@ -12,6 +12,7 @@ from dynid.errors import InvalidRequestError
 from dynid.findings import Finding
 from dynid.logs.log import Log
 from dynid.logs.readers.column_store import Column
+from dynid.robot import Load
 
 LONG_LOG = 40_000_000
 """Bytes of columns from which a log is long. Tests lower it."""
@@ -32,6 +33,8 @@ class StoredLog:
         source: The files it was read from.
         findings: What was noticed while it was read.
         first_stamp: Time stamp [s] of the first sample before the log was cut.
+        load: What the robot carried, as in a `Log`.
+        wrench_body: Name of the body whose frame is that of a force-torque sensor, likewise.
     """
 
     time: Column
@@ -42,6 +45,8 @@ class StoredLog:
     source: tuple[Path, ...]
     findings: tuple[Finding, ...]
     first_stamp: float
+    load: Load | str | None = None
+    wrench_body: str | None = None
 
     def __len__(self) -> int:
         return len(self.time)
@@ -69,6 +74,8 @@ class StoredLog:
             findings=self.findings,
             first_stamp=self.first_stamp,
             missing=missing,
+            load=self.load,
+            wrench_body=self.wrench_body,
         )
 
     def stamps(self, rows: slice) -> Array:

@@ -5,6 +5,7 @@ A load changes the ten parameters of one link only, and it adds to them where bo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -37,6 +38,26 @@ class Load:
     def parameters(self) -> Array:
         """The 10-vector about the frame of `body`, shape (10,)."""
         return inertia.from_mass_com_inertia(self.mass, self.center_of_mass, self.inertia)
+
+    @staticmethod
+    def of_numbers(
+        mass: float, center_of_mass: Sequence[float], six: Sequence[float] | None = None, body: str | None = None
+    ) -> Load:
+        """The load of plain numbers: mass [kg], centre of mass [m], and Ixx Ixy Iyy Ixz Iyz Izz about it [kg m^2]."""
+        about_center = np.tensordot(np.asarray(six or np.zeros(6), dtype=float), inertia.INERTIA_BASIS, axes=1)
+        return Load(float(mass), frozen(np.array(center_of_mass, dtype=float)), frozen(about_center), body)
+
+    @property
+    def six(self) -> Array:
+        """Its inertia about the centre of mass as Ixx Ixy Iyy Ixz Iyz Izz [kg m^2], shape (6,)."""
+        return inertia.from_moments(0.0, np.zeros(3), self.inertia)[4:]
+
+    @property
+    def problem(self) -> str:
+        """What no body of its mass can have; nothing where it is physically consistent."""
+        broken = inertia.violations(self.parameters)
+        order = "state the inertia about its centre of mass as Ixx Ixy Iyy Ixz Iyz Izz"
+        return f"a load of {self.mass:.4g} kg could not exist: {broken[0]}; {order}" if broken else ""
 
     @staticmethod
     def of_parameters(parameters: Array, body: str | None = None) -> Load:

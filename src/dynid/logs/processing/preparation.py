@@ -15,6 +15,7 @@ from dynid.logs.drive import check_count, transmission_of
 from dynid.logs.log import Log
 from dynid.logs.magnitudes import findings_on_magnitudes
 from dynid.logs.processing.automatic import PreparedLog, prepared
+from dynid.logs.processing.carried_loads import without_carried
 from dynid.logs.processing.long_preparation import is_long, prepared_in_windows
 from dynid.logs.processing.motion_ranges import Speeds
 from dynid.logs.processing.periods import averaged, processed_period
@@ -46,7 +47,8 @@ def prepare(
 ) -> PreparedLog:
     """A log made ready for a model, with what was noticed and chosen on the way.
 
-    Periods are averaged first where a period is stated; then nothing is chosen automatically. The samples of a long log
+    Periods are averaged first where a period is stated; then nothing is chosen automatically. The torques of a load
+    that the log carries are taken out, so that what remains is of the robot alone. The samples of a long log
     lie on disk, and what is open is chosen by stretches of it.
 
     Args:
@@ -71,6 +73,7 @@ def prepare(
         again = free & FILTERS
         stated = stated.but(**{key: getattr(like, key) for key in again})
         free -= again
+    carried = log.load
     timing, transmission = None, transmission_of(drive, model.robot)
     _require_temperature(log, model, processing)
     if is_long(log, stated):
@@ -87,6 +90,10 @@ def prepare(
         if any(term.needs_temperature for term in model.terms):
             ready = _with_temperature(ready, log, model.robot)
         looked_at = ready = replace(ready, temperature=log.mean_temperature)
+    if carried is not None:
+        same = looked_at is ready
+        ready = without_carried(ready, carried, model, drive)
+        looked_at = ready if same else without_carried(looked_at, carried, model, drive)
     noticed = findings_on_log(log, drive, ready.processing, timing)
     sizes: Iterable[Finding] = ()
     if not log.is_commanded:  # a law's torques are in its own units, and those are looked at with its gains
