@@ -7,6 +7,7 @@ from .excitation.waypoint_motion import motion_through
 from .experiment.first.first_experiment import init
 from .experiment.log_files import read_log, read_logs
 from .findings import Finding, Severity
+from .identification.physical_retrieval import retrieve_parameters
 from .identification.pipeline import identify
 from .identification.records import Parameters
 from .identification.requests import excite, excite_commands, simulate
@@ -65,6 +66,7 @@ __all__ = [
     "read_log",
     "read_logs",
     "repair",
+    "retrieve_parameters",
     "simulate",
     "validate",
     "view",
