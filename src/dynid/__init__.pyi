@@ -2,11 +2,14 @@
 from .cli.demonstration import demo
 from .cli.viewer_page import view
 from .errors import DynidError
+from .estimation.physical.parameter_retrieval import Retrieval
 from .estimation.settings import EstimationSettings, PhysicalSettings
+from .estimation.static_estimate import StaticEstimate
 from .excitation.waypoint_motion import motion_through
 from .experiment.first.first_experiment import init
 from .experiment.log_files import read_log, read_logs
 from .findings import Finding, Severity
+from .identification.gravity import identify_from_matrices, identify_gravity
 from .identification.physical_retrieval import retrieve_parameters
 from .identification.pipeline import identify
 from .identification.records import Parameters
@@ -45,8 +48,10 @@ __all__ = [
     "Processing",
     "ReportFile",
     "Result",
+    "Retrieval",
     "Robot",
     "Severity",
+    "StaticEstimate",
     "Term",
     "Validation",
     "__version__",
@@ -56,6 +61,8 @@ __all__ = [
     "excite_commands",
     "find_base_parameters",
     "identify",
+    "identify_from_matrices",
+    "identify_gravity",
     "inertial_regressor",
     "init",
     "inspect",

@@ -75,7 +75,9 @@ class LinkVariables:
         widest = WIDEST_TERM * term_sizes
         lower = np.concatenate([*(box[1] for box in boxes), np.where(signed[links:], -widest, 0.0)])
         upper = np.concatenate([*(box[2] for box in boxes), widest])
-        start = np.concatenate([*(box[0] for box in boxes), np.clip(model.reference[links:], lower[links:], widest)])
+        start = np.concatenate(
+            [*(box[0] for box in boxes), np.clip(np.nan_to_num(model.reference[links:]), lower[links:], widest)]
+        )
         return LinkVariables(model, (*names, *model.names[links:]), start, lower, upper)
 
     @property
@@ -156,7 +158,7 @@ def _box(model: DynamicModel, reference: Reference) -> tuple[Array, Array, Array
     start = centred(reference.parameters)
     low, high = _reach(model, reference, start)
     largest = WIDEST_INERTIA * np.trace(inertia.inertia_matrix(start))
-    is_product = np.array([True if symbol[1] != symbol[2] else False for symbol in SYMBOLS[4:]])
+    is_product = np.array([symbol[1] != symbol[2] for symbol in SYMBOLS[4:]])
     lower = np.concatenate([[LIGHTEST_MASS * start[0]], low, np.where(is_product, -largest, 0.0)])
     upper = np.concatenate([[WIDEST_MASS * start[0]], high, np.full(6, largest)])
     return np.clip(start, lower, upper), lower, upper

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.errors import InvalidRequestError, UnknownNameError
+from dynid.errors import DynidError, InvalidRequestError, UnknownNameError
 from dynid.estimation.factors.factors import Factor
+from dynid.estimation.physical.cone_program import SolverError
 from dynid.estimation.physical.link_variables import LinkVariables
 from dynid.estimation.physical.penalty_conditions import (
     Condition,
@@ -22,7 +23,26 @@ from dynid.estimation.physical.penalty_conditions import (
 )
 from dynid.estimation.physical.penalty_retrieval import PenaltyProblem, Retrieved, Round, Search, retrieve
 from dynid.estimation.physical.physical_estimate import Physics, problem_of
+from dynid.estimation.settings import PenaltySettings
 from dynid.model import BaseParameters, html_table
+
+
+class RetrievalError(SolverError):
+    """No parameters were found that meet all conditions.
+
+    Attributes:
+        failing: The conditions that the best ones do not meet.
+    """
+
+    def __init__(self, failing: Sequence[str]) -> None:
+        self.failing = tuple(failing)
+        shown = "; ".join(failing[:3]) + ("; ..." if len(failing) > 3 else "")
+        DynidError.__init__(
+            self,
+            f"penalties found no parameters that meet all conditions (failing: {shown}); widen bounds or ranges, or "
+            "search longer (physical.penalty.starts, search = 'annealing')",
+        )
+        self.status = "conditions not met"
 
 
 @dataclass(frozen=True)
@@ -146,6 +166,24 @@ def retrieval(
     """
     problem = penalty_problem(factor, base, physics, limits)
     return Retrieval(base, retrieve(problem, search, progress), factor.solve())
+
+
+def fitted_by_penalties(base: BaseParameters, physics: Physics, settings: PenaltySettings) -> Callable[[Factor], Array]:
+    """What fits standard parameters to a factor by penalties, as `[physical.penalty]` states it.
+
+    It raises a RetrievalError where no parameters were found that meet all conditions.
+    """
+
+    def fitted(factor: Factor) -> Array:
+        limits = RetrievalLimits(settings.bounds, settings.fixed)
+        search = Search(kind=settings.search, starts=settings.starts, seed=settings.seed)
+        found = retrieval(factor, base, physics, limits, search)
+        failing = [label for label, margin in found.conditions.items() if margin < 0.0]
+        if not found.is_met:
+            raise RetrievalError(failing)
+        return found.parameters
+
+    return fitted
 
 
 def penalty_problem(

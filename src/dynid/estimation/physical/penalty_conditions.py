@@ -31,18 +31,22 @@ class Condition:
         value: From u, shape (parameters,), to h in units of its size, shape (m,).
         slopes: From u to dh/du, shape (m, parameters).
         is_equality: Whether h must be zero.
+        mended: From u to variables near it at which h is at least so large; None where that is not known.
     """
 
     label: str
     value: Callable[[Array], Array]
     slopes: Callable[[Array], Array]
     is_equality: bool = False
+    mended: Callable[[Array, float], Array] | None = None
 
 
 def triangle_conditions(variables: LinkVariables, references: Sequence[Reference]) -> list[Condition]:
     """For each link with mass `tr(J)/2 - lambda_max(J) >= 0`, in traces of the reference's inertia.
 
-    It says that each principal moment is at most the sum of the others, and so that none is negative.
+    It says that each principal moment is at most the sum of the others, and so that none is negative. All three
+    eigenvalues of `tr(J)/2 - J` are taken: the sum of their squared violations has a continuous gradient where the
+    largest eigenvalue alone has not.
     """
     found = []
     for k, reference in enumerate(references):
@@ -55,21 +59,29 @@ def triangle_conditions(variables: LinkVariables, references: Sequence[Reference
 
 
 def _triangle(label: str, first: int, scale: float) -> Condition:
-    basis = inertia.INERTIA_BASIS
-    half_traces = 0.5 * np.trace(basis, axis1=1, axis2=2)
+    units = inertia.INERTIA_BASIS
+    basis = 0.5 * np.trace(units, axis1=1, axis2=2)[:, None, None] * np.eye(3) - units
     own = slice(first, first + 6)
 
     def value(u: Array) -> Array:
-        J = np.tensordot(u[own], basis, axes=1)
-        return scale * np.array([half_traces @ u[own] - np.linalg.eigvalsh(J)[-1]])
+        return scale * np.linalg.eigvalsh(np.tensordot(u[own], basis, axes=1))
 
     def slopes(u: Array) -> Array:
-        axis = np.linalg.eigh(np.tensordot(u[own], basis, axes=1))[1][:, -1]
-        D = np.zeros((1, len(u)))
-        D[0, own] = scale * (half_traces - np.einsum("i,kij,j->k", axis, basis, axis))
+        axes = np.linalg.eigh(np.tensordot(u[own], basis, axes=1))[1]
+        D = np.zeros((3, len(u)))
+        D[:, own] = scale * np.einsum("in,kij,jn->nk", axes, basis, axes)
         return D
 
-    return Condition(label, value, slopes)
+    def mended(u: Array, least: float) -> Array:
+        sizes, axes = np.linalg.eigh(np.tensordot(u[own], basis, axes=1))
+        if scale * sizes[0] >= least:
+            return u
+        Sigma = (axes * np.maximum(sizes, least / scale)) @ axes.T
+        u = u.copy()
+        u[own] = inertia.from_moments(0.0, np.zeros(3), np.trace(Sigma) * np.eye(3) - Sigma)[4:]
+        return u
+
+    return Condition(label, value, slopes, mended=mended)
 
 
 def convex_condition(constraint: Constraint, variables: LinkVariables) -> Condition:

@@ -4,13 +4,14 @@ Round k minimises `phi(u) + xi_k * sum_i max(0, s_i - h_i(u))^2` within bounds o
 (Algorithm 1 of Pennese and Vulcano 2020, after Gaz et al. 2019), where `phi = |R pi(u) - z|^2` measures either the
 distance from coefficients that are known or the error of torques, through their triangular factor. The first round has
 no penalty. The shifts s_i, zero at first, grow by what a round leaves violated (the method of multipliers), so
-conditions are met with finite penalties, and a small margin makes them hold exactly.
+conditions are met with finite penalties, and xi grows only where a round does not halve the violation: with penalties
+alone they would have to grow without bound, and steps would become tiny. A small margin makes conditions hold exactly.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -43,14 +44,14 @@ class Search:
             (`differential_evolution`), "hopping" (`basinhopping`).
         starts: How often all rounds are run: once from the references, and then from random points of the box.
         rounds: Rounds at most; they end as soon as all conditions hold after a round with penalties.
-        growth: By which factor the penalty grows from one round to the next.
+        growth: By which factor the penalty grows where a round did not halve the violation.
         evaluations: Evaluations of the objective by the global search in each round, about.
         seed: Seed of everything random.
     """
 
     kind: SearchKind = "starts"
     starts: int = 4
-    rounds: int = 20
+    rounds: int = 30
     growth: float = 3.0
     evaluations: int = 5000
     seed: int = 0
@@ -198,7 +199,7 @@ def retrieve(
     begin = time.perf_counter()
     rng = np.random.default_rng(search.seed)
     variables = problem.variables
-    floor = SETTLED * 1e-6 * float(problem.target @ problem.target)
+    floor = 1e-12 * float(problem.target @ problem.target)
     best: tuple[float, Array, tuple[Round, ...]] | None = None
     objectives: list[float] = []
     for k in range(max(1, search.starts)):
@@ -217,36 +218,57 @@ def _run(
     problem: PenaltyProblem, start: Array, search: Search, rng: np.random.Generator
 ) -> tuple[Array, tuple[Round, ...]]:
     """All rounds from one point: the variables of the last, and what each round came to."""
-    u, rounds = start, []
+    u, rounds, penalty = start, list[Round](), 0.0
     margins = np.where(problem.equalities, 0.0, MARGIN)
     shifts = margins.copy()
-    for penalty in _penalties(problem, search, rounds):
+    for _ in range(search.rounds):
         u = _minimum(_Penalised(problem, penalty, shifts), u, search, rng)
         rounds.append(Round(penalty, problem.objective(u), float(problem.violations(u).max(initial=0.0))))
-        if problem.is_met(u) and (penalty == 0.0 or _has_settled(rounds)):
-            break
+        mended = _mended(problem, u)
+        if problem.is_met(mended) and (penalty == 0.0 or _has_settled(rounds)):
+            return mended, tuple(rounds)
         if penalty == 0.0:
+            penalty = FIRST_PENALTY * max(rounds[0].objective, SMALLEST_UNIT * float(problem.target @ problem.target))
             continue
         short = shifts - problem.margins(u)
-        shifts = np.where(problem.equalities, short, np.maximum(0.0, short)) + margins
-    return u, tuple(rounds)
+        shifts = np.where(problem.equalities, short, np.maximum(0.0, short))
+        if rounds[-1].violation > SLOWEST * rounds[-2].violation:
+            penalty *= search.growth
+            shifts /= search.growth  # multipliers, penalty times shift, stay as they are
+        shifts += margins
+    return _mended(problem, u), tuple(rounds)
 
 
-SETTLED = 1e-6
+FIRST_PENALTY = 1000.0
+"""Weight of the first penalty, in objectives of the round without: 3 % of a condition's size then cost as much as all
+errors. Smaller ones lead to the same parameters in more rounds (Panda: 10 to 1000)."""
+
+SMALLEST_UNIT = 1e-6
+"""Least objective that penalties are weighed with, as a part of the squares of what is fitted: exact data have none."""
+
+SLOWEST = 0.5
+"""Part of the violation of the round before above which the penalty grows."""
+
+SETTLED = 1e-3
 """Relative change of the objective between rounds below which multipliers are taken as found."""
+
+NEARLY = 1e-4
+"""Violation, in units of a condition's size, below which variables are moved to where the condition holds."""
+
+
+def _mended(problem: PenaltyProblem, u: Array) -> Array:
+    """The variables, moved to where nearly met conditions hold, where that is known how."""
+    if problem.violations(u).max(initial=0.0) > NEARLY:
+        return u
+    moved = u
+    for one in problem.conditions:
+        moved = moved if one.mended is None else one.mended(moved, 0.5 * MARGIN)
+    return np.clip(moved, problem.variables.lower, problem.variables.upper)
 
 
 def _has_settled(rounds: Sequence[Round]) -> bool:
     before, last = rounds[-2].objective, rounds[-1].objective
     return abs(last - before) <= SETTLED * max(abs(last), abs(before)) or last == 0.0
-
-
-def _penalties(problem: PenaltyProblem, search: Search, rounds: Sequence[Round]) -> Iterator[float]:
-    """The weights xi: zero, and then in proportion to the objective of the first round, growing by a factor."""
-    yield 0.0
-    unit = max(rounds[0].objective, 1e-6 * float(problem.target @ problem.target), np.finfo(float).tiny)
-    for k in range(search.rounds - 1):
-        yield 10.0 * unit * search.growth**k
 
 
 def _minimum(round_: _Penalised, u: Array, search: Search, rng: np.random.Generator) -> Array:
@@ -260,35 +282,49 @@ def _minimum(round_: _Penalised, u: Array, search: Search, rng: np.random.Genera
 
 
 def _polished(round_: _Penalised, x: Array, steps: int = 200) -> Array:
-    """The least squares of a round near x in the unit box: Levenberg and Marquardt's steps, projected.
+    """The least squares of a round near x in the unit box, by Levenberg and Marquardt's steps within the box.
 
-    Variables at a bound that the gradient presses against stay there in a step; the others take a damped Gauss-Newton
-    step and are cut off at their bounds. (`scipy.optimize.least_squares` takes 10 times as long here: its steps stay
-    inside the box, and the many combinations without effect on torques keep it from converging.)
+    (`scipy.optimize.least_squares` takes 10 times as long here: its steps stay inside the box, and the many
+    combinations without effect on torques keep it from converging.)
     """
     r = round_.residuals(x)
     cost, damping = float(r @ r), 1e-3
     for _ in range(steps):
         D = round_.jacobian(x)
-        gradient = D.T @ r
-        moves = ~(((x <= 0.0) & (gradient > 0.0)) | ((x >= 1.0) & (gradient < 0.0)))
-        if not moves.any():
-            break
-        G, g = D[:, moves].T @ D[:, moves], gradient[moves]
-        sizes = np.maximum(np.diag(G), 1e-12 * float(np.diag(G).max()) + np.finfo(float).tiny)
-        before = cost
-        for _ in range(12):
-            step = np.zeros(len(x))
-            step[moves] = -np.linalg.solve(G + damping * np.diag(sizes), g)
-            tried = np.clip(x + step, 0.0, 1.0)
+        G, g, before = D.T @ D, D.T @ r, cost
+        sizes = np.maximum(np.diag(G), 1e-9 * float(np.diag(G).max()) + np.finfo(float).tiny)
+        while damping < LARGEST_DAMPING:
+            tried = _boxed_step(G + damping * np.diag(sizes), g, x)
             of_tried = round_.residuals(tried)
             if float(of_tried @ of_tried) < cost:
-                x, r, cost, damping = tried, of_tried, float(of_tried @ of_tried), max(0.1 * damping, 1e-12)
+                x, r, cost, damping = tried, of_tried, float(of_tried @ of_tried), max(0.1 * damping, 1e-9)
                 break
             damping *= 10.0
-        if before - cost <= 1e-10 * before:
+        if before - cost <= CONVERGED * before:
             break
     return x
+
+
+LARGEST_DAMPING = 1e9
+"""Damping at which steps are too short to matter."""
+
+CONVERGED = 1e-8
+"""Relative decrease of squares in a step, below which a round ends."""
+
+
+def _boxed_step(H: Array, g: Array, x: Array) -> Array:
+    """About the minimum of g's + s'Hs/2 with x + s in the unit box: variables that leave it are put on its border."""
+    tried = x.copy()
+    free = ~(((x <= 0.0) & (g > 0.0)) | ((x >= 1.0) & (g < 0.0)))
+    for _ in range(10):
+        held = g[free] + H[np.ix_(free, ~free)] @ (tried - x)[~free]
+        tried[free] = x[free] - np.linalg.solve(H[np.ix_(free, free)], held)
+        outside = free & ((tried < 0.0) | (tried > 1.0))
+        tried = np.clip(tried, 0.0, 1.0)
+        if not outside.any():
+            break
+        free &= ~outside
+    return tried
 
 
 def _global(round_: _Penalised, x: Array, search: Search, rng: np.random.Generator) -> Array:
