@@ -1,9 +1,9 @@
 """Gravity parameters of the LWR 4 from static postures, and its parameters from g(q) and M(q) of a controller.
 
 Run with `python -m benchmarks.gravity [DRAWS]`. The truth has the twelve coefficients that De Luca's lecture (Robotics
-2) prints for the LWR 4, which are written in the end-of-link frames of standard Denavit-Hartenberg; masses are plausible
+2) prints for the LWR 4, written in the end-of-link frames of standard Denavit-Hartenberg; masses are plausible
 ones. Thirty random postures, torque noise of 0.1 N m at every joint. Coverage is over draws of noise and of postures.
-A UR5 and a robot with a prismatic joint are looked at in the same way.
+Other built-in robots follow, for g(q) and M(q).
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def main(draws: int = 200) -> None:
     """Print the tables."""
     lecture = Lecture.load()
     truth = np.array(list(COEFFICIENTS.values()))
-    estimate, C = draw(lecture, 1)
+    estimate, C = draw(lecture, 0)
     values, stds = C @ estimate.values, np.sqrt(np.diag(C @ estimate.covariance @ C.T))
     found = coverage(lecture, draws, seed=1000)
     print(f"LWR 4, {POSTURES} postures, noise {NOISE} N m; coverage and significance over {draws} draws")

@@ -16,6 +16,7 @@ from .identification.records import Parameters
 from .identification.requests import excite, excite_commands, simulate
 from .identification.result import Result
 from .identification.result_files import load_result
+from .identification.static_logs import identify_in_stages
 from .identification.validation import Validation, validate
 from .logs.log import Log
 from .logs.settings import Drive, Processing
@@ -63,6 +64,7 @@ __all__ = [
     "identify",
     "identify_from_matrices",
     "identify_gravity",
+    "identify_in_stages",
     "inertial_regressor",
     "init",
     "inspect",

@@ -59,7 +59,7 @@ class Rests:
 
 
 def find_rests(log: Log) -> Rests:
-    """Find where a robot stands still, and take means.
+    """Find where a robot stands still, and take means; or take each row as a posture, where the log says so.
 
     Rests of one posture that were approached from different sides count as one, with the mean of their torques:
     static friction points against the approach, and cancels out.
@@ -71,6 +71,8 @@ def find_rests(log: Log) -> Rests:
         InvalidRequestError: If it never stands still.
     """
     q, tau = log.position, log.torque
+    if log.static == "rows":
+        return Rests(q, tau, np.ones(len(q), dtype=np.int64), np.zeros(q.shape, dtype=bool))
     tolerance = _tolerance(q)
     spans = _still_spans(log.time, q, tolerance)
     if not len(spans):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, StrictBool, WithJsonSchema, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from dynid.logs.commands import LawForm
@@ -140,6 +140,7 @@ class LogSource(Table):
     rows: tuple[int | None, int | None] | None = None
     seconds: tuple[Number | None, Number | None] | None = None
     weight: Positive = 1.0
+    static: StrictBool | Literal["rows"] = False
 
     @model_validator(mode="after")
     def _has_time(self) -> LogSource:

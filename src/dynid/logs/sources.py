@@ -219,6 +219,7 @@ def _filled(
         law=source.law,
         name=source.name or "",
         weight=source.weight,
+        static=source.static,
         source=files,
         first_stamp=float(stamps[np.isfinite(stamps)][0]),
     )
