@@ -80,12 +80,11 @@ def find_rests(log: Log) -> Rests:
             f"the robot never stands still for {RESTS.window:g} s in the log; give a log of static postures (dynid "
             "excite --postures), or identify it as slow motion (--slow)"
         )
-    means, sides = [], []
+    means, sides, width = [], [], _width(log.time)
     for first, last in spans:
         begin = first + int(RESTS.settled * (last - first))
         means.append(np.concatenate([q[begin:last].mean(axis=0), tau[begin:last].mean(axis=0), [last - begin]]))
-        before = q[max(0, first - max(1, (last - first) // 4)) : first + 1]
-        way = means[-1][: q.shape[1]] - before[0]
+        way = means[-1][: q.shape[1]] - q[max(0, first - width)]
         sides.append(np.where(np.abs(way) > tolerance, np.sign(way), 0.0))
     return _postures(np.array(means), np.array(sides), RESTS.same_posture * tolerance)
 
@@ -98,20 +97,27 @@ def _tolerance(q: Array) -> Array:
     return np.maximum(RESTS.moved * np.ptp(q, axis=0), RESTS.steps * steps)
 
 
+def _width(time: Array) -> int:
+    """Samples of the window: an odd number."""
+    period = float(np.median(np.diff(time))) if len(time) > 1 else 1.0
+    return max(3, round(RESTS.window / max(period, 1e-9)) | 1)
+
+
 def _still_spans(time: Array, q: Array, tolerance: Array) -> list[tuple[int, int]]:
-    """First and last sample, exclusive, of all stretches in which no joint moves for the window."""
+    """First and last sample, exclusive, of stretches in which no joint moves for half the window before and after.
+
+    What is near a motion is left out: accelerations need torque before the position changes much.
+    """
     from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
-    period = float(np.median(np.diff(time))) if len(time) > 1 else 1.0
-    width = max(3, round(RESTS.window / max(period, 1e-9)) | 1)
+    width = _width(time)
     if len(q) < width:
         return []
     spread = maximum_filter1d(q, width, axis=0) - minimum_filter1d(q, width, axis=0)
     still = (spread <= tolerance + 1e-12).all(axis=1)
     edges = np.flatnonzero(np.diff(np.concatenate([[0], still.astype(int), [0]])))
-    half = width // 2
-    spans = [(max(0, int(a) - half), min(len(q), int(b) + half)) for a, b in edges.reshape(-1, 2)]
-    return [(a, b) for a, b in spans if b - a >= width]
+    spans = [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
+    return [(a, b) for a, b in spans if b - a >= width // 2]
 
 
 def _postures(means: Array, sides: Array, near: Array) -> Rests:

@@ -33,6 +33,9 @@ LIGHTEST_MASS = 0.01
 WIDEST_INERTIA = 10.0
 """Largest element of a link's inertia by default, in traces of that of its reference."""
 
+GUESSED_REACH = 4.0
+"""Room around the joints of a link without a file's mass, in radii of gyration of its plain body; 1 for others."""
+
 WIDEST_TERM = 5.0
 """Largest parameter of a term by default, in sizes that alone would explain all torques."""
 
@@ -175,6 +178,7 @@ def _reach(model: DynamicModel, reference: Reference, start: Array) -> tuple[Arr
             points.append(shape @ body.placement[:3, :3].T + body.placement[:3, 3])
     corners = np.concatenate(points)
     gyration = float(np.sqrt(np.trace(inertia.inertia_matrix(start)) / start[0]))
+    gyration *= GUESSED_REACH if reference.origin is Origin.PLAIN else 1.0
     return corners.min(axis=0) - gyration, corners.max(axis=0) + gyration
 
 
