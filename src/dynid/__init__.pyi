@@ -2,19 +2,24 @@
 from .cli.demonstration import demo
 from .cli.viewer_page import view
 from .errors import DynidError
+from .estimation.physical.parameter_retrieval import Retrieval
 from .estimation.settings import EstimationSettings, PhysicalSettings
+from .estimation.static_estimate import StaticEstimate
 from .excitation.waypoint_motion import motion_through
 from .experiment.first.first_experiment import init
 from .experiment.log_files import read_log, read_logs
 from .findings import Finding, Severity
+from .identification.gravity import identify_from_matrices, identify_gravity
 from .identification.identified_load import Payload
 from .identification.load_change import change_load
 from .identification.payload_recipe import identify_payload
+from .identification.physical_retrieval import retrieve_parameters
 from .identification.pipeline import identify
 from .identification.records import Parameters
 from .identification.requests import excite, excite_commands, simulate
 from .identification.result import Result
 from .identification.result_files import load_result
+from .identification.static_logs import identify_in_stages
 from .identification.validation import Validation, validate
 from .logs.log import Log
 from .logs.settings import Drive, Processing
@@ -50,8 +55,10 @@ __all__ = [
     "Processing",
     "ReportFile",
     "Result",
+    "Retrieval",
     "Robot",
     "Severity",
+    "StaticEstimate",
     "Term",
     "Validation",
     "__version__",
@@ -62,6 +69,9 @@ __all__ = [
     "excite_commands",
     "find_base_parameters",
     "identify",
+    "identify_from_matrices",
+    "identify_gravity",
+    "identify_in_stages",
     "identify_payload",
     "inertial_regressor",
     "init",
@@ -73,6 +83,7 @@ __all__ = [
     "read_log",
     "read_logs",
     "repair",
+    "retrieve_parameters",
     "simulate",
     "validate",
     "view",

@@ -36,6 +36,16 @@ Vector = tuple[Number, Number, Number]
 MassRange = NotNegative | tuple[NotNegative, NotNegative]
 
 
+class PenaltySettings(Table):
+    """`[physical.penalty]`: penalties that grow over rounds (PBPR); `m1` [kg], `cx1` [m], `Jxx1` [kg m^2], `fv1`."""
+
+    bounds: dict[str, tuple[Number, Number]] = {}
+    fixed: dict[str, Number] = {}
+    search: Literal["starts", "annealing", "evolution", "hopping"] = "starts"
+    starts: Annotated[int, Field(strict=True, ge=1, le=1000)] = 4
+    seed: Annotated[int, Field(strict=True, ge=0)] = 0
+
+
 class PhysicalSettings(Table):
     """`[physical]`: physically consistent links; masses [kg], centres of mass [m] in joint frames."""
 
@@ -47,11 +57,14 @@ class PhysicalSettings(Table):
     masses: dict[str, MassRange] = {}
     centres_of_mass: dict[str, tuple[Vector, Vector]] = {}
     in_geometry: StrictBool | tuple[Name, ...] = False
+    penalty: PenaltySettings | None = None
 
     @model_validator(mode="after")
     def _weighs_something(self) -> PhysicalSettings:
         if self.prior == "none" and ("weight" in self.model_fields_set or self.reference is not None):
             raise ValueError("prior = 'none' has neither a weight nor a reference; leave them out")
+        if self.penalty is not None and self.model_fields_set & {"prior", "weight"}:
+            raise ValueError("physical.penalty has no prior: bounds and fixed values take its place; leave it out")
         if not self.fit and self.model_fields_set != {"fit"}:
             raise ValueError("fit = false leaves physical links out, so the other keys have no effect")
         return self

@@ -31,6 +31,7 @@ from dynid.identification.noticed import each_once
 from dynid.identification.records import SCHEMA, Record, TermChoiceRecord
 from dynid.identification.result import Result
 from dynid.identification.result_files import load_result
+from dynid.identification.static_logs import with_static_logs
 from dynid.identification.task import ExperimentFile, Task, experiment_file
 from dynid.identification.verdict import judge
 from dynid.identification.workers import ALONE, Workers
@@ -120,6 +121,7 @@ def identify(
         task = replace(task, earlier=added.task.all_logs)
     elif not task.logs:
         raise InvalidRequestError("there is no log to identify from; give one or more")
+    task, earlier = with_static_logs(task, earlier, progress)
     with where.started() as running:
         return run(task, file, earlier, progress, running)
 

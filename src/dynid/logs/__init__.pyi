@@ -22,6 +22,7 @@ from .quantities import FIELDS
 from .readers.bags import is_bag, topics_of
 from .readers.messages import Topic, listed
 from .readers.source import Progress, RecordingError, Source, silent
+from .rests import Rests, find_rests
 from .settings import COMMANDS, Control, Drive, LoadTable, LogSource, Processing, Quantity
 from .sources import read_source
 from .stored_log import LONG_LOG, StoredLog
@@ -53,6 +54,7 @@ __all__ = [
     "Progress",
     "Quantity",
     "RecordingError",
+    "Rests",
     "Source",
     "Speeds",
     "StoredLog",
@@ -66,6 +68,7 @@ __all__ = [
     "delayed",
     "effort_limit",
     "files_of",
+    "find_rests",
     "finding_on_outliers",
     "findings_on_magnitudes",
     "findings_on_mass",

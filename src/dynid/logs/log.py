@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,8 @@ class Log:
             logged.
         name: What the log is called in reports.
         weight: Rows of this log are multiplied with it in the estimation.
+        static: Whether only the postures count in which the robot stands still (True), or each row is a posture
+            ("rows"): they say nothing of inertia and of friction.
         source: The files it was read from.
         findings: What was noticed while it was read.
         wrench: What a force-torque sensor at the wrist measured: forces [N] and torques [N m] that the robot exerts on
@@ -97,6 +99,7 @@ class Log:
     is_commanded: bool = False
     name: str = ""
     weight: float = 1.0
+    static: bool | Literal["rows"] = False
     source: tuple[Path, ...] = ()
     findings: tuple[Finding, ...] = ()
     first_stamp: float = math.nan

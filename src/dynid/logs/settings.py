@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, StrictBool, WithJsonSchema, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from dynid.logs.commands import LawForm
@@ -201,6 +201,7 @@ class LogSource(Table):
     seconds: tuple[Number | None, Number | None] | None = None
     weight: Positive = 1.0
     load: LoadTable | Name | None = None
+    static: StrictBool | Literal["rows"] = False
 
     @model_validator(mode="after")
     def _has_time(self) -> LogSource:

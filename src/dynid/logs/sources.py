@@ -221,6 +221,7 @@ def _filled(
         weight=source.weight,
         load=source.carried,
         wrench_body=None if source.wrench is None else source.wrench.body,
+        static=source.static,
         source=files,
         first_stamp=float(stamps[np.isfinite(stamps)][0]),
     )

@@ -1,7 +1,7 @@
 """Physical parameters of links and joints from factors, with what the data say of each and what the prior says."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -117,6 +117,7 @@ def physical_estimate(
     estimate: Estimate,
     method: Literal["ols", "wls"] = "wls",
     dispersion: float = 1.0,
+    fitted: Callable[[Factor], Array] | None = None,
 ) -> PhysicalEstimate:
     """Fit physical parameters of all links and joints.
 
@@ -127,13 +128,15 @@ def physical_estimate(
         estimate: The unconstrained estimate of all base parameters, without a prior: what the data say by themselves.
         method: Whether all rows count the same, or those of each joint and log by the size of their errors.
         dispersion: How many times larger than those of white errors the variances of estimates are.
+        fitted: From the weighed factor to standard parameters, shape (parameters,); the semidefinite fit when None.
 
     Raises:
         ConflictError: If constraints exclude each other.
         SolverError: If the solver did not reach its full accuracy.
     """
     start = time.perf_counter()
-    p = fit(problem_of(weighed(logs, base, method, dispersion), base, physics))
+    factor = weighed(logs, base, method, dispersion)
+    p = fit(problem_of(factor, base, physics)) if fitted is None else fitted(factor)
     joints, relative_error = joint_fits(merge_logs(logs), dict(zip(base.model.names, p.tolist(), strict=True)))
     data_values, stds = _told_by_data(base, estimate, physics.references, dispersion)
     return PhysicalEstimate(

@@ -14,6 +14,7 @@ from dynid.estimation.least_squares import Estimate
 from dynid.estimation.physical import constraints
 from dynid.estimation.physical.cone_program import SolverError
 from dynid.estimation.physical.constraints import Constraint, Range
+from dynid.estimation.physical.parameter_retrieval import fitted_by_penalties
 from dynid.estimation.physical.physical_estimate import (
     SOURCE_THRESHOLDS,
     PhysicalEstimate,
@@ -143,7 +144,9 @@ def fit_physical(
             choice = choose_weight(folds, base, physics, settings.weight, method)
             notes += findings_on_weight(choice)
             physics = replace(physics, prior=replace(physics.prior, weight=choice.weight))
-            physical = physical_estimate(solution.rows, base, physics, solution.by_data, method, choice.dispersion)
+            penalties = None if settings.penalty is None else fitted_by_penalties(base, physics, settings.penalty)
+            by_data, spread = solution.by_data, choice.dispersion
+            physical = physical_estimate(solution.rows, base, physics, by_data, method, spread, penalties)
             physical = replace(physical, left_out=choice.left_out)
     except SolverError as error:
         return None, (*notes, Finding.of("physical-fit-failed", "physical links", problem=str(error)))
@@ -170,7 +173,7 @@ def physics_of(table: PhysicalSettings, model: DynamicModel, reference: Robot | 
     weight = 1.0 if isinstance(table.weight, str) else table.weight
     return Physics(
         references=references(reference or model.robot, heavy=stated),
-        prior=LinkPrior(PriorKind(table.prior), weight),
+        prior=LinkPrior(PriorKind(table.prior if table.penalty is None else "none"), weight),
         constraints=tuple(_stated(table, model)),
     )
 
