@@ -14,7 +14,7 @@ import numpy as np
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError, ShapeError
 from dynid.logs.settings import Drive
-from dynid.robot import Robot
+from dynid.robot import Robot, matrix_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Transmission:
 
     @staticmethod
     def of(
-        ratios: Sequence[float] | Sequence[Sequence[float]],
+        ratios: Sequence[float] | Sequence[Sequence[float]] | Array,
         couplings: Sequence[tuple[int, int, float]] = (),
         torque_constants: Sequence[float] | None = None,
         offsets: Sequence[float] | None = None,
@@ -126,14 +126,18 @@ def transmission_of(drive: Drive, robot: Robot) -> Transmission:
     constants = list(stated if isinstance(stated, tuple) else (1.0,) * robot.nv)
     for k, sign in enumerate(drive.signs or () if drive.signs != "auto" else ()):
         constants[k] *= sign
+    matrix, offsets = drive.matrix, drive.offsets
+    if matrix == "robot":
+        matrix, zeros = matrix_of(robot)
+        offsets = tuple((-zeros).tolist()) if offsets is None else offsets
     return Transmission.of(
-        drive.matrix or drive.ratios or (1.0,) * robot.nv,
+        matrix if matrix is not None else drive.ratios or (1.0,) * robot.nv,
         [
             (robot.joint(coupling.motor).v.start, robot.joint(coupling.joint).v.start, coupling.ratio)
             for coupling in drive.couplings
         ],
         constants,
-        drive.offsets,
+        offsets,
         positions_at_motor=drive.positions == "motor",
         torques_at_motor=drive.torques == "motor",
     )

@@ -70,14 +70,11 @@ def moving_motors(robot: Robot) -> tuple[Motor, ...]:
 
 def with_matrix(robot: Robot, matrix: Array) -> Robot:
     """The robot with the motors of a transmission matrix N, shape (nv, nv): one row per motor, in the joints' order."""
-    owners = {joint.v.start: joint for joint in robot.independent_joints if joint.kind.nv == 1}
-    motors = tuple(
-        Motor(
-            owners[row].name,
-            tuple((owners[at].name, float(matrix[row, at])) for at in owners if matrix[row, at] != 0.0),
-        )
-        for row in owners
-    )
+    owners = {joint.v.start: joint.name for joint in robot.independent_joints if joint.kind.nv == 1}
+    motors = []
+    for row, name in owners.items():
+        driven = [(other, float(matrix[row, at])) for at, other in owners.items() if matrix[row, at] != 0.0]
+        motors.append(Motor(name, tuple(driven)))
     return with_motors(robot, motors)
 
 

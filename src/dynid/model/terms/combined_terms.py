@@ -62,7 +62,7 @@ class Combination:
             joint = robot.joint(key)
             if joint.kind.nv != 1:
                 raise InvalidRequestError(
-                    f"joint '{joint.name}' is {joint.kind.value}, and a combination needs joints of one degree of freedom"
+                    f"joint '{joint.name}' is {joint.kind.value}, and combinations need joints of one degree of freedom"
                 )
             d[joint.v] += factor * joint.ratio
             rest -= factor * joint.offset

@@ -52,7 +52,7 @@ class LinkSpring(Term):
 
     def parameters(self, robot: Robot) -> tuple[Parameter, ...]:
         """The stiffness."""
-        owner, at = f"{self.first.body} and {self.second.body}", self._ends(robot)
+        owner, at = f"{self.first.body} and {self.second.body}", self.ends(robot)
         joint = next(robot.joints[link].name for link, _ in reversed(at) if link != WORLD)
         return (Parameter(f"k_{self.name}", "N/m", owner, None, joint, None, Role.OTHER, Sign.NONNEGATIVE),)
 
@@ -78,7 +78,7 @@ class LinkSpring(Term):
         """1 - rest / L."""
         return 1.0 - self.rest / np.maximum(np.linalg.norm(between, axis=1), SHORTEST)
 
-    def _ends(self, robot: Robot) -> list[tuple[int, Array]]:
+    def ends(self, robot: Robot) -> list[tuple[int, Array]]:
         """Index of the link of each end, and the point about that link's joint frame."""
         ends = [_place(robot, anchor) for anchor in (self.first, self.second)]
         if ends[0][0] == ends[1][0]:
@@ -90,16 +90,16 @@ class LinkSpring(Term):
 
     def _rows(self, robot: Robot) -> list[int]:
         """Rows of the joints that move one end only."""
-        chains = [set() if link == WORLD else set(robot.chain(link)) for link, _ in self._ends(robot)]
+        chains = [set() if link == WORLD else set(robot.chain(link)) for link, _ in self.ends(robot)]
         rows = {row for i in chains[0] ^ chains[1] for row in range(robot.nv)[robot.joints[i].v]}
         return sorted(rows)
 
     def _stretch(self, robot: Robot, q: Array, second: bool = False) -> tuple[Array, Array, Array]:
-        """From the second end to the first [m], (samples, 3); its slopes, (nv, samples, 3); and theirs, (nv, nv, ...)."""
+        """From the second end to the first [m], shape (samples, 3); its slopes over q, (nv, samples, 3); and theirs."""
         n, samples = robot.nv, len(q)
         between, J = np.zeros((samples, 3)), np.zeros((n, samples, 3))
         H = np.zeros((n, n, samples, 3)) if second else np.zeros((0, 0, samples, 3))
-        for sign, (link, point) in zip((1.0, -1.0), self._ends(robot), strict=True):
+        for sign, (link, point) in zip((1.0, -1.0), self.ends(robot), strict=True):
             if link == WORLD:
                 between += sign * point
                 continue
@@ -164,8 +164,8 @@ def parse_link_spring(parts: Sequence[str]) -> LinkSpring:
         return LinkSpring(name, _anchor(first), _anchor(second), float(rest[0]) if rest else 0.0)
     except ValueError:
         raise InvalidRequestError(
-            f"'link_spring:{':'.join(parts)}' is no spring; write link_spring:NAME:BODY@x;y;z:BODY@x;y;z:REST with points "
-            "and rest length in metres, such as link_spring:balancer:base_link@0;0;0.5:upper_arm@0.2;0;0"
+            f"'link_spring:{':'.join(parts)}' is no spring; write link_spring:NAME:BODY@x;y;z:BODY@x;y;z:REST with "
+            "points and rest length in metres, such as link_spring:balancer:base_link@0;0;0.5:upper_arm@0.2;0;0"
         ) from None
 
 
