@@ -2,8 +2,9 @@
 
 The UR5 with more on its links, so that none of their parameters is zero, behind another transmission: the elbow's motor
 sits at the shoulder and drives a belt along the upper arm, so that it turns with the sum of joints 2 and 3; the two
-motors of the wrist turn with the sum and the difference of joints 5 and 6. Positions and torques are logged at the motors; inertia, viscous and Coulomb friction and offsets are
-at the motors. The white noise on each motor's torque is 50 dB below it, as in seed 002.
+motors of the wrist turn with the sum and the difference of joints 5 and 6. Positions and torques are logged at the
+motors; inertia, viscous and Coulomb friction and offsets are at the motors. The white noise on each motor's torque is
+50 dB below it, as in seed 002.
 
     python -m benchmarks.transmissions
 """
@@ -34,7 +35,7 @@ AT_MOTORS = {
     "motor_inertia": np.array([80.0, 80.0, 50.0, 40.0, 40.0, 48.0]) * 1e-6,
     "motor_viscous": np.array([8.0, 8.0, 6.0, 4.0, 5.0, 6.0]) * 1e-4,
     "motor_coulomb": np.array([6.0, 6.0, 5.0, 2.5, 2.0, 2.6]) * 1e-2,
-    "motor_offset": np.array([5.0, -6.0, 4.0, 3.0, -4.0, 6.0]) * 1e-3,
+    "motor_offset": np.array([5.0, -6.0, 4.0, 3.0, -4.0, 6.0]) * 4e-3,
 }
 """Rotor inertias [kg m^2], viscous friction [N m s/rad], Coulomb friction and offsets [N m] of the motors."""
 

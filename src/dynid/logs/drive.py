@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError, ShapeError
@@ -28,6 +29,8 @@ class Transmission:
         offsets: What the encoders show at joint position zero [rad or m, on the joint's side], shape (joints,).
         positions_at_motor: Whether positions and velocities were logged on the motors' side.
         torques_at_motor: Whether torques or currents were logged on the motors' side.
+        dry: Directions of joint velocities, besides the joints' own, along which dry friction acts, shape (count,
+            joints), each with 1 at the joint that counts; None for none.
     """
 
     matrix: Array
@@ -35,6 +38,23 @@ class Transmission:
     offsets: Array
     positions_at_motor: bool = True
     torques_at_motor: bool = True
+    dry: Array | None = None
+
+    def moving(self, velocity: Array, threshold: Array) -> NDArray[np.bool_]:
+        """Which joints, and whatever else has dry friction and drives them, are as fast as a threshold.
+
+        Args:
+            velocity: Joint velocities, shape (samples, joints).
+            threshold: Smallest speed of each joint [rad/s or m/s], shape (joints,).
+
+        Returns:
+            Array of shape (samples, joints).
+        """
+        fast = np.abs(velocity) >= threshold
+        for direction in () if self.dry is None else self.dry:
+            slowest = threshold[np.argmax(np.abs(direction))]
+            fast[:, direction != 0.0] &= (np.abs(velocity @ direction) >= slowest)[:, None]
+        return fast
 
     @staticmethod
     def of(
