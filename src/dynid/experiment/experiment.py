@@ -94,6 +94,16 @@ class Experiment(Table):
         return self
 
     @model_validator(mode="after")
+    def _uses_its_ratios(self) -> Experiment:
+        at_joints = self.drive.positions == self.drive.torques == "joint"
+        if self.drive.states_motors and at_joints and not any(term.startswith("motor_") for term in self.terms):
+            raise ValueError(
+                "[drive] ratios, couplings and matrix have no effect while positions and torques are both 'joint' and "
+                "there are no terms of motors, such as motor_inertia"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _knows_signs_of_all_samples(self) -> Experiment:
         if self.torque == "magnitude" and self.estimation.estimator != "torque":
             raise ValueError(

@@ -37,7 +37,7 @@ class SimulatedProcessingThresholds:
 
 THRESHOLDS = SimulatedProcessingThresholds()
 
-JUMPS = ("coulomb", "asymmetric_coulomb", "stribeck", "coupling")
+JUMPS = ("coulomb", "asymmetric_coulomb", "stribeck", "coupling", "motor_coulomb", "motor_asymmetric_coulomb")
 """Terms whose friction changes its sign at once."""
 
 OPEN = (

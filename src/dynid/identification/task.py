@@ -14,9 +14,19 @@ from dynid.estimation import EstimationSettings, PhysicalSettings
 from dynid.experiment import Experiment, parse_experiment, read_experiment
 from dynid.files import FileKind, is_file, use_of
 from dynid.identification.drive_units import is_in_amperes
-from dynid.logs import Control, Drive, Log, LogSource, Processing, is_url, with_control
-from dynid.model import AUTO, DynamicModel, Term, default_terms, known_model, known_of, specification, split_known
-from dynid.robot import Robot, as_robot, load_robot
+from dynid.logs import Control, Drive, Log, LogSource, Processing, is_url, transmission_of, with_control
+from dynid.model import (
+    AUTO,
+    DynamicModel,
+    MotorTerm,
+    Term,
+    default_terms,
+    known_model,
+    known_of,
+    specification,
+    split_known,
+)
+from dynid.robot import Robot, as_robot, load_robot, with_matrix
 from dynid.settings import checked
 
 _DRIVE, _PROCESSING, _ESTIMATION, _PHYSICAL = Drive(), Processing(), EstimationSettings(), PhysicalSettings()
@@ -87,12 +97,14 @@ class Task:
         terms = JOINT_TERMS if commanded and terms in ((), [], AUTO, (AUTO,), [AUTO]) else terms
         auto = terms in (AUTO, (AUTO,), [AUTO])
         warm = auto and settings.get("torque") != "magnitude" and all(log.temperature is not None for log in logs)
+        given = {key: value for key, value in settings.items() if value is not None}
+        written = terms.split(",") if isinstance(terms, str) else terms
+        named = tuple(term if isinstance(term, str) else _NAMES.get(type(term), "viscous") for term in written)
+        values = {"robot": robot.name or "robot", "terms": named}
+        stated = checked(Experiment, values, **given)  # as strict as the file
+        robot = with_motors_of(stated.drive, robot)
         model = provisional_model(robot, known or {}, warm=warm) if auto else known_model(robot, terms, known or {})
         task = Task(model, logs, known=dict(known or {}), chooses_terms=auto, is_commanded=commanded)
-        given = {key: value for key, value in settings.items() if value is not None}
-        if not given:
-            return task
-        stated = checked(Experiment, {"robot": robot.name or "robot"}, **given)  # as strict as the file
         reference = stated.physical.reference
         return replace(
             task,
@@ -208,6 +220,10 @@ def provisional_model(robot: Robot, known: Mapping[str, float], *, warm: bool = 
     return model.at_nonlinear(split_known(model, known_of(model, known))[0])
 
 
+_NAMES: dict[type[Term], str] = {MotorTerm: "motor_inertia"}
+"""What stands for terms that are objects where only their kind matters."""
+
+
 NONE = ("resample", "lowpass", "torque_lowpass")
 """Keys of `[processing]` that state "none" where otherwise a number would be chosen."""
 
@@ -269,9 +285,15 @@ def experiment_file(
 
 
 def robot_of(experiment: Experiment) -> Robot:
-    """The robot of an experiment, with the joints that it locks and its gravity."""
+    """The robot of an experiment, with the joints that it locks, its gravity, and the motors of its drive."""
     exact = experiment.exact_frames
-    return load_robot(experiment.robot, lock=experiment.lock, gravity=experiment.gravity, exact_frames=exact)
+    robot = load_robot(experiment.robot, lock=experiment.lock, gravity=experiment.gravity, exact_frames=exact)
+    return with_motors_of(experiment.drive, robot)
+
+
+def with_motors_of(drive: Drive, robot: Robot) -> Robot:
+    """The robot with the motors that a drive states; with those of its file where it states none."""
+    return with_matrix(robot, transmission_of(drive, robot).matrix) if drive.states_motors else robot
 
 
 def _reference(source: str, robot: Robot) -> Robot:

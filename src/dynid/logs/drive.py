@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError, ShapeError
 from dynid.logs.settings import Drive
-from dynid.robot import Robot
+from dynid.robot import Robot, matrix_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,8 @@ class Transmission:
         offsets: What the encoders show at joint position zero [rad or m, on the joint's side], shape (joints,).
         positions_at_motor: Whether positions and velocities were logged on the motors' side.
         torques_at_motor: Whether torques or currents were logged on the motors' side.
+        dry: Directions of joint velocities, besides the joints' own, along which dry friction acts, shape (count,
+            joints), each with 1 at the joint that counts; None for none.
     """
 
     matrix: Array
@@ -35,10 +38,27 @@ class Transmission:
     offsets: Array
     positions_at_motor: bool = True
     torques_at_motor: bool = True
+    dry: Array | None = None
+
+    def moving(self, velocity: Array, threshold: Array) -> NDArray[np.bool_]:
+        """Which joints, and whatever else has dry friction and drives them, are as fast as a threshold.
+
+        Args:
+            velocity: Joint velocities, shape (samples, joints).
+            threshold: Smallest speed of each joint [rad/s or m/s], shape (joints,).
+
+        Returns:
+            Array of shape (samples, joints).
+        """
+        fast = np.abs(velocity) >= threshold
+        for direction in () if self.dry is None else self.dry:
+            slowest = threshold[np.argmax(np.abs(direction))]
+            fast[:, direction != 0.0] &= (np.abs(velocity @ direction) >= slowest)[:, None]
+        return fast
 
     @staticmethod
     def of(
-        ratios: Sequence[float] | Sequence[Sequence[float]],
+        ratios: Sequence[float] | Sequence[Sequence[float]] | Array,
         couplings: Sequence[tuple[int, int, float]] = (),
         torque_constants: Sequence[float] | None = None,
         offsets: Sequence[float] | None = None,
@@ -126,14 +146,18 @@ def transmission_of(drive: Drive, robot: Robot) -> Transmission:
     constants = list(stated if isinstance(stated, tuple) else (1.0,) * robot.nv)
     for k, sign in enumerate(drive.signs or () if drive.signs != "auto" else ()):
         constants[k] *= sign
+    matrix, offsets = drive.matrix, drive.offsets
+    if matrix == "robot":
+        matrix, zeros = matrix_of(robot)
+        offsets = tuple((-zeros).tolist()) if offsets is None else offsets
     return Transmission.of(
-        drive.matrix or drive.ratios or (1.0,) * robot.nv,
+        matrix if matrix is not None else drive.ratios or (1.0,) * robot.nv,
         [
             (robot.joint(coupling.motor).v.start, robot.joint(coupling.joint).v.start, coupling.ratio)
             for coupling in drive.couplings
         ],
         constants,
-        drive.offsets,
+        offsets,
         positions_at_motor=drive.positions == "motor",
         torques_at_motor=drive.torques == "motor",
     )

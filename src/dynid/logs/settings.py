@@ -58,7 +58,7 @@ class Drive(Table):
 
     ratios: tuple[Number, ...] | None = None
     couplings: tuple[Coupling, ...] = ()
-    matrix: tuple[tuple[Number, ...], ...] | None = None
+    matrix: tuple[tuple[Number, ...], ...] | Literal["robot"] | None = None
     torque_constants: tuple[Number, ...] | Literal["unknown"] | None = None
     signs: tuple[Literal[-1, 1], ...] | Literal["auto"] | None = None
     unmeasured: tuple[Name, ...] | None = None
@@ -79,13 +79,16 @@ class Drive(Table):
             stated = tuple(int(sign * constant) for sign, constant in zip(stated, constants, strict=True))
         return {**values, "torque_constants": "unknown", "signs": stated}
 
+    @property
+    def states_motors(self) -> bool:
+        """Whether it says what the motors drive."""
+        return bool(self.ratios or self.couplings or self.matrix)
+
     @model_validator(mode="after")
     def _uses_its_ratios(self) -> Drive:
-        if (self.ratios or self.couplings or self.matrix) and self.positions == self.torques == "joint":
-            raise ValueError("ratios, couplings and matrix have no effect while positions and torques are both 'joint'")
         if self.matrix is not None and (self.ratios or self.couplings):
             raise ValueError("a matrix holds all ratios and couplings; leave 'ratios' and 'couplings' out")
-        if self.matrix is not None and any(len(row) != len(self.matrix) for row in self.matrix):
+        if isinstance(self.matrix, tuple) and any(len(row) != len(self.matrix) for row in self.matrix):
             raise ValueError("the transmission matrix must be square: one row per motor, one column per joint")
         if isinstance(self.torque_constants, tuple) and 0.0 in self.torque_constants:
             raise ValueError("a torque constant cannot be zero")

@@ -1,7 +1,7 @@
 # What the room offers to the others; names are imported when they are first asked for.
 from .base_parameters import BaseParameters, find_base_parameters, known_base
 from .chunks import Chunk, Samples, checked, split
-from .dynamic_model import DynamicModel, Observed, known_model, known_of, matches, split_known
+from .dynamic_model import DynamicModel, Observed, dry_directions, known_model, known_of, matches, split_known
 from .formulations.energy import stored_inertia
 from .formulations.torque_rows import Rows, TorqueRows
 from .inspection import Inspection
@@ -13,7 +13,7 @@ from .plain_tables import html_table, text_table
 from .row_bases import RowBasis
 from .sampling import random_states
 from .stored_chunks import ChunkStore, Segment, StoredChunk, Times, chunks_of, loaded, own_samples, pieces
-from .terms import AUTO, Coulomb, JointTerm, NonlinearParameter, Term, Viscous, specification
+from .terms import AUTO, Coulomb, JointTerm, MotorTerm, NonlinearParameter, Term, Viscous, specification
 from .terms.parsing import default_terms, findings_on_default, is_auto
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "DynamicModel",
     "Inspection",
     "JointTerm",
+    "MotorTerm",
     "NonlinearParameter",
     "Observed",
     "Role",
@@ -45,6 +46,7 @@ __all__ = [
     "checked",
     "chunks_of",
     "default_terms",
+    "dry_directions",
     "find_base_parameters",
     "findings_on_default",
     "html_table",

@@ -16,7 +16,7 @@ from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.model.kernels.kernel import require_memory, stacked_rows
 from dynid.model.kernels.row_layout import RowLayout
 from dynid.model.parameters import Parameter, link_parameters, matching
-from dynid.model.terms import NonlinearParameter, Term, parse_terms
+from dynid.model.terms import Combined, NonlinearParameter, Term, parse_terms
 from dynid.robot import SIZE, WORLD, Robot, as_robot
 
 
@@ -290,6 +290,18 @@ class DynamicModel:
             accelerations = np.broadcast_to(unit, (len(positions), self.robot.nv))
             columns.append(self.inverse_dynamics(positions, None, accelerations, parameters) - at_rest)
         return np.stack(columns, axis=-1)
+
+
+def dry_directions(model: DynamicModel) -> Array | None:
+    """Combinations of joint velocities along which the terms have dry friction, shape (count, nv); None for none."""
+    found = [
+        along.direction
+        for term in model.terms
+        if isinstance(term, Combined) and any(role.is_dry for role in term.kind.roles)
+        for along in term.along(model.robot)
+        if not along.is_joint
+    ]
+    return np.array(found) if found else None
 
 
 def known_model(robot: Robot, terms: str | Sequence[str | Term], known: Mapping[str, float]) -> DynamicModel:

@@ -46,6 +46,12 @@ class Role(StrEnum):
     COUPLING_INERTIA = "coupling_inertia"
     COUPLING_VISCOUS = "coupling_viscous"
     COUPLING_COULOMB = "coupling_coulomb"
+    COMBINED_INERTIA = "combined_inertia"
+    """Motor inertia along a combination of joints; so are the four that follow."""
+    COMBINED_VISCOUS = "combined_viscous"
+    COMBINED_COULOMB = "combined_coulomb"
+    COMBINED_OFFSET = "combined_offset"
+    COMBINED_SPRING = "combined_spring"
     OTHER = "other"
 
     @property
@@ -59,9 +65,11 @@ class Role(StrEnum):
         return self in _DRY
 
 
-_BRAKING = {Role.COULOMB, Role.COULOMB_FORWARD, Role.COULOMB_BACKWARD, Role.SIGMOID, Role.COUPLING_COULOMB}
+_BRAKING = {Role.COULOMB, Role.COULOMB_FORWARD, Role.COULOMB_BACKWARD, Role.SIGMOID}
+_BRAKING |= {Role.COUPLING_COULOMB, Role.COMBINED_COULOMB}
 _DRY = _BRAKING | {Role.STRIBECK}
 _NONNEGATIVE = _BRAKING | {Role.MASS, Role.VISCOUS, Role.LOAD, Role.ARMATURE}
+_NONNEGATIVE |= {Role.COMBINED_INERTIA, Role.COMBINED_VISCOUS}
 
 _LINK_ROLES = (Role.MASS, *[Role.FIRST_MOMENT] * 3, *[Role.INERTIA] * 6)
 """Roles of a link's parameters, in the order of the 10-vector."""

@@ -12,6 +12,7 @@ from .inertia import INERTIA_BASIS, SIZE, skew
 from .joints import LARGEST_NUMBER, JointDynamics, JointKind, Limits, neutral, rotation_about
 from .loading import as_robot, load_robot
 from .loads import Load, place_of_body, with_load, without_load
+from .motors import Motor, matrix_of, with_matrix, with_motors
 from .robot import WORLD, Joint, Link, Robot
 from .rounded_frames import notes_on_frames
 
@@ -29,6 +30,7 @@ __all__ = [
     "Limits",
     "Link",
     "Load",
+    "Motor",
     "PositionLaw",
     "Robot",
     "Written",
@@ -38,6 +40,7 @@ __all__ = [
     "audit",
     "capsules_along",
     "load_robot",
+    "matrix_of",
     "neutral",
     "notes_on_frames",
     "outline",
@@ -52,6 +55,8 @@ __all__ = [
     "srdf_file",
     "triangles",
     "with_load",
+    "with_matrix",
+    "with_motors",
     "without_gripper",
     "without_load",
     "write_back",

@@ -14,6 +14,7 @@ from dynid.arrays import Array, frozen
 from dynid.findings import Finding
 from dynid.robot.inertia import SIZE
 from dynid.robot.joints import JointDynamics, JointKind, Limits
+from dynid.robot.motors import Motor
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 """Gravity [m/s^2] where a file states none."""
@@ -138,6 +139,7 @@ class Description:
         joints: All joints, in the order in which coordinates are counted, parents before children.
         gravity: Gravity [m/s^2] in the world frame, shape (3,).
         couplings: Pairs of joint names whose motors turn each other (see `terms.Coupling`).
+        motors: The motors and what they drive, where the file says it.
         no_contacts: Pairs of names of bodies that may touch, as the file says.
         findings: What the reader noticed.
         exact_frames: Whether right angles that the file rounds were kept as they are (see `rounded_frames`).
@@ -149,6 +151,7 @@ class Description:
     joints: tuple[JointDescription, ...]
     gravity: Array = field(default_factory=lambda: frozen(STANDARD_GRAVITY))
     couplings: tuple[tuple[str, str], ...] = ()
+    motors: tuple[Motor, ...] = ()
     no_contacts: tuple[tuple[str, str], ...] = ()
     findings: tuple[Finding, ...] = ()
     exact_frames: bool = False

@@ -16,6 +16,7 @@ from dynid.errors import NotAConfigurationError, ShapeError, UnknownNameError
 from dynid.robot import inertia
 from dynid.robot.description import BodyDescription, Description
 from dynid.robot.joints import JointDynamics, JointKind, Limits, motion, motion_subspace, neutral
+from dynid.robot.motors import Motor, moving_motors
 
 WORLD = -1
 """Index of the parent of joints that stand on the ground."""
@@ -194,6 +195,11 @@ class Robot:
     def parameters(self) -> Array:
         """The file's inertial parameters p, solid link by solid link, shape (10 * solid links,)."""
         return frozen(np.concatenate([self.links[i].parameters for i in self.solid_links]))
+
+    @cached_property
+    def motors(self) -> tuple[Motor, ...]:
+        """The motors that are stated for it, and one for each other joint; none where nothing is stated."""
+        return moving_motors(self)
 
     @property
     def neutral(self) -> Array:

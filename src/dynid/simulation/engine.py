@@ -24,6 +24,9 @@ from dynid.simulation.plant import Plant
 STEPS = ("mj_kinematics", "mj_comPos", "mj_makeM", "mj_comVel", "mj_rne")
 """What MuJoCo does for a mass matrix and bias forces."""
 
+SPRING_STEPS = ("mj_kinematics", "mj_comPos", "mj_makeM", "mj_tendon", "mj_comVel", "mj_passive", "mj_rne")
+"""The same where springs act between links."""
+
 
 class Engine(NamedTuple):
     """A plant as compiled code takes it: addresses, views of MuJoCo's memory, and how its coordinates are ours.
@@ -34,6 +37,7 @@ class Engine(NamedTuple):
         qpos: MuJoCo's positions, shape (tree,).
         qvel: MuJoCo's velocities, shape (tree,).
         bias: MuJoCo's Coriolis, centrifugal and gravity forces, shape (tree,).
+        passive: MuJoCo's forces of springs, shape (tree,).
         M: Lower triangle of MuJoCo's mass matrix, as compressed rows.
         row_start: Where each row starts in `M`.
         row_count: How many numbers each row has.
@@ -48,6 +52,7 @@ class Engine(NamedTuple):
     qpos: Array
     qvel: Array
     bias: Array
+    passive: Array
     M: Array
     row_start: np.ndarray
     row_count: np.ndarray
@@ -73,11 +78,12 @@ def start(plant: Plant) -> Instance:
     bias = np.zeros(model.nv)
     pointers = np.array([model._address, data._address, bias.ctypes.data], dtype=np.int64)
     engine = Engine(
-        functions=_addresses(),
+        functions=_addresses(SPRING_STEPS if plant.springs else STEPS),
         pointers=pointers,
         qpos=data.qpos,
         qvel=data.qvel,
         bias=bias,
+        passive=data.qfrc_passive,
         M=data.M,
         row_start=model.M_rowadr.astype(np.int64),
         row_count=model.M_rownnz.astype(np.int64),
@@ -96,24 +102,22 @@ _ALIVE: dict[int, tuple[Any, Any, Callable[[], Array | None]]] = {}
 
 
 @cache
-def _addresses() -> np.ndarray:
-    """Addresses of the functions of `STEPS` in the library that MuJoCo's Python package has loaded, shape (5,)."""
+def _addresses(steps: tuple[str, ...]) -> np.ndarray:
+    """Addresses of these functions in the library that MuJoCo's Python package has loaded, shape (steps,)."""
     if not IS_COMPILED:
-        return np.zeros(5, dtype=np.int64)
+        return np.zeros(len(steps), dtype=np.int64)
     folder = Path(mujoco.__file__).parent
     pattern = {"win32": "mujoco.dll", "darwin": "libmujoco*.dylib"}.get(sys.platform, "libmujoco.so*")
     library = ctypes.CDLL(str(next(folder.glob(pattern))))
-    return np.array([ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in STEPS], dtype=np.int64)
+    return np.array([ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in steps], dtype=np.int64)
 
 
-def _from_python(_functions: np.ndarray, pointers: np.ndarray) -> None:
+def _from_python(functions: np.ndarray, pointers: np.ndarray) -> None:
     model, data, result = _ALIVE[int(pointers[1])]
     bias = result()
     assert bias is not None
-    mujoco.mj_kinematics(model, data)
-    mujoco.mj_comPos(model, data)
-    mujoco.mj_makeM(model, data)
-    mujoco.mj_comVel(model, data)
+    for name in (STEPS if len(functions) == len(STEPS) else SPRING_STEPS)[:-1]:
+        getattr(mujoco, name)(model, data)
     mujoco.mj_rne(model, data, 0, bias)
 
 
@@ -144,9 +148,10 @@ if IS_COMPILED:  # at the top level, not in a function: Numba's cache takes no c
     @inner
     def _run(functions, pointers):
         """Let MuJoCo find mass matrix and bias forces; pointers to the model, the data and the result."""
-        for k in range(4):
+        last = len(functions) - 1
+        for k in range(last):
             _call(functions[k], pointers[0], pointers[1])  # pyright: ignore[reportCallIssue]
-        _call_rne(functions[4], pointers[0], pointers[1], np.int32(0), pointers[2])  # pyright: ignore[reportCallIssue]
+        _call_rne(functions[last], pointers[0], pointers[1], np.int32(0), pointers[2])  # pyright: ignore[reportCallIssue]
 
 else:
     _run = _from_python
@@ -154,7 +159,10 @@ else:
 
 @compiled
 def mass_and_bias(engine, q, v, M, c):
-    """Write the mass matrix M, (nv, nv), and the Coriolis, centrifugal and gravity forces c, (nv,), of a state."""
+    """Write the mass matrix M, (nv, nv), and the bias forces c, (nv,), of a state.
+
+    These are Coriolis, centrifugal and gravity forces, and those of springs between links.
+    """
     column, ratio = engine.column, engine.ratio
     n = len(column)
     for i in range(n):
@@ -164,7 +172,7 @@ def mass_and_bias(engine, q, v, M, c):
     M[:] = 0.0
     c[:] = 0.0
     for i in range(n):
-        c[column[i]] += ratio[i] * engine.bias[i]
+        c[column[i]] += ratio[i] * (engine.bias[i] - engine.passive[i])
         first = engine.row_start[i]
         for k in range(first, first + engine.row_count[i]):
             j = engine.row_column[k]

@@ -27,8 +27,10 @@ from dynid.model.dynamic_model import DynamicModel
 from dynid.model.terms import (
     Armature,
     AsymmetricCoulomb,
+    Combined,
     Coulomb,
     Coupling,
+    LinkSpring,
     Offset,
     Sigmoid,
     Spring,
@@ -155,6 +157,10 @@ class JointForces(NamedTuple):
 def _with_term(forces: JointForces, term: Term, robot: Robot, values: Mapping[str, float]) -> JointForces:
     """The forces with one more term."""
     p = [values[parameter.name] for parameter in term.parameters(robot)]
+    if isinstance(term, LinkSpring):
+        return forces  # the plant has it
+    if isinstance(term, Combined):
+        return _with_combined(forces, term, robot, p)
     if type(term) is Coupling:
         return _with_coupling(forces, term, robot, p)
     if type(term) is Stribeck:
@@ -207,6 +213,25 @@ def _with_coupling(forces: JointForces, term: Coupling, robot: Robot, p: Sequenc
     direction[0, i], direction[0, j] = term.ratio, 1.0
     forces = forces._replace(inertia=forces.inertia + p[0] * cross, viscous=forces.viscous + p[1] * cross)
     return _with_dry(forces, direction, np.full((1, 2), p[2]))
+
+
+def _with_combined(forces: JointForces, term: Combined, robot: Robot, p: Sequence[float]) -> JointForces:
+    """The forces with a term along combinations of joints, each of which is a direction of the velocities."""
+    kind, along = type(term.kind), term.along(robot)
+    D = np.array([each.direction for each in along])
+    if kind in MATRICES:
+        name, P = MATRICES[kind], np.array(p)
+        rest = P * [each.rest for each in along] if kind is Spring else np.zeros(len(P))
+        matrix = getattr(forces, name) + D.T @ (P[:, None] * D)
+        return forces._replace(**{name: matrix, "offset": forces.offset - D.T @ rest})
+    if kind is Offset:
+        return forces._replace(offset=forces.offset + D.T @ np.array(p))
+    if kind in (Coulomb, AsymmetricCoulomb):
+        levels = np.reshape(p, (len(D), -1))
+        return _with_dry(forces, D, np.column_stack([levels[:, 0], levels[:, -1]]))
+    raise InvalidRequestError(
+        f"the term {kind.__name__} on combinations of joints cannot be simulated; leave it out, or state it of joints"
+    )
 
 
 def _with_dry(forces: JointForces, direction: Array, levels: Array) -> JointForces:

@@ -5,9 +5,12 @@ files do, and link parameters may be any. There are no shapes, contacts, limits,
 friction and actuator terms are applied by us, so that they are exactly the model's.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +33,22 @@ def require_simple_joints(robot: Robot) -> None:
         )
 
 
+class PlantSpring(NamedTuple):
+    """A linear spring between two points.
+
+    Attributes:
+        links: Index of the link of each end, or `WORLD`.
+        points: The points about these links' joint frames [m], two of shape (3,).
+        stiffness: [N/m].
+        rest: Length at which it is free of force [m].
+    """
+
+    links: tuple[int, int]
+    points: tuple[Array, Array]
+    stiffness: float
+    rest: float
+
+
 @dataclass(frozen=True, eq=False)
 class Plant:
     """Rigid bodies to simulate.
@@ -38,10 +57,12 @@ class Plant:
         robot: The robot, whose joints all have one degree of freedom.
         parameters: Its inertial parameters p, shape (10 * solid links,), as `Robot.parameters`. They need not be
             physical, but a link that has first moments needs a mass.
+        springs: Springs between points of its links.
     """
 
     robot: Robot
     parameters: Array
+    springs: tuple[PlantSpring, ...] = ()
 
     def __post_init__(self) -> None:
         require_simple_joints(self.robot)
@@ -75,6 +96,8 @@ class Plant:
             slides = joint.kind is JointKind.PRISMATIC
             kind = mujoco.mjtJoint.mjJNT_SLIDE if slides else mujoco.mjtJoint.mjJNT_HINGE
             body.add_joint(name=str(i), type=kind, axis=joint.axis)
+        for k, spring in enumerate(self.springs):
+            _add_spring(spec, bodies, k, spring)
         model = spec.compile()
         self._set_inertias(model)
         return model
@@ -122,6 +145,14 @@ class Plant:
     def offsets(self) -> Array:
         """Where each of MuJoCo's coordinates is when ours is zero [rad or m], shape (joints,)."""
         return np.array([self.robot.joints[i].offset for i in self._order])
+
+
+def _add_spring(spec: Any, bodies: Mapping[int, Any], number: int, spring: PlantSpring) -> None:
+    """A spring as MuJoCo has it: a tendon between two sites."""
+    tendon = spec.add_tendon(name=f"spring {number}", stiffness=[spring.stiffness], springlength=[spring.rest] * 2)
+    for end, (link, point) in enumerate(zip(spring.links, spring.points, strict=True)):
+        bodies[link].add_site(name=f"{number} {end}", pos=point)
+        tendon.wrap_site(f"{number} {end}")
 
 
 def _quaternion(rotation: Array) -> Array:

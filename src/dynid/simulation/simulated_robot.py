@@ -6,6 +6,7 @@ Some robot files say nothing about inertia, and a robot needs some to move: such
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +15,10 @@ from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError
 from dynid.estimation import plain_body
 from dynid.model import DynamicModel, Observed, matching, split_known
+from dynid.model.terms import LinkSpring
 from dynid.robot import Robot, inertia
 from dynid.simulation.joint_forces import JointForces
-from dynid.simulation.plant import Plant
+from dynid.simulation.plant import Plant, PlantSpring
 from dynid.simulation.settings import Payload, SimulationSettings
 
 LIGHTEST_JOINT = 1e-8
@@ -75,8 +77,16 @@ class SimulatedRobot:
 
     @property
     def plant(self) -> Plant:
-        """Its rigid bodies."""
-        return Plant(self.robot, self.parameters[: len(self.robot.parameters)])
+        """Its rigid bodies, and the springs between them."""
+        return Plant(self.robot, self.parameters[: len(self.robot.parameters)], tuple(self._springs()))
+
+    def _springs(self) -> Iterator[PlantSpring]:
+        values = dict(zip(self.model.names, self.parameters.tolist(), strict=True))
+        for term in self.model.terms:
+            if isinstance(term, LinkSpring):
+                (first, point), (second, other) = term.ends(self.robot)
+                stiffness = values[term.parameters(self.robot)[0].name]
+                yield PlantSpring((first, second), (point, other), stiffness, term.rest)
 
 
 def stated_terms(robot: Robot) -> tuple[str, ...]:

@@ -12,12 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array, Indices
+from dynid.errors import InvalidRequestError
 from dynid.model import RowLayout, layout_slopes
 from dynid.model.terms import (
     Armature,
     AsymmetricCoulomb,
+    Combined,
     Coulomb,
     Coupling,
+    LinkSpring,
     Offset,
     Spring,
     Stribeck,
@@ -80,6 +83,8 @@ class TakenSteps:
 def state_slopes(robot: SimulatedRobot, steps: TakenSteps, branches: Sequence[Indices]) -> list[tuple[Array, ...]]:
     """For each branch the slopes over a, q_middle, v_middle and v0, each of shape (steps, joints, joints)."""
     forces, h = robot.forces, steps.h
+    if any(isinstance(term, LinkSpring) for term in robot.model.terms):
+        raise InvalidRequestError("slopes of rollouts do not know springs between links; identify from torques instead")
     found = []
     over_v0, over_q = _smooth_slopes(forces, steps)
     of_joint, of_middle, of_start = _dry_slopes(forces, steps)
@@ -201,6 +206,8 @@ def _columns_of(robot: SimulatedRobot, term: Term, steps: TakenSteps) -> Iterato
     machine = robot.robot
     if isinstance(term, IN_MEANS):
         yield from term.entries(machine, steps.q_mean, steps.v_mean, steps.a)
+    elif isinstance(term, Combined):
+        yield from _combined_columns(robot, term, steps)
     elif isinstance(term, Coupling):
         i, j = machine.joint(term.first).v.start, machine.joint(term.second).v.start
         for row, column, values in term.entries(machine, steps.q_mean, steps.v_mean, steps.a):
@@ -218,6 +225,21 @@ def _columns_of(robot: SimulatedRobot, term: Term, steps: TakenSteps) -> Iterato
         for row, column, over, coordinate, values in term.slopes(machine, steps.q_middle, steps.v, steps.a):
             if over == "v":
                 yield row, column, values * 0.5 * steps.h[:, 0] * steps.a[:, coordinate]
+
+
+def _combined_columns(robot: SimulatedRobot, term: Combined, steps: TakenSteps) -> Iterator[tuple[int, int, Array]]:
+    """The columns along combinations of joints: at means, but those of dry friction."""
+    machine = robot.robot
+    if not isinstance(term.kind, Coulomb | AsymmetricCoulomb):
+        yield from term.entries(machine, steps.q_mean, steps.v_mean, steps.a)
+        return
+    for k, along in enumerate(term.along(machine)):
+        sign, share, _ = _dry_column(robot.forces, along.direction, steps)
+        torque = sign * share
+        ways = [torque] if isinstance(term.kind, Coulomb) else [np.maximum(torque, 0.0), np.minimum(torque, 0.0)]
+        for s, values in enumerate(ways):
+            for row in (joint.v.start for joint in along.joints):
+                yield row, len(ways) * k + s, along.direction[row] * values
 
 
 def _dry_columns(

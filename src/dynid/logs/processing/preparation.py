@@ -24,7 +24,7 @@ from dynid.logs.readers.source import Progress, silent
 from dynid.logs.settings import Drive, Processing
 from dynid.logs.sources import require_single_axes
 from dynid.logs.timing import TIMING, Timing, check_time, findings_on_time
-from dynid.model import DynamicModel, loaded
+from dynid.model import DynamicModel, dry_directions, loaded
 from dynid.robot import Joint, Robot
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def prepare(
         stated = stated.but(**{key: getattr(like, key) for key in again})
         free -= again
     carried = log.load
-    timing, transmission = None, transmission_of(drive, model.robot)
+    timing, transmission = None, replace(transmission_of(drive, model.robot), dry=dry_directions(model))
     _require_temperature(log, model, processing)
     if is_long(log, stated):
         ready, looked_at, timing, sample = prepared_in_windows(

@@ -95,7 +95,7 @@ def segment_of(log: Log, transmission: Transmission, processing: Processing, rat
     if processing.decimate:
         keep = _inner(torque.shape, processing)
     elif processing.velocity_threshold is not None:
-        keep = np.abs(v) >= np.array(processing.velocity_threshold)
+        keep = transmission.moving(v, np.array(processing.velocity_threshold))
     if measured is not None:
         counted = measured | _slower_sources(measured, processing)
         keep = counted if keep is None else keep & counted

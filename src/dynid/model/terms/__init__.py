@@ -24,7 +24,9 @@ state its sign or role, too:
 """
 
 from dynid.model.parameters import NonlinearParameter, Role, Sign
+from dynid.model.terms.combined_terms import MOTOR_TERMS, Combination, Combined, MotorTerm
 from dynid.model.terms.linear_terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, Offset, Spring, Viscous
+from dynid.model.terms.link_springs import LinkSpring
 from dynid.model.terms.nonlinear_friction import LoadCoulomb, Sigmoid, Stribeck, ViscousTemperature
 from dynid.model.terms.nonlinear_term import NonlinearTerm
 from dynid.model.terms.parsing import AUTO, TERMS, parse_terms, register_term, specification
@@ -32,13 +34,18 @@ from dynid.model.terms.term import JointTerm, Term, TermOfJoints
 
 __all__ = [
     "AUTO",
+    "MOTOR_TERMS",
     "TERMS",
     "Armature",
     "AsymmetricCoulomb",
+    "Combination",
+    "Combined",
     "Coulomb",
     "Coupling",
     "JointTerm",
+    "LinkSpring",
     "LoadCoulomb",
+    "MotorTerm",
     "NonlinearParameter",
     "NonlinearTerm",
     "Offset",

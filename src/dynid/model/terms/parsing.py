@@ -1,12 +1,22 @@
 """Terms by the names that users write."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.findings import Finding
+from dynid.model.terms.combined_names import (
+    combination_text,
+    is_combination,
+    motor_term,
+    motor_text,
+    parse_combination,
+    without_repeats,
+)
+from dynid.model.terms.combined_terms import MOTOR_TERMS, Combined, MotorTerm
 from dynid.model.terms.linear_terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, Offset, Spring, Viscous
+from dynid.model.terms.link_springs import LinkSpring, link_spring_text, parse_link_spring
 from dynid.model.terms.nonlinear_friction import LoadCoulomb, Sigmoid, Stribeck, ViscousTemperature
-from dynid.model.terms.term import Term, TermOfJoints
+from dynid.model.terms.term import JointTerm, Term, TermOfJoints
 from dynid.robot import Robot
 
 TERMS: dict[str, type[TermOfJoints]] = {
@@ -29,7 +39,9 @@ AUTO = "auto"
 DEFAULT = ("viscous", "coulomb", "offset", "armature")
 """Terms that nearly all geared joints have."""
 
-_OURS = frozenset({*TERMS, "coupling", AUTO})
+LINK_SPRING = "link_spring"
+
+_OURS = frozenset({*TERMS, *MOTOR_TERMS, "coupling", LINK_SPRING, AUTO})
 
 
 def is_auto(specifications: str | Sequence[str | Term]) -> bool:
@@ -75,7 +87,12 @@ def findings_on_default(specifications: str | Sequence[str | Term], robot: Robot
 def parse_terms(specifications: str | Sequence[str | Term], robot: Robot) -> tuple[Term, ...]:
     """Make terms from what users write: terms themselves, or their names, also in one text with commas.
 
-    A name is `NAME` for all joints, or `NAME:JOINT:JOINT...` for some, with joints by name or number.
+    A name is `NAME` for all joints, or `NAME:JOINT:JOINT...` for some, with joints by name or number. A linear
+    combination of joints may stand in the place of a joint, such as `viscous:5-6` or `spring:2-0.5*3` (`@REST` behind
+    it for a spring that rests elsewhere than at zero).
+    `motor_NAME` (`motor_inertia`, `motor_viscous`, `motor_coulomb`, `motor_offset`) stands for the motors behind the
+    transmission that the drive or the robot's file states, and `motor_NAME:MOTOR=RATIO*JOINT+RATIO*JOINT:...` states
+    them. `link_spring:NAME:BODY@x;y;z:BODY@x;y;z:REST` is a spring between points of two bodies.
     `coupling:FIRST:SECOND` couples two joints (`coupling:FIRST:SECOND:RATIO` where the second's motor turns RATIO times
     as much with the first); `coupling` alone stands for the couplings that the robot's file states; `auto` alone stands
     for the usual terms where no log can choose them.
@@ -95,11 +112,27 @@ def parse_terms(specifications: str | Sequence[str | Term], robot: Robot) -> tup
         name, *joints = specification.strip().split(":")
         if name == "coupling":
             terms += _couplings(joints, robot)
+        elif name in MOTOR_TERMS:
+            terms.append(motor_term(MOTOR_TERMS[name], joints, robot))
+        elif name == LINK_SPRING:
+            terms.append(parse_link_spring(joints))
         elif name in TERMS:
-            terms.append(TERMS[name](joints or None))
+            terms += _of_joints(name, joints, robot)
         else:
-            raise UnknownNameError("term", name, [*TERMS, "coupling", AUTO])
-    return tuple(terms)
+            raise UnknownNameError("term", name, [*TERMS, *MOTOR_TERMS, "coupling", LINK_SPRING, AUTO])
+    return tuple(without_repeats(terms, robot))
+
+
+def _of_joints(name: str, joints: Sequence[str], robot: Robot) -> Iterator[Term]:
+    """A term of single joints on these, and on combinations of them; on all joints where none is named."""
+    kind, combined = TERMS[name], [text for text in joints if is_combination(text, robot)]
+    single = [text for text in joints if text not in combined]
+    if single or not combined:
+        yield kind(single or None)
+    if combined:
+        if not issubclass(kind, JointTerm):
+            raise InvalidRequestError(f"the term '{name}' is of single joints only, and '{combined[0]}' combines some")
+        yield Combined(kind(), [parse_combination(text, robot) for text in combined])
 
 
 def _couplings(joints: list[str], robot: Robot) -> list[Coupling]:
@@ -129,7 +162,18 @@ def specification(term: Term, otherwise: str = "") -> str:
     """
     if isinstance(term, Coupling):
         return f"coupling:{term.first}:{term.second}" + ("" if term.ratio == 1.0 else f":{term.ratio!r}")
-    name = next((name for name, kind in TERMS.items() if type(term) is kind), None)
+    if isinstance(term, LinkSpring):
+        return f"{LINK_SPRING}:{link_spring_text(term)}"
+    of_motors = isinstance(term, MotorTerm)
+    kinds = MOTOR_TERMS if of_motors else TERMS
+    own = term.kind if isinstance(term, Combined) else term
+    name = next((name for name, kind in kinds.items() if type(own) is kind), None)
+    if name is not None and isinstance(term, Combined):
+        return (
+            motor_text(name, term)
+            if isinstance(term, MotorTerm)
+            else ":".join([name, *(combination_text(each) for each in term.combinations)])
+        )
     if name is None or not isinstance(term, TermOfJoints):
         if otherwise:
             return otherwise

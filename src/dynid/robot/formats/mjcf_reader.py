@@ -15,6 +15,7 @@ from dynid.findings import Finding
 from dynid.robot import inertia
 from dynid.robot.description import BodyDescription, Description, Geometry, JointDescription, MimicDescription, unique
 from dynid.robot.formats.mujoco_compiler import MjModel, compile_mjcf, enum_name, mujoco_module
+from dynid.robot.formats.transmissions import mjcf_motors
 from dynid.robot.formats.xml_files import Element, read_xml
 from dynid.robot.frames import pose
 from dynid.robot.joints import JointDynamics, JointKind, Limits, motion, rotation_from_quaternion, unlimited
@@ -54,6 +55,7 @@ def read_mjcf(path: Path, root: Element | None = None, *, exact_frames: bool = F
         bodies=tuple(reader.bodies),
         joints=tuple(reader.joints),
         gravity=reader.gravity(),
+        motors=mjcf_motors(model, reader.joint_names),
         no_contacts=reader.no_contacts(),
         findings=(*notes, *reader.findings, *reader.frames.findings()),
         exact_frames=exact_frames,

@@ -11,6 +11,7 @@ from dynid.findings import Finding
 from dynid.robot import inertia
 from dynid.robot.description import BodyDescription, Description, Geometry, JointDescription, MimicDescription
 from dynid.robot.formats.packages import find_mesh
+from dynid.robot.formats.transmissions import urdf_motors
 from dynid.robot.formats.xml_files import Element, ElementReader, read_xml
 from dynid.robot.frames import pose, rotation_from_rpy
 from dynid.robot.joints import JointDynamics, JointKind, Limits, unlimited
@@ -45,12 +46,14 @@ def read_urdf(path: Path, root: Element | None = None, *, exact_frames: bool = F
     bodies = reader.bodies(root)
     joints, extra = reader.joints(root, {body.name for body in bodies})
     ordered = reader.tree_order(root, bodies, joints)
+    motors, notes = urdf_motors(root, {joint.name for joint in joints})
     return Description(
         name=root.get("name") or path.stem,
         source=str(path),
         bodies=(*bodies, *extra),
         joints=ordered,
-        findings=(*reader.findings, *reader.frames.findings()),
+        motors=motors,
+        findings=(*reader.findings, *notes, *reader.frames.findings()),
         exact_frames=exact_frames,
     )
 
