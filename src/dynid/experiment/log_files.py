@@ -98,7 +98,21 @@ def read_log(
             "columns of position and of torque (or of position_command) are needed, or neither and the robot, to guess "
             "them by their names"
         )
-    layouts = look_at(files, of, answers_of(of, {}, units, None, None, rate), progress)
+    guessed_rows = rows is None and seconds is None
+    return replace(_guessed(files, of, units, rate, common, guessed_rows, progress), load=load)
+
+
+def _guessed(
+    files: Sequence[Path],
+    robot: Robot,
+    units: Mapping[str, str | Sequence[str]] | None,
+    rate: float | None,
+    common: Mapping[str, Any],
+    guessed_rows: bool,
+    progress: Progress,
+) -> Log:
+    """A log whose columns are guessed, and the rows of the motion, too, where asked for."""
+    layouts = look_at(files, robot, answers_of(robot, {}, units, None, None, rate), progress)
     layout = layouts[0]
     if len(layouts) > 1:
         raise InvalidRequestError(f"{len(files)} files are {len(layouts)} recordings; read them one by one")
@@ -109,10 +123,11 @@ def read_log(
     groups |= {"velocity": layout.velocity} if layout.commands else {}
     found = {role: _of_group(group) for role, group in groups.items() if group is not None}
     found |= {role: _of_group(one) if isinstance(one, Group) else one for role, one in layout.commands.items()}
-    common |= {"rows": layout.rows} if rows is None and seconds is None else {}
-    log = read_source(checked(LogSource, found | common | {"rate": layout.rate}, "log"), of, progress)
+    found |= common
+    found |= {"rows": layout.rows} if guessed_rows else {}
+    log = read_source(checked(LogSource, found | {"rate": layout.rate}, "log"), robot, progress)
     asked = (question.finding for question in layout.questions)
-    return replace(log, load=load, findings=(*log.findings, *findings_on_layout(layout, of), *asked))
+    return replace(log, findings=(*log.findings, *findings_on_layout(layout, robot), *asked))
 
 
 def read_logs(
