@@ -33,18 +33,27 @@ class LoadThresholds:
 
     change_chance: float = 1e-3
     """Chance, of all joints together, that friction is said to differ between logs with and without the load where it
-    does not. Measured by `benchmarks/payloads.py`."""
+    does not. Shown by `benchmarks/payloads.py`: none of 400 draws."""
 
     link_gain: float = 50.0
     """Twice the logarithm of the likelihood by which another link must explain the torques better than the stated one
-    to be named. Wrong links of simulated arms gain hundreds (`benchmarks/payloads.py`); right ones lose."""
+    to be named. Shown by `benchmarks/payloads.py`: wrong links of simulated arms gain hundreds, right ones lose."""
 
     link_share: float = 0.05
     """Share of the stated link's squared residual that the other link must take away, too: of real robots small gains
-    are significant, and mean friction that depends on the load."""
+    are significant, and mean friction that depends on the load. By judgement."""
 
     rank: float = 1e-9
-    """Singular value, relative to the largest, up to which a combination of parameters has no effect."""
+    """Singular value, relative to the largest, up to which a combination of parameters has no effect. By
+    judgement: rounding is a thousand times smaller."""
+
+    other_motion: float = 0.1
+    """Relative difference of what logs with and without the load excite from which their motions are others. By
+    judgement; different random motions of `benchmarks/payloads.py` have 1.0 and more, the same ones 0."""
+
+    absent_stds: float = 3.0
+    """Standard deviations of the mass within which the load may not be there, or beyond which it is negative. By
+    judgement: one load in 370."""
 
 
 THRESHOLDS = LoadThresholds()
