@@ -107,6 +107,17 @@ def test_friction_that_differs_is_named_and_taken_out() -> None:
     assert _holds(found)
 
 
+def test_torque_constants_that_are_uncertain_widen_intervals() -> None:
+    scale = np.array([1.03, 0.98, 1.02])
+    logs = [replace(log, torque=log.torque * scale) for log in (_log(None), _log(LOAD, 1))]
+    exact, wide = (dynid.identify_payload(ARM, logs, gain_std=gain, **GIVEN) for gain in (None, 0.03))
+    assert not _holds(exact)
+    assert _holds(wide)
+    assert wide.mass_std > 5.0 * exact.mass_std
+    with pytest.raises(InvalidRequestError, match="share"):
+        dynid.identify_payload(ARM, logs, gain_std=3.0, **GIVEN)
+
+
 def test_a_load_on_the_wrong_link_is_found() -> None:
     body = ARM.links[1].name
     found = dynid.identify_payload(ARM, [_log(None), _log(LOAD, 1)], body=body, **GIVEN)

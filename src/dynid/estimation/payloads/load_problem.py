@@ -163,12 +163,15 @@ class LoadProblem:
         place: Where the load is.
         sessions: The logs.
         changes: Names of standard parameters, such as those of friction, that may be others in logs with the load.
+        gains: Relative standard deviations of torque constants, by joint: all torques of a joint are wrong by the same
+            share, in all logs.
     """
 
     base: BaseParameters
     place: LoadPlace
     sessions: tuple[Session, ...]
     changes: tuple[str, ...] = ()
+    gains: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -203,8 +206,23 @@ class LoadProblem:
         return [session.lasting for session in self.sessions]
 
     def fit(self) -> LoadFit:
-        """The load, with rows weighed by their errors."""
-        return fit_of(self._factors, self._lasting, self.names)
+        """The load, with rows weighed by their errors.
+
+        Gains make the problem nonlinear, `y = (1 + g) W x`: the products are linear around the solution before.
+        """
+        fit = fit_of(self._factors, self._lasting, self.names)
+        if not self.gains:
+            return fit
+        names = (*self.names[:-SIZE], *(f"gain of {joint}" for joint in self.gains), *self.names[-SIZE:])
+        prior = np.zeros((len(self.gains), len(names)))
+        for k, (joint, std) in enumerate(self.gains.items()):
+            prior[k, names.index(f"gain of {joint}")] = 1.0 / std
+        known = Factor.of(names, prior, np.zeros(len(prior)))
+        for _ in range(GAIN_STEPS):
+            x = np.array([*(fit.robot[name] for name in self.names[:-SIZE]), *fit.parameters])
+            logs = [{joint: _with_gain(each, joint, x, names) for joint, each in log.items()} for log in self._factors]
+            fit = fit_of(logs, self._lasting, names, known)
+        return fit
 
     def standard_parameters(self, fit: LoadFit, loaded: bool) -> Array:
         """Standard parameters with which the model predicts logs with or without the load, shape (parameters,)."""
@@ -214,6 +232,19 @@ class LoadProblem:
             for name in self.changes:
                 p[self.base.model.names.index(name)] += fit.robot[f"change of {name}"]
         return p
+
+
+GAIN_STEPS = 3
+"""Times that products of gains and parameters are made linear; gains are right to some percent, and two would do."""
+
+
+def _with_gain(factor: Factor, joint: str, x: Array, names: tuple[str, ...]) -> Factor:
+    """The factor with a column for the gain of its joint, at a solution, shape (unknowns without gains,)."""
+    R = np.zeros((len(factor.z), len(names)))
+    R[:, : len(x) - SIZE], R[:, -SIZE:] = factor.R[:, :-SIZE], factor.R[:, -SIZE:]
+    if (name := f"gain of {joint}") in names:
+        R[:, names.index(name)] = factor.R @ x
+    return replace(Factor.of(names, R, factor.z), squares=factor.squares, rows=factor.rows)
 
 
 STEPS = 4
@@ -226,13 +257,14 @@ Lasting = Sequence[Mapping[str, float]]
 """For each log and each kind of its rows, how many times larger than those of white errors variances are."""
 
 
-def fit_of(logs: LogRows, lasting: Lasting, names: Sequence[str]) -> LoadFit:
+def fit_of(logs: LogRows, lasting: Lasting, names: Sequence[str], prior: Factor | None = None) -> LoadFit:
     """The load of factors, with rows weighed by their errors, log by log and row by row.
 
     Args:
         logs: The factors.
         lasting: How long errors last.
         names: All unknowns.
+        prior: What is known of them beforehand, in standard deviations.
     """
     rows = [
         {joint: factor.rows / _lasts(lasting[k], joint) for joint, factor in each.items()}
@@ -242,7 +274,7 @@ def fit_of(logs: LogRows, lasting: Lasting, names: Sequence[str]) -> LoadFit:
     freedom = max(int(total) - len(names), 1)
     stds = [dict.fromkeys(each, 1.0) for each in logs]
     for _ in range(STEPS):
-        whole = weighed(logs, lasting, stds, names)
+        whole = weighed(logs, lasting, stds, names, prior)
         x = np.linalg.lstsq(whole.R, whole.z, rcond=1e-12)[0]
         wider, before = total / freedom, stds
         stds = [
@@ -251,7 +283,7 @@ def fit_of(logs: LogRows, lasting: Lasting, names: Sequence[str]) -> LoadFit:
         ]
         if _alike(stds, before):
             break
-    R, z, squares = _beyond(weighed(logs, lasting, stds, names), SIZE)
+    R, z, squares = _beyond(weighed(logs, lasting, stds, names, prior), SIZE)
     values = dict(zip(names[:-SIZE], x.tolist(), strict=False))
     return LoadFit(R, z, squares, freedom, values, tuple(stds), tuple(rows))
 
@@ -266,7 +298,13 @@ def _lasts(lasting: Mapping[str, float], joint: str) -> float:
     return max(lasting.get(joint, 1.0), 1.0)
 
 
-def weighed(logs: LogRows, lasting: Lasting, stds: Sequence[Mapping[str, float]], names: Sequence[str]) -> Factor:
+def weighed(
+    logs: LogRows,
+    lasting: Lasting,
+    stds: Sequence[Mapping[str, float]],
+    names: Sequence[str],
+    prior: Factor | None = None,
+) -> Factor:
     """The factor of all rows in standard deviations; errors that last count as fewer."""
     floor = 1e-12 * max((std for each in stds for std in each.values()), default=1.0) or 1.0
     rows, squares, count = [np.zeros((0, len(names) + 1))], 0.0, 0
@@ -276,6 +314,8 @@ def weighed(logs: LogRows, lasting: Lasting, stds: Sequence[Mapping[str, float]]
             rows.append(weight * np.column_stack([factor.R, factor.z]))
             squares += weight**2 * factor.squares
             count += factor.rows
+    if prior is not None:
+        rows.append(np.column_stack([prior.R, prior.z]))
     stacked = np.concatenate(rows)
     whole = Factor.of(names, stacked[:, :-1], stacked[:, -1])
     return replace(whole, squares=whole.squares + squares, rows=count)
