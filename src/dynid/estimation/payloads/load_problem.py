@@ -16,6 +16,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.estimation.factors.factors import Factor, Factors
+from dynid.estimation.physical.physical_estimate import SMALLEST_ERROR
 from dynid.estimation.quantiles import chi_square_quantile
 from dynid.model import BaseParameters
 from dynid.robot import SIZE, Robot, inertia, place_of_body
@@ -277,15 +278,18 @@ def fit_of(logs: LogRows, lasting: Lasting, names: Sequence[str], prior: Factor 
         whole = weighed(logs, lasting, stds, names, prior)
         x = np.linalg.lstsq(whole.R, whole.z, rcond=1e-12)[0]
         wider, before = total / freedom, stds
-        stds = [
-            {joint: float(np.sqrt(wider * factor.residual_squares(x) / factor.rows)) for joint, factor in each.items()}
-            for each in logs
-        ]
+        stds = [{joint: _size_of_errors(factor, x, wider) for joint, factor in each.items()} for each in logs]
         if _alike(stds, before):
             break
     R, z, squares = _beyond(weighed(logs, lasting, stds, names, prior), SIZE)
     values = dict(zip(names[:-SIZE], x.tolist(), strict=False))
     return LoadFit(R, z, squares, freedom, values, tuple(stds), tuple(rows))
+
+
+def _size_of_errors(factor: Factor, x: Array, wider: float) -> float:
+    """Standard deviation of rows; never below what torques are trusted to."""
+    errors, all_ = (factor.residual_squares(each) / factor.rows for each in (x, np.zeros_like(x)))
+    return float(np.sqrt(max(wider * errors, SMALLEST_ERROR**2 * all_)))
 
 
 def _alike(some: Sequence[Mapping[str, float]], others: Sequence[Mapping[str, float]]) -> bool:
