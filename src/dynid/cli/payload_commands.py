@@ -51,6 +51,10 @@ def payload(
     ] = "",
     center: CenterOption = "",
     inertia: InertiaOption = "",
+    gain_std: Annotated[
+        float | None,
+        typer.Option("--gain-std", help="Relative standard deviation of torque constants (0.05), for the intervals."),
+    ] = None,
     torques: Annotated[
         bool, typer.Option("--torques", help="Use joint torques where logs have a force-torque sensor, too.")
     ] = False,
@@ -76,6 +80,7 @@ def payload(
             body=body or None,
             known=stated,
             sensor=False if torques else None,
+            gain_std=gain_std,
             progress=step,
         )
     if json_output:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dynid.errors import InvalidRequestError
+from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.estimation import factors_of, processed_rows
 from dynid.estimation.correlation import correlation_samples
 from dynid.estimation.error_stretches import error_stretches
@@ -51,6 +51,7 @@ def identify_payload(
     drive: Drive | Mapping[str, Any] | None = None,
     processing: Processing | Mapping[str, Any] | None = None,
     sensor: bool | None = None,
+    gain_std: float | Mapping[str, float] | None = None,
     progress: Progress = lambda _: None,
 ) -> Payload:
     """Identify a load that a robot carries: mass, centre of mass and inertia, with standard deviations.
@@ -72,6 +73,8 @@ def identify_payload(
         drive: Gear ratios, torque constants and so on, as for `identify`; with a robot only.
         processing: Filters, as for `identify`; with a robot only.
         sensor: Whether to use the force-torque sensor of logs instead of their torques; where they have one, when None.
+        gain_std: Relative standard deviation of torque constants (0.05 for 5 %), one for all joints or by joint: the
+            uncertainty of the load then includes theirs. None where they are exact.
         progress: Callback; receives a short description of each step.
 
     Raises:
@@ -79,12 +82,13 @@ def identify_payload(
     """
     sources = _sources(source, logs, terms, drive, processing)
     wanted = {"load": load, "body": body, "known": known}
+    gains = _gains(sources.tasks[0], gain_std)
     every = [log for task in sources.tasks for log in task.logs]
     if sensor or (sensor is None and any(map(has_wrench, every))):
         return payload_of_wrench(sources.tasks, sorted_logs(every, **wanted, all_carry=True), progress)
     if sources.result is None:
-        return _of_task(sources.tasks[0], wanted, progress)
-    return _of_result(sources.result, sources.tasks, wanted, progress)
+        return _of_task(sources.tasks[0], wanted, gains, progress)
+    return _of_result(sources.result, sources.tasks, wanted, gains, progress)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +119,21 @@ def _sources(source: Any, logs: Any, terms: Any, drive: Any, processing: Any) ->
     return _Sources(None, (experiment_file(source, terms, drive=drive, processing=processing).task,))
 
 
-def _of_task(task: Task, wanted: Mapping[str, Any], progress: Progress) -> Payload:
+def _gains(task: Task, stds: float | Mapping[str, float] | None) -> dict[str, float]:
+    """Relative standard deviations of torque constants by joint; none where they are exact."""
+    names = task.model.row_names
+    found = dict.fromkeys(names, stds) if isinstance(stds, float | int) else dict(stds or {})
+    for joint, std in found.items():
+        if joint not in names:
+            raise UnknownNameError("joint", joint, names)
+        if not 0.0 < float(std) < 1.0:
+            raise InvalidRequestError(
+                f"gain_std is a share of the torque constants, such as 0.05 for 5 %, and not {std:g} (joint '{joint}')"
+            )
+    return {joint: float(std) for joint, std in found.items()}
+
+
+def _of_task(task: Task, wanted: Mapping[str, Any], gains: Mapping[str, float], progress: Progress) -> Payload:
     """A load from logs with and without it."""
     sorts = sorted_logs(task.logs, **wanted, all_carry=False)
     if not sorts.free:
@@ -126,18 +144,20 @@ def _of_task(task: Task, wanted: Mapping[str, Any], progress: Progress) -> Paylo
     require_torques(task)
     if task.chooses_terms or task.model.nonlinear or task.drive.signs == "auto":
         result = run(replace(task, logs=sorts.free), progress=progress)
-        return _of_result(result, (replace(task, logs=sorts.loaded, drive=result.drive),), wanted, progress, "logs")
+        own = replace(task, logs=sorts.loaded, drive=result.drive)
+        return _of_result(result, (own,), wanted, gains, progress, "logs")
     base, count = known_base(task.model, task.known_values), len(sorts.free) + len(sorts.loaded)
     free = ready_logs(task, sorts.free, base.model, loaded=False, like=None, count=count, progress=progress)
     like = free[0].prepared.processing
     loaded = ready_logs(task, sorts.loaded, base.model, loaded=True, like=like, count=count, progress=progress)
-    return _identified(base, (), [*free, *loaded], sorts, "logs", progress)
+    return _identified(base, (), [*free, *loaded], sorts, "logs", gains, progress)
 
 
 def _of_result(
     result: Result,
     tasks: Sequence[Task],
     wanted: Mapping[str, Any],
+    gains: Mapping[str, float],
     progress: Progress,
     robot: Literal["result", "logs"] = "result",
 ) -> Payload:
@@ -162,7 +182,7 @@ def _of_result(
     band = PASSED_BAND if chosen and result.training is not None and result.training.decimate else 1.0
     lasting = {joint: max(lasting.get(joint, 1.0), 1.0 / band) for joint in result.model.row_names}
     earlier = tuple(Session(factors, False, lasting, "the result") for factors in result.torques)
-    return _identified(result.base, earlier, ready, sorts, robot, progress)
+    return _identified(result.base, earlier, ready, sorts, robot, gains, progress)
 
 
 def _identified(
@@ -171,6 +191,7 @@ def _identified(
     ready: Sequence[ReadyLog],
     sorts: SortedLogs,
     robot: Literal["result", "logs"],
+    gains: Mapping[str, float],
     progress: Progress,
 ) -> Payload:
     """The load, from all logs."""
@@ -195,7 +216,7 @@ def _identified(
     if changes:
         problem = _with_lasting(problem, ready, fit)
         fit = problem.fit()
-    body = LoadBody.of(fit)
+    body = LoadBody.of(replace(problem, gains=gains).fit() if gains else fit)
     known = None if wanted.known is None else compared(body, numbers_of(wanted.known))
     loaded = [k for k, session in enumerate(problem.sessions) if session.loaded]
     squares = {joint: [fit.stds[k][joint] ** 2 for k in loaded if joint in fit.stds[k]] for joint in model.row_names}

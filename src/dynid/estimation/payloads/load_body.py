@@ -39,13 +39,18 @@ class BodyThresholds:
     judgement; slow motions of simulated arms are far beyond it (`benchmarks/payloads.py`)."""
 
     usual_radius: float = 0.1
-    """Radius of gyration [m] of loads that arms usually carry."""
+    """Radius of gyration [m] of loads that arms usually carry. By judgement."""
 
     moved_stds: float = 2.0
-    """Standard deviations by which physical consistency must move a number for both to be shown: the usual 95 %."""
+    """Standard deviations by which physical consistency must move a number for both to be shown: the usual 95 %. By
+    judgement."""
+
+    stated_accuracy: float = 1e-3
+    """How exactly a load is known at best, relative to its mass and to `usual_radius` (0.1 mm): scales and drawings are
+    not better, nor are derivatives of positions. By judgement."""
 
     disagree_chance: float = 0.01
-    """Chance that a load which is as stated is said to be another. Measured by `benchmarks/payloads.py`."""
+    """Chance that a load which is as stated is said to be another. Shown by `benchmarks/payloads.py`."""
 
 
 THRESHOLDS = BodyThresholds()
@@ -162,12 +167,14 @@ def consistent(fit: LoadFit) -> Array:
     size = max(abs(float(p[0])), 1e-3)
     C, T = size * SIZES, np.diag([1.0 / r, 1.0 / r, 1.0 / r, 1.0])
     basis = stacked(T @ inertia.pseudo_inertia_basis() @ T * (SIZES * np.ones(10))[:, None, None])
-    cost = np.zeros(10) if fit.effective.all() else SMALLEST * np.array([basis[k] @ _TRACE for k in range(10)])
+    cost = (
+        np.zeros(10) if fit.effective.all() else SMALL_INERTIA_WEIGHT * np.array([basis[k] @ _TRACE for k in range(10)])
+    )
     x = minimise(fit.R * C, fit.z, cost, [Cone(ConeKind.SEMIDEFINITE, basis.T, np.zeros(10))])
     return C * x
 
 
-SMALLEST = 1e-2
+SMALL_INERTIA_WEIGHT = 1e-2
 """Weight of the inertia of a load of its own size, in squared standard deviations, where the data leave it open."""
 
 _TRACE = np.array([1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0])
@@ -182,7 +189,7 @@ class KnownComparison:
         names: Numbers that are stated.
         stated: Their values, shape (numbers,).
         found: Those that were identified, shape (numbers,).
-        stds: Their standard deviations, shape (numbers,).
+        stds: Standard deviations of the differences, with how exactly a load is known at best, shape (numbers,).
         distance: Squared distance of both, in standard deviations with their correlations.
         limit: Distance that a load as stated exceeds seldom (`disagree_chance`).
     """
@@ -237,10 +244,11 @@ def compared(body: LoadBody, stated: Sequence[float | None]) -> KnownComparison:
     known = np.array([stated[k] for k in own], dtype=float)
     sure = [k for k in own if np.isfinite(body.stds[k])]
     d = body.numbers_by_data[sure] - np.array([stated[k] for k in sure], dtype=float)
-    C = body.number_covariance[np.ix_(sure, sure)]
+    r, mass = THRESHOLDS.usual_radius, abs(float(stated[0] or body.numbers[0]))
+    sizes = THRESHOLDS.stated_accuracy * np.array([mass, *[r] * 3, *[mass * r**2] * 6])
+    C = (body.number_covariance + np.diag(sizes**2))[np.ix_(sure, sure)]
+    stds = np.sqrt(body.stds**2 + sizes**2)
     sizes = np.sqrt(np.maximum(np.diag(C), 1e-300))
     distance = float((d / sizes) @ np.linalg.pinv(C / np.outer(sizes, sizes), rcond=1e-12) @ (d / sizes))
     limit = chi_square_quantile(max(len(sure), 1), THRESHOLDS.disagree_chance)
-    return KnownComparison(
-        tuple(NUMBERS[k] for k in own), known, body.numbers_by_data[own], body.stds[own], distance, limit
-    )
+    return KnownComparison(tuple(NUMBERS[k] for k in own), known, body.numbers_by_data[own], stds[own], distance, limit)

@@ -16,6 +16,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.estimation.factors.factors import Factor, Factors
+from dynid.estimation.physical.physical_estimate import SMALLEST_ERROR
 from dynid.estimation.quantiles import chi_square_quantile
 from dynid.model import BaseParameters
 from dynid.robot import SIZE, Robot, inertia, place_of_body
@@ -33,18 +34,27 @@ class LoadThresholds:
 
     change_chance: float = 1e-3
     """Chance, of all joints together, that friction is said to differ between logs with and without the load where it
-    does not. Measured by `benchmarks/payloads.py`."""
+    does not. Shown by `benchmarks/payloads.py`: none of 400 draws."""
 
     link_gain: float = 50.0
     """Twice the logarithm of the likelihood by which another link must explain the torques better than the stated one
-    to be named. Wrong links of simulated arms gain hundreds (`benchmarks/payloads.py`); right ones lose."""
+    to be named. Shown by `benchmarks/payloads.py`: wrong links of simulated arms gain hundreds, right ones lose."""
 
     link_share: float = 0.05
     """Share of the stated link's squared residual that the other link must take away, too: of real robots small gains
-    are significant, and mean friction that depends on the load."""
+    are significant, and mean friction that depends on the load. By judgement."""
 
     rank: float = 1e-9
-    """Singular value, relative to the largest, up to which a combination of parameters has no effect."""
+    """Singular value, relative to the largest, up to which a combination of parameters has no effect. By
+    judgement: rounding is a thousand times smaller."""
+
+    other_motion: float = 0.1
+    """Relative difference of what logs with and without the load excite from which their motions are others. By
+    judgement; different random motions of `benchmarks/payloads.py` have 1.0 and more, the same ones 0."""
+
+    absent_stds: float = 3.0
+    """Standard deviations of the mass within which the load may not be there, or beyond which it is negative. By
+    judgement: one load in 370."""
 
 
 THRESHOLDS = LoadThresholds()
@@ -154,12 +164,15 @@ class LoadProblem:
         place: Where the load is.
         sessions: The logs.
         changes: Names of standard parameters, such as those of friction, that may be others in logs with the load.
+        gains: Relative standard deviations of torque constants, by joint: all torques of a joint are wrong by the same
+            share, in all logs.
     """
 
     base: BaseParameters
     place: LoadPlace
     sessions: tuple[Session, ...]
     changes: tuple[str, ...] = ()
+    gains: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -194,8 +207,23 @@ class LoadProblem:
         return [session.lasting for session in self.sessions]
 
     def fit(self) -> LoadFit:
-        """The load, with rows weighed by their errors."""
-        return fit_of(self._factors, self._lasting, self.names)
+        """The load, with rows weighed by their errors.
+
+        Gains make the problem nonlinear, `y = (1 + g) W x`: the products are linear around the solution before.
+        """
+        fit = fit_of(self._factors, self._lasting, self.names)
+        if not self.gains:
+            return fit
+        names = (*self.names[:-SIZE], *(f"gain of {joint}" for joint in self.gains), *self.names[-SIZE:])
+        prior = np.zeros((len(self.gains), len(names)))
+        for k, (joint, std) in enumerate(self.gains.items()):
+            prior[k, names.index(f"gain of {joint}")] = 1.0 / std
+        known = Factor.of(names, prior, np.zeros(len(prior)))
+        for _ in range(GAIN_STEPS):
+            x = np.array([*(fit.robot[name] for name in self.names[:-SIZE]), *fit.parameters])
+            logs = [{joint: _with_gain(each, joint, x, names) for joint, each in log.items()} for log in self._factors]
+            fit = fit_of(logs, self._lasting, names, known)
+        return fit
 
     def standard_parameters(self, fit: LoadFit, loaded: bool) -> Array:
         """Standard parameters with which the model predicts logs with or without the load, shape (parameters,)."""
@@ -205,6 +233,19 @@ class LoadProblem:
             for name in self.changes:
                 p[self.base.model.names.index(name)] += fit.robot[f"change of {name}"]
         return p
+
+
+GAIN_STEPS = 3
+"""Times that products of gains and parameters are made linear; gains are right to some percent, and two would do."""
+
+
+def _with_gain(factor: Factor, joint: str, x: Array, names: tuple[str, ...]) -> Factor:
+    """The factor with a column for the gain of its joint, at a solution, shape (unknowns without gains,)."""
+    R = np.zeros((len(factor.z), len(names)))
+    R[:, : len(x) - SIZE], R[:, -SIZE:] = factor.R[:, :-SIZE], factor.R[:, -SIZE:]
+    if (name := f"gain of {joint}") in names:
+        R[:, names.index(name)] = factor.R @ x
+    return replace(Factor.of(names, R, factor.z), squares=factor.squares, rows=factor.rows)
 
 
 STEPS = 4
@@ -217,13 +258,14 @@ Lasting = Sequence[Mapping[str, float]]
 """For each log and each kind of its rows, how many times larger than those of white errors variances are."""
 
 
-def fit_of(logs: LogRows, lasting: Lasting, names: Sequence[str]) -> LoadFit:
+def fit_of(logs: LogRows, lasting: Lasting, names: Sequence[str], prior: Factor | None = None) -> LoadFit:
     """The load of factors, with rows weighed by their errors, log by log and row by row.
 
     Args:
         logs: The factors.
         lasting: How long errors last.
         names: All unknowns.
+        prior: What is known of them beforehand, in standard deviations.
     """
     rows = [
         {joint: factor.rows / _lasts(lasting[k], joint) for joint, factor in each.items()}
@@ -233,18 +275,21 @@ def fit_of(logs: LogRows, lasting: Lasting, names: Sequence[str]) -> LoadFit:
     freedom = max(int(total) - len(names), 1)
     stds = [dict.fromkeys(each, 1.0) for each in logs]
     for _ in range(STEPS):
-        whole = weighed(logs, lasting, stds, names)
+        whole = weighed(logs, lasting, stds, names, prior)
         x = np.linalg.lstsq(whole.R, whole.z, rcond=1e-12)[0]
         wider, before = total / freedom, stds
-        stds = [
-            {joint: float(np.sqrt(wider * factor.residual_squares(x) / factor.rows)) for joint, factor in each.items()}
-            for each in logs
-        ]
+        stds = [{joint: _size_of_errors(factor, x, wider) for joint, factor in each.items()} for each in logs]
         if _alike(stds, before):
             break
-    R, z, squares = _beyond(weighed(logs, lasting, stds, names), SIZE)
+    R, z, squares = _beyond(weighed(logs, lasting, stds, names, prior), SIZE)
     values = dict(zip(names[:-SIZE], x.tolist(), strict=False))
     return LoadFit(R, z, squares, freedom, values, tuple(stds), tuple(rows))
+
+
+def _size_of_errors(factor: Factor, x: Array, wider: float) -> float:
+    """Standard deviation of rows; never below what torques are trusted to."""
+    errors, all_ = (factor.residual_squares(each) / factor.rows for each in (x, np.zeros_like(x)))
+    return float(np.sqrt(max(wider * errors, SMALLEST_ERROR**2 * all_)))
 
 
 def _alike(some: Sequence[Mapping[str, float]], others: Sequence[Mapping[str, float]]) -> bool:
@@ -257,7 +302,13 @@ def _lasts(lasting: Mapping[str, float], joint: str) -> float:
     return max(lasting.get(joint, 1.0), 1.0)
 
 
-def weighed(logs: LogRows, lasting: Lasting, stds: Sequence[Mapping[str, float]], names: Sequence[str]) -> Factor:
+def weighed(
+    logs: LogRows,
+    lasting: Lasting,
+    stds: Sequence[Mapping[str, float]],
+    names: Sequence[str],
+    prior: Factor | None = None,
+) -> Factor:
     """The factor of all rows in standard deviations; errors that last count as fewer."""
     floor = 1e-12 * max((std for each in stds for std in each.values()), default=1.0) or 1.0
     rows, squares, count = [np.zeros((0, len(names) + 1))], 0.0, 0
@@ -267,6 +318,8 @@ def weighed(logs: LogRows, lasting: Lasting, stds: Sequence[Mapping[str, float]]
             rows.append(weight * np.column_stack([factor.R, factor.z]))
             squares += weight**2 * factor.squares
             count += factor.rows
+    if prior is not None:
+        rows.append(np.column_stack([prior.R, prior.z]))
     stacked = np.concatenate(rows)
     whole = Factor.of(names, stacked[:, :-1], stacked[:, -1])
     return replace(whole, squares=whole.squares + squares, rows=count)
