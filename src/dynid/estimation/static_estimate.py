@@ -121,21 +121,18 @@ class StaticEstimate:
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as plain data for JSON."""
-        columns = zip(
-            self.names, self.expressions, self.units, self.values, self.stds, self.is_significant, strict=True
-        )
         relative = relative_stds(self.values, self.stds)
         rows = [
             {
                 "name": name,
-                "expression": expression,
-                "unit": unit,
-                "value": float(value),
-                "std": float(std),
-                "relative_std_percent": float(percent) if np.isfinite(percent) else None,
-                "significant": bool(is_significant),
+                "expression": self.expressions[k],
+                "unit": self.units[k],
+                "value": float(self.values[k]),
+                "std": float(self.stds[k]),
+                "relative_std_percent": float(relative[k]) if np.isfinite(relative[k]) else None,
+                "significant": bool(self.is_significant[k]),
             }
-            for (name, expression, unit, (value, std, is_significant)), percent in zip(columns, relative, strict=True)
+            for k, name in enumerate(self.names)
         ]
         return {
             "source": self.source,
