@@ -15,6 +15,8 @@ import numpy as np
 
 import dynid
 from dynid.arrays import Array
+from dynid.identification.gravity import from_postures, gravity_base
+from dynid.model import BaseParameters
 from dynid.robot import Robot, inertia
 
 COEFFICIENTS = {
@@ -45,11 +47,13 @@ class Lecture:
 
     Attributes:
         robot: The robot.
+        base: Its gravity parameters.
         parameters: Standard parameters that have the coefficients, shape (70,).
         to_coefficients: The coefficients as combinations of standard parameters, shape (12, 70).
     """
 
     robot: Robot
+    base: BaseParameters
     parameters: Array
     to_coefficients: Array
 
@@ -61,12 +65,11 @@ class Lecture:
         p = np.zeros(70)
         p[::10] = MASSES
         for k in range(7):
-            p[10 * k + 4 :: 70] = 0.0
             p[[10 * k + 4, 10 * k + 6, 10 * k + 9]] = 0.02
         moments = [10 * k + axis for k in range(7) for axis in (1, 2, 3)]
         missing = np.array(list(COEFFICIENTS.values())) - S @ p
         p[moments] += np.linalg.lstsq(S[:, moments], missing, rcond=None)[0]
-        return Lecture(robot, p, S)
+        return Lecture(robot, gravity_base(robot), p, S)
 
 
 def _of_end_frames() -> Array:
@@ -135,7 +138,7 @@ def draw(lecture: Lecture, seed: int, noise: float | Array = NOISE) -> tuple[dyn
     rng = np.random.default_rng(seed)
     q = rng.uniform(*np.array([joint.limits.interval(2 * np.pi) for joint in lecture.robot.joints]).T, (POSTURES, 7))
     g = (dynid.DynamicModel(lecture.robot).regressor(q) @ lecture.parameters).T
-    estimate = dynid.identify_gravity(lecture.robot, q, g + noise * rng.normal(size=g.shape))
+    estimate = from_postures(lecture.base, q, g + noise * rng.normal(size=g.shape))
     return estimate, lecture.to_coefficients @ np.linalg.pinv(estimate.base.regrouping)
 
 

@@ -100,7 +100,7 @@ def test_noisy_coefficients_give_possible_links_near_them() -> None:
 
 def test_a_result_is_fitted_through_its_torques_by_call_and_by_setting() -> None:
     robot = load_robot("builtin:two_link")
-    t = np.arange(0.0, 10.0, 0.01)
+    t = np.arange(0.0, 10.0, 0.02)
     q = np.stack([np.sin(1.1 * t) + 0.3 * np.sin(3 * t), np.cos(1.7 * t)], axis=1)
     v = np.gradient(q, t, axis=0)
     tau = DynamicModel(robot).inverse_dynamics(q, v, np.gradient(v, t, axis=0))

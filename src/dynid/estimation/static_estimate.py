@@ -255,7 +255,8 @@ def _require_determined(names: Sequence[str], groups: Sequence[RowGroup], rows: 
     """Refuse rows that leave a combination of parameters free."""
     W = np.concatenate([group.W / (float(np.abs(group.W).max()) or 1.0) for group in groups])
     lengths = np.linalg.norm(W, axis=0)
-    _, sizes, V = np.linalg.svd(W / np.where(lengths > 0.0, lengths, 1.0), full_matrices=True)
+    R = np.linalg.qr(W / np.where(lengths > 0.0, lengths, 1.0), mode="r")
+    _, sizes, V = np.linalg.svd(R)
     sizes = np.concatenate([sizes, np.zeros(len(names) - len(sizes))])
     weak = np.flatnonzero(sizes <= DETERMINED * (sizes[0] or 1.0))
     if len(weak) or rows < len(names):

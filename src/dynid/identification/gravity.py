@@ -69,11 +69,11 @@ def identify_gravity(
     base = gravity_base(robot, terms, known)
     if torque is not None:
         q, tau = _postures(robot, source, torque)
-        return _from_postures(base, q, tau, confidence, f"{len(q)} static postures")
+        return from_postures(base, q, tau, confidence, f"{len(q)} static postures")
     logs = _logs(source)
     rests = [find_rests(log) for log in logs]
     q, tau = (np.concatenate([getattr(one, key) for one in rests]) for key in ("position", "torque"))
-    return _from_postures(base, q, tau, confidence, _words(rests))
+    return from_postures(base, q, tau, confidence, _words(rests))
 
 
 def _logs_of(task: Task, progress: Callable[[str], None]) -> list[Log]:
@@ -94,8 +94,18 @@ def gravity_base(
     return known_base(DynamicModel(robot, terms, Observed.GRAVITY), known or {})
 
 
-def _from_postures(base: BaseParameters, q: Array, tau: Array, confidence: float, source: str) -> StaticEstimate:
-    """Least squares on torques at rest."""
+def from_postures(
+    base: BaseParameters, q: Array, tau: Array, confidence: float = 0.95, source: str = "static postures"
+) -> StaticEstimate:
+    """Least squares on torques at rest, for gravity parameters that were found before.
+
+    Args:
+        base: The gravity parameters (`gravity_base`).
+        q: Postures [rad or m], shape (postures, joints).
+        tau: Torques [N m or N], shape (postures, joints).
+        confidence: Of intervals.
+        source: What was measured, in words.
+    """
     W = base.regressor(q)
     y = tau.T - base.known_torques(q)
     names, units = _rows(base.model.robot)
