@@ -15,7 +15,7 @@ import numpy as np
 
 import dynid
 from dynid.arrays import Array
-from dynid.identification.gravity import from_postures, gravity_base
+from dynid.identification.gravity_parameters import from_postures, gravity_base
 from dynid.model import BaseParameters
 from dynid.robot import Robot, inertia
 
@@ -48,12 +48,14 @@ class Lecture:
     Attributes:
         robot: The robot.
         base: Its gravity parameters.
+        model: Its model.
         parameters: Standard parameters that have the coefficients, shape (70,).
         to_coefficients: The coefficients as combinations of standard parameters, shape (12, 70).
     """
 
     robot: Robot
     base: BaseParameters
+    model: dynid.DynamicModel
     parameters: Array
     to_coefficients: Array
 
@@ -69,7 +71,7 @@ class Lecture:
         moments = [10 * k + axis for k in range(7) for axis in (1, 2, 3)]
         missing = np.array(list(COEFFICIENTS.values())) - S @ p
         p[moments] += np.linalg.lstsq(S[:, moments], missing, rcond=None)[0]
-        return Lecture(robot, gravity_base(robot), p, S)
+        return Lecture(robot, gravity_base(robot), dynid.DynamicModel(robot), p, S)
 
 
 def _of_end_frames() -> Array:
@@ -137,7 +139,7 @@ def draw(lecture: Lecture, seed: int, noise: float | Array = NOISE) -> tuple[dyn
     """One estimate, and the matrix from its values to the lecture's coefficients, shape (12, 12)."""
     rng = np.random.default_rng(seed)
     q = rng.uniform(*np.array([joint.limits.interval(2 * np.pi) for joint in lecture.robot.joints]).T, (POSTURES, 7))
-    g = (dynid.DynamicModel(lecture.robot).regressor(q) @ lecture.parameters).T
+    g = (lecture.model.regressor(q) @ lecture.parameters).T
     estimate = from_postures(lecture.base, q, g + noise * rng.normal(size=g.shape))
     return estimate, lecture.to_coefficients @ np.linalg.pinv(estimate.base.regrouping)
 

@@ -9,7 +9,7 @@ from .excitation.waypoint_motion import motion_through
 from .experiment.first.first_experiment import init
 from .experiment.log_files import read_log, read_logs
 from .findings import Finding, Severity
-from .identification.gravity import identify_from_matrices, identify_gravity
+from .identification.gravity_parameters import identify_from_matrices, identify_gravity
 from .identification.physical_retrieval import retrieve_parameters
 from .identification.pipeline import identify
 from .identification.records import Parameters
