@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.penalty_retrieval import CASES, retrieved
 from hypothesis import given, settings
 
 import dynid
@@ -24,6 +23,7 @@ from dynid.robot import inertia
 from dynid.robot.assembly import assemble
 from dynid.robot.description import Description
 from tests.references import is_possible_body
+from tests.seed_arms import CASES, retrieved
 from tests.strategies import SINGLE, descriptions
 
 ARM = find_base_parameters(DynamicModel(load_robot("builtin:spatial_3r"), ["viscous", "coulomb"]))

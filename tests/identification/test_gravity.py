@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import pytest
-from benchmarks.gravity import COEFFICIENTS, Lecture, coverage, draw
 from hypothesis import assume, given, settings
 from typer.testing import CliRunner
 
@@ -23,6 +22,7 @@ from dynid.model.sampling import random_states
 from dynid.robot.assembly import assemble
 from dynid.robot.description import Description
 from dynid.robot.pinocchio import to_pinocchio
+from tests.lecture_arm import COEFFICIENTS, Lecture, coverage, draw
 from tests.strategies import SINGLE, descriptions
 
 LECTURE = Lecture.load()

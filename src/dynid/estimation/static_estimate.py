@@ -22,7 +22,7 @@ from dynid.model import BaseParameters, html_table, text_table
 ROUNDS = 10
 """How often groups are weighed by their residuals, at most."""
 
-EXACT = 1e-10
+EXACT_RESIDUAL = 1e-10
 """Residuals, as a part of the largest value, below which rows are exact."""
 
 DETERMINED = 1e-9
@@ -103,7 +103,7 @@ class StaticEstimate:
     @cached_property
     def is_significant(self) -> Array:
         """Whether the interval of each excludes zero, shape (parameters,)."""
-        return np.abs(self.values) > np.maximum(self.half_widths, EXACT * np.abs(self.values).max(initial=0.0))
+        return np.abs(self.values) > np.maximum(self.half_widths, EXACT_RESIDUAL * np.abs(self.values).max(initial=0.0))
 
     @property
     def insignificant(self) -> tuple[str, ...]:
@@ -199,7 +199,7 @@ def estimate_static(
     of_unit = {
         group.unit: max(float(np.abs(one.y).max()) for one in groups if one.unit == group.unit) for group in groups
     }
-    floors = np.array([EXACT * (of_unit[group.unit] or 1.0) for group in groups])
+    floors = np.array([EXACT_RESIDUAL * (of_unit[group.unit] or 1.0) for group in groups])
     sigma, values, freedoms = np.array([of_unit[group.unit] or 1.0 for group in groups]), np.zeros(len(names)), floors
     inverse = np.zeros((len(names), len(names)))
     for _ in range(ROUNDS):
@@ -234,7 +234,7 @@ def estimate_static(
     )
 
 
-BLOCKS = 40
+TIME_BLOCKS = 40
 """Blocks of time of rows that follow each other: long against the time over which residuals are alike, and enough to
 say how far their sums differ."""
 
@@ -244,7 +244,7 @@ def _by_blocks(groups: Sequence[RowGroup], values: Array, inverse: Array, sigma:
     scores = np.sum(
         [g.W * ((g.y - g.W @ values) / s**2)[:, None] for g, s in zip(groups, sigma, strict=True)], axis=0
     )  # (samples, parameters)
-    edges = np.linspace(0, len(scores), min(BLOCKS, len(scores)) + 1).astype(int)[:-1]
+    edges = np.linspace(0, len(scores), min(TIME_BLOCKS, len(scores)) + 1).astype(int)[:-1]
     sums = np.add.reduceat(scores, edges, axis=0)
     blocks = len(sums)
     meat = sums.T @ sums * blocks / max(blocks - 1, 1)

@@ -24,7 +24,7 @@ from dynid.estimation.physical.penalty_conditions import Condition
 
 SearchKind = Literal["starts", "annealing", "evolution", "hopping"]
 
-MARGIN = 1e-6
+CONDITION_MARGIN = 1e-6
 """By how much conditions are asked to hold, in units of their size, so that they hold despite rounding."""
 
 EQUAL = 1e-7
@@ -226,7 +226,7 @@ def _run(
     """
     ranges, is_random = problem.variables.upper - problem.variables.lower, penalty > 0.0
     u, rounds = start, list[Round]()
-    margins = np.where(problem.equalities, 0.0, MARGIN)
+    margins = np.where(problem.equalities, 0.0, CONDITION_MARGIN)
     shifts = margins.copy()
     for _ in range(search.rounds):
         if is_random and len(rounds) < SHAKEN_ROUNDS:
@@ -280,7 +280,7 @@ def _mended(problem: PenaltyProblem, u: Array) -> Array:
         return u
     moved = u
     for one in problem.conditions:
-        moved = moved if one.mended is None else one.mended(moved, 0.5 * MARGIN)
+        moved = moved if one.mended is None else one.mended(moved, 0.5 * CONDITION_MARGIN)
     return np.clip(moved, problem.variables.lower, problem.variables.upper)
 
 
