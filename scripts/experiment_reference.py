@@ -132,6 +132,7 @@ TITLES = {
     "Processing": "`[processing]`",
     "EstimationSettings": "`[estimation]`",
     "PhysicalSettings": "`[physical]`",
+    "PenaltySettings": "`[physical.penalty]`",
 }
 
 _REFERENCES = {name: f"see {title}" for name, title in TITLES.items()} | {
