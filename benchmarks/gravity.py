@@ -51,9 +51,8 @@ def matrices(robot: Robot, parameters: Array) -> None:
     rng = np.random.default_rng(3)
     q = rng.uniform(-2.0, 2.0, (POSTURES, robot.nv))
     M, g = model.mass_matrices(q, parameters), (model.regressor(q) @ parameters).T
-    sources = {"M(q)": {"mass_matrix": M}, "g(q)": {"gravity": g}, "both": {"mass_matrix": M, "gravity": g}}
-    for label, given in sources.items():
-        found = dynid.identify_from_matrices(robot, q, **given)
+    for label, of_mass, of_gravity in (("M(q)", M, None), ("g(q)", None, g), ("both", M, g)):
+        found = dynid.identify_from_matrices(robot, q, mass_matrix=of_mass, gravity=of_gravity)
         error = np.abs(found.values - found.base.to_base(parameters)).max()
         print(f"| {robot.name} | {label} | {len(found.base)} | {error:.1e} |")
 

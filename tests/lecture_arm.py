@@ -102,7 +102,7 @@ def _to_end_frames(robot: Robot) -> Array:
     """Matrix from standard parameters in joint frames to those in end-of-link frames, shape (70, 70)."""
     T = np.zeros((70, 70))
     for k, i in enumerate(robot.solid_links):
-        from_end = np.linalg.inv(robot.links[i].bodies[0].placement)
+        from_end = np.asarray(np.linalg.inv(robot.links[i].bodies[0].placement), dtype=float)
         own = slice(10 * k, 10 * k + 10)
         T[own, own] = np.array([inertia.moved(unit, from_end) for unit in np.eye(10)]).T
     return T
@@ -131,7 +131,8 @@ def coverage(lecture: Lecture, draws: int, seed: int = 0, noise: float | Array =
 def draw(lecture: Lecture, seed: int, noise: float | Array = NOISE) -> tuple[dynid.StaticEstimate, Array]:
     """One estimate, and the matrix from its values to the lecture's coefficients, shape (12, 12)."""
     rng = np.random.default_rng(seed)
-    q = rng.uniform(*np.array([joint.limits.interval(2 * np.pi) for joint in lecture.robot.joints]).T, (POSTURES, 7))
+    lower, upper = np.array([joint.limits.interval(2 * np.pi) for joint in lecture.robot.joints]).T
+    q = rng.uniform(lower, upper, (POSTURES, 7))
     g = (lecture.model.regressor(q) @ lecture.parameters).T
     estimate = from_postures(lecture.base, q, g + noise * rng.normal(size=g.shape))
     return estimate, lecture.to_coefficients @ np.linalg.pinv(estimate.base.regrouping)

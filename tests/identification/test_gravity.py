@@ -114,7 +114,8 @@ def slow(noise: float, seed: int, friction: tuple[float, float] = (1.0, 0.5)) ->
     q = np.stack([1.5 * np.sin(0.11 * t), 1.2 * np.sin(0.17 * t + 1.0)], axis=1)
     v = np.stack([0.165 * np.cos(0.11 * t), 0.204 * np.cos(0.17 * t + 1.0)], axis=1)
     tau = DynamicModel(TWO_LINK).inverse_dynamics(q) + np.sign(v) * friction
-    drift = np.stack([np.convolve(rng.normal(size=len(t) + 9), np.ones(10) / np.sqrt(10), "valid") for _ in "ab"], 1)
+    white = np.cumsum(rng.normal(size=(len(t) + 10, 2)), axis=0)
+    drift = (white[10:] - white[:-10]) / np.sqrt(10.0)
     return Log(time=t, position=q, velocity=v, torque=tau + noise * drift)
 
 
@@ -197,7 +198,7 @@ Q = np.zeros((3, 2))
         (lambda: dynid.identify_gravity(TWO_LINK, Q, np.zeros((3, 1))), InvalidRequestError),
         (lambda: dynid.identify_gravity(TWO_LINK, Q, np.zeros((3, 2))), NotIdentifiableError),
         (lambda: dynid.identify_gravity(TWO_LINK, motion()), InvalidRequestError),
-        (lambda: dynid.identify_gravity(TWO_LINK, [1, 2]), InvalidRequestError),
+        (lambda: dynid.identify_gravity(TWO_LINK, []), InvalidRequestError),
         (lambda: dynid.identify_from_matrices(TWO_LINK, Q), InvalidRequestError),
         (lambda: dynid.identify_from_matrices(TWO_LINK, Q, mass_matrix=np.zeros((3, 2))), InvalidRequestError),
         (

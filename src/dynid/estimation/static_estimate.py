@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
@@ -101,7 +102,7 @@ class StaticEstimate:
         return stdtrit(self.freedoms, 0.5 + 0.5 * self.confidence) * self.stds
 
     @cached_property
-    def is_significant(self) -> Array:
+    def is_significant(self) -> NDArray[np.bool_]:
         """Whether the interval of each excludes zero, shape (parameters,)."""
         return np.abs(self.values) > np.maximum(self.half_widths, EXACT_RESIDUAL * np.abs(self.values).max(initial=0.0))
 

@@ -109,7 +109,7 @@ def from_postures(
     W = base.regressor(q)
     y = tau.T - base.known_torques(q)
     names, units = _rows(base.model.robot)
-    groups = [RowGroup(name, *rows, unit) for name, *rows, unit in zip(names, W, y, units, strict=True)]
+    groups = [RowGroup(*row) for row in zip(names, W, y, units, strict=True)]
     return estimate_static(base, groups, confidence=confidence, source=source)
 
 
@@ -135,7 +135,7 @@ def _from_slow_motion(
         for row, part in enumerate(parts):
             part.append((W[row], y[row]))
     groups = [
-        RowGroup(name, *(np.concatenate(of) for of in zip(*part, strict=True)), unit)
+        RowGroup(name, np.concatenate([W for W, _ in part]), np.concatenate([y for _, y in part]), unit)
         for name, part, unit in zip(names, parts, units, strict=True)
     ]
     nuisance = [whole.names[k] for k in friction]
@@ -186,7 +186,7 @@ def identify_from_matrices(
         q, g = _postures(robot, q, gravity)
         names, units = _rows(robot)
         W, y = base.regressor(q), g.T - base.known_torques(q)
-        groups += [RowGroup(name, *rows, unit) for name, *rows, unit in zip(names, W, y, units, strict=True)]
+        groups += [RowGroup(*row) for row in zip(names, W, y, units, strict=True)]
     source = f"{'M(q)' if gravity is None else 'g(q) and M(q)'} at {len(q)} postures"
     return estimate_static(base, groups, confidence=confidence, source=source)
 

@@ -247,7 +247,7 @@ def factor_of_coefficients(
         if C.shape != (len(base), len(base)):
             raise InvalidRequestError(f"expected a covariance of shape {(len(base), len(base))}, not {C.shape}")
         try:
-            R = np.linalg.inv(np.linalg.cholesky(C))
+            R = np.asarray(np.linalg.inv(np.linalg.cholesky(C)), dtype=float)
         except np.linalg.LinAlgError:
             raise InvalidRequestError("the covariance of the coefficients is not positive definite") from None
     return Factor.of(base.names, R, R @ b)

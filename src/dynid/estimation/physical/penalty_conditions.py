@@ -111,7 +111,7 @@ def _semidefinite(constraint: Constraint, variables: LinkVariables, scale: float
         return np.tensordot(constraint.rows @ variables.standard(u) + constraint.offset, units, axes=1)
 
     def value(u: Array) -> Array:
-        return scale * np.linalg.eigvalsh(matrix(u))[:1]
+        return np.asarray(scale * np.linalg.eigvalsh(matrix(u))[:1], dtype=float)
 
     def slopes(u: Array) -> Array:
         axis = np.linalg.eigh(matrix(u))[1][:, 0]

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.estimation.physical.link_variables import LinkVariables
@@ -83,7 +84,7 @@ class PenaltyProblem:
     conditions: tuple[Condition, ...]
 
     @cached_property
-    def equalities(self) -> Array:
+    def equalities(self) -> NDArray[np.bool_]:
         """Of each row of all conditions, whether it must be zero, shape (conditions,)."""
         sizes = [len(one.labels) for one in self.conditions]
         return np.repeat(np.array([one.is_equality for one in self.conditions], dtype=bool), sizes)
