@@ -105,6 +105,9 @@ def test_static_friction_cancels_out_where_postures_are_approached_from_both_sid
     log = rests(np.random.default_rng(3).uniform(-1.5, 1.5, (8, 2)), friction=2.0)
     found = dynid.identify_gravity(TWO_LINK, log)
     assert "8 static postures, 8 of them from both sides" in found.source
+    assert not found.findings
+    once = dynid.identify_gravity(TWO_LINK, [log[:80], log[190:270], log[380:460]])
+    assert [finding.code for finding in once.findings] == ["rests-from-one-side"]
     np.testing.assert_allclose(found.values, found.base.to_base(TWO_LINK.parameters), atol=1e-6)
 
 

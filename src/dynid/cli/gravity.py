@@ -59,7 +59,7 @@ def gravity(
 
 def show_gravity(estimate: StaticEstimate, *, full: bool = False) -> None:
     """Print gravity parameters."""
-    from dynid.cli.console import plain_console, plain_table, show_next
+    from dynid.cli.console import plain_console, plain_table, show_findings, show_next
 
     output = plain_console()
     output.print(f"{len(estimate.base)} gravity parameters from {estimate.source}.")
@@ -76,6 +76,7 @@ def show_gravity(estimate: StaticEstimate, *, full: bool = False) -> None:
             f"{len(estimate.undetermined)} of {len(estimate.base.model.names)} standard parameters have no effect at "
             f"rest: {', '.join(shown)}{more}."
         )
+    show_findings(output, estimate.findings)
     show_next(
         output,
         "identify the rest: add a log of motion, mark these static = true, and run dynid identify",

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.estimation.least_squares import NotIdentifiableError, relative_stds
+from dynid.findings import Finding
 from dynid.model import BaseParameters, html_table, text_table
 
 ROUNDS = 10
@@ -61,6 +62,7 @@ class StaticEstimate:
         rows: Number of rows.
         confidence: Of intervals, and of what is called significant.
         source: What was measured, in words.
+        findings: What was noticed.
     """
 
     base: BaseParameters
@@ -72,6 +74,7 @@ class StaticEstimate:
     rows: int
     confidence: float
     source: str
+    findings: tuple[Finding, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -143,6 +146,7 @@ class StaticEstimate:
             "no_effect": list(self.undetermined),
             "noise": dict(self.noise),
             "confidence": self.confidence,
+            "findings": [finding.to_dict() for finding in self.findings],
         }
 
     def table(self) -> list[tuple[str, str, str, str]]:

@@ -11,6 +11,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.estimation.static_estimate import RowGroup, StaticEstimate, estimate_static
+from dynid.findings import Finding
 from dynid.identification.log_reading import read
 from dynid.identification.static_logs import at_joints
 from dynid.identification.task import Task, experiment_file
@@ -73,7 +74,13 @@ def identify_gravity(
     logs = _logs(source)
     rests = [find_rests(log) for log in logs]
     q, tau = (np.concatenate([getattr(one, key) for one in rests]) for key in ("position", "torque"))
-    return from_postures(base, q, tau, confidence, _words(rests))
+    found = from_postures(base, q, tau, confidence, _words(rests))
+    from_logs = [one for one, log in zip(rests, logs, strict=True) if log.static != "rows"]
+    sided = np.array([has_both for one in from_logs for has_both in one.both_sides.all(axis=1)], dtype=bool)
+    if sided.all():
+        return found
+    note = Finding.of("rests-from-one-side", "postures", count=int((~sided).sum()), of=len(sided))
+    return replace(found, findings=(note,))
 
 
 def _logs_of(task: Task, progress: Callable[[str], None]) -> list[Log]:
