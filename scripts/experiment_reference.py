@@ -59,6 +59,7 @@ MEANINGS = {
     "LogSource.rows": "rows to use: first and last, the last not included",
     "LogSource.seconds": "time to use: first and last [s]",
     "LogSource.weight": "rows of this log are multiplied with it",
+    "LogSource.static": "whether only rests count; `rows`: each row is a posture; see [gravity parameters](gravity.md)",
     "Quantity.file": "the file, relative to the experiment; may use environment variables, and be a pattern, a folder "
     "or a URL: see [many logs](many_logs.md)",
     "Quantity.topic": "topic of a bag",
@@ -112,6 +113,12 @@ MEANINGS = {
     "PhysicalSettings.masses": "masses of links, or their ranges [kg]",
     "PhysicalSettings.centres_of_mass": "boxes that hold the centres of mass of links: two corners in joint frames [m]",
     "PhysicalSettings.in_geometry": "whether centres of mass lie within the links' geometry; or the links that do",
+    "PhysicalSettings.penalty": "growing penalties instead of the semidefinite fit: see [growing penalties](pbpr.md)",
+    "PenaltySettings.bounds": "ranges of `m1` [kg], `cx1` [m], `Jxx1` [kg m^2], `fv1`, ...; patterns such as `cz*`",
+    "PenaltySettings.fixed": "values of these, such as structural zeros",
+    "PenaltySettings.search": "where the least squares of each round start from",
+    "PenaltySettings.starts": "how often all rounds are run: from the robot file's links, then from random points",
+    "PenaltySettings.seed": "seed of everything random",
 }
 """What keys mean, by type and name. A key that is not here is shown without words."""
 
@@ -125,6 +132,7 @@ TITLES = {
     "Processing": "`[processing]`",
     "EstimationSettings": "`[estimation]`",
     "PhysicalSettings": "`[physical]`",
+    "PenaltySettings": "`[physical.penalty]`",
 }
 
 _REFERENCES = {name: f"see {title}" for name, title in TITLES.items()} | {

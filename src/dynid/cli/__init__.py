@@ -7,6 +7,7 @@ from io import TextIOWrapper
 from dynid.cli.app import app
 from dynid.cli.demo import demo
 from dynid.cli.excite import excite
+from dynid.cli.gravity import gravity
 from dynid.cli.identify import identify
 from dynid.cli.init import init
 from dynid.cli.inspect import inspect
@@ -22,6 +23,21 @@ __all__ = ["app", "main"]
 COMMANDS = (inspect, init, excite, simulate, identify, validate, payload, load, export, report, view, convert, repair)
 
 for command in (*COMMANDS, demo):
+for command in (
+    inspect,
+    init,
+    excite,
+    simulate,
+    identify,
+    gravity,
+    validate,
+    export,
+    report,
+    view,
+    convert,
+    repair,
+    demo,
+):
     app.command()(command)
 
 

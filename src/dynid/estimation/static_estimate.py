@@ -13,16 +13,18 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.estimation.least_squares import NotIdentifiableError, relative_stds
+from dynid.findings import Finding
 from dynid.model import BaseParameters, html_table, text_table
 
 ROUNDS = 10
 """How often groups are weighed by their residuals, at most."""
 
-EXACT = 1e-10
+EXACT_RESIDUAL = 1e-10
 """Residuals, as a part of the largest value, below which rows are exact."""
 
 DETERMINED = 1e-9
@@ -60,6 +62,7 @@ class StaticEstimate:
         rows: Number of rows.
         confidence: Of intervals, and of what is called significant.
         source: What was measured, in words.
+        findings: What was noticed.
     """
 
     base: BaseParameters
@@ -71,6 +74,7 @@ class StaticEstimate:
     rows: int
     confidence: float
     source: str
+    findings: tuple[Finding, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -101,9 +105,9 @@ class StaticEstimate:
         return stdtrit(self.freedoms, 0.5 + 0.5 * self.confidence) * self.stds
 
     @cached_property
-    def is_significant(self) -> Array:
+    def is_significant(self) -> NDArray[np.bool_]:
         """Whether the interval of each excludes zero, shape (parameters,)."""
-        return np.abs(self.values) > np.maximum(self.half_widths, EXACT * np.abs(self.values).max(initial=0.0))
+        return np.abs(self.values) > np.maximum(self.half_widths, EXACT_RESIDUAL * np.abs(self.values).max(initial=0.0))
 
     @property
     def insignificant(self) -> tuple[str, ...]:
@@ -121,21 +125,18 @@ class StaticEstimate:
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as plain data for JSON."""
-        columns = zip(
-            self.names, self.expressions, self.units, self.values, self.stds, self.is_significant, strict=True
-        )
         relative = relative_stds(self.values, self.stds)
         rows = [
             {
                 "name": name,
-                "expression": expression,
-                "unit": unit,
-                "value": float(value),
-                "std": float(std),
-                "relative_std_percent": float(percent) if np.isfinite(percent) else None,
-                "significant": bool(is_significant),
+                "expression": self.expressions[k],
+                "unit": self.units[k],
+                "value": float(self.values[k]),
+                "std": float(self.stds[k]),
+                "relative_std_percent": float(relative[k]) if np.isfinite(relative[k]) else None,
+                "significant": bool(self.is_significant[k]),
             }
-            for (name, expression, unit, (value, std, is_significant)), percent in zip(columns, relative, strict=True)
+            for k, name in enumerate(self.names)
         ]
         return {
             "source": self.source,
@@ -145,6 +146,7 @@ class StaticEstimate:
             "no_effect": list(self.undetermined),
             "noise": dict(self.noise),
             "confidence": self.confidence,
+            "findings": [finding.to_dict() for finding in self.findings],
         }
 
     def table(self) -> list[tuple[str, str, str, str]]:
@@ -202,7 +204,7 @@ def estimate_static(
     of_unit = {
         group.unit: max(float(np.abs(one.y).max()) for one in groups if one.unit == group.unit) for group in groups
     }
-    floors = np.array([EXACT * (of_unit[group.unit] or 1.0) for group in groups])
+    floors = np.array([EXACT_RESIDUAL * (of_unit[group.unit] or 1.0) for group in groups])
     sigma, values, freedoms = np.array([of_unit[group.unit] or 1.0 for group in groups]), np.zeros(len(names)), floors
     inverse = np.zeros((len(names), len(names)))
     for _ in range(ROUNDS):
@@ -237,7 +239,7 @@ def estimate_static(
     )
 
 
-BLOCKS = 40
+TIME_BLOCKS = 40
 """Blocks of time of rows that follow each other: long against the time over which residuals are alike, and enough to
 say how far their sums differ."""
 
@@ -247,7 +249,7 @@ def _by_blocks(groups: Sequence[RowGroup], values: Array, inverse: Array, sigma:
     scores = np.sum(
         [g.W * ((g.y - g.W @ values) / s**2)[:, None] for g, s in zip(groups, sigma, strict=True)], axis=0
     )  # (samples, parameters)
-    edges = np.linspace(0, len(scores), min(BLOCKS, len(scores)) + 1).astype(int)[:-1]
+    edges = np.linspace(0, len(scores), min(TIME_BLOCKS, len(scores)) + 1).astype(int)[:-1]
     sums = np.add.reduceat(scores, edges, axis=0)
     blocks = len(sums)
     meat = sums.T @ sums * blocks / max(blocks - 1, 1)
@@ -258,7 +260,8 @@ def _require_determined(names: Sequence[str], groups: Sequence[RowGroup], rows: 
     """Refuse rows that leave a combination of parameters free."""
     W = np.concatenate([group.W / (float(np.abs(group.W).max()) or 1.0) for group in groups])
     lengths = np.linalg.norm(W, axis=0)
-    _, sizes, V = np.linalg.svd(W / np.where(lengths > 0.0, lengths, 1.0), full_matrices=True)
+    R = np.linalg.qr(W / np.where(lengths > 0.0, lengths, 1.0), mode="r")
+    _, sizes, V = np.linalg.svd(R)
     sizes = np.concatenate([sizes, np.zeros(len(names) - len(sizes))])
     weak = np.flatnonzero(sizes <= DETERMINED * (sizes[0] or 1.0))
     if len(weak) or rows < len(names):

@@ -8,11 +8,9 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
+from dynid.estimation.static_estimate import RowGroup, estimate_static
 from dynid.logs import Log
 from dynid.model import BaseParameters
-
-_ROUNDS = 3
-"""How often joints are weighed by their residuals."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,22 +60,16 @@ def fit_gravity(
     q, tau = _means(log, np.asarray(holds) + start, settled)
     W = base.regressor(q)  # (joints, postures, base)
     tau = tau - base.known_torques(q).T
-    joints, postures, size = W.shape
+    _, postures, size = W.shape
     if np.linalg.matrix_rank(W.reshape(-1, size)) < size:
         raise InvalidRequestError(
             f"{postures} postures do not determine {size} gravity parameters; measure more, or others (dynid excite "
             "--postures)"
         )
-    freedom = max(joints * postures - size, 1) / (joints * postures)
-    smallest = 1e-9 * max(float(np.abs(tau).max()), 1e-9)
-    scale, values, residuals = np.ones(joints), np.zeros(size), tau
-    for _ in range(_ROUNDS):  # joints differ in noise, which residuals show
-        rows = (W / scale[:, None, None]).reshape(-1, size)
-        values = np.asarray(np.linalg.lstsq(rows, (tau / scale).T.reshape(-1), rcond=None)[0], dtype=float)
-        residuals = tau - np.einsum("jsp,p->sj", W, values)
-        scale = np.maximum(np.sqrt(np.mean(residuals**2, axis=0) / freedom), smallest)
-    rows = (W / scale[:, None, None]).reshape(-1, size)
-    return GravityFit(base, values, np.sqrt(np.diag(np.linalg.inv(rows.T @ rows))), residuals)
+    names = base.model.row_names
+    groups = [RowGroup(name, rows, y) for name, rows, y in zip(names, W, tau.T, strict=True)]
+    found = estimate_static(base, groups)
+    return GravityFit(base, found.values, found.stds, tau - np.einsum("jsp,p->sj", W, found.values))
 
 
 def _means(log: Log, holds: Array, settled: float) -> tuple[Array, Array]:

@@ -14,11 +14,13 @@ from dynid.logs.log import Log
 
 @dataclass(frozen=True)
 class RestThresholds:
-    """When a robot is said to stand still."""
+    """When a robot is said to stand still.
+
+    Shown by `tests/logs/test_rests.py`, on simulated rests with noise and encoder steps; not calibrated on real logs.
+    """
 
     window: float = 0.2
-    """Time [s] over which no joint moves. Shown by `tests/logs/test_rests.py`: rests of 0.4 s and more of simulated
-    tours are found; by judgement, not calibrated on real logs."""
+    """Time [s] over which no joint moves: rests of 0.4 s and more are found."""
 
     moved: float = 1e-3
     """Motion within the window, as a part of the joint's whole range in the log, up to which it stands still."""
@@ -27,7 +29,7 @@ class RestThresholds:
     """The same in steps of the encoder, of which one is the smallest change of the position."""
 
     settled: float = 0.3
-    """Part of each rest that is left out at its beginning: vibration and controllers settle. By judgement."""
+    """Part of each rest that is left out at its beginning: vibration and controllers settle."""
 
     same_posture: float = 10.0
     """Rests that differ by less than so many times the motion above are one posture."""

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Indices
 from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.estimation.physical.constraints import quadratic_forms
 from dynid.estimation.physical.references import Origin, Reference
@@ -89,7 +89,7 @@ class LinkVariables:
         return len(self.model.robot.solid_links)
 
     @cached_property
-    def free(self) -> Array:
+    def free(self) -> Indices:
         """Indices of the variables that are not fixed."""
         return np.flatnonzero(self.upper > self.lower)
 

@@ -12,19 +12,21 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import DynidError, InvalidRequestError, UnknownNameError
 from dynid.estimation.factors.factors import Factor
-from dynid.estimation.physical.cone_program import SolverError
+from dynid.estimation.physical.cone_program import ConeKind, SolverError
+from dynid.estimation.physical.constraints import Constraint
 from dynid.estimation.physical.link_variables import LinkVariables
 from dynid.estimation.physical.penalty_conditions import (
     Condition,
     Stated,
     convex_condition,
     stated_condition,
-    triangle_conditions,
+    triangle_condition,
 )
 from dynid.estimation.physical.penalty_retrieval import PenaltyProblem, Retrieved, Round, Search, retrieve
 from dynid.estimation.physical.physical_estimate import Physics, problem_of
 from dynid.estimation.settings import PenaltySettings
 from dynid.model import BaseParameters, html_table
+from dynid.robot import inertia
 
 
 class RetrievalError(SolverError):
@@ -109,8 +111,8 @@ class Retrieval:
         found: dict[str, float] = {}
         for one in self.retrieved.problem.conditions:
             h = one.value(self.retrieved.values)
-            least = -float(np.abs(h).max()) if one.is_equality else float(h.min())
-            found[one.label] = min(least, found.get(one.label, np.inf))
+            for label, margin in zip(one.labels, (-np.abs(h) if one.is_equality else h).tolist(), strict=True):
+                found[label] = min(margin, found.get(label, np.inf))
         return found
 
     @property
@@ -193,10 +195,20 @@ def penalty_problem(
     convex = problem_of(factor, base, physics)
     variables = LinkVariables.of(base.model, physics.references, convex.term_sizes)
     variables = variables.bounded(limits.bounds).fixed(_known(base, variables)).fixed(limits.fixed)
-    conditions: list[Condition] = triangle_conditions(variables, physics.references)
-    conditions += [convex_condition(one, variables) for one in convex.constraints]
+    conditions: list[Condition] = triangle_condition(variables, physics.references)
+    conditions += [convex_condition(one, variables) for one in convex.constraints if not _is_bound(one, variables)]
     conditions += [stated_condition(label, function, variables) for label, function in limits.conditions.items()]
     return PenaltyProblem(variables, factor.R @ base.regrouping, factor.z, tuple(conditions))
+
+
+def _is_bound(constraint: Constraint, variables: LinkVariables) -> bool:
+    """Whether bounds of terms' parameters see to a constraint already, such as friction that is not negative."""
+    used = np.flatnonzero(constraint.rows.any(axis=0))
+    of_terms = (used >= inertia.SIZE * variables.link_count).all()
+    if not of_terms or constraint.kind is not ConeKind.NONNEGATIVE:
+        return False
+    least = np.minimum(constraint.rows * variables.lower, constraint.rows * variables.upper).sum(axis=1)
+    return bool((least + constraint.offset >= 0.0).all())
 
 
 def _known(base: BaseParameters, variables: LinkVariables) -> dict[str, float]:
@@ -235,7 +247,7 @@ def factor_of_coefficients(
         if C.shape != (len(base), len(base)):
             raise InvalidRequestError(f"expected a covariance of shape {(len(base), len(base))}, not {C.shape}")
         try:
-            R = np.linalg.inv(np.linalg.cholesky(C))
+            R = np.asarray(np.linalg.inv(np.linalg.cholesky(C)), dtype=float)
         except np.linalg.LinAlgError:
             raise InvalidRequestError("the covariance of the coefficients is not positive definite") from None
     return Factor.of(base.names, R, R @ b)

@@ -27,61 +27,59 @@ class Condition:
     """A condition h(u) >= 0, or h(u) = 0, on the variables u.
 
     Attributes:
-        label: What it is, in words.
+        labels: What each row is, in words, m of them.
         value: From u, shape (parameters,), to h in units of its size, shape (m,).
         slopes: From u to dh/du, shape (m, parameters).
         is_equality: Whether h must be zero.
         mended: From u to variables near it at which h is at least so large; None where that is not known.
     """
 
-    label: str
+    labels: tuple[str, ...]
     value: Callable[[Array], Array]
     slopes: Callable[[Array], Array]
     is_equality: bool = False
     mended: Callable[[Array, float], Array] | None = None
 
 
-def triangle_conditions(variables: LinkVariables, references: Sequence[Reference]) -> list[Condition]:
-    """For each link with mass `tr(J)/2 - lambda_max(J) >= 0`, in traces of the reference's inertia.
+def triangle_condition(variables: LinkVariables, references: Sequence[Reference]) -> list[Condition]:
+    """For each link with mass `tr(J)/2 - lambda_max(J) >= 0`, in traces of the reference's inertia; none without links.
 
     It says that each principal moment is at most the sum of the others, and so that none is negative. All three
     eigenvalues of `tr(J)/2 - J` are taken: the sum of their squared violations has a continuous gradient where the
     largest eigenvalue alone has not.
     """
-    found = []
-    for k, reference in enumerate(references):
-        if reference.origin is not Origin.MASSLESS:
-            name = variables.model.robot.links[reference.link].name
-            first = inertia.SIZE * k + 4
-            about_centre = inertia.to_mass_com_inertia(reference.parameters)[2]
-            found.append(_triangle(f"triangle inequality of {name}", first, 1.0 / float(np.trace(about_centre))))
-    return found
-
-
-def _triangle(label: str, first: int, scale: float) -> Condition:
+    heavy = [k for k, reference in enumerate(references) if reference.origin is not Origin.MASSLESS]
+    if not heavy:
+        return []
+    own = np.array([np.arange(6) + inertia.SIZE * k + 4 for k in heavy])  # (links, 6)
+    traces = [float(np.trace(inertia.to_mass_com_inertia(references[k].parameters)[2])) for k in heavy]
+    scale = 1.0 / np.array(traces)[:, None]
     units = inertia.INERTIA_BASIS
     basis = 0.5 * np.trace(units, axis1=1, axis2=2)[:, None, None] * np.eye(3) - units
-    own = slice(first, first + 6)
 
     def value(u: Array) -> Array:
-        return scale * np.linalg.eigvalsh(np.tensordot(u[own], basis, axes=1))
+        return (scale * np.linalg.eigvalsh(np.einsum("lk,kij->lij", u[own], basis))).ravel()
 
     def slopes(u: Array) -> Array:
-        axes = np.linalg.eigh(np.tensordot(u[own], basis, axes=1))[1]
-        D = np.zeros((3, len(u)))
-        D[:, own] = scale * np.einsum("in,kij,jn->nk", axes, basis, axes)
-        return D
+        axes = np.linalg.eigh(np.einsum("lk,kij->lij", u[own], basis))[1]
+        D = np.zeros((len(heavy), 3, len(u)))
+        found = scale[:, :, None] * np.einsum("lin,kij,ljn->lnk", axes, basis, axes, optimize=True)
+        for link, columns in enumerate(own):
+            D[link][:, columns] = found[link]
+        return D.reshape(-1, len(u))
 
     def mended(u: Array, least: float) -> Array:
-        sizes, axes = np.linalg.eigh(np.tensordot(u[own], basis, axes=1))
-        if scale * sizes[0] >= least:
-            return u
-        Sigma = (axes * np.maximum(sizes, least / scale)) @ axes.T
         u = u.copy()
-        u[own] = inertia.from_moments(0.0, np.zeros(3), np.trace(Sigma) * np.eye(3) - Sigma)[4:]
+        for columns, size in zip(own, scale[:, 0], strict=True):
+            sizes, axes = np.linalg.eigh(np.tensordot(u[columns], basis, axes=1))
+            if size * sizes[0] < least:
+                Sigma = (axes * np.maximum(sizes, least / size)) @ axes.T
+                u[columns] = inertia.from_moments(0.0, np.zeros(3), np.trace(Sigma) * np.eye(3) - Sigma)[4:]
         return u
 
-    return Condition(label, value, slopes, mended=mended)
+    names = [variables.model.robot.links[references[k].link].name for k in heavy]
+    labels = tuple(f"triangle inequality of {name}" for name in names for _ in range(3))
+    return [Condition(labels, value, slopes, mended=mended)]
 
 
 def convex_condition(constraint: Constraint, variables: LinkVariables) -> Condition:
@@ -99,7 +97,7 @@ def convex_condition(constraint: Constraint, variables: LinkVariables) -> Condit
         return scale[:, None] * (constraint.rows @ variables.jacobian(u))
 
     label = constraint.label or "friction and motor inertia not negative"
-    return Condition(label, value, slopes, constraint.kind is ConeKind.ZERO)
+    return Condition((label,) * len(size), value, slopes, constraint.kind is ConeKind.ZERO)
 
 
 def _semidefinite(constraint: Constraint, variables: LinkVariables, scale: float) -> Condition:
@@ -113,13 +111,13 @@ def _semidefinite(constraint: Constraint, variables: LinkVariables, scale: float
         return np.tensordot(constraint.rows @ variables.standard(u) + constraint.offset, units, axes=1)
 
     def value(u: Array) -> Array:
-        return scale * np.linalg.eigvalsh(matrix(u))[:1]
+        return np.asarray(scale * np.linalg.eigvalsh(matrix(u))[:1], dtype=float)
 
     def slopes(u: Array) -> Array:
         axis = np.linalg.eigh(matrix(u))[1][:, 0]
         return scale * np.einsum("i,kij,j->k", axis, units, axis)[None] @ constraint.rows @ variables.jacobian(u)
 
-    return Condition(constraint.label or "coupled friction positive semidefinite", value, slopes)
+    return Condition((constraint.label or "coupled friction positive semidefinite",), value, slopes)
 
 
 def stated_condition(label: str, function: Stated, variables: LinkVariables) -> Condition:
@@ -149,4 +147,4 @@ def stated_condition(label: str, function: Stated, variables: LinkVariables) -> 
     draws = variables.lower + rng.random((20, len(variables.names))) * (variables.upper - variables.lower)
     size = np.median(np.abs(np.array([value(u) for u in draws])), axis=0)
     size = np.where(np.isfinite(size) & (size > 0.0), size, 1.0)
-    return Condition(label, lambda u: value(u) / size, slopes)
+    return Condition((label,) * len(size), lambda u: value(u) / size, slopes)

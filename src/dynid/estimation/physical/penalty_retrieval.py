@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.estimation.physical.link_variables import LinkVariables
@@ -24,7 +25,7 @@ from dynid.estimation.physical.penalty_conditions import Condition
 
 SearchKind = Literal["starts", "annealing", "evolution", "hopping"]
 
-MARGIN = 1e-6
+CONDITION_MARGIN = 1e-6
 """By how much conditions are asked to hold, in units of their size, so that they hold despite rounding."""
 
 EQUAL = 1e-7
@@ -53,7 +54,7 @@ class Search:
     starts: int = 4
     rounds: int = 30
     growth: float = 3.0
-    evaluations: int = 5000
+    evaluations: int = 2000
     seed: int = 0
 
 
@@ -83,9 +84,9 @@ class PenaltyProblem:
     conditions: tuple[Condition, ...]
 
     @cached_property
-    def equalities(self) -> Array:
+    def equalities(self) -> NDArray[np.bool_]:
         """Of each row of all conditions, whether it must be zero, shape (conditions,)."""
-        sizes = [len(one.value(self.variables.start)) for one in self.conditions]
+        sizes = [len(one.labels) for one in self.conditions]
         return np.repeat(np.array([one.is_equality for one in self.conditions], dtype=bool), sizes)
 
     def objective(self, u: Array) -> float:
@@ -201,11 +202,13 @@ def retrieve(
     variables = problem.variables
     floor = 1e-12 * float(problem.target @ problem.target)
     best: tuple[float, Array, tuple[Round, ...]] | None = None
-    objectives: list[float] = []
+    objectives, unit = list[float](), 0.0
     for k in range(max(1, search.starts)):
         progress(f"Retrieving parameters, start {k + 1} of {search.starts}")
         drawn = variables.lower + rng.random(len(variables.names)) * (variables.upper - variables.lower)
-        u, rounds = _run(problem, variables.start if k == 0 else drawn, search, rng)
+        first = 0.0 if k == 0 else _first_penalty(problem, unit)
+        u, rounds = _run(problem, variables.start if k == 0 else drawn, search, rng, first)
+        unit = rounds[0].objective if k == 0 else unit
         objective = problem.objective(u) if problem.is_met(u) else np.inf
         objectives.append(objective)
         if best is None or objective < (1.0 - AS_GOOD) * best[0] - floor or not np.isfinite(best[0]):
@@ -215,29 +218,40 @@ def retrieve(
 
 
 def _run(
-    problem: PenaltyProblem, start: Array, search: Search, rng: np.random.Generator
+    problem: PenaltyProblem, start: Array, search: Search, rng: np.random.Generator, penalty: float = 0.0
 ) -> tuple[Array, tuple[Round, ...]]:
-    """All rounds from one point: the variables of the last, and what each round came to."""
-    u, rounds, penalty = start, list[Round](), 0.0
-    margins = np.where(problem.equalities, 0.0, MARGIN)
+    """All rounds from one point: the variables of the last, and what each round came to.
+
+    Rounds from random points begin with a penalty: the round without would lead all of them to the same place. They are
+    moved a little before each round, so that none ends on a saddle between two ways to meet a condition.
+    """
+    ranges, is_random = problem.variables.upper - problem.variables.lower, penalty > 0.0
+    u, rounds = start, list[Round]()
+    margins = np.where(problem.equalities, 0.0, CONDITION_MARGIN)
     shifts = margins.copy()
     for _ in range(search.rounds):
+        if is_random and len(rounds) < SHAKEN_ROUNDS:
+            shaken = u + SHAKEN * ranges * rng.normal(size=len(u))
+            u = np.clip(shaken, problem.variables.lower, problem.variables.upper)
         u = _minimum(_Penalised(problem, penalty, shifts), u, search, rng)
         rounds.append(Round(penalty, problem.objective(u), float(problem.violations(u).max(initial=0.0))))
         mended = _mended(problem, u)
         if problem.is_met(mended) and (penalty == 0.0 or _has_settled(rounds)):
             return mended, tuple(rounds)
         if penalty == 0.0:
-            penalty = FIRST_PENALTY * max(rounds[0].objective, SMALLEST_UNIT * float(problem.target @ problem.target))
+            penalty = _first_penalty(problem, rounds[0].objective)
             continue
         short = shifts - problem.margins(u)
         shifts = np.where(problem.equalities, short, np.maximum(0.0, short))
-        if rounds[-1].violation > SLOWEST * rounds[-2].violation:
+        if len(rounds) > 1 and rounds[-1].violation > SLOWEST * rounds[-2].violation:
             penalty *= search.growth
             shifts /= search.growth  # multipliers, penalty times shift, stay as they are
         shifts += margins
     return _mended(problem, u), tuple(rounds)
 
+
+SHAKEN, SHAKEN_ROUNDS = 1e-3, 8
+"""How far variables are moved before each of the first rounds from random points, in ranges of these."""
 
 FIRST_PENALTY = 1000.0
 """Weight of the first penalty, in objectives of the round without: 3 % of a condition's size then cost as much as all
@@ -256,17 +270,24 @@ NEARLY = 1e-4
 """Violation, in units of a condition's size, below which variables are moved to where the condition holds."""
 
 
+def _first_penalty(problem: PenaltyProblem, objective: float) -> float:
+    """The first weight that is not zero, after a round without that came to an objective."""
+    return FIRST_PENALTY * max(objective, SMALLEST_UNIT * float(problem.target @ problem.target))
+
+
 def _mended(problem: PenaltyProblem, u: Array) -> Array:
     """The variables, moved to where nearly met conditions hold, where that is known how."""
     if problem.violations(u).max(initial=0.0) > NEARLY:
         return u
     moved = u
     for one in problem.conditions:
-        moved = moved if one.mended is None else one.mended(moved, 0.5 * MARGIN)
+        moved = moved if one.mended is None else one.mended(moved, 0.5 * CONDITION_MARGIN)
     return np.clip(moved, problem.variables.lower, problem.variables.upper)
 
 
 def _has_settled(rounds: Sequence[Round]) -> bool:
+    if len(rounds) < 2:
+        return False
     before, last = rounds[-2].objective, rounds[-1].objective
     return abs(last - before) <= SETTLED * max(abs(last), abs(before)) or last == 0.0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +11,10 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.estimation.static_estimate import RowGroup, StaticEstimate, estimate_static
+from dynid.findings import Finding
+from dynid.identification.log_reading import read
+from dynid.identification.static_logs import at_joints
+from dynid.identification.task import Task, experiment_file
 from dynid.logs import Log, Rests, find_rests
 from dynid.model import BaseParameters, DynamicModel, Observed, Term, find_base_parameters, known_base
 from dynid.robot import JointKind, Robot, as_robot
@@ -18,18 +22,20 @@ from dynid.robot import JointKind, Robot, as_robot
 
 def identify_gravity(
     robot: Robot | str | Path,
-    source: Log | Sequence[Log] | Array,
+    source: Log | Sequence[Log] | Array | None = None,
     torque: Array | None = None,
     *,
     terms: Sequence[str | Term] = (),
     known: Mapping[str, float] | None = None,
     slow: bool = False,
     confidence: float = 0.95,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> StaticEstimate:
     """Identify the gravity parameters of a robot: masses and first moments, as far as gravity torques determine them.
 
     Args:
-        robot: The robot, a path, or "builtin:NAME".
+        robot: The robot, a path, or "builtin:NAME"; or the path of an experiment file, which states robot, terms, known
+            parameters, drives and logs. Of its logs those count that are static, or all where none is.
         source: Postures [rad or m], shape (postures, joints), with their torques; or logs, in which the robot stands
             still at postures (`dynid excite --postures`), or moves slowly.
         torque: Torques at the postures [N m or N], shape (postures, joints): measured ones, or g(q) of a controller.
@@ -38,6 +44,7 @@ def identify_gravity(
         slow: Whether logs are of slow motion: all samples count, each joint moves in both directions, and friction is
             estimated besides; accelerations are neglected.
         confidence: Of intervals, and of what is called significant.
+        progress: Callback; receives a short description of each step.
 
     Raises:
         NotIdentifiableError: If the postures do not determine the gravity parameters.
@@ -52,17 +59,39 @@ def identify_gravity(
     >>> found.expressions
     ('mx1 + 0.5*m2', 'mz1 + 0.25*m2', 'mx2', 'mz2')
     """
+    if source is None:
+        task = experiment_file(robot, tuple(terms), known).task
+        robot, source, known = task.model.robot, _logs_of(task, progress), task.known
+        terms = task.model.terms
     robot = as_robot(robot)
+    progress("Finding gravity parameters")
     if slow:
         return _from_slow_motion(robot, source, terms, known, confidence)
     base = gravity_base(robot, terms, known)
     if torque is not None:
         q, tau = _postures(robot, source, torque)
-        return _from_postures(base, q, tau, confidence, f"{len(q)} static postures")
+        return from_postures(base, q, tau, confidence, f"{len(q)} static postures")
     logs = _logs(source)
     rests = [find_rests(log) for log in logs]
     q, tau = (np.concatenate([getattr(one, key) for one in rests]) for key in ("position", "torque"))
-    return _from_postures(base, q, tau, confidence, _words(rests))
+    found = from_postures(base, q, tau, confidence, _words(rests))
+    from_logs = [one for one, log in zip(rests, logs, strict=True) if log.static != "rows"]
+    sided = np.array([has_both for one in from_logs for has_both in one.both_sides.all(axis=1)], dtype=bool)
+    if sided.all():
+        return found
+    note = Finding.of("rests-from-one-side", "postures", count=int((~sided).sum()), of=len(sided))
+    return replace(found, findings=(note,))
+
+
+def _logs_of(task: Task, progress: Callable[[str], None]) -> list[Log]:
+    """The static logs of a task, or all where none is, on the side of the joints."""
+    found = list[Log]()
+    chosen = [log for log in task.logs if log.static] or list(task.logs)
+    for k, source in enumerate(chosen, start=1):
+        progress(f"Reading log {k} of {len(chosen)}")
+        log = read(source, task.model.robot, progress, task.drive, task.processing)
+        found.append(at_joints(log, task.drive, task.model.robot))
+    return found
 
 
 def gravity_base(
@@ -72,12 +101,22 @@ def gravity_base(
     return known_base(DynamicModel(robot, terms, Observed.GRAVITY), known or {})
 
 
-def _from_postures(base: BaseParameters, q: Array, tau: Array, confidence: float, source: str) -> StaticEstimate:
-    """Least squares on torques at rest."""
+def from_postures(
+    base: BaseParameters, q: Array, tau: Array, confidence: float = 0.95, source: str = "static postures"
+) -> StaticEstimate:
+    """Least squares on torques at rest, for gravity parameters that were found before.
+
+    Args:
+        base: The gravity parameters (`gravity_base`).
+        q: Postures [rad or m], shape (postures, joints).
+        tau: Torques [N m or N], shape (postures, joints).
+        confidence: Of intervals.
+        source: What was measured, in words.
+    """
     W = base.regressor(q)
     y = tau.T - base.known_torques(q)
     names, units = _rows(base.model.robot)
-    groups = [RowGroup(name, *rows, unit) for name, *rows, unit in zip(names, W, y, units, strict=True)]
+    groups = [RowGroup(*row) for row in zip(names, W, y, units, strict=True)]
     return estimate_static(base, groups, confidence=confidence, source=source)
 
 
@@ -103,7 +142,7 @@ def _from_slow_motion(
         for row, part in enumerate(parts):
             part.append((W[row], y[row]))
     groups = [
-        RowGroup(name, *(np.concatenate(of) for of in zip(*part, strict=True)), unit)
+        RowGroup(name, np.concatenate([W for W, _ in part]), np.concatenate([y for _, y in part]), unit)
         for name, part, unit in zip(names, parts, units, strict=True)
     ]
     nuisance = [whole.names[k] for k in friction]
@@ -154,7 +193,7 @@ def identify_from_matrices(
         q, g = _postures(robot, q, gravity)
         names, units = _rows(robot)
         W, y = base.regressor(q), g.T - base.known_torques(q)
-        groups += [RowGroup(name, *rows, unit) for name, *rows, unit in zip(names, W, y, units, strict=True)]
+        groups += [RowGroup(*row) for row in zip(names, W, y, units, strict=True)]
     source = f"{'M(q)' if gravity is None else 'g(q) and M(q)'} at {len(q)} postures"
     return estimate_static(base, groups, confidence=confidence, source=source)
 

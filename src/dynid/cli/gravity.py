@@ -1,0 +1,84 @@
+"""`dynid gravity`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dynid.cli.app import FullOption, JsonOption, assignments, echo_json, errors_in_words, steps_shown, words
+from dynid.cli.inspect import KnownOption, TermsOption
+
+if TYPE_CHECKING:
+    from dynid.estimation.static_estimate import StaticEstimate
+
+
+def gravity(
+    source: Annotated[
+        str, typer.Argument(metavar="EXPERIMENT|ROBOT", help="Experiment file (.toml); or a robot, with logs after it.")
+    ],
+    logs: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="LOG...", help="With a robot: logs of static postures or slow motion."),
+    ] = None,
+    terms: TermsOption = [],  # noqa: B006 (Typer copies it)
+    known: KnownOption = [],  # noqa: B006
+    rows: Annotated[
+        bool, typer.Option("--rows", help="Each row of a log is one posture, such as g(q) tables.")
+    ] = False,
+    slow: Annotated[
+        bool, typer.Option("--slow", help="Slow motion in both directions: friction terms are estimated besides.")
+    ] = False,
+    full: FullOption = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Identify gravity parameters (masses and first moments) from static postures or slow motion.
+
+    Finds where the robot stands still and takes mean torques there; friction cancels out where postures are approached
+    from both sides.
+    """
+    with errors_in_words(), steps_shown() as step:
+        from dataclasses import replace
+
+        import dynid
+
+        if logs:
+            robot = dynid.load_robot(source)
+            found = [dynid.read_log(path, robot) for path in logs]
+            found = [replace(log, static="rows") for log in found] if rows else found
+            values = {name: value for name, value in assignments("known", *known).items() if value is not None}
+            estimate = dynid.identify_gravity(robot, found, terms=words(*terms), known=values, slow=slow, progress=step)
+        else:
+            estimate = dynid.identify_gravity(source, slow=slow, progress=step)
+    if json_output:
+        echo_json(estimate.to_dict())
+    else:
+        show_gravity(estimate, full=full)
+
+
+def show_gravity(estimate: StaticEstimate, *, full: bool = False) -> None:
+    """Print gravity parameters."""
+    from dynid.cli.console import plain_console, plain_table, show_findings, show_next
+
+    output = plain_console()
+    output.print(f"{len(estimate.base)} gravity parameters from {estimate.source}.")
+    table = plain_table(("parameter",), ("value", "std", "unit", ""))
+    for (expression, value, std, note), unit in zip(estimate.table(), estimate.units, strict=True):
+        table.add_row(expression, value, std, unit, note)
+    output.print(table)
+    noise = ", ".join(f"{name} {value:.2g}" for name, value in estimate.noise.items())
+    output.print(f"Standard deviation of torques at rest [N m or N]: {noise}.")
+    if estimate.undetermined:
+        shown = estimate.undetermined if full else estimate.undetermined[:8]
+        more = "" if len(shown) == len(estimate.undetermined) else ", ..."
+        output.print(
+            f"{len(estimate.undetermined)} of {len(estimate.base.model.names)} standard parameters have no effect at "
+            f"rest: {', '.join(shown)}{more}."
+        )
+    show_findings(output, estimate.findings)
+    show_next(
+        output,
+        "identify the rest: add a log of motion, mark these static = true, and run dynid identify",
+        "" if full or len(estimate.undetermined) <= 8 else "All parameters without effect: --full",
+    )
