@@ -5,7 +5,6 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 import pytest
-from benchmarks.transmissions import AT_MOTORS, TERMS, N, arm, motor_torques, true_robot
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +21,7 @@ from dynid.robot import JointKind, Motor, with_matrix, with_motors
 from dynid.simulation.engine import mass_and_bias, start
 from dynid.simulation.simulated_robot import SimulatedRobot
 from tests.strategies import robots
+from tests.transmission_study import AT_MOTORS, TERMS, N, arm, motor_torques, true_robot
 
 SIMPLE = (JointKind.REVOLUTE, JointKind.CONTINUOUS, JointKind.PRISMATIC)
 
