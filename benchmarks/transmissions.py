@@ -40,7 +40,17 @@ def main() -> None:
     """Excite, simulate, identify, and print the worst parameters."""
     robot = arm()
     start = time.perf_counter()
-    motion = dynid.excite(robot, terms=TERMS, time_limit=20, seed=1, period=4.0, velocity=SPEED, effort=EFFORT)
+    motion = dynid.excite(
+        robot,
+        terms=TERMS,
+        time_limit=20,
+        seed=1,
+        period=4.0,
+        velocity=SPEED,
+        effort=EFFORT,
+        scale="magnitudes",
+        criterion="trace",
+    )
     excited = time.perf_counter()
     true = true_robot(robot)
     run = follow(
