@@ -15,7 +15,7 @@ from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError
 from dynid.excitation.information import Expectation, variances
 from dynid.excitation.settings import ExcitationSettings
-from dynid.model import BaseParameters, DynamicModel
+from dynid.model import BaseParameters, DynamicModel, known_base
 from dynid.robot import SIZE, Load, Robot, inertia, place_of_body, with_load
 
 LAST = "last"
@@ -82,10 +82,9 @@ class PayloadMotion:
         if "criterion" not in free:
             changes["criterion"] = "trace"
         if not stated.prior_std and "scale" not in free:
-            powers = [0, *[1] * 3, *[2] * 6]
-            changes["prior_std"] = {
-                name: THRESHOLDS.size**power for name, power in zip(self._names(), powers, strict=True)
-            }
+            sizes = dict(zip(self._names(), THRESHOLDS.size ** np.array([0, *[1] * 3, *[2] * 6]), strict=True))
+            identifiable = known_base(DynamicModel(self.robot), self.known_values).names
+            changes["prior_std"] = {name: float(sizes[name]) for name in identifiable}
         return stated.model_copy(update=changes)
 
     @property
