@@ -22,7 +22,7 @@ from dynid.simulation.settings import Controller, Sensors
 
 EFFORT = (300.0, 300.0, 200.0, 80.0, 80.0, 80.0)
 SPEED = 5.0
-PERIODS = 24
+PERIODS = 40
 RATE = 1000.0
 PROCESSING = {
     "automatic": False,

@@ -266,7 +266,8 @@ def robot_of(experiment: Experiment) -> Robot:
 
 def with_motors_of(drive: Drive, robot: Robot) -> Robot:
     """The robot with the motors that a drive states; with those of its file where it states none."""
-    return with_matrix(robot, transmission_of(drive, robot).matrix) if drive.states_motors else robot
+    of_file = not drive.states_motors or drive.matrix == "robot"
+    return robot if of_file else with_matrix(robot, transmission_of(drive, robot).matrix)
 
 
 def _reference(source: str, robot: Robot) -> Robot:
