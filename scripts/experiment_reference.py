@@ -23,7 +23,8 @@ MEANINGS = {
     "Drive.ratios": "gear ratios: motor revolutions per joint revolution",
     "Drive.couplings": "motors that also turn with another joint",
     "Drive.torque_constants": "torque constants of the motors [N m/A], for currents; or `unknown`: see [logs](logs.md)",
-    "Drive.matrix": "instead of ratios and couplings: the whole transmission matrix, one row per motor",
+    "Drive.matrix": "instead of ratios and couplings: the whole transmission matrix, one row per motor, or "
+    "`robot` for that of [the robot's file](transmissions.md#from-robot-files)",
     "Drive.signs": "sign of each torque; `auto` finds them",
     "Drive.unmeasured": "joints that move, but whose torque was not measured",
     "Drive.offsets": "what each encoder shows at the joint's zero [rad or m]",
@@ -96,6 +97,9 @@ MEANINGS = {
     "ExcitationSettings.postures": "static postures instead of a trajectory, for gravity parameters: how many",
     "ExcitationSettings.hold": "how long the robot stands still at each posture [s]",
     "ExcitationSettings.both_sides": "whether each posture is approached from both sides: static friction cancels out",
+    "ExcitationSettings.payload": "a [motion for a load](excitation.md#motions-for-a-load) instead: the body that "
+    "carries it, or `last`",
+    "ExcitationSettings.payload_mass": "mass of that load, about [kg]: torques stay within limits with it",
     "ExcitationSettings.friction_runs": "constant speeds instead, joint by joint: see [friction runs](postures.md)",
     "ExcitationSettings.speeds": "number of these speeds, or parts of the velocity limit",
     "ExcitationSettings.commands": "commanded positions instead, for robots without torque sensors: see "

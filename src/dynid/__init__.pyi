@@ -9,11 +9,10 @@ from .excitation.waypoint_motion import motion_through
 from .experiment.first.first_experiment import init
 from .experiment.log_files import read_log, read_logs
 from .findings import Finding, Severity
-from .identification.gravity import identify_from_matrices, identify_gravity
+from .identification.gravity_parameters import identify_from_matrices, identify_gravity
 from .identification.identified_load import Payload
 from .identification.load_change import change_load
 from .identification.payload_recipe import identify_payload
-from .identification.gravity_parameters import identify_from_matrices, identify_gravity
 from .identification.physical_retrieval import retrieve_parameters
 from .identification.pipeline import identify
 from .identification.records import Parameters

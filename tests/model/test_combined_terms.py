@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import mujoco
 import numpy as np
 import pytest
-from benchmarks.transmissions import AT_MOTORS, TERMS, N, arm, motor_torques, true_robot
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +24,7 @@ from dynid.robot import JointKind, Motor, with_matrix, with_motors
 from dynid.simulation.engine import mass_and_bias, start
 from dynid.simulation.simulated_robot import SimulatedRobot
 from tests.strategies import robots
+from tests.transmission_study import AT_MOTORS, TERMS, N, arm, motor_torques, true_robot
 
 SIMPLE = (JointKind.REVOLUTE, JointKind.CONTINUOUS, JointKind.PRISMATIC)
 
@@ -210,3 +213,27 @@ def test_physical_signs_hold_for_each_motor() -> None:
         assert {name for *_, name in forms} == {
             parameter.name for parameter in term.parameters(robot) if parameter.sign == "nonnegative"
         }
+
+
+LOOP = """<mujoco><option gravity="0 0 -9.81"><flag equality="disable"/></option><worldbody>
+<body name="upper_arm"><joint axis="0 1 0"/><inertial pos=".4 0 .02" mass="8" fullinertia=".01 .02 .03 0 0 0"/>
+<body name="forearm" pos=".8 0 0"><joint axis="0 1 0"/>
+<inertial pos=".3 0 .02" mass="5" fullinertia=".01 .02 .03 0 0 0"/>
+<site name="forearm" pos="-.2 0 0"/></body></body>
+<body name="crank"><joint axis="0 1 0"/><inertial pos="-.1 0 .02" mass="2" fullinertia=".01 .02 .03 0 0 0"/>
+<body name="rod" pos="-.2 0 0"><joint axis="0 1 0"/><inertial pos=".4 0 .02" mass="1" fullinertia=".01 .02 .03 0 0 0"/>
+<site name="rod" pos=".8 0 0"/></body></body></worldbody></mujoco>"""
+
+
+def test_the_parallelogram_of_the_documentation_is_mujoco_s_loop_cut_open_elsewhere(tmp_path, monkeypatch) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "transmissions.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    exec(re.findall(r"```python\n(.*?)```", page, re.DOTALL)[-1], {})
+    model = DynamicModel("palletiser.urdf")
+    m = mujoco.MjModel.from_xml_string(LOOP)  # the crank on the world: angles q1, q2, q1 + q2 and -q2
+    data, G = mujoco.MjData(m), np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, -1.0]])
+    for q, v, a in np.random.default_rng(0).normal(size=(5, 3, 2)):
+        data.qpos[:], data.qvel[:], data.qacc[:] = G @ q, G @ v, G @ a
+        mujoco.mj_inverse(m, data)
+        assert np.allclose(data.site("forearm").xpos, data.site("rod").xpos, rtol=0, atol=1e-12)
+        assert np.allclose(model.inverse_dynamics(q, v, a)[0], G.T @ data.qfrc_inverse, rtol=1e-10, atol=1e-10)

@@ -18,7 +18,7 @@ from tests.strategies import ARMS
 
 VALUES = {
     "Ia": 0.3, "fv": 0.5, "fs": 0.4, "off": 0.2, "k": 3.0, "fst": 0.2, "fsp": 0.3, "fsn": 0.5, "fsig": 1.0,
-    "Iam": 0.05, "fvm": 0.1, "fsm": 0.2,
+    "Iam": 0.05, "fvm": 0.1, "fsm": 0.2, "Ia_motor": 0.2, "fv_motor": 0.5, "fs_motor": 0.3, "k_diff1_": 2.0,
 }  # fmt: skip
 """Values of terms' parameters, by symbol."""
 
@@ -90,6 +90,7 @@ def test_where_motors_are_at_their_limits(rate: float | None) -> None:
         (["armature", "stribeck"], {}),
         (["armature", "sigmoid"], {}),
         ([Armature(), Viscous(), Coulomb(), Coupling(1, 2), Offset(), Spring()], {}),
+        ([*(f"motor_{name}:1=2*1+3*2:2=2*1-3*2" for name in ("inertia", "viscous", "coulomb")), "spring:1-2@0.2"], {}),
     ],
 )
 def test_of_other_forms_of_friction(terms: list[Term | str], forms: dict[str, Any]) -> None:

@@ -20,24 +20,12 @@ from dynid.cli.view import view
 
 __all__ = ["app", "main"]
 
-COMMANDS = (inspect, init, excite, simulate, identify, validate, payload, load, export, report, view, convert, repair)
+COMMANDS = (
+    *(inspect, init, excite, simulate, identify, gravity, validate),
+    *(payload, load, export, report, view, convert, repair),
+)
 
 for command in (*COMMANDS, demo):
-for command in (
-    inspect,
-    init,
-    excite,
-    simulate,
-    identify,
-    gravity,
-    validate,
-    export,
-    report,
-    view,
-    convert,
-    repair,
-    demo,
-):
     app.command()(command)
 
 

@@ -113,6 +113,15 @@ BothSidesOption = Annotated[
 FrictionRunsOption = Annotated[
     bool, typer.Option("--friction-runs", help="Constant speeds instead, to and fro, joint by joint, for friction.")
 ]
+PayloadOption = Annotated[
+    str | None,
+    typer.Option(
+        "--payload", metavar="BODY", help="A motion of 5 s for a load that the known robot carries on BODY, or 'last'."
+    ),
+]
+PayloadMassOption = Annotated[
+    float | None, typer.Option("--payload-mass", help="Mass of that load, about [kg]: torques stay within limits.")
+]
 CommandsOption = Annotated[
     bool,
     typer.Option(
@@ -188,6 +197,8 @@ def excite(
     hold: HoldOption = None,
     both_sides: BothSidesOption = False,
     friction_runs: FrictionRunsOption = False,
+    payload: PayloadOption = None,
+    payload_mass: PayloadMassOption = None,
     commands: CommandsOption = False,
     kp: GainOption = [],  # noqa: B006
     kd: GainOption = [],  # noqa: B006
@@ -293,7 +304,7 @@ def _criterion(experiment: Experiment) -> str:
 
 _PLAIN = (
     *("family", "waypoints", "degree", "harmonics", "period", "rate", "criterion"),
-    *("postures", "hold", "both_sides", "friction_runs", "clearance", "srdf"),
+    *("postures", "hold", "both_sides", "friction_runs", "clearance", "srdf", "payload", "payload_mass"),
     *("commands", "duration", "command_rate"),
 )
 """Options that are keys of `[excitation]`, by their names."""
@@ -361,6 +372,8 @@ def show_excitation(data: dict[str, Any], out: Path | None, *, full: bool = Fals
     output.print(f"Wrote {', '.join(Path(name).name for name in data['files'])} to {out}.")
     violated = ": it violates limits; do not run it on a real robot"
     together = "; identify its log together with that of an exciting trajectory" if "friction_runs" in data else ""
+    if data["parameters"][0]["name"] == "mass":
+        together = "; identify the load from its log with dynid payload"
     slowly = f", then run it slowly first{together}"
     show_next(output, f"look at {out / 'limits.html'}{violated if 'warning' in data else slowly}", more)
 
@@ -395,11 +408,31 @@ def _limits(checks: list[dict[str, Any]]) -> str:
 
 def _expectations(parameters: list[dict[str, Any]]) -> str:
     """How many parameters the trajectory is expected to determine, and which it does not excite."""
+    if parameters[0]["name"] == "mass":
+        return _load_expectations(parameters)
     percents = [row["relative_std_percent"] for row in parameters]
     known = sum(percent is not None and percent <= 10.0 for percent in percents)
     still = [row["name"] for row in parameters if row["std"] is None]
     text = f"{known} of {len(parameters)} expected to 10 % or better at the noise that is assumed"
     return f"{text}; NOT EXCITED: {', '.join(still)}" if still else text
+
+
+def _load_expectations(parameters: list[dict[str, Any]]) -> str:
+    """Standard deviations to expect of a load."""
+    stds = {row["name"]: row["std"] for row in parameters}
+    if None in stds.values():
+        return f"NOT EXCITED: {', '.join(name for name, std in stds.items() if std is None)}"
+    percent = parameters[0]["relative_std_percent"]
+    share = "" if percent is None else f" ({percent:.2g} %)"
+    place = {name: 1e3 * stds[name] for name in ("cx", "cy", "cz") if name in stds}
+    center = (
+        f"centre of mass {max(place.values()):.2g} mm"
+        if place
+        else f"first moments {max(stds[name] for name in ('mx', 'my', 'mz')):.2g} kg m"
+    )
+    largest = max(std for name, std in stds.items() if name.startswith("I"))
+    text = f"mass {stds['mass']:.2g} kg{share}, {center}, inertia {largest:.2g} kg m^2"
+    return f"standard deviations of the load of {text} or better at the noise that is assumed"
 
 
 def _show_limits(output: Console, checks: list[dict[str, Any]]) -> None:

@@ -19,6 +19,7 @@ from dynid.excitation.information import Expectation, condition_number, expected
 from dynid.excitation.limits.assumed import noise_of
 from dynid.excitation.limits.stated import joint_limits, posture_of
 from dynid.excitation.motion import Grid, free_coefficients
+from dynid.excitation.payload_motion import PayloadMotion
 from dynid.excitation.posture_study import study_postures
 from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.settings import ExcitationSettings
@@ -81,7 +82,8 @@ def excite(
         seed: Seed of everything random.
         progress: Callback; receives the best so far and the time that is left, about once a second.
         changes: Keys of `[excitation]` that replace the settings', such as `family`, `period` or `velocity`; with
-            `postures=20` static postures and a tour through them instead, with `friction_runs=True` friction runs.
+            `postures=20` static postures and a tour through them instead, with `friction_runs=True` friction runs;
+            with `payload="flange"` (a body, or "last") a motion of 5 s for a load that a known robot carries.
 
     Raises:
         InvalidRequestError: If the settings contradict the robot or each other, or the time limit is too short.
@@ -92,6 +94,10 @@ def excite(
     _require_one_kind(stated, segments, block_triangular)
     begin = time.monotonic()
     loaded, held = with_grippers_held(as_robot(robot, lock=lock), stated, move, known)
+    carried = None if stated.payload is None else PayloadMotion.of(loaded, stated)
+    if carried is not None:
+        _require_nothing_else(known, segments, block_triangular)
+        stated, loaded, terms, known_values = carried.settings(stated), carried.robot, (), carried.known_values
     model, assumed = _with_friction(known_model(loaded, terms, known_values or {}), stated)
     problem, findings = problem_of(model, stated, known, known_values)
     prepared = time.monotonic() - begin
@@ -113,7 +119,16 @@ def excite(
         found = _stack(problem, segments, **options)
     else:
         found = iter([design(problem, **options)])
-    return _with_expectations(stated, known, tuple(found), noticed, begin)
+    return _with_expectations(stated, known, tuple(found), noticed, begin, carried=carried)
+
+
+def _require_nothing_else(known: Sequence[Factors], segments: int, block_triangular: bool) -> None:
+    """Refuse what does not go with a motion for a load."""
+    if known or segments > 1 or block_triangular:
+        raise InvalidRequestError(
+            "a motion for a load is one trajectory, and takes the robot as known; leave out known results, segments "
+            "and block-triangular motions"
+        )
 
 
 def _require_one_kind(settings: ExcitationSettings, segments: int, block_triangular: bool) -> None:
@@ -255,6 +270,7 @@ def _with_expectations(
     findings: Sequence[Finding],
     begin: float,
     study: Study | None = None,
+    carried: PayloadMotion | None = None,
 ) -> Excitation:
     """The designs with the standard deviations that they promise; they began at a time of the clock [s]."""
     base = designs[-1].problem.information.base
@@ -265,6 +281,8 @@ def _with_expectations(
     for part in designs:
         M = M + replace(part.problem, information=nothing).exact_matrix(part.trajectory)
     condition, expectations = condition_number(_unscaled(designs[-1])), expected_stds(base, M)
+    if carried is not None:
+        expectations = carried.expectations(base, M) or expectations
     # Postures and friction runs are for some parameters only, and say themselves which they leave out.
     all_findings = (*findings, *(_not_excited(condition, expectations) if study is None else ()))
     return Excitation(settings, designs, condition, expectations, all_findings, time.monotonic() - begin, study)

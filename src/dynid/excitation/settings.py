@@ -122,6 +122,8 @@ class ExcitationSettings(Table):
     hold: Positive = 1.0
     both_sides: bool = False
     friction_runs: bool = False
+    payload: Name | None = None
+    payload_mass: Positive | None = None
     speeds: Annotated[int, Field(strict=True, ge=1, le=100)] | tuple[Part, ...] = 6
     commands: bool = False
     duration: Annotated[float, Field(strict=True, ge=1.0, le=600.0)] | None = None
@@ -155,6 +157,10 @@ class ExcitationSettings(Table):
             raise ValueError("a multisine has 'lines', or so many 'harmonics' within a 'band' (Hz); state one")
         if self.postures is not None and self.friction_runs:
             raise ValueError("'postures' and 'friction_runs' are motions of their own; ask for one of them")
+        if self.payload_mass is not None and self.payload is None:
+            raise ValueError("'payload_mass' is of a motion for a load; name the body that carries it in 'payload'")
+        if self.payload is not None and (self.postures is not None or self.friction_runs or self.commands):
+            raise ValueError("a motion for a 'payload' is none of 'postures', 'friction_runs' and 'commands'")
         if self.commands and (self.postures is not None or self.friction_runs):
             raise ValueError("'commands' are no 'postures' or 'friction_runs'; ask for one of them")
         of_commands = ("duration", "command_rate", "position_noise", "amplitude")

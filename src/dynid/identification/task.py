@@ -98,13 +98,14 @@ class Task:
         auto = terms in (AUTO, (AUTO,), [AUTO])
         warm = auto and settings.get("torque") != "magnitude" and all(log.temperature is not None for log in logs)
         given = {key: value for key, value in settings.items() if value is not None}
-        written = terms.split(",") if isinstance(terms, str) else terms
-        named = tuple(term if isinstance(term, str) else _NAMES.get(type(term), "viscous") for term in written)
-        values = {"robot": robot.name or "robot", "terms": named}
-        stated = checked(Experiment, values, **given)  # as strict as the file
-        robot = with_motors_of(stated.drive, robot)
+        robot = with_motors_of(checked(Drive, given["drive"], "drive"), robot) if "drive" in given else robot
         model = provisional_model(robot, known or {}, warm=warm) if auto else known_model(robot, terms, known or {})
         task = Task(model, logs, known=dict(known or {}), chooses_terms=auto, is_commanded=commanded)
+        if not given:
+            return task
+        of_motors = any(isinstance(term, MotorTerm) for term in model.terms)
+        values = {"robot": robot.name or "robot", "terms": ("motor_inertia",) if of_motors else ()}
+        stated = checked(Experiment, values, **given)  # as strict as the file
         reference = stated.physical.reference
         return replace(
             task,
@@ -220,10 +221,6 @@ def provisional_model(robot: Robot, known: Mapping[str, float], *, warm: bool = 
     return model.at_nonlinear(split_known(model, known_of(model, known))[0])
 
 
-_NAMES: dict[type[Term], str] = {MotorTerm: "motor_inertia"}
-"""What stands for terms that are objects where only their kind matters."""
-
-
 NONE = ("resample", "lowpass", "torque_lowpass")
 """Keys of `[processing]` that state "none" where otherwise a number would be chosen."""
 
@@ -293,7 +290,8 @@ def robot_of(experiment: Experiment) -> Robot:
 
 def with_motors_of(drive: Drive, robot: Robot) -> Robot:
     """The robot with the motors that a drive states; with those of its file where it states none."""
-    return with_matrix(robot, transmission_of(drive, robot).matrix) if drive.states_motors else robot
+    of_file = not drive.states_motors or drive.matrix == "robot"
+    return robot if of_file else with_matrix(robot, transmission_of(drive, robot).matrix)
 
 
 def _reference(source: str, robot: Robot) -> Robot:

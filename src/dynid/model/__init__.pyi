@@ -1,7 +1,16 @@
 # What the room offers to the others; names are imported when they are first asked for.
 from .base_parameters import BaseParameters, find_base_parameters, known_base
 from .chunks import Chunk, Samples, checked, split
-from .dynamic_model import DynamicModel, Observed, dry_directions, known_model, known_of, matches, split_known
+from .dynamic_model import (
+    DynamicModel,
+    Observed,
+    driven_along,
+    dry_directions,
+    known_model,
+    known_of,
+    matches,
+    split_known,
+)
 from .formulations.energy import stored_inertia
 from .formulations.torque_rows import Rows, TorqueRows
 from .inspection import Inspection
@@ -46,6 +55,7 @@ __all__ = [
     "checked",
     "chunks_of",
     "default_terms",
+    "driven_along",
     "dry_directions",
     "find_base_parameters",
     "findings_on_default",

@@ -16,7 +16,7 @@ from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.model.kernels.kernel import require_memory, stacked_rows
 from dynid.model.kernels.row_layout import RowLayout
 from dynid.model.parameters import Parameter, link_parameters, matching
-from dynid.model.terms import Combined, NonlinearParameter, Term, parse_terms
+from dynid.model.terms import Combined, JointTerm, NonlinearParameter, Term, parse_terms
 from dynid.robot import SIZE, WORLD, Robot, as_robot
 
 
@@ -290,6 +290,12 @@ class DynamicModel:
             accelerations = np.broadcast_to(unit, (len(positions), self.robot.nv))
             columns.append(self.inverse_dynamics(positions, None, accelerations, parameters) - at_rest)
         return np.stack(columns, axis=-1)
+
+
+def driven_along(model: DynamicModel, kind: type[JointTerm]) -> set[str]:
+    """Names of the joints that a term of a kind acts on along combinations of joints, such as a motor's friction."""
+    terms = [term for term in model.terms if isinstance(term, Combined) and isinstance(term.kind, kind)]
+    return {joint.name for term in terms for along in term.along(model.robot) for joint in along.joints}
 
 
 def dry_directions(model: DynamicModel) -> Array | None:

@@ -17,7 +17,17 @@ from dynid.estimation.nonlinear.nonlinear_fit import NonlinearFit
 from dynid.estimation.settings import EstimationSettings
 from dynid.findings import Finding
 from dynid.logs import PreparedLog
-from dynid.model import BaseParameters, Coulomb, DynamicModel, JointTerm, Observed, Role, Viscous, of_joint
+from dynid.model import (
+    BaseParameters,
+    Coulomb,
+    DynamicModel,
+    JointTerm,
+    Observed,
+    Role,
+    Viscous,
+    driven_along,
+    of_joint,
+)
 from dynid.robot import JointKind
 
 FOLDS = 10
@@ -256,7 +266,9 @@ def probed(model: DynamicModel) -> DynamicModel:
     joints = [joint for joint in model.robot.independent_joints if joint.kind.nv == 1]
     extra: list[JointTerm] = []
     for term, roles in ((Viscous, (Role.VISCOUS,)), (Coulomb, (Role.COULOMB, Role.COULOMB_FORWARD))):
-        lacking = [joint.name for joint in joints if not of_joint(model.parameters, joint.name, *roles)]
+        driven = driven_along(model, term)
+        own = [joint.name for joint in joints if of_joint(model.parameters, joint.name, *roles)]
+        lacking = [joint.name for joint in joints if joint.name not in own and joint.name not in driven]
         if lacking:
             extra.append(term(lacking))
     return DynamicModel(model.robot, (*model.terms, *extra)) if extra else model

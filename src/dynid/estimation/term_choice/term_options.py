@@ -11,8 +11,19 @@ from dynid.estimation.nonlinear.nonlinear_fit import slowest_speeds, speeds
 from dynid.estimation.nonlinear.projection_point import nonlinear_grids
 from dynid.logs import PreparedLog
 from dynid.model import Candidates, DynamicModel, Role, Term, known_of, specification, split_known
-from dynid.model.terms import TERMS, AsymmetricCoulomb, Coupling, LoadCoulomb, NonlinearTerm, TermOfJoints
-from dynid.robot import Robot
+from dynid.model.terms import (
+    TERMS,
+    Armature,
+    AsymmetricCoulomb,
+    Coulomb,
+    Coupling,
+    LoadCoulomb,
+    MotorTerm,
+    NonlinearTerm,
+    TermOfJoints,
+    Viscous,
+)
+from dynid.robot import Motor, Robot
 
 LINEAR = ("viscous", "coulomb", "offset", "armature")
 """Linear terms that are tried in all combinations."""
@@ -178,10 +189,11 @@ def _thinned(grid: Sequence[Mapping[str, float]]) -> Sequence[Mapping[str, float
     return grid[:: step | 1]
 
 
-def _couplings(robot: Robot, matrix: Array | None, joints: Sequence[str | int] | None) -> Iterator[Coupling]:
+def _couplings(robot: Robot, matrix: Array | None, joints: Sequence[str | int] | None) -> Iterator[Term]:
     """Couplings that the drive states; those of the robot's file where it states none.
 
-    Only where one motor turns with two joints, and the other with one: of a differential both motors do.
+    Where one motor turns with two joints, and the other with one, they are couplings of joints; the motors of a
+    differential, which both turn with two, have terms of their own.
     """
     own = {joint.v.start: joint for joint in robot.independent_joints if joint.kind.nv == 1}
     measured = None if joints is None else set(joints)
@@ -197,3 +209,19 @@ def _couplings(robot: Robot, matrix: Array | None, joints: Sequence[str | int] |
     for first, second, ratio in pairs:
         if measured is None or {first, second} <= measured:
             yield Coupling(first, second, ratio)
+    if matrix is not None:
+        yield from _motors({row: joint.name for row, joint in own.items()}, matrix, robot, measured)
+
+
+def _motors(
+    names: Mapping[int, str], matrix: Array, robot: Robot, measured: set[str | int] | None
+) -> Iterator[MotorTerm]:
+    """Inertia, viscous and Coulomb friction of motors that turn with each other's joints; joints by their rows."""
+    motors = []
+    for m in names:
+        driven = {names[j]: float(matrix[m, j]) for j in names if matrix[m, j] != 0.0}
+        mutual = any(j != m and matrix[m, j] != 0.0 and matrix[j, m] != 0.0 for j in names)
+        if mutual and (measured is None or {robot.joint(name).number for name in driven} <= measured):
+            motors.append(Motor(names[m], tuple(driven.items())))
+    if motors:
+        yield from (MotorTerm(kind(), motors) for kind in (Armature, Viscous, Coulomb))

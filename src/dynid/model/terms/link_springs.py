@@ -16,7 +16,7 @@ from dynid.robot import WORLD, Robot
 GROUND = "world"
 """In the place of a body: points in the world frame."""
 
-SHORTEST = 1e-9
+SHORTEST_SPRING = 1e-9
 """Below this length [m] a spring has no direction, and what pulls along it does not act."""
 
 
@@ -66,7 +66,7 @@ class LinkSpring(Term):
     def slopes(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, str, int, Array]]:
         """The slopes of these over the positions, exact."""
         between, J, H = self._stretch(robot, q, second=True)
-        length = np.maximum(np.linalg.norm(between, axis=1), SHORTEST)
+        length = np.maximum(np.linalg.norm(between, axis=1), SHORTEST_SPRING)
         share, rows = self._share(between), self._rows(robot)
         along = {row: np.einsum("ti,ti->t", between, J[row]) for row in rows}
         for row in rows:
@@ -76,7 +76,7 @@ class LinkSpring(Term):
 
     def _share(self, between: Array) -> Array:
         """1 - rest / L."""
-        return 1.0 - self.rest / np.maximum(np.linalg.norm(between, axis=1), SHORTEST)
+        return 1.0 - self.rest / np.maximum(np.linalg.norm(between, axis=1), SHORTEST_SPRING)
 
     def ends(self, robot: Robot) -> list[tuple[int, Array]]:
         """Index of the link of each end, and the point about that link's joint frame."""
