@@ -42,7 +42,7 @@ def _codes(found: Payload) -> set[str]:
 
 @pytest.fixture(scope="module")
 def result() -> Result:
-    return dynid.identify(ARM, _log(None), TERMS, processing=PLAIN)
+    return dynid.identify(ARM, _log(None), TERMS, processing=PLAIN, estimation={"bootstrap": False})
 
 
 def _holds(found: Payload) -> bool:
@@ -67,7 +67,8 @@ def test_logs_with_and_without_the_load_give_it(result: Result) -> None:
 
 
 def test_uncertainty_of_the_robot_counts(result: Result) -> None:
-    short = dynid.identify(ARM, _log(None)[:150], TERMS, processing=PLAIN, physical={"fit": False})
+    quick = {"physical": {"fit": False}, "estimation": {"bootstrap": False}}
+    short = dynid.identify(ARM, _log(None)[:150], TERMS, processing=PLAIN, **quick)
     sure, unsure = (dynid.identify_payload(each, _log(LOAD, 1)) for each in (result, short))
     assert (unsure.estimate.stds > sure.estimate.stds).all()
 
