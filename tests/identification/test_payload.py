@@ -42,7 +42,7 @@ def _codes(found: Payload) -> set[str]:
 
 @pytest.fixture(scope="module")
 def result() -> Result:
-    return dynid.identify(ARM, _log(None), TERMS, processing=PLAIN)
+    return dynid.identify(ARM, _log(None), TERMS, processing=PLAIN, estimation={"bootstrap": False})
 
 
 def _holds(found: Payload) -> bool:
@@ -66,9 +66,9 @@ def test_logs_with_and_without_the_load_give_it(result: Result) -> None:
     np.testing.assert_allclose(beside.estimate.stds, found.estimate.stds, rtol=0.1)
 
 
-def test_uncertainty_of_the_robot_counts(result: Result) -> None:
-    short = dynid.identify(ARM, _log(None)[:150], TERMS, processing=PLAIN, physical={"fit": False})
-    sure, unsure = (dynid.identify_payload(each, _log(LOAD, 1)) for each in (result, short))
+def test_uncertainty_of_the_robot_counts() -> None:
+    free, loaded = _log(None), _log(LOAD, 1)
+    sure, unsure = (dynid.identify_payload(ARM, [each, loaded], **GIVEN) for each in (free, free[:150]))
     assert (unsure.estimate.stds > sure.estimate.stds).all()
 
 

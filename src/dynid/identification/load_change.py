@@ -23,6 +23,7 @@ from dynid.identification.result import Result
 from dynid.identification.result_files import load_result
 from dynid.logs import LoadTable, Log, LogSource
 from dynid.robot import SIZE, Load, Robot, as_robot, inertia, place_of_body, write_back
+from dynid.robot.frames import inverse
 
 
 @dataclass(frozen=True)
@@ -212,7 +213,7 @@ def _carrying(log: Log | LogSource, robot: Robot, load: Load, added: Array) -> L
                 "the robot again with both in its file"
             )
         total = total + own
-    less = inertia.moved(total, np.linalg.inv(placement))
+    less = inertia.moved(total, inverse(placement))
     if np.abs(less).max() <= 1e-12 * np.abs(added).max():
         return replace(log, load=None) if isinstance(log, Log) else log.model_copy(update={"load": None})
     name = load.body or robot.links[link].name

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dynid.estimation.payloads.load_body import THRESHOLDS as MOVED
+from dynid.estimation.payloads.load_body import KnownComparison
 from dynid.estimation.payloads.load_problem import LOAD, THRESHOLDS, LoadFit, LoadProblem, better_link
 from dynid.findings import Finding
 from dynid.identification.identified_load import Payload
@@ -21,7 +22,7 @@ def findings_on_load(
     payload: Payload, problem: LoadProblem, fit: LoadFit, sorts: SortedLogs, ready: Sequence[ReadyLog]
 ) -> Iterator[Finding]:
     """What is noticed about a load and its logs."""
-    subject, body = f"load on '{payload.body}'", payload.estimate
+    subject = f"load on '{payload.body}'"
     if sorts.left_out:
         yield Finding.of("payload-logs-left-out", "logs", logs=list(sorts.left_out))
     yield from findings_on_body(payload, subject)
@@ -30,12 +31,11 @@ def findings_on_load(
         yield Finding.of("payload-friction-differs", "friction", changes={k: f"{v:+.3g}" for k, v in changes.items()})
     other = better_link(problem, fit)
     if other is not None:
-        values = {"body": payload.body, "other": other.body, "share": other.share, "mass": other.mass}
+        values: dict[str, Any] = {"body": payload.body, "other": other.body, "share": other.share, "mass": other.mass}
         yield Finding.of("payload-other-link", subject, **values)
     difference = motion_difference(problem)
     if difference > THRESHOLDS.other_motion:
-        open_ = ", ".join(body.open)
-        yield Finding.of("payload-other-motion", "logs", difference=difference, **({"open": open_} if open_ else {}))
+        yield Finding.of("payload-other-motion", "logs", difference=difference)
     for one in (one for one in ready if one.loaded):
         yield from _beyond_limits(one, problem.base)
 
@@ -58,12 +58,19 @@ def findings_on_body(payload: Payload, subject: str) -> Iterator[Finding]:
     known = payload.known
     if known is not None and not known.agrees:
         worst = int(np.argmax(np.abs(known.scores)))
-        values = {"number": known.names[worst], "z": float(known.scores[worst]), "error": known.mass_error}
+        values: dict[str, Any] = {
+            "number": known.names[worst],
+            "z": float(known.scores[worst]),
+            "error": known.mass_error,
+        }
         values |= {"stated": float(known.stated[0]), "found": float(known.found[0]), "std": float(known.stds[0])}
         yield Finding.of("payload-not-as-stated", subject, **values)
     elif known is not None:
-        values = {"stated": float(known.stated[0]), "found": float(known.found[0]), "std": float(known.stds[0])}
-        yield Finding.of("payload-as-stated", subject, **values, count=len(known.names))
+        yield Finding.of("payload-as-stated", subject, **_masses(known), count=len(known.names))
+
+
+def _masses(known: KnownComparison) -> dict[str, Any]:
+    return {"stated": float(known.stated[0]), "found": float(known.found[0]), "std": float(known.stds[0])}
 
 
 def _rows_of(payload: Payload) -> list[dict[str, Any]]:
@@ -86,7 +93,8 @@ def motion_difference(problem: LoadProblem) -> float:
             parts = [factors.joints[joint] for factors in own if factors.joints[joint].rows]
             rows = sum(part.rows for part in parts)
             links = [k for k, name in enumerate(own[0].joints[joint].names) if name in of_links]
-            of_joints[joint] = sum(part.R.T @ part.R for part in parts)[np.ix_(links, links)] / rows if rows else None
+            gram = np.sum([part.R.T @ part.R for part in parts], axis=0) if rows else None
+            of_joints[joint] = None if gram is None else gram[np.ix_(links, links)] / rows
         grams.append(of_joints)
     found = [0.0]
     for joint, free in grams[0].items():
@@ -104,5 +112,5 @@ def _beyond_limits(one: ReadyLog, base: BaseParameters) -> Iterator[Finding]:
     for row, joint in enumerate(base.model.robot.independent_joints):
         effort = joint.limits.effort
         if 0.0 < effort < np.inf and highest[row] > effort:
-            values = {"largest": float(highest[row]), "limit": float(effort)}
+            values: dict[str, Any] = {"largest": float(highest[row]), "limit": float(effort)}
             yield Finding.of("payload-beyond-limits", f"joint '{joint.name}'", **values)

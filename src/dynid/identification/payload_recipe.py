@@ -11,10 +11,9 @@ import numpy as np
 
 from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.estimation import factors_of, processed_rows
-from dynid.estimation.correlation import correlation_samples
 from dynid.estimation.error_stretches import error_stretches
 from dynid.estimation.payloads.load_body import LoadBody, compared
-from dynid.estimation.payloads.load_problem import LoadFit, LoadPlace, LoadProblem, Session
+from dynid.estimation.payloads.load_problem import LoadFit, LoadPlace, LoadProblem, Session, lasting_of
 from dynid.estimation.payloads.load_problem import changes_of_friction as found_changes
 from dynid.identification.identified_load import Payload
 from dynid.identification.noticed import each_once
@@ -100,7 +99,7 @@ class _Sources:
 
 
 def _sources(source: Any, logs: Any, terms: Any, drive: Any, processing: Any) -> _Sources:
-    several = [logs] if isinstance(logs, Log | str | Path) else list(logs or ())
+    several: list[Any] = [logs] if isinstance(logs, Log | str | Path) else list(logs or ())
     is_folder = isinstance(source, str | Path) and Path(source).is_dir()
     if isinstance(source, Result) or is_folder:
         stated = {"terms": terms or None, "drive": drive, "processing": processing}
@@ -246,8 +245,7 @@ def _with_lasting(problem: LoadProblem, ready: Sequence[ReadyLog], fit: LoadFit)
         found = {}
         for row, joint in enumerate(model.row_names):
             errors, starts = stretches.of_row(row)
-            lasting = correlation_samples(errors, starts) if len(errors) else 1.0
-            found[joint] = max(lasting, 1.0 / one.prepared.error_band)
+            found[joint] = max(lasting_of(errors, starts), 1.0 / one.prepared.error_band)
         sessions[k] = replace(sessions[k], lasting=found)
     return replace(problem, sessions=tuple(sessions))
 

@@ -23,6 +23,7 @@ from dynid.identification.task import Task
 from dynid.logs import Drive, Log, LogSource, PreparedLog, decimated, prepare, transmission_of
 from dynid.model import DynamicModel, joint_poses, loaded
 from dynid.robot import SIZE, Load, Robot, inertia, place_of_body
+from dynid.robot.frames import inverse
 
 
 def has_wrench(log: Log | LogSource) -> bool:
@@ -102,12 +103,12 @@ def wrench_log(log: Log, task: Task, body: str | None, *, loaded: bool) -> tuple
             "only; name a body of that link"
         )
     ready = _prepared(log, task, link, placement)
-    between = np.linalg.inv(placement) @ own
+    between = inverse(placement) @ own
     M = np.stack([inertia.moved(unit, between) for unit in np.eye(SIZE)], axis=1)
     carried = None if loaded else log.load
     if isinstance(carried, Load):
         on, parameters = carried.of_link(robot)
-        carried = inertia.moved(parameters, np.linalg.inv(placement)) if on == link else None
+        carried = inertia.moved(parameters, inverse(placement)) if on == link else None
     parts, factors = [], ready.processing.decimate
     for segment, times in zip(ready.segments, ready.times, strict=True):
         chunk, stamps = loaded_chunk(segment), np.asarray(times[:], dtype=float)

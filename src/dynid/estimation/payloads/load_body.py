@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +57,7 @@ class BodyThresholds:
 THRESHOLDS = BodyThresholds()
 
 
-def body_numbers(p: Array) -> Array:
+def body_numbers(p: NDArray[Any]) -> NDArray[Any]:
     """Mass [kg], centre of mass [m] and inertia about it [kg m^2] of ten parameters; (10,) to (10,), also complex."""
     m, h = p[0], p[1:4]
     x, y, z = h
@@ -67,7 +68,7 @@ def body_numbers(p: Array) -> Array:
 def slopes_of_numbers(p: Array) -> Array:
     """Derivatives of `body_numbers`, shape (10, 10), exact to rounding: a complex step has no difference to round."""
     step = 1e-30
-    columns = [body_numbers(p.astype(complex) + 1j * step * unit).imag / step for unit in np.eye(len(p))]
+    columns = [np.imag(body_numbers(p.astype(complex) + 1j * step * unit)) / step for unit in np.eye(len(p))]
     return np.stack(columns, axis=1)
 
 

@@ -13,8 +13,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array
+from dynid.estimation.correlation import autocorrelation, correlation_samples
 from dynid.estimation.factors.factors import Factor, Factors
 from dynid.estimation.physical.physical_estimate import SMALLEST_ERROR
 from dynid.estimation.quantiles import chi_square_quantile
@@ -128,7 +130,7 @@ class LoadFit:
         return tuple(np.asarray(x) for x in np.linalg.svd(self.R * SIZES))  # type: ignore[return-value]
 
     @cached_property
-    def effective(self) -> Array:
+    def effective(self) -> NDArray[np.bool_]:
         """Which singular directions have an effect, shape (10,)."""
         sizes = self._parts[1]
         return sizes > THRESHOLDS.rank * max(float(sizes[0]), 1e-300)
@@ -149,7 +151,7 @@ class LoadFit:
         return root @ root.T
 
     @cached_property
-    def determined(self) -> Array:
+    def determined(self) -> NDArray[np.bool_]:
         """Which of the ten parameters the data determine at all, shape (10,)."""
         null = self._parts[2][~self.effective]
         return np.asarray(np.linalg.norm(null, axis=0) < 1e-6)
@@ -273,10 +275,10 @@ def fit_of(logs: LogRows, lasting: Lasting, names: Sequence[str], prior: Factor 
     ]
     total = sum(sum(each.values()) for each in rows)
     freedom = max(int(total) - len(names), 1)
-    stds = [dict.fromkeys(each, 1.0) for each in logs]
+    stds, x = [dict.fromkeys(each, 1.0) for each in logs], np.zeros(len(names))
     for _ in range(STEPS):
         whole = weighed(logs, lasting, stds, names, prior)
-        x = np.linalg.lstsq(whole.R, whole.z, rcond=1e-12)[0]
+        x = np.asarray(np.linalg.lstsq(whole.R, whole.z, rcond=1e-12)[0], dtype=float)
         wider, before = total / freedom, stds
         stds = [{joint: _size_of_errors(factor, x, wider) for joint, factor in each.items()} for each in logs]
         if _alike(stds, before):
@@ -296,6 +298,23 @@ def _alike(some: Sequence[Mapping[str, float]], others: Sequence[Mapping[str, fl
     """Whether weights have settled."""
     pairs = zip(some, others, strict=True)
     return all(abs(one[joint] - other[joint]) <= 1e-4 * one[joint] for one, other in pairs for joint in one)
+
+
+def lasting_of(errors: Array, starts: Sequence[int] = (0,)) -> float:
+    """How many times larger than those of white errors the variances of estimates are.
+
+    The integral of the autocorrelation, or that of an autoregression of first order where it is larger: parameters
+    take the slow part of errors, so that the residual has less of it than the errors had.
+
+    Args:
+        errors: The errors, shape (samples,).
+        starts: Where stretches of the errors begin.
+    """
+    if len(errors) < 8 or not np.any(errors):
+        return 1.0
+    rho = min(float(autocorrelation(errors, 2, starts)[-1]), 0.999)
+    first_order = (1.0 + rho) / (1.0 - rho) if rho > 3.0 / np.sqrt(len(errors)) else 1.0
+    return max(correlation_samples(errors, starts), first_order)
 
 
 def _lasts(lasting: Mapping[str, float], joint: str) -> float:

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.estimation.correlation import correlation_samples
 from dynid.estimation.factors.factors import Factor
-from dynid.estimation.payloads.load_problem import LOAD, THRESHOLDS, LoadFit, fit_of, robot_part
+from dynid.estimation.payloads.load_problem import LOAD, THRESHOLDS, LoadFit, fit_of, lasting_of, robot_part
 from dynid.estimation.quantiles import chi_square_quantile
 from dynid.robot import INERTIA_BASIS, SIZE, WORLD, Robot
 
@@ -184,6 +183,6 @@ class _Wrist:
         found = []
         for k, log in enumerate(self.logs):
             errors = [log.wrench[:, c] - self.matrices[k][c] @ x for c in range(len(CHANNELS))]
-            each = [max(correlation_samples(e, log.starts), 1.0 / log.band) for e in errors]
+            each = [max(lasting_of(e, log.starts), 1.0 / log.band) for e in errors]
             found.append(dict(zip(CHANNELS, each, strict=True)))
         return found
