@@ -1,0 +1,444 @@
+"""Drive gains from currents with and without a known load.
+
+With the currents C of the motors, unknown gains g and base parameters b, rows of logs are
+
+    C g = W b                       without a load,
+    C g = W (b + B u) + W b_load    with a load, of which b_load is known and u is not
+
+(Gautier and Briot, "Global identification of drive gains parameters of robots using a known payload", ICRA 2012). The
+known load sets the scale. Errors are in the currents, which multiply unknowns, so that ordinary least squares would
+draw gains towards zero. Two ways that do not:
+
+- total least squares: errors in the columns C alone, of the size that each joint's own currents show; a generalised
+  eigenvalue problem.
+- constrained least squares: the currents are explained, C = (W b + ...) / g, with the load's parameters held at their
+  known values; Gauss-Newton in the logarithms of the gains, which is maximum likelihood for normal errors.
+
+Everything is computed from triangles as small as the parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.errors import DynidError
+from dynid.estimation.current_rows import CurrentRows, Rows
+from dynid.estimation.quantiles import student_quantile
+
+GainMethod = Literal["constrained", "total"]
+
+
+@dataclass(frozen=True)
+class GainThresholds:
+    """When a gain counts as determined, and what its standard deviation rests on.
+
+    Shown by `benchmarks/drive_gains.py`: simulated arms whose true gains are known, and the log of a UR10e.
+    """
+
+    relative_std: float = 0.1
+    """Standard deviation of a gain, relative to it, above which it is said to be undetermined: by then the stated
+    constant of a data sheet is as good."""
+
+    block_length: float = 3.0
+    """Length of a block of time, in correlation times of the errors, as of the block bootstrap."""
+
+    fewest_blocks: int = 8
+    """Blocks below which the errors are taken as white."""
+
+
+THRESHOLDS = GainThresholds()
+
+SMALLEST_ERROR = 1e-9
+"""Errors of currents are taken as no smaller than this part of them: rows without errors have no weight of their own."""
+
+PASSES = 60
+"""Most passes of a search for gains; most need ten."""
+
+
+class NoScaleError(DynidError):
+    """Nothing known sets the scale of gains."""
+
+
+@dataclass(frozen=True, eq=False)
+class GainEstimate:
+    """Gains of drives, with the parameters that were estimated beside them.
+
+    Attributes:
+        gains: Torque per unit of current of each motor [N m/A or N/A], shape (motors,); NaN where undetermined.
+        relative_covariance: Covariance of the logarithms of the gains, shape (motors, motors); NaN where undetermined.
+        relative_stds: Standard deviations of each gain relative to it, also where that makes it undetermined; infinite
+            where nothing determines it. Shape (motors,).
+        determined: Which are determined, shape (motors,).
+        base: Values of the base parameters, shape (base,); those that the rows of determined joints show.
+        load: Values of unknown parameters of loads by the load's name, each of shape (free,).
+        blocks: Blocks of time that standard deviations rest on; fewer than `fewest_blocks` where errors count as white.
+        errors: Root mean square errors of each log and joint in units of current, shape (logs, joints).
+        method: How they were estimated.
+        factor: Rows and right-hand side `(R, z)` of what the data say of base parameters once gains are free, in
+            standard deviations; R of shape (k, base).
+        given_base: Gains are `exp(slope @ (b - base))` times the estimate where base parameters are b; shape
+            (motors, base).
+    """
+
+    gains: Array
+    relative_covariance: Array
+    relative_stds: Array
+    determined: Array
+    base: Array
+    load: dict[str, Array]
+    blocks: int
+    errors: Array
+    method: GainMethod
+    factor: tuple[Array, Array]
+    given_base: Array
+
+    @property
+    def stds(self) -> Array:
+        """Standard deviations of the gains, shape (motors,); NaN where undetermined."""
+        return np.abs(self.gains) * np.sqrt(np.diag(self.relative_covariance))
+
+    def interval(self, confidence: float = 0.95) -> tuple[Array, Array]:
+        """Lower and upper ends of confidence intervals, each of shape (motors,)."""
+        freedom = self.blocks - 1 if self.blocks >= THRESHOLDS.fewest_blocks else 10_000
+        half = student_quantile(freedom, 0.5 + confidence / 2) * self.stds
+        return self.gains - half, self.gains + half
+
+
+def estimate_gains(logs: Sequence[CurrentRows], method: GainMethod = "constrained") -> GainEstimate:
+    """Estimate the gains of drives from logs with and without known loads.
+
+    Args:
+        logs: The rows of each log.
+        method: Constrained or total least squares.
+
+    Raises:
+        NoScaleError: If no log carries a load of which something is known, or it has no effect on any joint.
+    """
+    motors = len(logs[0].ratios)
+    kept, weak = np.ones(motors, dtype=bool), np.full(motors, np.inf)
+    while kept.any():
+        system = _System.of(logs, kept)
+        if not any(rows.d.any() for rows in system.rows):
+            break
+        found = _constrained(system, _first(system))
+        stds = np.sqrt(np.diag(_relative_covariance(system, found)[0]))
+        lost = kept & ~(stds <= THRESHOLDS.relative_std)
+        if not lost.any():
+            if method == "total":
+                found = _total(system, found)
+            return _estimate(system, found, kept, np.where(kept, stds, weak), method)
+        lost &= ~(stds < stds[lost].max())  # one at a time: others may be determined without its rows
+        weak = np.where(lost, np.minimum(stds, weak), weak)
+        kept = kept & ~lost
+    raise NoScaleError(
+        "no gain is determined: the known load has no effect on any joint that its errors do not hide; state the mass "
+        "of the load, and move so that gravity on it changes"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _System:
+    """Rows of all logs and joints that count, one entry each.
+
+    Attributes:
+        rows: The rows.
+        X: For each, the columns of base parameters and of the loads' unknown ones.
+        log: Its log.
+        joint: Its joint.
+        counts: Number of samples that it stands for, shape (entries,).
+        sigma: Root mean square of what the joint's own columns leave of its current, shape (entries,).
+        logs: The logs.
+        free: Where the unknown parameters of each load stand among the columns of X.
+    """
+
+    rows: tuple[Rows, ...]
+    X: tuple[Array, ...]
+    log: Array
+    joint: Array
+    counts: Array
+    logs: Sequence[CurrentRows]
+    free: dict[str, slice]
+    kept: Array
+
+    @staticmethod
+    def of(logs: Sequence[CurrentRows], kept: Array) -> _System:
+        places, width = _places(logs)
+        rows, X, number, joints, counts = [], [], [], [], []
+        for k, log in enumerate(logs):
+            for j, own in enumerate(log.joints):
+                acting = np.flatnonzero(log.ratios[:, j])
+                if log.counts[j].sum() and kept[acting].all():
+                    rows.append(own)
+                    X.append(_columns(log, own, places, width))
+                    number.append(k)
+                    joints.append(j)
+                    counts.append(log.counts[j].sum())
+        places_in_rows = np.array(number, dtype=int), np.array(joints, dtype=int), np.array(counts, dtype=float)
+        return _System(tuple(rows), tuple(X), *places_in_rows, logs, places, kept)
+
+    @property
+    def ratios(self) -> Array:
+        """Joint torque per motor torque, shape (motors, joints)."""
+        return self.logs[0].ratios
+
+
+def _places(logs: Sequence[CurrentRows]) -> tuple[dict[str, slice], int]:
+    """Where the unknown parameters of each load stand among all columns, and how many columns there are."""
+    places, width = {}, len(logs[0].base.names)
+    for log in logs:
+        if log.load is not None and log.load.name not in places:
+            places[log.load.name] = slice(width, width + log.load.free.shape[1])
+            width += log.load.free.shape[1]
+    return places, width
+
+
+def _columns(log: CurrentRows, rows: Rows, places: dict[str, slice], width: int) -> Array:
+    X = np.zeros((len(rows.W), width))
+    X[:, : rows.W.shape[1]] = rows.W
+    if log.load is not None:
+        X[:, places[log.load.name]] = rows.F
+    return X
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """Gains, with all that follows from them at their weights.
+
+    Attributes:
+        gains: The gains, shape (motors,).
+        weights: One over the size of errors of each entry [1/N m].
+        beta: Best other parameters, shape (columns,).
+        errors: `C g - X beta - d` of each entry.
+        squares: Sum of squares of each, shape (entries,).
+        shares: Share of each motor in the errors of each entry, shape (entries, motors).
+    """
+
+    gains: Array
+    weights: Array
+    beta: Array
+    errors: list[Array]
+    squares: Array
+    shares: Array
+    basis: Array
+    coefficients: Array
+
+
+def _state(system: _System, gains: Array, weights: Array) -> _State:
+    """Solve for everything but the gains."""
+    X = np.concatenate([w * x for w, x in zip(weights, system.X, strict=True)])
+    y = np.concatenate([w * (r.C @ gains - r.d) for w, r in zip(weights, system.rows, strict=True)])
+    sizes = np.linalg.norm(X, axis=0)
+    sizes[sizes == 0.0] = 1.0
+    U, S, V = np.linalg.svd(X / sizes, full_matrices=False)
+    good = S > 1e-9 * S[0]
+    U, inverse = U[:, good], (V[good].T / S[good]) / sizes[:, None]
+    beta = inverse @ (U.T @ y)
+    errors = [r.C @ gains - r.d - x @ beta for r, x in zip(system.rows, system.X, strict=True)]
+    squares = np.array([float(e @ e) for e in errors])
+    floor = [SMALLEST_ERROR**2 * float(np.sum((r.C @ gains) ** 2)) for r in system.rows]
+    squares = np.maximum(squares, np.maximum(floor, 1e-300))
+    shares = _shares(system, gains, squares)
+    return _State(gains, weights, beta, errors, squares, shares, U, inverse)
+
+
+def _shares(system: _System, gains: Array, squares: Array) -> Array:
+    """Share of each motor in the errors of each entry; 1 where one motor acts on a joint."""
+    N = system.ratios
+    acting = (N[:, system.joint] != 0.0).T.astype(float)
+    if (acting.sum(axis=1) == 1.0).all():
+        return acting
+    shares = np.zeros(acting.shape)
+    for k in np.unique(system.log):
+        own = np.flatnonzero(system.log == k)
+        M = (N[:, system.joint[own]].T * gains) ** 2
+        variances = np.maximum(np.linalg.lstsq(M, squares[own] / system.counts[own], rcond=1e-9)[0], 0.0)
+        parts = M * variances
+        parts = np.where(parts.sum(axis=1, keepdims=True) > 0.0, parts, M)
+        shares[own] = parts / parts.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _predicted(system: _System, state: _State) -> Array:
+    """Columns of derivatives of weighted errors over logarithms of gains: the torques that motors are predicted to
+    make; shape (rows, motors)."""
+    return np.concatenate(
+        [
+            w * (r.C * state.gains - share * e[:, None])
+            for w, r, e, share in zip(state.weights, system.rows, state.errors, state.shares, strict=True)
+        ]
+    )
+
+
+def _first(system: _System) -> Array:
+    """Gains to begin with: each joint for itself, whose current is explained by its own columns and the known load."""
+    N = system.ratios
+    gains = np.zeros(len(N))
+    for j in np.unique(system.joint):
+        own = np.flatnonzero(system.joint == j)
+        X = np.concatenate([np.column_stack([system.X[k], system.rows[k].d]) for k in own])
+        y = np.concatenate([system.rows[k].C.sum(axis=1) for k in own])
+        sizes = np.linalg.norm(X, axis=0)
+        sizes[sizes == 0.0] = 1.0
+        inverse_gain = np.linalg.lstsq(X / sizes, y, rcond=1e-9)[0][-1] / sizes[-1]
+        if inverse_gain:
+            gains[j] = 1.0 / inverse_gain
+    known = gains[system.kept & (gains != 0.0)]
+    typical = float(np.median(np.abs(known))) if len(known) else 1.0
+    far = (np.abs(gains) < 0.01 * typical) | (np.abs(gains) > 100.0 * typical)
+    return np.where(far, typical, gains)
+
+
+def _constrained(system: _System, gains: Array) -> _State:
+    """Gauss-Newton in the logarithms of gains, with weights by the errors of the pass before."""
+    weights = 1.0 / np.array([max(np.linalg.norm(r.C @ gains), 1e-300) for r in system.rows])
+    state = _state(system, gains, weights)
+    for _ in range(PASSES):
+        state = _state(system, state.gains, np.sqrt(system.counts / state.squares))
+        F = _predicted(system, state)
+        F = F - state.basis @ (state.basis.T @ F)
+        e = np.concatenate([w * e for w, e in zip(state.weights, state.errors, strict=True)])
+        step = -_inverse(F.T @ F) @ (F.T @ e)
+        step = np.clip(step, -0.5, 0.5)
+        state = _state(system, state.gains * (1.0 + step), state.weights)
+        if np.abs(step).max(initial=0.0) < 1e-11:
+            break
+    return state
+
+
+def _inverse(G: Array) -> Array:
+    """Inverse of an information matrix; directions that have none are left where they are."""
+    values, vectors = np.linalg.eigh(G)
+    good = values > max(1e-12 * values[-1], 1e-6)  # a relative standard deviation of 1000
+    return (vectors[:, good] / values[good]) @ vectors[:, good].T
+
+
+def _total(system: _System, state: _State) -> _State:
+    """Total least squares: errors in the columns of currents alone, of sizes that each joint's own fit shows."""
+    kept = np.flatnonzero(system.kept)
+    sigma = _own_errors(system)
+    gains = state.gains
+    for _ in range(PASSES):
+        sizes = sigma * np.sqrt(np.sum((system.ratios[:, system.joint].T * gains) ** 2, axis=1))
+        before = _state(system, gains, 1.0 / sizes)
+        A = np.concatenate(
+            [w * np.column_stack([r.C[:, kept], -r.d]) for w, r in zip(before.weights, system.rows, strict=True)]
+        )
+        A = A - before.basis @ (before.basis.T @ A)
+        noise = np.sum(
+            (system.counts * (before.weights * sigma) ** 2)[:, None] * system.ratios[kept][:, system.joint].T ** 2,
+            axis=0,
+        )
+        S = np.asarray(np.linalg.qr(A, mode="r"))
+        new = gains.copy()
+        new[kept] = _smallest(S.T @ S, noise)
+        done = np.abs(new[kept] / gains[kept] - 1.0).max() < 1e-11
+        gains = new
+        if done:
+            break
+    return _state(system, gains, np.sqrt(system.counts / _state(system, gains, state.weights).squares))
+
+
+def _smallest(M: Array, noise: Array) -> Array:
+    """The vector x = (g, 1) of smallest `x' M x / g' diag(noise) g`, without its last element, shape (gains,)."""
+    scale = 1.0 / np.sqrt(noise)
+    H, h, rest = M[:-1, :-1] * scale * scale[:, None], M[:-1, -1] * scale, M[-1, -1]
+    values, vectors = np.linalg.eigh(H - np.outer(h, h) / rest)  # the best multiple of the known column is taken off
+    g = vectors[:, 0] * scale
+    return g * (-rest / (M[:-1, -1] @ g))
+
+
+def _own_errors(system: _System) -> Array:
+    """Root mean square of what its own columns leave of the current of each entry's joint, shape (entries,)."""
+    found = np.zeros(len(system.rows))
+    for k, (r, x) in enumerate(zip(system.rows, system.X, strict=True)):
+        y = r.C.sum(axis=1)
+        left = y - x @ np.linalg.lstsq(x, y, rcond=1e-9)[0]
+        freedom = max(system.counts[k] - np.linalg.matrix_rank(x), 1.0)
+        found[k] = max(np.sqrt(left @ left / freedom), SMALLEST_ERROR * np.sqrt(y @ y / system.counts[k]))
+    return found / np.sqrt(np.sum(system.ratios[:, system.joint].T ** 2, axis=1))
+
+
+def _relative_covariance(system: _System, state: _State) -> tuple[Array, int, Array]:
+    """Covariance of the logarithms of gains, by blocks of time; their number, and the inverse information."""
+    F = _predicted(system, state)
+    coefficients = state.coefficients @ (state.basis.T @ F)
+    F = F - state.basis @ (state.basis.T @ F)
+    G = F.T @ F
+    values, vectors = np.linalg.eigh(G)
+    inverse = (vectors / np.maximum(values, 1e-30)) @ vectors.T
+    scores = _scores(system, state, coefficients)
+    if len(scores) < THRESHOLDS.fewest_blocks:
+        return inverse, len(scores), inverse
+    spread = len(scores) / (len(scores) - 1.0) * scores.T @ scores
+    good = values > 1e-12 * max(values[-1], 1e-300)
+    solid = (vectors[:, good] / values[good]) @ vectors[:, good].T
+    covariance = solid @ spread @ solid
+    lost = (vectors[:, ~good] ** 2).sum(axis=1) > 1e-6
+    covariance[lost, lost] = np.inf
+    return covariance, len(scores), inverse
+
+
+def _scores(system: _System, state: _State, coefficients: Array) -> Array:
+    """What each block of time adds to the gradient over logarithms of gains, shape (blocks, motors)."""
+    found = []
+    for k, log in enumerate(system.logs):
+        own = np.flatnonzero(system.log == k)
+        count = len(log.triangles[0])
+        sums = np.zeros((count, len(system.ratios)))
+        for entry in own:
+            j, w = system.joint[entry], state.weights[entry]
+            for b in range(count):
+                rows = log.block(j, b)
+                X = _columns(log, rows, system.free, len(state.beta))
+                e = rows.C @ state.gains - rows.d - X @ state.beta
+                F = w * (rows.C * state.gains - state.shares[entry] * e[:, None]) - X @ coefficients
+                sums[b] += w * (F.T @ e)
+        size = max(log.counts.max(), 1)
+        joined = max(1, int(np.ceil(THRESHOLDS.block_length * log.lasting / size)))
+        found.append(np.add.reduceat(sums, np.arange(0, count, joined), axis=0))
+    return np.concatenate(found)
+
+
+def _estimate(system: _System, state: _State, kept: Array, stds: Array, method: GainMethod) -> GainEstimate:
+    """The estimate of gains, and what the data say of base parameters once they are free."""
+    covariance, blocks, _ = _relative_covariance(system, state)
+    covariance = np.where(np.outer(kept, kept), covariance, np.nan)
+    log = system.logs[0]
+    n = len(log.base.names)
+    errors = np.full((len(system.logs), len(log.triangles)), np.nan)
+    for k, (number, joint) in enumerate(zip(system.log, system.joint, strict=True)):
+        size = np.sqrt(np.sum((system.ratios[:, joint] * state.gains) ** 2))
+        errors[number, joint] = np.sqrt(state.squares[k] / system.counts[k]) / size
+    X = np.concatenate([w * x for w, x in zip(state.weights, system.X, strict=True)])
+    F = _predicted(system, state)[:, kept]
+    A = np.column_stack([F, -X[:, n:], -X[:, :n]])  # errors = F log g - X beta
+    R = np.asarray(np.linalg.qr(A, mode="r"))
+    first = A.shape[1] - n
+    own = R[first:, first:]
+    slope = np.zeros((len(kept), n))
+    slope[kept] = -np.linalg.lstsq(R[:first, :first], R[:first, first:], rcond=1e-9)[0][: kept.sum()]
+    loads = {name: state.beta[place] for name, place in system.free.items()}
+    base = state.beta[:n]
+    return GainEstimate(
+        gains=np.where(kept, state.gains, np.nan),
+        relative_covariance=covariance,
+        relative_stds=stds,
+        determined=kept,
+        base=base,
+        load=loads,
+        blocks=blocks,
+        errors=errors,
+        method=method,
+        factor=(own, own @ base),
+        given_base=slope,
+    )
+
+
+def without_load(log: CurrentRows) -> CurrentRows:
+    """The same rows, as if nothing were carried."""
+    return replace(log, load=None)
