@@ -34,11 +34,11 @@ def unseen_logs(
 ) -> tuple[UnseenLog, ...]:
     """Logs that a result was not made from, each read and processed once, as the result's own logs were."""
     found: list[UnseenLog] = []
-    for one in _single(logs):
+    for one in single_logs_of(logs):
         if isinstance(one, UnseenLog):
             found.append(one)
             continue
-        task = _task(result, one)
+        task = held_out_task(result, one)
         if result.record.commands is not None:
             task = replace(task, logs=with_law(task.logs, result.record.commands))
         if task.torque == "magnitude" and not task.discard_sign:
@@ -54,13 +54,13 @@ def unseen_logs(
     return tuple(found)
 
 
-def _single(logs: Sequence[Log | str | Path | UnseenLog]) -> Iterator[Log | str | UnseenLog]:
+def single_logs_of(logs: Sequence[Log | str | Path | UnseenLog]) -> Iterator[Log | str | UnseenLog]:
     """The logs one by one: names may be patterns or folders."""
     for one in logs:
         yield from (file.name for file in files_of(one)) if isinstance(one, str | Path) else (one,)
 
 
-def _task(result: Result, log: Log | str | Path) -> Task:
+def held_out_task(result: Result, log: Log | str | Path) -> Task:
     """The task that a log belongs to: the result's with other logs, read as their experiment file says."""
     own = replace(result.task, drive=result.drive)
     if isinstance(log, Log):

@@ -63,6 +63,10 @@ class Factor:
         R = self.R[:, [position[name] for name in names]]
         return _triangular(tuple(names), np.column_stack([R, self.z]), self.squares, self.rows)
 
+    def combined(self, names: Sequence[str], C: Array) -> Factor:
+        """The factor of other parameters x, where its own are C x, shape (parameters, names)."""
+        return _triangular(tuple(names), np.column_stack([self.R @ C, self.z]), self.squares, self.rows)
+
     def without(self, known: Mapping[str, float]) -> Factor:
         """The factor of the other parameters once some are known: their part is taken off y."""
         rest = [name for name in self.names if name not in known]

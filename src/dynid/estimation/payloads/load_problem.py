@@ -1,0 +1,328 @@
+"""A load from logs with and without it, on factors.
+
+Logs without the load have `y = W b`, logs with it `y = W b + W_link M p`: b are the base parameters of the robot, p the
+ten parameters of the load about the frame of its body, and M takes them to the joint frame of its link. The robot and
+the load are estimated together, so that what the logs leave open of the robot enters the uncertainty of the load. Rows
+are weighed by the size of their errors, log by log and joint by joint, and errors that last count as fewer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.estimation.factors.factors import Factor, Factors, merged
+from dynid.estimation.quantiles import chi_square_quantile
+from dynid.model import BaseParameters
+from dynid.robot import SIZE, Robot, inertia, place_of_body
+
+LOAD = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
+"""Names of the ten parameters of a load."""
+
+SIZES = np.array([1.0, *[0.1] * 3, *[0.01] * 6])
+"""Sizes of the ten parameters of a load of 1 kg and 0.1 m: what is small beside them is rounding."""
+
+
+@dataclass(frozen=True)
+class LoadThresholds:
+    """When something about logs with a load is said, and acted upon."""
+
+    change_chance: float = 1e-3
+    """Chance, of all joints together, that friction is said to differ between logs with and without the load where it
+    does not. Measured by `benchmarks/payloads.py`."""
+
+    link_gain: float = 50.0
+    """Twice the logarithm of the likelihood by which another link must explain the torques better than the stated one
+    to be named. Wrong links of simulated arms gain hundreds (`benchmarks/payloads.py`); right ones lose."""
+
+    link_share: float = 0.05
+    """Share of the stated link's squared residual that the other link must take away, too: of real robots small gains
+    are significant, and mean friction that depends on the load."""
+
+    rank: float = 1e-9
+    """Singular value, relative to the largest, up to which a combination of parameters has no effect."""
+
+
+THRESHOLDS = LoadThresholds()
+
+
+@dataclass(frozen=True, eq=False)
+class LoadPlace:
+    """Where a load is fastened.
+
+    Attributes:
+        body: Name of the body whose frame its parameters are about.
+        link: Index of the link.
+        block: Which block of ten parameters of the model is the link's.
+        M: Takes its ten parameters to those about the link's joint frame, shape (10, 10).
+    """
+
+    body: str
+    link: int
+    block: int
+    M: Array
+
+    @staticmethod
+    def of(robot: Robot, body: str | None = None) -> LoadPlace:
+        """The place of a body, the last link's when None; errors as `place_of_body`."""
+        link, placement = place_of_body(robot, body)
+        M = np.stack([inertia.moved(unit, placement) for unit in np.eye(SIZE)], axis=1)
+        return LoadPlace(body or robot.links[link].name, link, robot.solid_links.index(link), M)
+
+
+@dataclass(frozen=True, eq=False)
+class Session:
+    """The factors of a log, or of several that were recorded alike.
+
+    Attributes:
+        factors: Its factors, over all standard parameters.
+        loaded: Whether the robot carried the load.
+        lasting: How many times larger than those of white errors the variances of estimates are, for each row.
+        name: What it is called.
+    """
+
+    factors: Factors
+    loaded: bool
+    lasting: Mapping[str, float] = field(default_factory=dict)
+    name: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class LoadFit:
+    """A load, as the data alone have it.
+
+    Attributes:
+        R: Triangle of the load's ten parameters once the robot's are free, in standard deviations, shape (10, 10).
+        z: Right-hand side, shape (10,).
+        squares: Squared errors of all rows, in standard deviations.
+        freedom: Rows, counted as independent ones, less parameters.
+        robot: Base parameters of the robot and changes of friction, by name.
+        stds: Standard deviations of each log's rows [N m or N], by joint.
+        rows: Rows of each log, counted as independent ones, by joint.
+    """
+
+    R: Array
+    z: Array
+    squares: float
+    freedom: int
+    robot: Mapping[str, float]
+    stds: tuple[Mapping[str, float], ...]
+    rows: tuple[Mapping[str, float], ...]
+
+    @cached_property
+    def _parts(self) -> tuple[Array, Array, Array]:
+        return tuple(np.asarray(x) for x in np.linalg.svd(self.R * SIZES))  # type: ignore[return-value]
+
+    @cached_property
+    def effective(self) -> Array:
+        """Which singular directions have an effect, shape (10,)."""
+        sizes = self._parts[1]
+        return sizes > THRESHOLDS.rank * max(float(sizes[0]), 1e-300)
+
+    @cached_property
+    def parameters(self) -> Array:
+        """The ten parameters; the smallest where several fit alike, shape (10,)."""
+        U, sizes, V = self._parts
+        inverse = np.where(self.effective, 1.0 / np.where(self.effective, sizes, 1.0), 0.0)
+        return SIZES * (V.T @ (inverse * (U.T @ self.z)))
+
+    @cached_property
+    def covariance(self) -> Array:
+        """Their covariance, without what has no effect, shape (10, 10)."""
+        _, sizes, V = self._parts
+        inverse = np.where(self.effective, 1.0 / np.where(self.effective, sizes, 1.0), 0.0)
+        root = SIZES[:, None] * V.T * inverse
+        return root @ root.T
+
+    @cached_property
+    def determined(self) -> Array:
+        """Which of the ten parameters the data determine at all, shape (10,)."""
+        null = self._parts[2][~self.effective]
+        return np.asarray(np.linalg.norm(null, axis=0) < 1e-6)
+
+
+@dataclass(frozen=True, eq=False)
+class LoadProblem:
+    """A load on a robot, both unknown.
+
+    Attributes:
+        base: The base parameters of the robot.
+        place: Where the load is.
+        sessions: The logs.
+        changes: Names of standard parameters, such as those of friction, that may be others in logs with the load.
+    """
+
+    base: BaseParameters
+    place: LoadPlace
+    sessions: tuple[Session, ...]
+    changes: tuple[str, ...] = ()
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """All unknowns: base parameters, changes, and the ten of the load."""
+        return (*self.base.names, *(f"change of {name}" for name in self.changes), *(f"load {name}" for name in LOAD))
+
+    @cached_property
+    def _factors(self) -> list[dict[str, Factor]]:
+        """For each log and each row, the factor of all unknowns."""
+        return [{joint: self._of(session, each) for joint, each in _rows(session)} for session in self.sessions]
+
+    def _of(self, session: Session, factor: Factor) -> Factor:
+        known = {name: value for name, value in self.base.known.items() if name in factor.names}
+        shift = np.array([known.get(name, 0.0) for name in factor.names])
+        C = np.zeros((len(factor.names), len(self.names)))
+        position, column = ({name: k for k, name in enumerate(all_)} for all_ in (factor.names, self.names))
+        for name in self.base.names:
+            if name in position:
+                C[position[name], column[name]] = 1.0
+        if session.loaded:
+            for name in self.changes:
+                if name in position:
+                    C[position[name], column[f"change of {name}"]] = 1.0
+            own = self.base.model.names[SIZE * self.place.block : SIZE * (self.place.block + 1)]
+            for k, name in enumerate(own):
+                if name in position:
+                    C[position[name], -SIZE:] = self.place.M[k]
+        return replace(factor, z=factor.z - factor.R @ shift).combined(self.names, C)
+
+    def fit(self, stds: Sequence[Mapping[str, float]] | None = None) -> LoadFit:
+        """The load, with rows weighed by their errors; by standard deviations of rows that are given, where they are.
+
+        Args:
+            stds: Standard deviations of each log's rows [N m or N], by joint.
+        """
+        rows = [
+            {joint: factor.rows / self._lasting(k, joint) for joint, factor in each.items()}
+            for k, each in enumerate(self._factors)
+        ]
+        total, width = sum(sum(each.values()) for each in rows), len(self.names)
+        freedom = max(int(total) - width, 1)
+        found = stds or [dict.fromkeys(each, 1.0) for each in self._factors]
+        for _ in range(1 if stds is not None else STEPS):
+            whole = self._weighed(found)
+            x = np.linalg.lstsq(whole.R, whole.z, rcond=1e-12)[0]
+            if stds is None:
+                found = self._stds(x, total / freedom)
+        whole = self._weighed(found)
+        R, z, squares = _beyond(whole, SIZE)
+        values = dict(zip(self.names[:-SIZE], x.tolist(), strict=False))
+        return LoadFit(R, z, squares, freedom, values, tuple(found), tuple(rows))
+
+    def _lasting(self, session: int, joint: str) -> float:
+        return max(self.sessions[session].lasting.get(joint, 1.0), 1.0)
+
+    def _weighed(self, stds: Sequence[Mapping[str, float]]) -> Factor:
+        """The factor of all rows in standard deviations; errors that last count as fewer."""
+        floor = 1e-12 * max((std for each in stds for std in each.values()), default=1.0) or 1.0
+        parts = [
+            factor.weighted(1.0 / (max(stds[k][joint], floor) * np.sqrt(self._lasting(k, joint))))
+            for k, each in enumerate(self._factors)
+            for joint, factor in each.items()
+        ]
+        return merged(parts, self.names)
+
+    def _stds(self, x: Array, wider: float) -> list[dict[str, float]]:
+        return [
+            {joint: float(np.sqrt(wider * factor.residual_squares(x) / factor.rows)) for joint, factor in each.items()}
+            for each in self._factors
+        ]
+
+    def standard_parameters(self, fit: LoadFit, loaded: bool) -> Array:
+        """Standard parameters with which the model predicts logs with or without the load, shape (parameters,)."""
+        p = self.base.to_standard(np.array([fit.robot[name] for name in self.base.names]))
+        if loaded:
+            p[SIZE * self.place.block : SIZE * (self.place.block + 1)] += self.place.M @ fit.parameters
+            for name in self.changes:
+                p[self.base.model.names.index(name)] += fit.robot[f"change of {name}"]
+        return p
+
+
+STEPS = 4
+"""Times that rows are weighed by the errors that they had before; three change nothing more in four digits."""
+
+
+def _rows(session: Session) -> list[tuple[str, Factor]]:
+    return [(joint, factor) for joint, factor in session.factors.joints.items() if factor.rows]
+
+
+def _beyond(whole: Factor, last: int) -> tuple[Array, Array, float]:
+    """The factor of the last parameters once all others are free, which need not be determined."""
+    A, own, c = whole.R[:, :-last], whole.R[:, -last:], whole.z
+    lengths = np.linalg.norm(A, axis=0)
+    U, sizes, _ = np.linalg.svd(A / np.where(lengths > 0.0, lengths, 1.0), full_matrices=False)
+    U = U[:, sizes > 1e-10 * max(float(sizes[0]), 1e-300)]
+    left = np.column_stack([own, c])
+    left = left - U @ (U.T @ left)
+    left = left - U @ (U.T @ left)  # twice is enough
+    T = np.asarray(np.linalg.qr(np.vstack([left, np.zeros((last + 1, last + 1))]), mode="r"), dtype=float)
+    R = T[:last, :last]
+    R = np.where(np.linalg.norm(own, axis=0) > 0.0, R, 0.0)
+    return R, T[:last, last], whole.squares + float(T[last, last] ** 2)
+
+
+def changes_of_friction(problem: LoadProblem, names: Sequence[str]) -> tuple[str, ...]:
+    """Which parameters of friction and offsets clearly differ between logs with and without the load.
+
+    Args:
+        problem: The problem, without changes.
+        names: Standard parameters that may differ, of joints one after the other.
+    """
+    with_all = replace(problem, changes=tuple(names))
+    whole = with_all._weighed(with_all.fit().stds)
+    first, count = len(problem.base.names), len(names)
+    order = [*range(first), *range(first + count, len(whole.names)), *range(first, first + count)]
+    turned = whole.select([whole.names[k] for k in order])
+    R, z, _ = _beyond(turned, count)
+    values, covariance = np.linalg.lstsq(R, z, rcond=1e-10)[0], np.linalg.pinv(R.T @ R, rcond=1e-14)
+    owners = {parameter.name: parameter.owner for parameter in problem.base.model.parameters}
+    found: list[str] = []
+    for owner in dict.fromkeys(owners[name] for name in names):
+        own = [k for k, name in enumerate(names) if owners[name] == owner]
+        part = np.linalg.pinv(covariance[np.ix_(own, own)], rcond=1e-10)
+        limit = chi_square_quantile(len(own), THRESHOLDS.change_chance / len({owners[n] for n in names}))
+        if float(values[own] @ part @ values[own]) > limit:
+            found += [names[k] for k in own]
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class OtherLink:
+    """A link that explains a load better than the stated one.
+
+    Attributes:
+        body: Name of the link.
+        gain: Twice the logarithm of the likelihood that it gains.
+        share: Share of the squared residual of the logs with the load that it takes away.
+        mass: Mass of the load there [kg].
+    """
+
+    body: str
+    gain: float
+    share: float
+    mass: float
+
+
+def better_link(problem: LoadProblem, fit: LoadFit) -> OtherLink | None:
+    """The link that explains the load best, where that is clearly not the stated one."""
+    robot, best = problem.base.model.robot, None
+    own = [k for k, session in enumerate(problem.sessions) if session.loaded]
+    for link in robot.solid_links:
+        if link == problem.place.link:
+            continue
+        other = replace(problem, place=LoadPlace.of(robot, robot.links[link].name)).fit()
+        gain = share = total = 0.0
+        for k in own:
+            for joint, std in fit.stds[k].items():
+                ratio = (other.stds[k][joint] + 1e-300) / (std + 1e-300)
+                gain -= 2.0 * fit.rows[k][joint] * float(np.log(ratio))
+                share += fit.rows[k][joint] * (1.0 - ratio**2)
+                total += fit.rows[k][joint]
+        found = OtherLink(robot.links[link].name, gain, share / max(total, 1.0), float(other.parameters[0]))
+        clear = gain > THRESHOLDS.link_gain and found.share > THRESHOLDS.link_share
+        if clear and (best is None or gain > best.gain):
+            best = found
+    return best

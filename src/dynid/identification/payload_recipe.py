@@ -1,0 +1,342 @@
+"""Identification of a load as a recipe: from a result or logs without it, and logs with it, to its ten numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from dynid.errors import InvalidRequestError
+from dynid.estimation import factors_of, processed_rows
+from dynid.estimation.correlation import correlation_samples
+from dynid.estimation.error_stretches import error_stretches
+from dynid.estimation.payloads.load_body import LoadBody, compared
+from dynid.estimation.payloads.load_problem import LoadFit, LoadPlace, LoadProblem, Session, better_link
+from dynid.estimation.payloads.load_problem import changes_of_friction as found_changes
+from dynid.findings import Finding
+from dynid.identification.identified_load import Payload
+from dynid.identification.noticed import each_once
+from dynid.identification.payload_logs import (
+    Progress,
+    ReadyLog,
+    SortedLogs,
+    logs_beside,
+    ready_logs,
+    require_torques,
+    sorted_logs,
+)
+from dynid.identification.pipeline import run
+from dynid.identification.result import Result
+from dynid.identification.result_files import load_result
+from dynid.identification.task import Task, experiment_file
+from dynid.logs import Drive, LoadTable, Log, Processing
+from dynid.logs.processing.signals import PASSED_BAND
+from dynid.model import BaseParameters, Role, Term, TorqueRows, known_base
+from dynid.model import loaded as as_chunk
+from dynid.robot import SIZE, Load, Robot
+
+
+def identify_payload(
+    source: Robot | Result | str | Path,
+    logs: Log | str | Path | Sequence[Log | str | Path] | None = None,
+    *,
+    load: str | None = None,
+    body: str | None = None,
+    known: Load | None = None,
+    terms: str | Sequence[str | Term] = (),
+    drive: Drive | Mapping[str, Any] | None = None,
+    processing: Processing | Mapping[str, Any] | None = None,
+    progress: Progress = lambda _: None,
+) -> Payload:
+    """Identify a load that a robot carries: mass, centre of mass and inertia, with standard deviations.
+
+    The robot is known through a saved result, whose uncertainty counts, or through logs without the load, with which it
+    is estimated together. Friction and offsets may differ between logs with and without the load where the data show
+    it.
+
+    Args:
+        source: A result (or its folder) of the robot without the load, with `logs` that carry it; a robot with `logs`
+            of which some carry it (`Log(..., load="NAME")`); or an experiment file that states everything.
+        logs: What was measured: logs in memory; with a result also log files laid out as its own, and experiment files.
+        load: Name of the load, where logs carry several.
+        body: Name of the body of the robot's file that it is fastened to, whose frame its numbers are in; as the logs
+            say, or the last link, when None.
+        known: What it is known to be, to compare with: the difference between logs must be the load.
+        terms: Friction and actuator terms, as for `identify`; with a robot only.
+        drive: Gear ratios, torque constants and so on, as for `identify`; with a robot only.
+        processing: Filters, as for `identify`; with a robot only.
+        progress: Callback; receives a short description of each step.
+
+    Raises:
+        DynidError: If something cannot be read or does not fit together; says what and what to try.
+    """
+    sources = _sources(source, logs, terms, drive, processing)
+    wanted = {"load": load, "body": body, "known": known}
+    if sources.result is None:
+        return _of_task(sources.tasks[0], wanted, progress)
+    return _of_result(sources.result, sources.tasks, wanted, progress)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sources:
+    """A result or not, and tasks whose logs are looked at."""
+
+    result: Result | None
+    tasks: tuple[Task, ...]
+
+
+def _sources(source: Any, logs: Any, terms: Any, drive: Any, processing: Any) -> _Sources:
+    several = [logs] if isinstance(logs, Log | str | Path) else list(logs or ())
+    is_folder = isinstance(source, str | Path) and Path(source).is_dir()
+    if isinstance(source, Result) or is_folder:
+        stated = {"terms": terms or None, "drive": drive, "processing": processing}
+        beside = next((key for key, value in stated.items() if value is not None), None)
+        if beside is not None:
+            raise InvalidRequestError(f"a result has its own {beside}; leave it out, or give the robot and all logs")
+        if not several:
+            raise InvalidRequestError("a result is of the robot alone; give one log or more with the load, too")
+        result = source if isinstance(source, Result) else load_result(source)
+        return _Sources(result, tuple(task for task, _ in logs_beside(result, several)))
+    if several:
+        if any(not isinstance(log, Log) for log in several):
+            raise InvalidRequestError("with a robot, logs must be dynid.Log objects; read files with dynid.read_log")
+        given = {"drive": drive, "processing": processing}
+        return _Sources(None, (Task.of(source, several, terms, **given),))
+    return _Sources(None, (experiment_file(source, terms, drive=drive, processing=processing).task,))
+
+
+def _of_task(task: Task, wanted: Mapping[str, Any], progress: Progress) -> Payload:
+    """A load from logs with and without it."""
+    sorts = sorted_logs(task.logs, **wanted, all_carry=False)
+    if not sorts.free:
+        raise InvalidRequestError(
+            "all logs carry the load, and none is without it; add one without, or identify the robot first and give "
+            "its result (dynid payload RESULT LOG...)"
+        )
+    require_torques(task)
+    if task.chooses_terms or task.model.nonlinear or task.drive.signs == "auto":
+        result = run(replace(task, logs=sorts.free), progress=progress)
+        return _of_result(result, (replace(task, logs=sorts.loaded, drive=result.drive),), wanted, progress, "logs")
+    base, count = known_base(task.model, task.known_values), len(sorts.free) + len(sorts.loaded)
+    free = ready_logs(task, sorts.free, base.model, loaded=False, like=None, count=count, progress=progress)
+    like = free[0].prepared.processing
+    loaded = ready_logs(task, sorts.loaded, base.model, loaded=True, like=like, count=count, progress=progress)
+    return _identified(base, (), [*free, *loaded], sorts, "logs", progress)
+
+
+def _of_result(
+    result: Result,
+    tasks: Sequence[Task],
+    wanted: Mapping[str, Any],
+    progress: Progress,
+    robot: Literal["result", "logs"] = "result",
+) -> Payload:
+    """A load from logs with it, beside a result of the robot without it."""
+    every = [log for task in tasks for log in task.logs]
+    sorts = sorted_logs(every, **wanted, all_carry=True)
+    if result.record.commands is not None or not result.torques:
+        raise InvalidRequestError(
+            "the result was identified from commands, and holds no torques that a load could be compared with; "
+            "identify the robot from torques"
+        )
+    for task in tasks:
+        require_torques(task)
+    ready: list[ReadyLog] = []
+    for loaded, some in ((False, sorts.free), (True, sorts.loaded)):
+        for task in tasks:
+            own = tuple(log for log in task.logs if any(log is one for one in some))
+            like = result.training if task.processing == result.task.processing else None
+            ready += ready_logs(task, own, result.model, loaded=loaded, like=like, count=len(every), progress=progress)
+    lasting = {row.name: row.correlation_samples for row in result.record.residuals}
+    chosen = "decimate" in result.task.processing.free()
+    band = PASSED_BAND if chosen and result.training is not None and result.training.decimate else 1.0
+    lasting = {joint: max(lasting.get(joint, 1.0), 1.0 / band) for joint in result.model.row_names}
+    earlier = tuple(Session(factors, False, lasting, "the result") for factors in result.torques)
+    return _identified(result.base, earlier, ready, sorts, robot, progress)
+
+
+def _identified(
+    base: BaseParameters,
+    earlier: tuple[Session, ...],
+    ready: Sequence[ReadyLog],
+    sorts: SortedLogs,
+    robot: Literal["result", "logs"],
+    progress: Progress,
+) -> Payload:
+    """The load, from all logs."""
+    progress("Estimating the load")
+    rows, model, wanted = TorqueRows(base.model), base.model, sorts.wanted
+    place = LoadPlace.of(model.robot, wanted.body)
+    sessions = [
+        Session(
+            factors_of(rows, processed_rows(rows, one.prepared.segments, one.prepared.processing)),
+            one.loaded,
+            dict.fromkeys(model.row_names, 1.0 / one.prepared.error_band),
+            one.name,
+        )
+        for one in ready
+    ]
+    problem = LoadProblem(base, place, (*earlier, *sessions))
+    problem = _with_lasting(problem, ready, problem.fit())
+    able = _may_change(problem)
+    changes = found_changes(problem, able) if able else ()
+    problem = replace(problem, changes=changes)
+    fit = problem.fit()
+    if changes:
+        problem = _with_lasting(problem, ready, fit)
+        fit = problem.fit()
+    body = LoadBody.of(fit)
+    known = None if wanted.known is None else compared(body, numbers_of(wanted.known))
+    loaded = [k for k, session in enumerate(problem.sessions) if session.loaded]
+    squares = {joint: [fit.stds[k][joint] ** 2 for k in loaded if joint in fit.stds[k]] for joint in model.row_names}
+    payload = Payload(
+        body=place.body,
+        estimate=body,
+        robot=robot,
+        changes=changes,
+        joints={joint: float(np.sqrt(np.mean(each))) for joint, each in squares.items() if each},
+        samples=sum(one.prepared.samples for one in ready if one.loaded),
+        known=known,
+        findings=(),
+        name=wanted.name,
+    )
+    findings = [finding for one in ready for finding in one.prepared.findings]
+    findings += findings_on_load(payload, problem, fit, sorts, ready)
+    return replace(payload, findings=each_once(tuple(findings)))
+
+
+def numbers_of(known: LoadTable) -> list[float | None]:
+    """Mass, centre of mass and inertia of a load, as far as they are stated."""
+    center = known.center_of_mass or (None, None, None)
+    return [known.mass, *center, *(known.inertia or (None,) * 6)]
+
+
+def _with_lasting(problem: LoadProblem, ready: Sequence[ReadyLog], fit: LoadFit) -> LoadProblem:
+    """The problem with errors that count as long as they last."""
+    model, sessions = problem.base.model, list(problem.sessions)
+    first = len(sessions) - len(ready)
+    for k, one in enumerate(ready, start=first):
+        p = problem.standard_parameters(fit, one.loaded)
+        stretches = error_stretches(model, one.prepared, p)
+        found = {}
+        for row, joint in enumerate(model.row_names):
+            errors, starts = stretches.of_row(row)
+            lasting = correlation_samples(errors, starts) if len(errors) else 1.0
+            found[joint] = max(lasting, 1.0 / one.prepared.error_band)
+        sessions[k] = replace(sessions[k], lasting=found)
+    return replace(problem, sessions=tuple(sessions))
+
+
+def _may_change(problem: LoadProblem) -> tuple[str, ...]:
+    """Parameters of friction and offsets, which may be others another day; those that are known may not."""
+    model = problem.base.model
+    able = [one for one in model.parameters if one.role in MAY_CHANGE and one.name in problem.base.names]
+    return tuple(one.name for one in sorted(able, key=lambda one: one.owner))
+
+
+MAY_CHANGE = (Role.VISCOUS, Role.COULOMB, Role.COULOMB_FORWARD, Role.COULOMB_BACKWARD, Role.OFFSET)
+"""What friction and offsets are made of that change from day to day."""
+
+
+def findings_on_load(
+    payload: Payload, problem: LoadProblem, fit: LoadFit, sorts: SortedLogs, ready: Sequence[ReadyLog]
+) -> Iterator[Finding]:
+    """What is noticed about a load and its logs."""
+    subject, body = f"load on '{payload.body}'", payload.estimate
+    if sorts.left_out:
+        yield Finding.of("payload-logs-left-out", "logs", logs=list(sorts.left_out))
+    yield from findings_on_body(payload, subject)
+    if payload.changes:
+        changes = {name: fit.robot[f"change of {name}"] for name in payload.changes}
+        yield Finding.of("payload-friction-differs", "friction", changes={k: f"{v:+.3g}" for k, v in changes.items()})
+    other = better_link(problem, fit)
+    if other is not None:
+        values = {"body": payload.body, "other": other.body, "share": other.share, "mass": other.mass}
+        yield Finding.of("payload-other-link", subject, **values)
+    difference = motion_difference(problem)
+    if difference > OTHER_MOTION:
+        open_ = ", ".join(body.open)
+        yield Finding.of("payload-other-motion", "logs", difference=difference, **({"open": open_} if open_ else {}))
+    for one in (one for one in ready if one.loaded):
+        yield from _beyond_limits(one, problem.base)
+
+
+def findings_on_body(payload: Payload, subject: str) -> Iterator[Finding]:
+    """What is noticed about a load, whatever it was measured with."""
+    body = payload.estimate
+    mass, std = float(body.numbers_by_data[0]), payload.mass_std
+    if np.isfinite(std) and mass < -3.0 * std:
+        yield Finding.of("payload-negative", subject, mass=mass, std=std)
+    elif np.isfinite(std) and mass < 3.0 * std and "mass" not in body.open:
+        yield Finding.of("payload-not-seen", subject, mass=mass, std=std)
+    if body.open:
+        stds = {name: row["std"] for name, row in zip(body.open, _rows_of(payload), strict=True)}
+        words = {name: "no effect" if std is None else f"± {std:.2g}" for name, std in stds.items()}
+        yield Finding.of("payload-undetermined", subject, numbers=words)
+    if body.is_moved:
+        moved = [name for name, by in zip(LOAD_NAMES, body.moved, strict=True) if abs(by) > 2.0]
+        yield Finding.of("payload-not-physical", subject, most=float(np.abs(body.moved).max()), numbers=moved)
+    known = payload.known
+    if known is not None and not known.agrees:
+        worst = int(np.argmax(np.abs(known.scores)))
+        values = {"number": known.names[worst], "z": float(known.scores[worst]), "error": known.mass_error}
+        values |= {"stated": float(known.stated[0]), "found": float(known.found[0]), "std": float(known.stds[0])}
+        yield Finding.of("payload-not-as-stated", subject, **values)
+    elif known is not None:
+        values = {"stated": float(known.stated[0]), "found": float(known.found[0]), "std": float(known.stds[0])}
+        yield Finding.of("payload-as-stated", subject, **values, count=len(known.names))
+
+
+LOAD_NAMES = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
+
+
+def _rows_of(payload: Payload) -> list[dict[str, Any]]:
+    return [row for row in payload.rows() if not row["determined"]]
+
+
+OTHER_MOTION = 0.1
+"""Relative difference of what logs with and without the load excite from which their motions are others."""
+
+
+def motion_difference(problem: LoadProblem) -> float:
+    """How differently logs with and without the load move: of the mean products of columns of the model, the largest.
+
+    Logs of one and the same motion have the same columns, whatever the robot carries.
+    """
+    grams, model = [], problem.base.model
+    of_links = set(model.names[: SIZE * len(model.robot.solid_links)])
+    for loaded in (False, True):
+        own = [session.factors for session in problem.sessions if session.loaded is loaded]
+        if not own:
+            return 0.0
+        of_joints = {}
+        for joint in own[0].joints:
+            parts = [factors.joints[joint] for factors in own if factors.joints[joint].rows]
+            rows = sum(part.rows for part in parts)
+            links = [k for k, name in enumerate(own[0].joints[joint].names) if name in of_links]
+            of_joints[joint] = sum(part.R.T @ part.R for part in parts)[np.ix_(links, links)] / rows if rows else None
+        grams.append(of_joints)
+    found = [0.0]
+    for joint, free in grams[0].items():
+        loaded = grams[1][joint]
+        if free is not None and loaded is not None:
+            sizes = np.sqrt(np.maximum(np.diag(free + loaded), 1e-12 * np.diag(free + loaded).max()))
+            difference = (free - loaded) / np.outer(sizes, sizes)
+            found.append(float(np.linalg.norm(difference) / max(np.linalg.norm(free / np.outer(sizes, sizes)), 1e-12)))
+    return max(found)
+
+
+def _beyond_limits(one: ReadyLog, base: BaseParameters) -> Iterator[Finding]:
+    """Torques of a log with the load beyond what the robot's file allows: drives then give less than they log."""
+    highest = np.max([np.abs(as_chunk(segment).torque).max(axis=0) for segment in one.prepared.segments], axis=0)
+    for row, joint in enumerate(base.model.robot.independent_joints):
+        effort = joint.limits.effort
+        if 0.0 < effort < np.inf and highest[row] > effort:
+            values = {"largest": float(highest[row]), "limit": float(effort)}
+            yield Finding.of("payload-beyond-limits", f"joint '{joint.name}'", **values)
+
+
+assert len(LOAD_NAMES) == SIZE
