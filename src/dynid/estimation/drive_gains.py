@@ -14,13 +14,15 @@ draw gains towards zero. Two ways that do not:
 - constrained least squares: the currents are explained, C = (W b + ...) / g, with the load's parameters held at their
   known values; Gauss-Newton in the logarithms of the gains, which is maximum likelihood for normal errors.
 
+The textbook's ordinary least squares, with the known torques on the right, is there for comparison.
+
 Everything is computed from triangles as small as the parameters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -30,7 +32,7 @@ from dynid.errors import DynidError
 from dynid.estimation.current_rows import CurrentRows, Rows
 from dynid.estimation.quantiles import student_quantile
 
-GainMethod = Literal["constrained", "total"]
+GainMethod = Literal["constrained", "total", "linear"]
 
 
 @dataclass(frozen=True)
@@ -40,18 +42,18 @@ class GainThresholds:
     Shown by `benchmarks/drive_gains.py`: simulated arms whose true gains are known, and the log of a UR10e.
     """
 
-    relative_std: float = 0.1
-    """Standard deviation of a gain, relative to it, above which it is said to be undetermined: by then the stated
-    constant of a data sheet is as good."""
+    relative_std: float = 0.03
+    """Standard deviation of a gain, relative to it, above which it is said to be undetermined: the constant of a data
+    sheet is then as good, which states 10 % as its limits, or three standard deviations."""
 
-    block_length: float = 3.0
-    """Length of a block of time, in correlation times of the errors, as of the block bootstrap."""
+    lags: int = 3
+    """Blocks of time over which errors may be correlated: all logs together have about 128."""
 
     fewest_blocks: int = 8
     """Blocks below which the errors are taken as white."""
 
 
-THRESHOLDS = GainThresholds()
+GAIN_THRESHOLDS = GainThresholds()
 
 SMALLEST_ERROR = 1e-9
 """Errors of currents are taken as no smaller than this part of them: rows without errors have no weight of their own."""
@@ -79,10 +81,9 @@ class GainEstimate:
         blocks: Blocks of time that standard deviations rest on; fewer than `fewest_blocks` where errors count as white.
         errors: Root mean square errors of each log and joint in units of current, shape (logs, joints).
         method: How they were estimated.
-        factor: Rows and right-hand side `(R, z)` of what the data say of base parameters once gains are free, in
-            standard deviations; R of shape (k, base).
-        given_base: Gains are `exp(slope @ (b - base))` times the estimate where base parameters are b; shape
-            (motors, base).
+        information: What the data say of base parameters once gains are free: the triangle R of shape (k, base) of
+            `|R (b - base)|^2`, in squared standard deviations of errors as large as blocks of time show.
+        slopes: Change of the logarithms of gains for base parameters other than the estimate, shape (motors, base).
     """
 
     gains: Array
@@ -94,8 +95,8 @@ class GainEstimate:
     blocks: int
     errors: Array
     method: GainMethod
-    factor: tuple[Array, Array]
-    given_base: Array
+    information: Array
+    slopes: Array
 
     @property
     def stds(self) -> Array:
@@ -104,7 +105,7 @@ class GainEstimate:
 
     def interval(self, confidence: float = 0.95) -> tuple[Array, Array]:
         """Lower and upper ends of confidence intervals, each of shape (motors,)."""
-        freedom = self.blocks - 1 if self.blocks >= THRESHOLDS.fewest_blocks else 10_000
+        freedom = self.blocks - 1 if self.blocks >= GAIN_THRESHOLDS.fewest_blocks else 10_000
         half = student_quantile(freedom, 0.5 + confidence / 2) * self.stds
         return self.gains - half, self.gains + half
 
@@ -114,7 +115,8 @@ def estimate_gains(logs: Sequence[CurrentRows], method: GainMethod = "constraine
 
     Args:
         logs: The rows of each log.
-        method: Constrained or total least squares.
+        method: Constrained or total least squares; or ordinary least squares of `C g - W b - F u = d`, whose gains are
+            too small where currents have errors.
 
     Raises:
         NoScaleError: If no log carries a load of which something is known, or it has no effect on any joint.
@@ -127,10 +129,12 @@ def estimate_gains(logs: Sequence[CurrentRows], method: GainMethod = "constraine
             break
         found = _constrained(system, _first(system))
         stds = np.sqrt(np.diag(_relative_covariance(system, found)[0]))
-        lost = kept & ~(stds <= THRESHOLDS.relative_std)
+        lost = kept & ~(stds <= GAIN_THRESHOLDS.relative_std)
         if not lost.any():
             if method == "total":
                 found = _total(system, found)
+            elif method == "linear":
+                found = _linear(system, found)
             return _estimate(system, found, kept, np.where(kept, stds, weak), method)
         lost &= ~(stds < stds[lost].max())  # one at a time: others may be determined without its rows
         weak = np.where(lost, np.minimum(stds, weak), weak)
@@ -151,9 +155,9 @@ class _System:
         log: Its log.
         joint: Its joint.
         counts: Number of samples that it stands for, shape (entries,).
-        sigma: Root mean square of what the joint's own columns leave of its current, shape (entries,).
         logs: The logs.
         free: Where the unknown parameters of each load stand among the columns of X.
+        kept: Which motors count, shape (motors,).
     """
 
     rows: tuple[Rows, ...]
@@ -337,10 +341,20 @@ def _total(system: _System, state: _State) -> _State:
         new = gains.copy()
         new[kept] = _smallest(S.T @ S, noise)
         done = np.abs(new[kept] / gains[kept] - 1.0).max() < 1e-11
+        if not np.isfinite(new).all() or not new[kept].all():
+            break
         gains = new
         if done:
             break
     return _state(system, gains, np.sqrt(system.counts / _state(system, gains, state.weights).squares))
+
+
+def _linear(system: _System, state: _State) -> _State:
+    """Ordinary least squares with the known torques on the right, at the weights of the constrained estimate."""
+    C, d = (np.concatenate([w * getattr(r, key) for w, r in zip(state.weights, system.rows, strict=True)]) for key in "Cd")
+    C = C - state.basis @ (state.basis.T @ C)
+    gains = np.linalg.lstsq(C, d - state.basis @ (state.basis.T @ d), rcond=1e-12)[0]
+    return _state(system, gains, state.weights)
 
 
 def _smallest(M: Array, noise: Array) -> Array:
@@ -363,50 +377,58 @@ def _own_errors(system: _System) -> Array:
     return found / np.sqrt(np.sum(system.ratios[:, system.joint].T ** 2, axis=1))
 
 
-def _relative_covariance(system: _System, state: _State) -> tuple[Array, int, Array]:
-    """Covariance of the logarithms of gains, by blocks of time; their number, and the inverse information."""
+def _relative_covariance(system: _System, state: _State) -> tuple[Array, int, float]:
+    """Covariance of the logarithms of gains, by blocks of time; their number; how much larger it is than for white
+    errors. Infinite where nothing is known."""
     F = _predicted(system, state)
     coefficients = state.coefficients @ (state.basis.T @ F)
     F = F - state.basis @ (state.basis.T @ F)
-    G = F.T @ F
-    values, vectors = np.linalg.eigh(G)
-    inverse = (vectors / np.maximum(values, 1e-30)) @ vectors.T
+    values, vectors = np.linalg.eigh(F.T @ F)
+    good = values > max(1e-12 * values[-1], 1e-6)
+    inverse = (vectors[:, good] / values[good]) @ vectors[:, good].T
     scores = _scores(system, state, coefficients)
-    if len(scores) < THRESHOLDS.fewest_blocks:
-        return inverse, len(scores), inverse
-    spread = len(scores) / (len(scores) - 1.0) * scores.T @ scores
-    good = values > 1e-12 * max(values[-1], 1e-300)
-    solid = (vectors[:, good] / values[good]) @ vectors[:, good].T
-    covariance = solid @ spread @ solid
-    lost = (vectors[:, ~good] ** 2).sum(axis=1) > 1e-6
+    blocks = sum(map(len, scores))
+    covariance = inverse if blocks < GAIN_THRESHOLDS.fewest_blocks else inverse @ _spread(scores) @ inverse
+    lost = (vectors[:, ~good] ** 2).sum(axis=1) > 1e-9
+    own = system.kept & ~lost
+    dispersion = float(np.mean(np.diag(covariance)[own] / np.diag(inverse)[own])) if own.any() else 1.0
     covariance[lost, lost] = np.inf
-    return covariance, len(scores), inverse
+    return covariance, blocks, max(dispersion, 1.0)
 
 
-def _scores(system: _System, state: _State, coefficients: Array) -> Array:
-    """What each block of time adds to the gradient over logarithms of gains, shape (blocks, motors)."""
-    found = []
+def _scores(system: _System, state: _State, coefficients: Array) -> list[Array]:
+    """What each block of time adds to the gradient over logarithms of gains, shape (blocks, motors), for each group."""
+    found: dict[int, Array] = {}
     for k, log in enumerate(system.logs):
-        own = np.flatnonzero(system.log == k)
         count = len(log.triangles[0])
         sums = np.zeros((count, len(system.ratios)))
-        for entry in own:
+        for entry in np.flatnonzero(system.log == k):
             j, w = system.joint[entry], state.weights[entry]
             for b in range(count):
                 rows = log.block(j, b)
                 X = _columns(log, rows, system.free, len(state.beta))
                 e = rows.C @ state.gains - rows.d - X @ state.beta
-                F = w * (rows.C * state.gains - state.shares[entry] * e[:, None]) - X @ coefficients
+                F = w * (rows.C * state.gains - state.shares[entry] * e[:, None] - X @ coefficients)
                 sums[b] += w * (F.T @ e)
-        size = max(log.counts.max(), 1)
-        joined = max(1, int(np.ceil(THRESHOLDS.block_length * log.lasting / size)))
-        found.append(np.add.reduceat(sums, np.arange(0, count, joined), axis=0))
-    return np.concatenate(found)
+        found[log.group] = found[log.group] + sums if log.group in found else sums
+    return list(found.values())
+
+
+def _spread(scores: Sequence[Array]) -> Array:
+    """Covariance of the sum of scores that are correlated between near blocks (Newey and West, Bartlett's weights)."""
+    total = np.zeros((scores[0].shape[1],) * 2)
+    for own in scores:
+        total += own.T @ own
+        for lag in range(1, min(GAIN_THRESHOLDS.lags, len(own) - 1) + 1):
+            cross = own[:-lag].T @ own[lag:]
+            total += (1.0 - lag / (GAIN_THRESHOLDS.lags + 1.0)) * (cross + cross.T)
+    blocks = sum(map(len, scores))
+    return blocks / (blocks - 1.0) * total
 
 
 def _estimate(system: _System, state: _State, kept: Array, stds: Array, method: GainMethod) -> GainEstimate:
     """The estimate of gains, and what the data say of base parameters once they are free."""
-    covariance, blocks, _ = _relative_covariance(system, state)
+    covariance, blocks, dispersion = _relative_covariance(system, state)
     covariance = np.where(np.outer(kept, kept), covariance, np.nan)
     log = system.logs[0]
     n = len(log.base.names)
@@ -419,26 +441,19 @@ def _estimate(system: _System, state: _State, kept: Array, stds: Array, method: 
     A = np.column_stack([F, -X[:, n:], -X[:, :n]])  # errors = F log g - X beta
     R = np.asarray(np.linalg.qr(A, mode="r"))
     first = A.shape[1] - n
-    own = R[first:, first:]
-    slope = np.zeros((len(kept), n))
-    slope[kept] = -np.linalg.lstsq(R[:first, :first], R[:first, first:], rcond=1e-9)[0][: kept.sum()]
+    slopes = np.zeros((len(kept), n))
+    slopes[kept] = -np.linalg.lstsq(R[:first, :first], R[:first, first:], rcond=1e-9)[0][: kept.sum()]
     loads = {name: state.beta[place] for name, place in system.free.items()}
-    base = state.beta[:n]
     return GainEstimate(
         gains=np.where(kept, state.gains, np.nan),
         relative_covariance=covariance,
         relative_stds=stds,
         determined=kept,
-        base=base,
+        base=state.beta[:n],
         load=loads,
         blocks=blocks,
         errors=errors,
         method=method,
-        factor=(own, own @ base),
-        given_base=slope,
+        information=R[first:, first:] / np.sqrt(dispersion),
+        slopes=slopes,
     )
-
-
-def without_load(log: CurrentRows) -> CurrentRows:
-    """The same rows, as if nothing were carried."""
-    return replace(log, load=None)

@@ -22,6 +22,7 @@ from .quantities import FIELDS
 from .readers.bags import is_bag, topics_of
 from .readers.messages import Topic, listed
 from .readers.source import Progress, RecordingError, Source, silent
+from .same_motion import at_same_times
 from .settings import COMMANDS, Control, Drive, LoadTable, LogSource, Processing, Quantity
 from .sources import read_source
 from .stored_log import LONG_LOG, StoredLog
@@ -59,6 +60,7 @@ __all__ = [
     "Topic",
     "Transmission",
     "address_of",
+    "at_same_times",
     "averaged",
     "central_difference",
     "check_time",
