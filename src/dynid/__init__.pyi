@@ -7,6 +7,8 @@ from .excitation.waypoint_motion import motion_through
 from .experiment.first.first_experiment import init
 from .experiment.log_files import read_log, read_logs
 from .findings import Finding, Severity
+from .identification.gain_recipe import identify_gains
+from .identification.gain_record import Gains
 from .identification.pipeline import identify
 from .identification.records import Parameters
 from .identification.requests import excite, excite_commands, simulate
@@ -35,6 +37,7 @@ __all__ = [
     "DynidError",
     "EstimationSettings",
     "Finding",
+    "Gains",
     "Inspection",
     "Log",
     "Observed",
@@ -55,6 +58,7 @@ __all__ = [
     "excite_commands",
     "find_base_parameters",
     "identify",
+    "identify_gains",
     "inertial_regressor",
     "init",
     "inspect",

@@ -7,6 +7,7 @@ from io import TextIOWrapper
 from dynid.cli.app import app
 from dynid.cli.demo import demo
 from dynid.cli.excite import excite
+from dynid.cli.gains import gains
 from dynid.cli.identify import identify
 from dynid.cli.init import init
 from dynid.cli.inspect import inspect
@@ -18,7 +19,21 @@ from dynid.cli.view import view
 
 __all__ = ["app", "main"]
 
-for command in (inspect, init, excite, simulate, identify, validate, export, report, view, convert, repair, demo):
+for command in (
+    inspect,
+    init,
+    excite,
+    simulate,
+    identify,
+    validate,
+    gains,
+    export,
+    report,
+    view,
+    convert,
+    repair,
+    demo,
+):
     app.command()(command)
 
 

@@ -182,7 +182,9 @@ def _blocks(
     plain = processing.but(velocity_threshold=None, unmeasured=())
     chunks = list(chunks_of(log.segments))
     count = max(map(len, motors))
-    signals = [[_of_motor(chunk, N, motors, k) if count > 1 else chunk.torque for chunk in chunks] for k in range(count)]
+    signals = [
+        [_of_motor(chunk, N, motors, k) if count > 1 else chunk.torque for chunk in chunks] for k in range(count)
+    ]
     signals.append([chunk.v[:, model.rows] for chunk in chunks])
     signals.append([_left_out(chunk) for chunk in chunks])
     own = ([_with(chunk, y) for chunk, y in zip(chunks, signal, strict=True)] for signal in signals)

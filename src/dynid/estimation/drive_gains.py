@@ -56,7 +56,7 @@ class GainThresholds:
 GAIN_THRESHOLDS = GainThresholds()
 
 SMALLEST_ERROR = 1e-9
-"""Errors of currents are taken as no smaller than this part of them: rows without errors have no weight of their own."""
+"""Errors of currents are taken as no smaller than this part of them, so that rows without errors have a weight."""
 
 PASSES = 60
 """Most passes of a search for gains; most need ten."""
@@ -239,7 +239,7 @@ def _state(system: _System, gains: Array, weights: Array) -> _State:
     sizes = np.linalg.norm(X, axis=0)
     sizes[sizes == 0.0] = 1.0
     U, S, V = np.linalg.svd(X / sizes, full_matrices=False)
-    good = S > 1e-9 * S[0]
+    good = 1e-9 * S[0] < S
     U, inverse = U[:, good], (V[good].T / S[good]) / sizes[:, None]
     beta = inverse @ (U.T @ y)
     errors = [r.C @ gains - r.d - x @ beta for r, x in zip(system.rows, system.X, strict=True)]
@@ -268,8 +268,7 @@ def _shares(system: _System, gains: Array, squares: Array) -> Array:
 
 
 def _predicted(system: _System, state: _State) -> Array:
-    """Columns of derivatives of weighted errors over logarithms of gains: the torques that motors are predicted to
-    make; shape (rows, motors)."""
+    """Derivatives of weighted errors over logarithms of gains: torques that motors should make, (rows, motors)."""
     return np.concatenate(
         [
             w * (r.C * state.gains - share * e[:, None])
@@ -351,7 +350,9 @@ def _total(system: _System, state: _State) -> _State:
 
 def _linear(system: _System, state: _State) -> _State:
     """Ordinary least squares with the known torques on the right, at the weights of the constrained estimate."""
-    C, d = (np.concatenate([w * getattr(r, key) for w, r in zip(state.weights, system.rows, strict=True)]) for key in "Cd")
+    C, d = (
+        np.concatenate([w * getattr(r, key) for w, r in zip(state.weights, system.rows, strict=True)]) for key in "Cd"
+    )
     C = C - state.basis @ (state.basis.T @ C)
     gains = np.linalg.lstsq(C, d - state.basis @ (state.basis.T @ d), rcond=1e-12)[0]
     return _state(system, gains, state.weights)
@@ -361,16 +362,18 @@ def _smallest(M: Array, noise: Array) -> Array:
     """The vector x = (g, 1) of smallest `x' M x / g' diag(noise) g`, without its last element, shape (gains,)."""
     scale = 1.0 / np.sqrt(noise)
     H, h, rest = M[:-1, :-1] * scale * scale[:, None], M[:-1, -1] * scale, M[-1, -1]
-    values, vectors = np.linalg.eigh(H - np.outer(h, h) / rest)  # the best multiple of the known column is taken off
+    _, vectors = np.linalg.eigh(H - np.outer(h, h) / rest)  # the best multiple of the known column is taken off
     g = vectors[:, 0] * scale
     return g * (-rest / (M[:-1, -1] @ g))
 
 
 def _own_errors(system: _System) -> Array:
-    """Root mean square of what its own columns leave of the current of each entry's joint, shape (entries,)."""
+    """Root mean square of what its own columns and the load leave of the current of each entry, shape (entries,)."""
     found = np.zeros(len(system.rows))
     for k, (r, x) in enumerate(zip(system.rows, system.X, strict=True)):
-        y = r.C.sum(axis=1)
+        y, x = r.C.sum(axis=1), np.column_stack([x, r.d])
+        sizes = np.linalg.norm(x, axis=0)
+        x = x[:, sizes > 0.0] / sizes[sizes > 0.0]
         left = y - x @ np.linalg.lstsq(x, y, rcond=1e-9)[0]
         freedom = max(system.counts[k] - np.linalg.matrix_rank(x), 1.0)
         found[k] = max(np.sqrt(left @ left / freedom), SMALLEST_ERROR * np.sqrt(y @ y / system.counts[k]))
@@ -378,8 +381,7 @@ def _own_errors(system: _System) -> Array:
 
 
 def _relative_covariance(system: _System, state: _State) -> tuple[Array, int, float]:
-    """Covariance of the logarithms of gains, by blocks of time; their number; how much larger it is than for white
-    errors. Infinite where nothing is known."""
+    """Covariance of the logarithms of gains (infinite where nothing is known), blocks that it rests on, dispersion."""
     F = _predicted(system, state)
     coefficients = state.coefficients @ (state.basis.T @ F)
     F = F - state.basis @ (state.basis.T @ F)

@@ -39,8 +39,8 @@ def carried_load(
     """
     if mass is None:
         raise InvalidRequestError(
-            f"the mass of load '{name}' is not known, and it is what sets the scale of drive gains; weigh the load, and "
-            "state its mass"
+            f"the mass of load '{name}' is not known, and it sets the scale of drive gains; weigh the load, and state "
+            "its mass"
         )
     known = 1 if center_of_mass is None else 4 if about_center is None else inertia.SIZE
     zeros = np.zeros((3, 3))

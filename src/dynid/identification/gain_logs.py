@@ -105,7 +105,8 @@ def _reduced(
         progress(f"Preparing log {k + 1} of {len(logs)}")
         settings = ready[matched[k]].processing if k in matched and matched[k] < k else task.processing
         ready.append(prepare(log, task.model, drive, settings, progress=progress))
-        findings += of_log(ready[-1].findings, name_of(task.logs[k], k + 1), len(logs))
+        noticed = [one for one in ready[-1].findings if not (k in matched and one.code.startswith("time-jitter"))]
+        findings += of_log(noticed, name_of(task.logs[k], k + 1), len(logs))
     size, ratios = block_rows(ready, TORQUES), coupled_ratios(drive, task.model.robot)
     rows, done, pairs_found = list[CurrentRows](), set[int](), list[tuple[str, str]]()
     for k, log in enumerate(ready):

@@ -32,6 +32,9 @@ from dynid.settings import checked
 
 Progress = Callable[[str], None]
 
+METHODS: tuple[GainMethod, ...] = ("constrained", "total", "linear")
+FRICTIONS: tuple[FrictionChoice, ...] = ("separate", "shared")
+
 
 def identify_gains(
     source: Robot | str | Path,
@@ -74,6 +77,11 @@ def identify_gains(
     Raises:
         DynidError: If something cannot be read or does not fit together, or no load has a known mass.
     """
+    if method not in METHODS or friction not in FRICTIONS:
+        raise InvalidRequestError(
+            f"method is one of {', '.join(METHODS)}, and friction one of {', '.join(FRICTIONS)}; '{method}' and "
+            f"'{friction}' were given"
+        )
     stated = {"drive": drive, "processing": processing, "estimation": estimation, "physical": physical}
     if logs is not None:
         task = Task.of(source, logs, terms, known, **stated)

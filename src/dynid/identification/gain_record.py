@@ -63,7 +63,7 @@ class Gains:
 
     @property
     def torque_constants(self) -> tuple[float | None, ...]:
-        """For `[drive] torque_constants`: the gains, and stated constants where they are undetermined; None for none."""
+        """For `[drive] torque_constants`: the gains, and stated constants where they are undetermined, or None."""
         stated = np.full(len(self.values), np.nan) if self.stated is None else self.stated
         chosen = np.where(self.determined, self.values, stated)
         return tuple(float(f"{x:.5g}") if np.isfinite(x) else None for x in chosen)
@@ -112,9 +112,9 @@ class Gains:
 
     def to_frame(self) -> Any:
         """The rows as a Polars data frame."""
-        import polars
+        import polars as pl
 
-        return polars.DataFrame(self.rows())
+        return pl.DataFrame(self.rows())
 
     def __repr__(self) -> str:
         known = ", ".join(

@@ -1,0 +1,180 @@
+"""Drive gains of simulated arms from noisy currents, and how often their intervals hold the truth.
+
+    python -m benchmarks.drive_gains [--draws 200] [--robots ur5 tx40 tree]
+
+Each arm makes one motion without and one with a load of 3 kg. Currents have white noise of 2 % of their root mean
+square, or noise that lasts 0.1 s. For each method: the largest error of a determined gain over all draws' mean, the
+root mean square error, and the share of 95 % intervals that hold the truth. The last table has gravity as the only
+excitation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from tests.truth_logs import Motion, Truth, builtin, random_arm
+
+from dynid.arrays import Array
+from dynid.estimation import CurrentRows, carried_load, current_rows, estimate_gains, paired_rows
+from dynid.logs import PreparedLog, Processing
+from dynid.model import BaseParameters, Chunk, find_base_parameters
+from dynid.robot import Load
+from dynid.robot.assembly import assemble
+from dynid.robot.joints import JointKind
+
+RATE = 50.0
+"""Rows per second."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A simulated arm with known gains and a known load.
+
+    Attributes:
+        truth: The arm.
+        gains: Its gains, shape (joints,).
+        load: The load.
+        motion: The motion.
+        same: Whether both logs are of one motion.
+        known: What is known of the load: "mass", "center" (of mass), or "all".
+        noise: Standard deviation of the currents' noise, relative to their root mean square.
+        lasting: Correlation time of the noise [s]; zero for white noise.
+    """
+
+    truth: Truth
+    gains: Array
+    load: Load
+    motion: Motion
+    same: bool = True
+    known: str = "mass"
+    noise: float = 0.02
+    lasting: float = 0.0
+
+    @property
+    def base(self) -> BaseParameters:
+        """The base parameters."""
+        return find_base_parameters(self.truth.model)
+
+
+def draws(case: Case, seeds: Sequence[int], *, paired: bool = True) -> Iterator[tuple[CurrentRows, ...]]:
+    """Rows of currents, for each seed with other noise."""
+    base, t = case.base, np.arange(0.0, case.motion.seconds, 1.0 / RATE)
+    link, own = case.load.of_link(case.truth.robot)
+    first = 10 * case.truth.robot.solid_links.index(link)
+    known = (case.load.center_of_mass, case.load.inertia)[: ("mass", "center", "all").index(case.known)]
+    load = carried_load(base, "load", case.load.mass, *known)
+    states, currents = [], []
+    for k in range(2):
+        q, v, a = case.motion.states(t, case.truth.robot.nv, 5 if case.same else 5 + k)
+        p = case.truth.parameters.copy()
+        p[first : first + 10] += k * own
+        states.append((q, v, a))
+        currents.append(case.truth.model.inverse_dynamics(q, v, a, p) / case.gains)
+    size = -(-2 * len(t) // 128)
+    for seed in seeds:
+        rng = np.random.default_rng((seed, 3))
+        logs = [
+            PreparedLog((Chunk(*x, i + _noise(case, rng, i)),), (t,), Processing(), RATE, 0.0, ())
+            for x, i in zip(states, currents, strict=True)
+        ]
+        if paired and case.same:
+            yield paired_rows(logs[0], logs[1], base, size, load)
+        else:
+            yield tuple(current_rows(log, base, size, load=(None, load)[k], group=k) for k, log in enumerate(logs))
+
+
+def _noise(case: Case, rng: np.random.Generator, currents: Array) -> Array:
+    from scipy.signal import lfilter
+
+    x = rng.normal(size=(len(currents) + 200, currents.shape[1]))
+    if case.lasting:
+        c = np.exp(-1.0 / (RATE * case.lasting))
+        x = np.asarray(lfilter([np.sqrt(1.0 - c**2)], [1.0, -c], x, axis=0))
+    return case.noise * np.sqrt(np.mean(currents**2, axis=0)) * x[200:]
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a method makes of many draws.
+
+    Attributes:
+        determined: Gains that are determined in more than half of them, of how many.
+        bias: Largest relative error of the mean of a gain.
+        rms: Largest relative root mean square error of a gain.
+        coverage: Share of 95 % intervals that hold the truth.
+    """
+
+    determined: str
+    bias: float
+    rms: float
+    coverage: float
+
+
+def score(case: Case, seeds: Sequence[int], method: str, *, paired: bool = True) -> Score:
+    """Estimate the gains of many draws."""
+    errors, held, count = [], [], np.zeros(len(case.gains))
+    for rows in draws(case, seeds, paired=paired):
+        found = estimate_gains(rows, method)  # type: ignore[arg-type]
+        count += found.determined
+        lower, upper = found.interval()
+        errors.append(found.gains / case.gains - 1.0)
+        held += ((lower <= case.gains) & (case.gains <= upper))[found.determined].tolist()
+    often = count > len(seeds) / 2
+    table = np.array(errors)[:, often]
+    bias = np.abs(np.nanmean(table, axis=0)).max()
+    rms = np.sqrt(np.nanmean(table**2, axis=0)).max()
+    return Score(f"{int(often.sum())} of {len(often)}", float(bias), float(rms), float(np.mean(held)))
+
+
+def tree(seed: int = 3) -> Truth:
+    """A random arm of four joints, one of them prismatic, with a branch of two whose last link carries the load."""
+    robot = random_arm(seed, 6)
+    joints = list(robot.description.joints)
+    joints[2] = replace(joints[2], kind=JointKind.PRISMATIC)
+    joints[4] = replace(joints[4], parent="link_2")
+    return Truth(assemble(replace(robot.description, joints=tuple(joints))), ("viscous", "coulomb", "offset"))
+
+
+LOAD = Load(3.0, np.array([0.03, 0.02, 0.06]), np.diag([0.012, 0.010, 0.008]))
+
+
+def arm(name: str) -> Case:
+    """An arm by its name, at 20 s of a motion of 0.1 Hz and its harmonics."""
+    truth = tree() if name == "tree" else builtin(name, "viscous", "coulomb", "offset")
+    gains = np.random.default_rng(1).uniform(5.0, 15.0, truth.robot.nv)
+    return Case(truth, gains, LOAD, Motion(40.0, 0.1))
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--draws", type=int, default=200)
+    parser.add_argument("--robots", nargs="*", default=["ur5", "tx40", "tree"])
+    asked = parser.parse_args()
+    seeds = range(asked.draws)
+    print("| robot | noise | logs | method | determined | bias | rms | coverage | ms a draw |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    for name in asked.robots:
+        for lasting, paired in ((0.0, True), (0.1, True), (0.0, False)):
+            for method in ("constrained", "total", "linear"):
+                case = Case(**{**vars(arm(name)), "lasting": lasting})
+                begin = time.perf_counter()
+                found = score(case, seeds, method, paired=paired)
+                spent = 1e3 * (time.perf_counter() - begin) / len(seeds)
+                noise, logs = "0.1 s" if lasting else "white", "paired" if paired else "apart"
+                cells = f"{found.bias:.2%} | {found.rms:.2%} | {found.coverage:.1%} | {spent:.0f}"
+                print(f"| {name} | {noise} | {logs} | {method} | {found.determined} | {cells} |", flush=True)
+    print("\nGravity only (slow motion):")
+    for name in asked.robots[:2]:
+        case = Case(**{**vars(arm(name)), "motion": Motion(400.0, 0.002)})
+        rows = next(draws(case, [0]))
+        found = estimate_gains(rows)
+        print(name, np.round(found.gains / case.gains, 4).tolist(), found.relative_stds.tolist())
+
+
+if __name__ == "__main__":
+    main()
