@@ -80,9 +80,23 @@ class CurrentRows:
         zero, *each = (rows.predictors(self.base.to_standard(b)) for b in (np.zeros(n), *np.eye(n)))
         return tuple((np.column_stack([one[j] - c for one in each]), c) for j, c in enumerate(zero))
 
-    def block(self, joint: int, block: int) -> Rows:
-        """The rows of one joint and block of time, as few as their triangle has."""
-        return self._expanded(joint, self.triangles[joint][block])
+    def combined(self, joint: int, b: Array, u: Array, *, known: bool) -> Array:
+        """Values x with `triangle @ x = W b + F u + d`, for the columns of a joint's triangles.
+
+        Args:
+            joint: The joint.
+            b: Base parameters, shape (base, ...).
+            u: Unknown parameters of the load, shape (free, ...).
+            known: Whether known torques d are to be in it.
+        """
+        (P, c), motors = self.maps[joint], np.count_nonzero(self.ratios[:, joint])
+        columns = self.triangles[joint][0].shape[1]
+        x = np.zeros((columns, *b.shape[1:]))
+        x[: len(c)] = P @ b + c if known else P @ b
+        if self.load is not None:
+            first = 0 if columns == len(c) + motors else len(c)
+            x[first : first + len(c)] += P @ (self.load.free @ u + (self.load.known if known else 0.0))
+        return x
 
     @cached_property
     def joints(self) -> tuple[Rows, ...]:
@@ -188,13 +202,15 @@ def _blocks(
     signals.append([chunk.v[:, model.rows] for chunk in chunks])
     signals.append([_left_out(chunk) for chunk in chunks])
     own = ([_with(chunk, y) for chunk, y in zip(chunks, signal, strict=True)] for signal in signals)
-    for matrices in zip(*(processed_rows(rows, each, plain, size) for each in own), strict=True):
-        block = []
+    for matrices in zip(*(processed_rows(rows, each, plain) for each in own), strict=True):
+        whole = []
         for j, (*currents, speed, dropped) in enumerate(zip(*matrices, strict=True)):
             columns = [currents[0], *(currents[k][:, -1:] for k in range(1, len(motors[j])))]
             counts = (np.abs(speed[:, -1]) >= thresholds[j]) & (np.abs(dropped[:, -1]) < 0.01) & measured[j]
-            block.append((np.concatenate(columns, axis=1), counts))
-        yield block
+            whole.append((np.concatenate(columns, axis=1), counts))
+        for first in range(0, len(whole[0][0]), size):
+            part = slice(first, first + size)
+            yield [(W[part], counts[part]) for W, counts in whole]
 
 
 def _with(chunk: Chunk, signal: Array) -> Chunk:

@@ -401,17 +401,22 @@ def _relative_covariance(system: _System, state: _State) -> tuple[Array, int, fl
 def _scores(system: _System, state: _State, coefficients: Array) -> list[Array]:
     """What each block of time adds to the gradient over logarithms of gains, shape (blocks, motors), for each group."""
     found: dict[int, Array] = {}
+    n = len(system.logs[0].base.names)
     for k, log in enumerate(system.logs):
         count = len(log.triangles[0])
         sums = np.zeros((count, len(system.ratios)))
+        u = slice(n, n) if log.load is None else system.free[log.load.name]
         for entry in np.flatnonzero(system.log == k):
             j, w = system.joint[entry], state.weights[entry]
-            for b in range(count):
-                rows = log.block(j, b)
-                X = _columns(log, rows, system.free, len(state.beta))
-                e = rows.C @ state.gains - rows.d - X @ state.beta
-                F = w * (rows.C * state.gains - state.shares[entry] * e[:, None] - X @ coefficients)
-                sums[b] += w * (F.T @ e)
+            acting = np.flatnonzero(system.ratios[:, j])
+            triangles = np.concatenate(log.triangles[j])
+            C = triangles[:, triangles.shape[1] - len(acting) :] * state.gains[acting]
+            e = C.sum(axis=1) - triangles @ log.combined(j, state.beta[:n], state.beta[u], known=True)
+            F = -triangles @ log.combined(j, coefficients[:n], coefficients[u], known=False)
+            F[:, acting] += C - state.shares[entry, acting] * e[:, None]
+            ends = np.cumsum([0, *map(len, log.triangles[j])])
+            each = np.concatenate([np.zeros((1, F.shape[1])), np.cumsum(w**2 * F * e[:, None], axis=0)])
+            sums += np.diff(each[ends], axis=0)
         found[log.group] = found[log.group] + sums if log.group in found else sums
     return list(found.values())
 
