@@ -9,6 +9,9 @@ from .experiment.log_files import read_log, read_logs
 from .findings import Finding, Severity
 from .identification.gain_recipe import identify_gains
 from .identification.gain_record import Gains
+from .identification.identified_load import Payload
+from .identification.load_change import change_load
+from .identification.payload_recipe import identify_payload
 from .identification.pipeline import identify
 from .identification.records import Parameters
 from .identification.requests import excite, excite_commands, simulate
@@ -25,6 +28,7 @@ from .model.parameters import Parameter
 from .model.terms import Term
 from .report.html import ReportFile, write_report
 from .robot.loading import convert, load_robot
+from .robot.loads import Load, with_load, without_load
 from .robot.repair import repair
 from .robot.robot import Robot
 
@@ -39,10 +43,12 @@ __all__ = [
     "Finding",
     "Gains",
     "Inspection",
+    "Load",
     "Log",
     "Observed",
     "Parameter",
     "Parameters",
+    "Payload",
     "PhysicalSettings",
     "Processing",
     "ReportFile",
@@ -52,6 +58,7 @@ __all__ = [
     "Term",
     "Validation",
     "__version__",
+    "change_load",
     "convert",
     "demo",
     "excite",
@@ -59,6 +66,7 @@ __all__ = [
     "find_base_parameters",
     "identify",
     "identify_gains",
+    "identify_payload",
     "inertial_regressor",
     "init",
     "inspect",
@@ -72,5 +80,7 @@ __all__ = [
     "simulate",
     "validate",
     "view",
+    "with_load",
+    "without_load",
     "write_report",
 ]

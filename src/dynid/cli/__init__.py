@@ -11,6 +11,7 @@ from dynid.cli.gains import gains
 from dynid.cli.identify import identify
 from dynid.cli.init import init
 from dynid.cli.inspect import inspect
+from dynid.cli.payload_commands import load, payload
 from dynid.cli.report import report
 from dynid.cli.robot_files import convert, export, repair
 from dynid.cli.simulate import simulate
@@ -19,21 +20,9 @@ from dynid.cli.view import view
 
 __all__ = ["app", "main"]
 
-for command in (
-    inspect,
-    init,
-    excite,
-    simulate,
-    identify,
-    validate,
-    gains,
-    export,
-    report,
-    view,
-    convert,
-    repair,
-    demo,
-):
+ROBOTS = (inspect, init, excite, simulate, identify, validate, payload, load, gains)
+
+for command in (*ROBOTS, export, report, view, convert, repair, demo):
     app.command()(command)
 
 

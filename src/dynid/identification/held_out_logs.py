@@ -95,4 +95,4 @@ def _with_file(source: LogSource, path: str | Path) -> LogSource:
         for role, quantity in source
         if isinstance(quantity, Quantity)
     }
-    return source.model_copy(update=moved | {"rows": None, "seconds": None, "name": None})
+    return source.model_copy(update=moved | {"rows": None, "seconds": None, "name": None, "load": None})

@@ -54,7 +54,7 @@ class SortedLogs:
 
 
 def sorted_logs(
-    logs: Sequence[Log | LogSource], load: str | None, body: str | None, known: Load | None, *, all_carry: bool
+    logs: Sequence[Log | LogSource], load: str | None, body: str | None, known: Load | float | None, *, all_carry: bool
 ) -> SortedLogs:
     """Sort logs by what they carry.
 
@@ -109,13 +109,21 @@ def _table(log: Log | LogSource) -> LoadTable | None:
     return LoadTable(name=log.load or None) if isinstance(log.load, str) else _of_load(log.load)
 
 
-def _of_load(load: Load) -> LoadTable:
+def _of_load(load: Load | float) -> LoadTable:
+    if not isinstance(load, Load):
+        return LoadTable(mass=float(load))
     center = tuple(float(x) for x in load.center_of_mass)
     six = tuple(float(x) for x in load.six)
     inertia = None if not np.any(load.six) else six
     return LoadTable.model_construct(
         name=None, body=load.body, mass=float(load.mass), center_of_mass=center, inertia=inertia
     )
+
+
+def numbers_of(known: LoadTable) -> list[float | None]:
+    """Mass, centre of mass and inertia of a load, as far as they are stated."""
+    center = known.center_of_mass or (None, None, None)
+    return [known.mass, *center, *(known.inertia or (None,) * 6)]
 
 
 def require_torques(task: Task) -> None:

@@ -22,7 +22,7 @@ from dynid.identification.task import ExperimentFile, Task
 from dynid.identification.verdict import judge
 from dynid.logs import Drive, Log, Processing, prepare
 from dynid.model import BaseParameters, DynamicModel, specification
-from dynid.robot import ActuatorForm, Robot
+from dynid.robot import ActuatorForm, Load, Robot
 
 if TYPE_CHECKING:
     from dynid.identification.robot_output import Exported
@@ -201,6 +201,20 @@ class Result:
         from dynid.identification.validation import validate
 
         return validate(self, *logs)
+
+    def with_load(self, load: Load, *, remove: bool = False) -> Result:
+        """The result of the robot with a known load fastened to it, or with one taken off.
+
+        Args:
+            load: The load, such as `Payload.load`.
+            remove: Whether it is taken off instead.
+
+        Raises:
+            InvalidRequestError: If the load cannot be added, or its link could not exist without it.
+        """
+        from dynid.identification.load_change import changed_result
+
+        return changed_result(self, load, remove=remove)
 
     def export(
         self,

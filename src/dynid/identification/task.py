@@ -114,11 +114,17 @@ class Task:
         return self.physical.fit and not is_in_amperes(self.drive)
 
     def require_loads_out(self) -> None:
-        """Refuse logs whose loads cannot be taken out of their torques.
+        """Refuse logs without torques, and those whose loads cannot be taken out of their torques.
 
         Raises:
-            InvalidRequestError: If torques have no signs, or are those of a control law.
+            InvalidRequestError: If torques have no signs, are those of a control law, or there are none.
         """
+        for log in self.logs:
+            if log.wrench is not None and (not log.torque.any() if isinstance(log, Log) else log.torque is None):
+                raise InvalidRequestError(
+                    "a log has a wrench and no torques, from which only the load beyond its sensor can be identified; "
+                    "use dynid payload (dynid.identify_payload)"
+                )
         if all((log.load if isinstance(log, Log) else log.carried) is None for log in self.logs):
             return
         without = "logs have commands instead of torques" if self.is_commanded else "torques have no signs"
@@ -171,7 +177,10 @@ def commands_stand_in(logs: Sequence[Log | LogSource]) -> bool:
     Raises:
         InvalidRequestError: If some have, and others not.
     """
-    found = {log.is_commanded if isinstance(log, Log) else log.torque is None for log in logs}
+    found = {
+        log.is_commanded if isinstance(log, Log) else log.torque is None and log.position_command is not None
+        for log in logs
+    }
     if len(found) > 1:
         raise InvalidRequestError("some logs have torques, others commands; identify them apart")
     return found == {True}

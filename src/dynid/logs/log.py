@@ -23,7 +23,10 @@ from dynid.robot import LARGEST_NUMBER, Load
 if TYPE_CHECKING:
     import polars as pl
 
-SIGNALS = ("position", "torque", "velocity", "temperature", *COMMANDS)
+SIGNALS = ("position", "torque", "velocity", "temperature", "wrench", *COMMANDS)
+
+WRENCH_COLUMNS = 6
+"""Channels of a force-torque sensor: three forces, then three torques."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,6 +57,10 @@ class Log:
         weight: Rows of this log are multiplied with it in the estimation.
         source: The files it was read from.
         findings: What was noticed while it was read.
+        wrench: What a force-torque sensor at the wrist measured: forces [N] and torques [N m] that the robot exerts on
+            what is beyond the sensor, along the axes of `wrench_body` and about its origin, shape (samples, 6); None
+            where there is none. With it, `torque` may be left out.
+        wrench_body: Name of the body of the robot's file whose frame is that of the sensor; the last link when None.
         load: What the robot carried: a `Load` that is known, whose torques are taken out before anything is identified;
             the name of one that is yet to be identified; or None for nothing.
         missing: Which torques were not measured, but interpolated so that filters can run, shape (samples, joints);
@@ -95,6 +102,8 @@ class Log:
     first_stamp: float = math.nan
     missing: NDArray[np.bool_] | None = None
     load: Load | str | None = None
+    wrench: Array | None = None
+    wrench_body: str | None = None
 
     def __post_init__(self) -> None:
         time = _read_only(self.time, "time")
@@ -114,6 +123,10 @@ class Log:
         if self.effort_limit is not None:
             limit = _for_all(_read_only(self.effort_limit, "effort_limit"), "effort_limit", self.position.shape)
             object.__setattr__(self, "effort_limit", limit[0])
+        if self.torque is None and self.wrench is not None and self.position_command is None:
+            nothing = np.zeros((len(time), self.position.shape[1]))
+            nothing.flags.writeable = False
+            object.__setattr__(self, "torque", nothing)
         self._check_shapes()
         if self.torque is None:
             object.__setattr__(self, "torque", self._law_torque())
@@ -130,6 +143,8 @@ class Log:
                 raise ShapeError(what, f"({samples}, {n})", values.shape)
         if self.missing is not None and self.missing.shape != (samples, n):
             raise ShapeError("missing torques", f"({samples}, {n})", self.missing.shape)
+        if self.wrench is not None and self.wrench.shape != (samples, WRENCH_COLUMNS):
+            raise ShapeError("wrench", f"({samples}, {WRENCH_COLUMNS})", self.wrench.shape)
         if self.temperature is not None and self.temperature.shape not in ((samples, 1), (samples, n)):
             raise ShapeError("temperatures", f"({samples}, 1) or ({samples}, {n})", self.temperature.shape)
 
@@ -195,7 +210,7 @@ class Log:
         [False, True, False, False]
         """
         given = {"position": position, "torque": torque, "velocity": velocity}
-        given |= {name: others.pop(name, None) for name in ("temperature", *COMMANDS[:3])}
+        given |= {name: others.pop(name, None) for name in ("temperature", "wrench", *COMMANDS[:3])}
         signals = {name: np.asarray(x, dtype=np.float64) for name, x in given.items() if x is not None}
         signals = {name: x[:, None] if x.ndim == 1 else x for name, x in signals.items()}
         names = {name: [f"{name} {k + 1}" for k in range(x.shape[1])] for name, x in signals.items()}
@@ -224,7 +239,7 @@ class Log:
         name = f" '{self.name}'" if self.name else ""
         rate = f" ({(len(self) - 1) / length:.4g} Hz)" if length > 0 else ""
         n = self.position.shape[1]
-        also = "".join(f", {what}" for what in ("velocity", "temperature") if getattr(self, what) is not None)
+        also = "".join(f", {what}" for what in ("velocity", "temperature", "wrench") if getattr(self, what) is not None)
         also += ", commands" if self.has_commands else ""
         if self.load is not None:
             also += f", load '{self.load}'" if isinstance(self.load, str) else f", load of {self.load.mass:.4g} kg"
@@ -237,7 +252,7 @@ class Log:
         columns: dict[str, Any] = {"t": self.time}
         letters = {"q": self.position, "v": self.velocity, "tau": self.torque, "temperature": self.temperature}
         letters |= {"q_command": self.position_command, "v_command": self.velocity_command}
-        letters |= {"tau_command": self.torque_command, "kp": self.kp, "kd": self.kd}
+        letters |= {"wrench": self.wrench, "tau_command": self.torque_command, "kp": self.kp, "kd": self.kd}
         for letter, values in letters.items():
             if values is not None:
                 columns |= {f"{letter}_{k}": column for k, column in enumerate(values.T, start=1)}

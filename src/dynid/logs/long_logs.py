@@ -96,6 +96,7 @@ def _stored(
         name=source.name or "",
         weight=source.weight,
         load=source.carried,
+        wrench_body=None if source.wrench is None else source.wrench.body,
         source=tuple(dict.fromkeys(table.path for table, _ in tables.values())),
         findings=(),
         first_stamp=time.first_number(),

@@ -34,6 +34,8 @@ def quantities_of(source: LogSource, robot: Robot | None) -> dict[str, Quantity]
         found["time"] = time
     if source.temperature is not None:
         found["temperature"] = source.temperature
+    if source.wrench is not None:
+        found["wrench"] = source.wrench
     return found
 
 

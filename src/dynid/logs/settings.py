@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from dynid.logs.commands import LawForm
 from dynid.logs.readers.bags import is_bag
-from dynid.robot import Load
+from dynid.robot import SIZE, Load
 from dynid.settings import Count, Name, NotNegative, Number, Positive, Table
 
 KEYS = frozenset(
@@ -112,6 +113,15 @@ class Quantity(Table):
         return Path(self.file)
 
 
+class Wrench(Quantity):
+    """What a force-torque sensor at the wrist measured: six columns, forces [N], then torques [N m].
+
+    They are along the axes of `body` (the last link when None), about its origin: the frame of the sensor.
+    """
+
+    body: Name | None = None
+
+
 Gains = Quantity | tuple[NotNegative, ...] | NotNegative
 """Gains of a control law: columns of a file, one number for each joint, or one for all."""
 
@@ -132,6 +142,7 @@ class LoadTable(Table):
     mass: Positive | None = None
     center_of_mass: tuple[Number, Number, Number] | None = None
     inertia: tuple[Number, Number, Number, Number, Number, Number] | None = None
+    parameters: SkipJsonSchema[tuple[Number, ...] | None] = None  # of results that a load was added to, or taken off
 
     @model_validator(mode="after")
     def _is_a_body(self) -> LoadTable:
@@ -139,6 +150,8 @@ class LoadTable(Table):
             raise ValueError("a load with a centre of mass or an inertia needs its mass; state it, or leave them out")
         if self.inertia is not None and self.center_of_mass is None:
             raise ValueError("inertia is about the centre of mass of a load, which is missing; state center_of_mass")
+        if self.parameters is not None and len(self.parameters) != SIZE:
+            raise ValueError(f"a load has ten parameters, not {len(self.parameters)}")
         if self.inertia is not None and (problem := self.known().problem):
             raise ValueError(problem)
         return self
@@ -146,10 +159,12 @@ class LoadTable(Table):
     @property
     def is_known(self) -> bool:
         """Whether mass and centre of mass are stated."""
-        return self.mass is not None and self.center_of_mass is not None
+        return self.parameters is not None or (self.mass is not None and self.center_of_mass is not None)
 
     def known(self) -> Load:
         """The load, where it is known."""
+        if self.parameters is not None:
+            return Load.of_parameters(np.array(self.parameters), self.body)
         assert self.mass is not None
         assert self.center_of_mass is not None
         return Load.of_numbers(self.mass, self.center_of_mass, self.inertia, self.body)
@@ -180,6 +195,7 @@ class LogSource(Table):
     gain_scales: SkipJsonSchema[tuple[Number, ...] | None] = None
     time: Quantity | None = None
     temperature: Quantity | None = None
+    wrench: Wrench | None = None
     rate: Positive | None = None
     rows: tuple[int | None, int | None] | None = None
     seconds: tuple[Number | None, Number | None] | None = None
@@ -214,8 +230,11 @@ class LogSource(Table):
 
     @model_validator(mode="after")
     def _has_torques(self) -> LogSource:
-        if self.torque is None and self.position_command is None:
-            raise ValueError("a log needs 'torque', or 'position_command' and the gains of its controller")
+        if self.torque is None and self.position_command is None and self.wrench is None:
+            raise ValueError(
+                "a log needs 'torque', or 'position_command' and the gains of its controller (or, for the load beyond "
+                "a force-torque sensor, 'wrench')"
+            )
         return self
 
     @model_validator(mode="after")

@@ -15,7 +15,7 @@ from dynid.logs.clock_joining import joined_on_time
 from dynid.logs.coarse_clock import with_advancing_time
 from dynid.logs.column_order import findings_on_order
 from dynid.logs.fetched_files import is_url, local_file
-from dynid.logs.log import Log, of_gaps
+from dynid.logs.log import WRENCH_COLUMNS, Log, of_gaps
 from dynid.logs.missing_cells import filled_stamps, held
 from dynid.logs.quantities import is_on_topic_of, quantities_of
 from dynid.logs.readers.bags import is_bag
@@ -220,6 +220,7 @@ def _filled(
         name=source.name or "",
         weight=source.weight,
         load=source.carried,
+        wrench_body=None if source.wrench is None else source.wrench.body,
         source=files,
         first_stamp=float(stamps[np.isfinite(stamps)][0]),
     )
@@ -345,7 +346,7 @@ def _on_order(
     joints = [] if robot is None else [joint.name for joint in robot.independent_joints]
     notes: tuple[Finding, ...] = ()
     for role, (table, group) in tables.items():
-        if role != "time" and not where[role].flat:
+        if role not in ("time", "wrench") and not where[role].flat:
             is_stated = states_order(where[role].columns)
             notes += findings_on_order(role, table.names[group], table.places[group], joints, is_stated)
     return notes
@@ -364,6 +365,11 @@ def _check_widths(where: Mapping[str, Quantity], units: Mapping[str, tuple[str, 
         if role == "temperature" and width not in (1, n):
             problem = f"it has {width} columns of temperatures, but positions have {n}"
             raise RecordingError(where[role].file, f"{problem}; name one column for all joints, or one for each")
+        if role == "wrench" and width == WRENCH_COLUMNS:
+            continue
+        if role == "wrench":
+            problem = f"{width} columns of wrench are chosen, and a force-torque sensor has {WRENCH_COLUMNS}"
+            raise RecordingError(where[role].file, f"{problem}: three forces, then three torques")
         if role in ("kp", "kd") and width == 1:  # one gain for all joints
             continue
         one = role == "time" and not _are_parts(where[role], units[role], tables[role])

@@ -34,6 +34,7 @@ class StoredLog:
         findings: What was noticed while it was read.
         first_stamp: Time stamp [s] of the first sample before the log was cut.
         load: What the robot carried, as in a `Log`.
+        wrench_body: Name of the body whose frame is that of a force-torque sensor, likewise.
     """
 
     time: Column
@@ -45,6 +46,7 @@ class StoredLog:
     findings: tuple[Finding, ...]
     first_stamp: float
     load: Load | str | None = None
+    wrench_body: str | None = None
 
     def __len__(self) -> int:
         return len(self.time)
@@ -73,6 +75,7 @@ class StoredLog:
             first_stamp=self.first_stamp,
             missing=missing,
             load=self.load,
+            wrench_body=self.wrench_body,
         )
 
     def stamps(self, rows: slice) -> Array:

@@ -268,6 +268,7 @@ def _even(piece: Log, rate: float, positions: str, origin: float | None = None, 
         torque=linear(piece.torque),
         velocity=None if piece.velocity is None else linear(piece.velocity),
         temperature=None if piece.temperature is None else linear(piece.temperature),
+        wrench=None if piece.wrench is None else linear(piece.wrench),
         missing=None if piece.missing is None else linear(piece.missing.astype(float)) > 0.0,
     )
 

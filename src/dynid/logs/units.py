@@ -23,6 +23,7 @@ UNITS: Mapping[str, Mapping[str, float]] = {
     "torque": {"N m": 1.0, "Nm": 1.0, "N": 1.0, "A": 1.0, "N mm": 1e-3, "Nmm": 1e-3, "mN m": 1e-3, "mA": 1e-3},
     "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9},
     "temperature": {"degC": 1.0, "K": 1.0},
+    "wrench": {"N": 1.0, "N m": 1.0, "Nm": 1.0, "N mm": 1e-3, "Nmm": 1e-3, "kN": 1e3, "mN m": 1e-3},
     "kp": {"N m/rad": 1.0, "N/m": 1.0},
     "kd": {"N m s/rad": 1.0, "N s/m": 1.0},
 }

@@ -189,47 +189,13 @@ class LoadProblem:
                     C[position[name], -SIZE:] = self.place.M[k]
         return replace(factor, z=factor.z - factor.R @ shift).combined(self.names, C)
 
-    def fit(self, stds: Sequence[Mapping[str, float]] | None = None) -> LoadFit:
-        """The load, with rows weighed by their errors; by standard deviations of rows that are given, where they are.
+    @property
+    def _lasting(self) -> list[Mapping[str, float]]:
+        return [session.lasting for session in self.sessions]
 
-        Args:
-            stds: Standard deviations of each log's rows [N m or N], by joint.
-        """
-        rows = [
-            {joint: factor.rows / self._lasting(k, joint) for joint, factor in each.items()}
-            for k, each in enumerate(self._factors)
-        ]
-        total, width = sum(sum(each.values()) for each in rows), len(self.names)
-        freedom = max(int(total) - width, 1)
-        found = stds or [dict.fromkeys(each, 1.0) for each in self._factors]
-        for _ in range(1 if stds is not None else STEPS):
-            whole = self._weighed(found)
-            x = np.linalg.lstsq(whole.R, whole.z, rcond=1e-12)[0]
-            if stds is None:
-                found = self._stds(x, total / freedom)
-        whole = self._weighed(found)
-        R, z, squares = _beyond(whole, SIZE)
-        values = dict(zip(self.names[:-SIZE], x.tolist(), strict=False))
-        return LoadFit(R, z, squares, freedom, values, tuple(found), tuple(rows))
-
-    def _lasting(self, session: int, joint: str) -> float:
-        return max(self.sessions[session].lasting.get(joint, 1.0), 1.0)
-
-    def _weighed(self, stds: Sequence[Mapping[str, float]]) -> Factor:
-        """The factor of all rows in standard deviations; errors that last count as fewer."""
-        floor = 1e-12 * max((std for each in stds for std in each.values()), default=1.0) or 1.0
-        parts = [
-            factor.weighted(1.0 / (max(stds[k][joint], floor) * np.sqrt(self._lasting(k, joint))))
-            for k, each in enumerate(self._factors)
-            for joint, factor in each.items()
-        ]
-        return merged(parts, self.names)
-
-    def _stds(self, x: Array, wider: float) -> list[dict[str, float]]:
-        return [
-            {joint: float(np.sqrt(wider * factor.residual_squares(x) / factor.rows)) for joint, factor in each.items()}
-            for each in self._factors
-        ]
+    def fit(self) -> LoadFit:
+        """The load, with rows weighed by their errors."""
+        return fit_of(self._factors, self._lasting, self.names)
 
     def standard_parameters(self, fit: LoadFit, loaded: bool) -> Array:
         """Standard parameters with which the model predicts logs with or without the load, shape (parameters,)."""
@@ -243,6 +209,70 @@ class LoadProblem:
 
 STEPS = 4
 """Times that rows are weighed by the errors that they had before; three change nothing more in four digits."""
+
+LogRows = Sequence[Mapping[str, Factor]]
+"""For each log and each kind of its rows, the factor of all unknowns; those of the load are the last ten."""
+
+Lasting = Sequence[Mapping[str, float]]
+"""For each log and each kind of its rows, how many times larger than those of white errors variances are."""
+
+
+def fit_of(logs: LogRows, lasting: Lasting, names: Sequence[str]) -> LoadFit:
+    """The load of factors, with rows weighed by their errors, log by log and row by row.
+
+    Args:
+        logs: The factors.
+        lasting: How long errors last.
+        names: All unknowns.
+    """
+    rows = [
+        {joint: factor.rows / _lasts(lasting[k], joint) for joint, factor in each.items()}
+        for k, each in enumerate(logs)
+    ]
+    total = sum(sum(each.values()) for each in rows)
+    freedom = max(int(total) - len(names), 1)
+    stds = [dict.fromkeys(each, 1.0) for each in logs]
+    for _ in range(STEPS):
+        whole = weighed(logs, lasting, stds, names)
+        x = np.linalg.lstsq(whole.R, whole.z, rcond=1e-12)[0]
+        wider = total / freedom
+        stds = [
+            {joint: float(np.sqrt(wider * factor.residual_squares(x) / factor.rows)) for joint, factor in each.items()}
+            for each in logs
+        ]
+    R, z, squares = _beyond(weighed(logs, lasting, stds, names), SIZE)
+    values = dict(zip(names[:-SIZE], x.tolist(), strict=False))
+    return LoadFit(R, z, squares, freedom, values, tuple(stds), tuple(rows))
+
+
+def _lasts(lasting: Mapping[str, float], joint: str) -> float:
+    return max(lasting.get(joint, 1.0), 1.0)
+
+
+def weighed(logs: LogRows, lasting: Lasting, stds: Sequence[Mapping[str, float]], names: Sequence[str]) -> Factor:
+    """The factor of all rows in standard deviations; errors that last count as fewer."""
+    floor = 1e-12 * max((std for each in stds for std in each.values()), default=1.0) or 1.0
+    parts = [
+        factor.weighted(1.0 / (max(stds[k][joint], floor) * np.sqrt(_lasts(lasting[k], joint))))
+        for k, each in enumerate(logs)
+        for joint, factor in each.items()
+    ]
+    return merged(parts, names)
+
+
+def robot_part(logs: LogRows, lasting: Lasting, stds: Sequence[Mapping[str, float]]) -> dict[str, tuple[float, float]]:
+    """All unknowns but those of the load, with standard deviations, by name; infinite where they are not determined."""
+    names = next(iter(logs[0].values())).names
+    whole = weighed(logs, lasting, stds, names)
+    lengths = np.linalg.norm(whole.R, axis=0)
+    lengths = np.where(lengths > 0.0, lengths, 1.0)
+    U, sizes, V = np.linalg.svd(whole.R / lengths, full_matrices=False)
+    kept = sizes > 1e-10 * max(float(sizes[0]), 1e-300)
+    root = V[kept].T / sizes[kept]
+    x = root @ (U[:, kept].T @ whole.z) / lengths
+    lost = np.linalg.norm(V[~kept], axis=0) > 1e-6 if (~kept).any() else np.zeros(len(names), dtype=bool)
+    spread = np.where(lost, np.inf, np.linalg.norm(root, axis=1) / lengths)
+    return {name: (float(x[k]), float(spread[k])) for k, name in enumerate(names[:-SIZE])}
 
 
 def _rows(session: Session) -> list[tuple[str, Factor]]:
@@ -272,7 +302,7 @@ def changes_of_friction(problem: LoadProblem, names: Sequence[str]) -> tuple[str
         names: Standard parameters that may differ, of joints one after the other.
     """
     with_all = replace(problem, changes=tuple(names))
-    whole = with_all._weighed(with_all.fit().stds)
+    whole = weighed(with_all._factors, with_all._lasting, with_all.fit().stds, with_all.names)
     first, count = len(problem.base.names), len(names)
     order = [*range(first), *range(first + count, len(whole.names)), *range(first, first + count)]
     turned = whole.select([whole.names[k] for k in order])

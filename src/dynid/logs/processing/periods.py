@@ -132,6 +132,7 @@ def averaged(log: Log, period: float) -> PeriodMean:
         torque=torque.mean(axis=0),
         velocity=v,
         temperature=None,
+        wrench=None,
     )
     return PeriodMean(mean, len(q), spread(q), spread(torque), left_out if first else 0.0, doubt)
 
