@@ -11,89 +11,18 @@ excitation.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from tests.truth_logs import Motion, Truth, builtin, random_arm
+from tests.gain_logs import CurrentCase, current_case
+from tests.truth_logs import Motion, Truth, random_arm
 
 from dynid.arrays import Array
-from dynid.estimation import CurrentRows, GainEstimate, carried_load, current_rows, estimate_gains, paired_rows
-from dynid.logs import PreparedLog, Processing
-from dynid.model import BaseParameters, Chunk, find_base_parameters
+from dynid.estimation import GainEstimate, estimate_gains
 from dynid.robot import Load
 from dynid.robot.assembly import assemble
 from dynid.robot.joints import JointKind
-
-RATE = 50.0
-"""Rows per second."""
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """A simulated arm with known gains and a known load.
-
-    Attributes:
-        truth: The arm.
-        gains: Its gains, shape (joints,).
-        load: The load.
-        motion: The motion.
-        same: Whether both logs are of one motion.
-        known: What is known of the load: "mass", "center" (of mass), or "all".
-        noise: Standard deviation of the currents' noise, relative to their root mean square.
-        lasting: Correlation time of the noise [s]; zero for white noise.
-    """
-
-    truth: Truth
-    gains: Array
-    load: Load
-    motion: Motion
-    same: bool = True
-    known: str = "mass"
-    noise: float = 0.02
-    lasting: float = 0.0
-
-    @property
-    def base(self) -> BaseParameters:
-        """The base parameters."""
-        return find_base_parameters(self.truth.model)
-
-
-def draws(case: Case, seeds: Sequence[int], *, paired: bool = True) -> Iterator[tuple[CurrentRows, ...]]:
-    """Rows of currents, for each seed with other noise."""
-    base, t = case.base, np.arange(0.0, case.motion.seconds, 1.0 / RATE)
-    link, own = case.load.of_link(case.truth.robot)
-    first = 10 * case.truth.robot.solid_links.index(link)
-    known = (case.load.center_of_mass, case.load.inertia)[: ("mass", "center", "all").index(case.known)]
-    load = carried_load(base, "load", case.load.mass, *known)
-    states, currents = [], []
-    for k in range(2):
-        q, v, a = case.motion.states(t, case.truth.robot.nv, 5 if case.same else 5 + k)
-        p = case.truth.parameters.copy()
-        p[first : first + 10] += k * own
-        states.append((q, v, a))
-        currents.append(case.truth.model.inverse_dynamics(q, v, a, p) / case.gains)
-    size = -(-2 * len(t) // 128)
-    for seed in seeds:
-        rng = np.random.default_rng((seed, 3))
-        logs = [
-            PreparedLog((Chunk(*x, i + _noise(case, rng, i)),), (t,), Processing(), RATE, 0.0, ())
-            for x, i in zip(states, currents, strict=True)
-        ]
-        if paired and case.same:
-            yield paired_rows(logs[0], logs[1], base, size, load)
-        else:
-            yield tuple(current_rows(log, base, size, load=(None, load)[k], group=k) for k, log in enumerate(logs))
-
-
-def _noise(case: Case, rng: np.random.Generator, currents: Array) -> Array:
-    from scipy.signal import lfilter
-
-    x = rng.normal(size=(len(currents) + 200, currents.shape[1]))
-    if case.lasting:
-        c = np.exp(-1.0 / (RATE * case.lasting))
-        x = np.asarray(lfilter([np.sqrt(1.0 - c**2)], [1.0, -c], x, axis=0))
-    return case.noise * np.sqrt(np.mean(currents**2, axis=0)) * x[200:]
 
 
 @dataclass(frozen=True)
@@ -116,10 +45,10 @@ class Score:
 METHODS = ("constrained", "total", "linear")
 
 
-def scores(case: Case, seeds: Sequence[int], *, paired: bool = True) -> dict[str, Score]:
+def scores(case: CurrentCase, seeds: Sequence[int], *, paired: bool = True) -> dict[str, Score]:
     """Estimate the gains of many draws by each method."""
     found = {method: _Sum(case.gains) for method in METHODS}
-    for rows in draws(case, seeds, paired=paired):
+    for rows in (case.rows(seed, paired=paired) for seed in seeds):
         for method, own in found.items():
             own.add(estimate_gains(rows, method))  # type: ignore[arg-type]
     return {method: own.score() for method, own in found.items()}
@@ -161,11 +90,13 @@ def tree(seed: int = 3) -> Truth:
 LOAD = Load(3.0, np.array([0.03, 0.02, 0.06]), np.diag([0.012, 0.010, 0.008]))
 
 
-def arm(name: str) -> Case:
-    """An arm by its name, at 20 s of a motion of 0.1 Hz and its harmonics."""
-    truth = tree() if name == "tree" else builtin(name, "viscous", "coulomb", "offset")
+def arm(name: str) -> CurrentCase:
+    """An arm by its name, at 40 s of a motion of 0.1 Hz and its harmonics."""
+    if name != "tree":
+        return replace(current_case(name), load=LOAD, motion=Motion(40.0, 0.1))
+    truth = tree()
     gains = np.random.default_rng(1).uniform(5.0, 15.0, truth.robot.nv)
-    return Case(truth, gains, LOAD, Motion(40.0, 0.1))
+    return CurrentCase(truth, gains, LOAD, Motion(40.0, 0.1))
 
 
 def main() -> None:
@@ -187,7 +118,7 @@ def main() -> None:
     print("\nGravity only (slow motion):")
     for name in asked.robots[:2]:
         case = replace(arm(name), motion=Motion(400.0, 0.002))
-        rows = next(draws(case, [0]))
+        rows = case.rows(0)
         found = estimate_gains(rows)
         print(f"{name}: gains over true ones", np.round(found.gains / case.gains, 4).tolist())
         print(f"{name}: relative standard deviations", [float(f"{x:.2g}") for x in found.relative_stds])

@@ -46,8 +46,8 @@ class GainThresholds:
     """Standard deviation of a gain, relative to it, above which it is said to be undetermined: the constant of a data
     sheet is then as good, which states 10 % as its limits, or three standard deviations."""
 
-    lags: int = 3
-    """Blocks of time over which errors may be correlated: all logs together have about 128."""
+    largest_correlation: float = 0.8
+    """Correlation of neighbouring blocks that is taken into account at most: beyond it errors last as long as logs."""
 
     fewest_blocks: int = 8
     """Blocks below which the errors are taken as white."""
@@ -422,15 +422,19 @@ def _scores(system: _System, state: _State, coefficients: Array) -> list[Array]:
 
 
 def _spread(scores: Sequence[Array]) -> Array:
-    """Covariance of the sum of scores that are correlated between near blocks (Newey and West, Bartlett's weights)."""
-    total = np.zeros((scores[0].shape[1],) * 2)
-    for own in scores:
-        total += own.T @ own
-        for lag in range(1, min(GAIN_THRESHOLDS.lags, len(own) - 1) + 1):
-            cross = own[:-lag].T @ own[lag:]
-            total += (1.0 - lag / (GAIN_THRESHOLDS.lags + 1.0)) * (cross + cross.T)
+    """Covariance of the sum of scores of blocks, of which neighbours may be correlated.
+
+    The lag-one correlation is that of all motors together, and variances are larger by (1 + r) / (1 - r), as of a
+    first-order autoregression: kernels over several lags are too uncertain, and too small, with a hundred blocks.
+    """
     blocks = sum(map(len, scores))
-    return blocks / (blocks - 1.0) * total
+    total = np.asarray(sum(own.T @ own for own in scores))
+    cross = sum(np.sum(own[:-1] * own[1:], axis=0) for own in scores)
+    sizes = np.diag(total)
+    known = sizes > 0.0
+    r = float(np.mean(cross[known] / sizes[known])) if known.any() else 0.0
+    r = min(max(r, 0.0), GAIN_THRESHOLDS.largest_correlation)
+    return blocks / (blocks - 1.0) * (1.0 + r) / (1.0 - r) * total
 
 
 def _estimate(system: _System, state: _State, kept: Array, stds: Array, method: GainMethod) -> GainEstimate:
