@@ -61,6 +61,10 @@ SMALLEST_ERROR = 1e-9
 PASSES = 60
 """Most passes of a search for gains; most need ten."""
 
+FIRST_PASSES = 4
+"""Passes in which all rows count the same, relative to their torques: weights by errors of gains that are far off would
+hold these where they are."""
+
 
 class NoScaleError(DynidError):
     """Nothing known sets the scale of gains."""
@@ -290,25 +294,38 @@ def _first(system: _System) -> Array:
         inverse_gain = np.linalg.lstsq(X / sizes, y, rcond=1e-9)[0][-1] / sizes[-1]
         if inverse_gain:
             gains[j] = 1.0 / inverse_gain
+    coupled = ((N != 0.0).sum(axis=0) > 1)[None, :] & (N != 0.0)
+    if coupled.any():
+        gains = np.where(coupled.any(axis=1), _together(system), gains)
     known = gains[system.kept & (gains != 0.0)]
     typical = float(np.median(np.abs(known))) if len(known) else 1.0
     far = (np.abs(gains) < 0.01 * typical) | (np.abs(gains) > 100.0 * typical)
     return np.where(far, typical, gains)
 
 
+def _together(system: _System) -> Array:
+    """Gains of all motors by ordinary least squares, where several act on one joint, shape (motors,)."""
+    A = np.concatenate([np.column_stack([r.C, -x]) for r, x in zip(system.rows, system.X, strict=True)])
+    sizes = np.linalg.norm(A, axis=0)
+    sizes[sizes == 0.0] = 1.0
+    solution = np.linalg.lstsq(A / sizes, np.concatenate([r.d for r in system.rows]), rcond=1e-10)[0]
+    return (solution / sizes)[: len(system.ratios)]
+
+
 def _constrained(system: _System, gains: Array) -> _State:
     """Gauss-Newton in the logarithms of gains, with weights by the errors of the pass before."""
     weights = 1.0 / np.array([max(np.linalg.norm(r.C @ gains), 1e-300) for r in system.rows])
     state = _state(system, gains, weights)
-    for _ in range(PASSES):
-        state = _state(system, state.gains, np.sqrt(system.counts / state.squares))
+    for k in range(PASSES):
+        if k >= FIRST_PASSES:
+            state = _state(system, state.gains, np.sqrt(system.counts / state.squares))
         F = _predicted(system, state)
         F = F - state.basis @ (state.basis.T @ F)
         e = np.concatenate([w * e for w, e in zip(state.weights, state.errors, strict=True)])
         step = -_inverse(F.T @ F) @ (F.T @ e)
         step = np.clip(step, -0.5, 0.5)
         state = _state(system, state.gains * (1.0 + step), state.weights)
-        if np.abs(step).max(initial=0.0) < 1e-11:
+        if k > FIRST_PASSES and np.abs(step).max(initial=0.0) < 1e-11:
             break
     return state
 
@@ -323,27 +340,24 @@ def _inverse(G: Array) -> Array:
 def _total(system: _System, state: _State) -> _State:
     """Total least squares: errors in the columns of currents alone, of sizes that each joint's own fit shows."""
     kept = np.flatnonzero(system.kept)
-    sigma = _own_errors(system)
     gains = state.gains
     for _ in range(PASSES):
-        sizes = sigma * np.sqrt(np.sum((system.ratios[:, system.joint].T * gains) ** 2, axis=1))
+        sizes = _own_errors(system, gains)
+        shares = _shares(system, gains, system.counts * sizes**2)
         before = _state(system, gains, 1.0 / sizes)
         A = np.concatenate(
             [w * np.column_stack([r.C[:, kept], -r.d]) for w, r in zip(before.weights, system.rows, strict=True)]
         )
         A = A - before.basis @ (before.basis.T @ A)
-        noise = np.sum(
-            (system.counts * (before.weights * sigma) ** 2)[:, None] * system.ratios[kept][:, system.joint].T ** 2,
-            axis=0,
-        )
+        noise = (system.counts @ shares)[kept] / gains[kept] ** 2  # rows have errors of unit variance
         S = np.asarray(np.linalg.qr(A, mode="r"))
         new = gains.copy()
         new[kept] = _smallest(S.T @ S, noise)
-        done = np.abs(new[kept] / gains[kept] - 1.0).max() < 1e-11
         if not np.isfinite(new).all() or not new[kept].all():
             break
+        change = np.abs(new[kept] / gains[kept] - 1.0).max()
         gains = new
-        if done:
+        if change < 1e-11:
             break
     return _state(system, gains, np.sqrt(system.counts / _state(system, gains, state.weights).squares))
 
@@ -367,17 +381,18 @@ def _smallest(M: Array, noise: Array) -> Array:
     return g * (-rest / (M[:-1, -1] @ g))
 
 
-def _own_errors(system: _System) -> Array:
-    """Root mean square of what its own columns and the load leave of the current of each entry, shape (entries,)."""
+def _own_errors(system: _System, gains: Array) -> Array:
+    """Root mean square of what its own columns and the load leave of each entry's torque [N m], shape (entries,)."""
     found = np.zeros(len(system.rows))
     for k, (r, x) in enumerate(zip(system.rows, system.X, strict=True)):
-        y, x = r.C.sum(axis=1), np.column_stack([x, r.d])
+        y, x = r.C @ gains, np.column_stack([x, r.d])
         sizes = np.linalg.norm(x, axis=0)
         x = x[:, sizes > 0.0] / sizes[sizes > 0.0]
-        left = y - x @ np.linalg.lstsq(x, y, rcond=1e-9)[0]
-        freedom = max(system.counts[k] - np.linalg.matrix_rank(x), 1.0)
-        found[k] = max(np.sqrt(left @ left / freedom), SMALLEST_ERROR * np.sqrt(y @ y / system.counts[k]))
-    return found / np.sqrt(np.sum(system.ratios[:, system.joint].T ** 2, axis=1))
+        solution, _, rank, _ = np.linalg.lstsq(x, y, rcond=1e-9)
+        left = y - x @ solution
+        size = np.sqrt(left @ left / max(system.counts[k] - rank, 1.0))
+        found[k] = max(size, SMALLEST_ERROR * np.sqrt(y @ y / system.counts[k]), 1e-300)
+    return found
 
 
 def _relative_covariance(system: _System, state: _State) -> tuple[Array, int, float]:
