@@ -33,6 +33,7 @@ def read_log(
     torque_command: Columns | None = None,
     kp: Columns | float | None = None,
     kd: Columns | float | None = None,
+    wrench: Columns | None = None,
     effort_limit: float | Sequence[float] | None = None,
     units: Mapping[str, str | Sequence[str]] | None = None,
     rate: float | None = None,
@@ -62,6 +63,8 @@ def read_log(
         torque_command: Columns of torques that were added to those of the controller.
         kp: Gain of positions [N m/rad or N/m]: columns, or a number (a float) for all joints.
         kd: Gain of velocities [N m s/rad or N s/m].
+        wrench: Six columns of a force-torque sensor at the wrist, or `{"columns": ..., "body": ...}` with the body of
+            the robot's file whose frame it has.
         effort_limit: Largest torque of the controller [N m or N], one for all joints or one for each.
         units: Units that are not SI units, by quantity, such as `{"position": "deg", "time": "ms"}`.
         rate: Sampling rate [Hz], where there are no time stamps.
@@ -76,23 +79,19 @@ def read_log(
         RecordingError: If a file cannot be used, or its columns cannot be found.
         InvalidRequestError: If neither columns nor a robot are given, or the settings contradict each other.
     """
-    named = [path] if isinstance(path, str | os.PathLike) else path
-    files = [local_file(file.name, progress) for name in named for file in files_of(name)]
-    if len(files) > len(named) and position is not None:
-        raise InvalidRequestError(f"'{named[0]}' stands for {len(files)} logs; read them with dynid.read_logs")
-    of = None if robot is None else as_robot(robot)
+    files, of = _files(path, position is not None, progress), None if robot is None else as_robot(robot)
     if of is not None:
         require_single_axes(of)
     stated: dict[str, Any] = {"position": position, "torque": torque, "velocity": velocity, "time": time}
     stated |= {"temperature": temperature, "position_command": position_command, "velocity_command": velocity_command}
-    stated |= {"torque_command": torque_command, "kp": kp, "kd": kd}
+    stated |= {"torque_command": torque_command, "kp": kp, "kd": kd, "wrench": wrench}
     stated = {role: columns for role, columns in stated.items() if columns is not None}
-    common = {"rows": rows, "seconds": seconds, "name": name or files[0].name, "weight": weight}
+    common: dict[str, Any] = {"rows": rows, "seconds": seconds, "name": name or files[0].name, "weight": weight}
     common |= {"effort_limit": effort_limit} if effort_limit is not None else {}
-    if "position" in stated and ("torque" in stated or "position_command" in stated):
+    if "position" in stated and not stated.keys().isdisjoint(("torque", "position_command", "wrench")):
         quantities = {role: _quantity(files[0], columns, role, units or {}) for role, columns in stated.items()}
-        read = read_source(checked(LogSource, quantities | common | {"rate": rate}, "log"), of, progress)
-        return replace(read, load=load)
+        source = checked(LogSource, quantities | common | {"rate": rate}, "log")
+        return replace(read_source(source, of, progress), load=load)
     if stated or of is None:
         raise InvalidRequestError(
             "columns of position and of torque (or of position_command) are needed, or neither and the robot, to guess "
@@ -113,6 +112,15 @@ def read_log(
     log = read_source(checked(LogSource, found | common | {"rate": layout.rate}, "log"), of, progress)
     asked = (question.finding for question in layout.questions)
     return replace(log, load=load, findings=(*log.findings, *findings_on_layout(layout, of), *asked))
+
+
+def _files(path: FilePath | Sequence[FilePath], is_one: bool, progress: Progress) -> list[Path]:
+    """The files of a log, fetched."""
+    named = [path] if isinstance(path, str | os.PathLike) else path
+    files = [local_file(file.name, progress) for name in named for file in files_of(name)]
+    if len(files) > len(named) and is_one:
+        raise InvalidRequestError(f"'{named[0]}' stands for {len(files)} logs; read them with dynid.read_logs")
+    return files
 
 
 def read_logs(

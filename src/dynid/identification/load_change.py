@@ -22,7 +22,7 @@ from dynid.identification.records import Record
 from dynid.identification.result import Result
 from dynid.identification.result_files import load_result
 from dynid.logs import LoadTable, Log, LogSource
-from dynid.robot import SIZE, Load, Robot, as_robot, inertia, place_of_body, with_load, without_load, write_back
+from dynid.robot import SIZE, Load, Robot, as_robot, inertia, place_of_body, write_back
 
 
 @dataclass(frozen=True)
@@ -81,13 +81,30 @@ def change_load(
         robot, masses = source.robot, [_mass(one, load) for one in (source, changed)]
     else:
         robot = as_robot(source)
-        other = without_load(robot, load) if remove else with_load(robot, load)
+        own, total = _changed_links(robot, load, remove=remove)
         kind: Literal["urdf", "mjcf"] = "mjcf" if Path(out).suffix.lower() in (".xml", ".mjcf") else "urdf"
-        write_back(robot, other.parameters, {}, Path(out), format=kind, overwrite=overwrite)
-        link = place_of_body(robot, load.body)[0]
-        masses = [float(one.links[link].parameters[0]) for one in (robot, other)]
+        write_back(robot, total, {}, Path(out), format=kind, overwrite=overwrite)
+        masses = [float(each[own]) for each in (robot.parameters, total)]
     link = robot.links[place_of_body(robot, load.body)[0]].name
     return LoadChange(Path(out), load.body or link, link, masses[0], masses[1], remove)
+
+
+def _changed_links(robot: Robot, load: Load, *, remove: bool) -> tuple[int, Array]:
+    """Where the ten parameters of the load's link begin, and those of all links with it, or without it.
+
+    The link counts, and not the body: files may hold the load in any of the bodies that are welded together.
+    """
+    link, more = load.of_link(robot)
+    first = SIZE * robot.solid_links.index(link)
+    total = robot.parameters.copy()
+    total[first : first + SIZE] += -more if remove else more
+    broken = inertia.violations(total[first : first + SIZE], tolerance=1e-6)
+    if remove and broken and not inertia.violations(robot.links[link].parameters):
+        raise InvalidRequestError(
+            f"'{robot.links[link].name}' has {robot.links[link].parameters[0]:.4g} kg, and could not exist without a "
+            f"load of {load.mass:.4g} kg: {broken[0]}; state the load that the file holds"
+        )
+    return first, total
 
 
 def _mass(result: Result, load: Load) -> float | None:

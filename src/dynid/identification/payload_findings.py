@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dynid.estimation.payloads.load_problem import LOAD, LoadFit, LoadProblem, better_link
+from dynid.estimation.payloads.load_body import THRESHOLDS as MOVED
+from dynid.estimation.payloads.load_problem import LOAD, THRESHOLDS, LoadFit, LoadProblem, better_link
 from dynid.findings import Finding
 from dynid.identification.identified_load import Payload
 from dynid.identification.payload_logs import ReadyLog, SortedLogs
@@ -32,7 +33,7 @@ def findings_on_load(
         values = {"body": payload.body, "other": other.body, "share": other.share, "mass": other.mass}
         yield Finding.of("payload-other-link", subject, **values)
     difference = motion_difference(problem)
-    if difference > OTHER_MOTION:
+    if difference > THRESHOLDS.other_motion:
         open_ = ", ".join(body.open)
         yield Finding.of("payload-other-motion", "logs", difference=difference, **({"open": open_} if open_ else {}))
     for one in (one for one in ready if one.loaded):
@@ -43,16 +44,16 @@ def findings_on_body(payload: Payload, subject: str) -> Iterator[Finding]:
     """What is noticed about a load, whatever it was measured with."""
     body = payload.estimate
     mass, std = float(body.numbers_by_data[0]), payload.mass_std
-    if np.isfinite(std) and mass < -3.0 * std:
+    if np.isfinite(std) and mass < -THRESHOLDS.absent_stds * std:
         yield Finding.of("payload-negative", subject, mass=mass, std=std)
-    elif np.isfinite(std) and mass < 3.0 * std and "mass" not in body.open:
+    elif np.isfinite(std) and mass < THRESHOLDS.absent_stds * std and "mass" not in body.open:
         yield Finding.of("payload-not-seen", subject, mass=mass, std=std)
     if body.open:
         stds = {name: row["std"] for name, row in zip(body.open, _rows_of(payload), strict=True)}
         words = {name: "no effect" if std is None else f"± {std:.2g}" for name, std in stds.items()}
         yield Finding.of("payload-undetermined", subject, numbers=words)
     if body.is_moved:
-        moved = [name for name, by in zip(LOAD, body.moved, strict=True) if abs(by) > 2.0]
+        moved = [name for name, by in zip(LOAD, body.moved, strict=True) if abs(by) > MOVED.moved_stds]
         yield Finding.of("payload-not-physical", subject, most=float(np.abs(body.moved).max()), numbers=moved)
     known = payload.known
     if known is not None and not known.agrees:
@@ -67,10 +68,6 @@ def findings_on_body(payload: Payload, subject: str) -> Iterator[Finding]:
 
 def _rows_of(payload: Payload) -> list[dict[str, Any]]:
     return [row for row in payload.rows() if not row["determined"]]
-
-
-OTHER_MOTION = 0.1
-"""Relative difference of what logs with and without the load excite from which their motions are others."""
 
 
 def motion_difference(problem: LoadProblem) -> float:

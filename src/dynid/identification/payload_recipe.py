@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.estimation import factors_of, processed_rows
 from dynid.estimation.correlation import correlation_samples
@@ -16,6 +17,7 @@ from dynid.estimation.error_stretches import error_stretches
 from dynid.estimation.payloads.load_body import LoadBody, compared
 from dynid.estimation.payloads.load_problem import LoadFit, LoadPlace, LoadProblem, Session
 from dynid.estimation.payloads.load_problem import changes_of_friction as found_changes
+from dynid.estimation.payloads.uncertain_gains import with_uncertain_gains
 from dynid.identification.identified_load import Payload
 from dynid.identification.noticed import each_once
 from dynid.identification.payload_findings import findings_on_load
@@ -34,7 +36,7 @@ from dynid.identification.result import Result
 from dynid.identification.result_files import load_result
 from dynid.identification.task import Task, experiment_file
 from dynid.identification.wrist_recipe import has_wrench, payload_of_wrench
-from dynid.logs import Drive, Log, Processing
+from dynid.logs import Drive, Log, Processing, gain_stds
 from dynid.logs.processing.signals import PASSED_BAND
 from dynid.model import BaseParameters, Role, Term, TorqueRows, known_base
 from dynid.robot import Load, Robot
@@ -131,7 +133,7 @@ def _of_task(task: Task, wanted: Mapping[str, Any], progress: Progress) -> Paylo
     free = ready_logs(task, sorts.free, base.model, loaded=False, like=None, count=count, progress=progress)
     like = free[0].prepared.processing
     loaded = ready_logs(task, sorts.loaded, base.model, loaded=True, like=like, count=count, progress=progress)
-    return _identified(base, (), [*free, *loaded], sorts, "logs", progress)
+    return _identified(base, (), [*free, *loaded], sorts, "logs", progress, gain_stds(task.drive, base.model.robot))
 
 
 def _of_result(
@@ -162,7 +164,7 @@ def _of_result(
     band = PASSED_BAND if chosen and result.training is not None and result.training.decimate else 1.0
     lasting = {joint: max(lasting.get(joint, 1.0), 1.0 / band) for joint in result.model.row_names}
     earlier = tuple(Session(factors, False, lasting, "the result") for factors in result.torques)
-    return _identified(result.base, earlier, ready, sorts, robot, progress)
+    return _identified(result.base, earlier, ready, sorts, robot, progress, gain_stds(tasks[0].drive, result.robot))
 
 
 def _identified(
@@ -172,6 +174,7 @@ def _identified(
     sorts: SortedLogs,
     robot: Literal["result", "logs"],
     progress: Progress,
+    gains: Array | None = None,
 ) -> Payload:
     """The load, from all logs."""
     progress("Estimating the load")
@@ -195,6 +198,8 @@ def _identified(
     if changes:
         problem = _with_lasting(problem, ready, fit)
         fit = problem.fit()
+    if gains is not None:
+        fit = with_uncertain_gains(problem, fit, gains)
     body = LoadBody.of(fit)
     known = None if wanted.known is None else compared(body, numbers_of(wanted.known))
     loaded = [k for k, session in enumerate(problem.sessions) if session.loaded]

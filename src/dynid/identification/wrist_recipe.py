@@ -11,6 +11,7 @@ import numpy as np
 from dynid.arrays import Array, finite_or_none
 from dynid.errors import InvalidRequestError
 from dynid.estimation.payloads.load_body import LoadBody, compared
+from dynid.estimation.payloads.load_problem import THRESHOLDS
 from dynid.estimation.payloads.wrist_rows import CHANNELS, WrenchLog, WristFit, body_motion, wrench_columns, wrist_fit
 from dynid.findings import Finding
 from dynid.identification.identified_load import Payload
@@ -168,7 +169,7 @@ def _with_sign(logs: Sequence[WrenchLog]) -> tuple[WristFit, int]:
     """The fit, with the sign of the sensor: some report what the load exerts on the robot instead."""
     fit = wrist_fit(logs)
     mass, std = float(fit.fit.parameters[0]), float(np.sqrt(fit.fit.covariance[0, 0]))
-    if mass > -3.0 * std:
+    if mass > -THRESHOLDS.absent_stds * std:
         return fit, 1
     return wrist_fit([replace(log, wrench=-log.wrench) for log in logs]), -1
 

@@ -39,13 +39,14 @@ class BodyThresholds:
     judgement; slow motions of simulated arms are far beyond it (`benchmarks/payloads.py`)."""
 
     usual_radius: float = 0.1
-    """Radius of gyration [m] of loads that arms usually carry."""
+    """Radius of gyration [m] of loads that arms usually carry. By judgement."""
 
     moved_stds: float = 2.0
-    """Standard deviations by which physical consistency must move a number for both to be shown: the usual 95 %."""
+    """Standard deviations by which physical consistency must move a number for both to be shown: the usual 95 %. By
+    judgement."""
 
     disagree_chance: float = 0.01
-    """Chance that a load which is as stated is said to be another. Measured by `benchmarks/payloads.py`."""
+    """Chance that a load which is as stated is said to be another. Shown by `benchmarks/payloads.py`."""
 
 
 THRESHOLDS = BodyThresholds()
@@ -162,12 +163,14 @@ def consistent(fit: LoadFit) -> Array:
     size = max(abs(float(p[0])), 1e-3)
     C, T = size * SIZES, np.diag([1.0 / r, 1.0 / r, 1.0 / r, 1.0])
     basis = stacked(T @ inertia.pseudo_inertia_basis() @ T * (SIZES * np.ones(10))[:, None, None])
-    cost = np.zeros(10) if fit.effective.all() else SMALLEST * np.array([basis[k] @ _TRACE for k in range(10)])
+    cost = (
+        np.zeros(10) if fit.effective.all() else SMALL_INERTIA_WEIGHT * np.array([basis[k] @ _TRACE for k in range(10)])
+    )
     x = minimise(fit.R * C, fit.z, cost, [Cone(ConeKind.SEMIDEFINITE, basis.T, np.zeros(10))])
     return C * x
 
 
-SMALLEST = 1e-2
+SMALL_INERTIA_WEIGHT = 1e-2
 """Weight of the inertia of a load of its own size, in squared standard deviations, where the data leave it open."""
 
 _TRACE = np.array([1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0])

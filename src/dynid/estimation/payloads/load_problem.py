@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.estimation.factors.factors import Factor, Factors, merged
+from dynid.estimation.factors.factors import Factor, Factors
 from dynid.estimation.quantiles import chi_square_quantile
 from dynid.model import BaseParameters
 from dynid.robot import SIZE, Robot, inertia, place_of_body
@@ -33,18 +33,27 @@ class LoadThresholds:
 
     change_chance: float = 1e-3
     """Chance, of all joints together, that friction is said to differ between logs with and without the load where it
-    does not. Measured by `benchmarks/payloads.py`."""
+    does not. Shown by `benchmarks/payloads.py`: none of 400 draws."""
 
     link_gain: float = 50.0
     """Twice the logarithm of the likelihood by which another link must explain the torques better than the stated one
-    to be named. Wrong links of simulated arms gain hundreds (`benchmarks/payloads.py`); right ones lose."""
+    to be named. Shown by `benchmarks/payloads.py`: wrong links of simulated arms gain hundreds, right ones lose."""
 
     link_share: float = 0.05
     """Share of the stated link's squared residual that the other link must take away, too: of real robots small gains
-    are significant, and mean friction that depends on the load."""
+    are significant, and mean friction that depends on the load. By judgement."""
 
     rank: float = 1e-9
-    """Singular value, relative to the largest, up to which a combination of parameters has no effect."""
+    """Singular value, relative to the largest, up to which a combination of parameters has no effect. By
+    judgement: rounding is a thousand times smaller."""
+
+    other_motion: float = 0.1
+    """Relative difference of what logs with and without the load excite from which their motions are others. By
+    judgement; different random motions of `benchmarks/payloads.py` have 1.0 and more, the same ones 0."""
+
+    absent_stds: float = 3.0
+    """Standard deviations of the mass within which the load may not be there, or beyond which it is negative. By
+    judgement: one load in 370."""
 
 
 THRESHOLDS = LoadThresholds()
@@ -193,6 +202,11 @@ class LoadProblem:
     def _lasting(self) -> list[Mapping[str, float]]:
         return [session.lasting for session in self.sessions]
 
+    @property
+    def log_rows(self) -> tuple[LogRows, Lasting]:
+        """The factors of all unknowns of each log and row, and how long errors last there."""
+        return self._factors, self._lasting
+
     def fit(self) -> LoadFit:
         """The load, with rows weighed by their errors."""
         return fit_of(self._factors, self._lasting, self.names)
@@ -235,14 +249,22 @@ def fit_of(logs: LogRows, lasting: Lasting, names: Sequence[str]) -> LoadFit:
     for _ in range(STEPS):
         whole = weighed(logs, lasting, stds, names)
         x = np.linalg.lstsq(whole.R, whole.z, rcond=1e-12)[0]
-        wider = total / freedom
+        wider, before = total / freedom, stds
         stds = [
             {joint: float(np.sqrt(wider * factor.residual_squares(x) / factor.rows)) for joint, factor in each.items()}
             for each in logs
         ]
+        if _alike(stds, before):
+            break
     R, z, squares = _beyond(weighed(logs, lasting, stds, names), SIZE)
     values = dict(zip(names[:-SIZE], x.tolist(), strict=False))
     return LoadFit(R, z, squares, freedom, values, tuple(stds), tuple(rows))
+
+
+def _alike(some: Sequence[Mapping[str, float]], others: Sequence[Mapping[str, float]]) -> bool:
+    """Whether weights have settled."""
+    pairs = zip(some, others, strict=True)
+    return all(abs(one[joint] - other[joint]) <= 1e-4 * one[joint] for one, other in pairs for joint in one)
 
 
 def _lasts(lasting: Mapping[str, float], joint: str) -> float:
@@ -252,12 +274,16 @@ def _lasts(lasting: Mapping[str, float], joint: str) -> float:
 def weighed(logs: LogRows, lasting: Lasting, stds: Sequence[Mapping[str, float]], names: Sequence[str]) -> Factor:
     """The factor of all rows in standard deviations; errors that last count as fewer."""
     floor = 1e-12 * max((std for each in stds for std in each.values()), default=1.0) or 1.0
-    parts = [
-        factor.weighted(1.0 / (max(stds[k][joint], floor) * np.sqrt(_lasts(lasting[k], joint))))
-        for k, each in enumerate(logs)
-        for joint, factor in each.items()
-    ]
-    return merged(parts, names)
+    rows, squares, count = [np.zeros((0, len(names) + 1))], 0.0, 0
+    for k, each in enumerate(logs):
+        for joint, factor in each.items():
+            weight = 1.0 / (max(stds[k][joint], floor) * np.sqrt(_lasts(lasting[k], joint)))
+            rows.append(weight * np.column_stack([factor.R, factor.z]))
+            squares += weight**2 * factor.squares
+            count += factor.rows
+    stacked = np.concatenate(rows)
+    whole = Factor.of(names, stacked[:, :-1], stacked[:, -1])
+    return replace(whole, squares=whole.squares + squares, rows=count)
 
 
 def robot_part(logs: LogRows, lasting: Lasting, stds: Sequence[Mapping[str, float]]) -> dict[str, tuple[float, float]]:
@@ -337,22 +363,35 @@ class OtherLink:
 
 
 def better_link(problem: LoadProblem, fit: LoadFit) -> OtherLink | None:
-    """The link that explains the load best, where that is clearly not the stated one."""
-    robot, best = problem.base.model.robot, None
-    own = [k for k, session in enumerate(problem.sessions) if session.loaded]
-    for link in robot.solid_links:
-        if link == problem.place.link:
-            continue
-        other = replace(problem, place=LoadPlace.of(robot, robot.links[link].name)).fit()
-        gain = share = total = 0.0
-        for k in own:
-            for joint, std in fit.stds[k].items():
-                ratio = (other.stds[k][joint] + 1e-300) / (std + 1e-300)
-                gain -= 2.0 * fit.rows[k][joint] * float(np.log(ratio))
-                share += fit.rows[k][joint] * (1.0 - ratio**2)
-                total += fit.rows[k][joint]
-        found = OtherLink(robot.links[link].name, gain, share / max(total, 1.0), float(other.parameters[0]))
-        clear = gain > THRESHOLDS.link_gain and found.share > THRESHOLDS.link_share
-        if clear and (best is None or gain > best.gain):
-            best = found
-    return best
+    """The link that explains the load best, where that is clearly not the stated one.
+
+    Links are compared with the weights of the stated one first; the best of them then gets its own.
+    """
+    robot = problem.base.model.robot
+    others = [
+        replace(problem, place=LoadPlace.of(robot, robot.links[link].name))
+        for link in robot.solid_links
+        if link != problem.place.link
+    ]
+    if not others:
+        return None
+    best = min(others, key=lambda other: _squares(other, fit))
+    if _squares(problem, fit) - _squares(best, fit) < THRESHOLDS.link_gain / 2.0:
+        return None
+    other = best.fit()
+    gain = share = total = 0.0
+    for k in (k for k, session in enumerate(problem.sessions) if session.loaded):
+        for joint, std in fit.stds[k].items():
+            ratio = (other.stds[k][joint] + 1e-300) / (std + 1e-300)
+            gain -= 2.0 * fit.rows[k][joint] * float(np.log(ratio))
+            share += fit.rows[k][joint] * (1.0 - ratio**2)
+            total += fit.rows[k][joint]
+    share /= max(total, 1.0)
+    clear = gain > THRESHOLDS.link_gain and share > THRESHOLDS.link_share
+    return OtherLink(best.place.body, gain, share, float(other.parameters[0])) if clear else None
+
+
+def _squares(problem: LoadProblem, fit: LoadFit) -> float:
+    """Squared errors, in standard deviations of another fit."""
+    whole = weighed(problem._factors, problem._lasting, fit.stds, problem.names)
+    return whole.residual_squares(whole.solve())

@@ -7,18 +7,24 @@ the parts as columns, and S is the covariance of the shares.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import ShapeError
-from dynid.estimation.payloads.load_problem import Lasting, LogRows, weighed
+from dynid.estimation.factors.factors import Factor
+from dynid.estimation.payloads.load_problem import Lasting, LoadFit, LoadProblem, LogRows, weighed
 from dynid.robot import SIZE
 
 
 def parts_of_joints(
-    logs: LogRows, lasting: Lasting, stds: Sequence, names: Sequence[str], joints: Sequence[str]
+    logs: LogRows,
+    lasting: Lasting,
+    stds: Sequence[Mapping[str, float]],
+    names: Sequence[str],
+    joints: Sequence[str],
 ) -> Array:
     """The part of a load's ten parameters that the torques of each joint make, shape (10, joints); their sum is all.
 
@@ -35,15 +41,15 @@ def parts_of_joints(
     inverse = np.linalg.pinv(whole.R / lengths, rcond=1e-10)
     found = np.zeros((SIZE, len(joints)))
     for k, joint in enumerate(joints):
-        floor = 1e-12 * max((std for each in stds for std in each.values()), default=1.0) or 1.0
-        moments = np.zeros(len(names))
-        for at, each in enumerate(logs):
-            if joint in each:
-                weight = 1.0 / (max(stds[at][joint], floor) * np.sqrt(max(lasting[at].get(joint, 1.0), 1.0)))
-                order = [each[joint].names.index(name) for name in names]
-                moments += weight**2 * (each[joint].R[:, order].T @ each[joint].z)
+        silent = [{name: _silenced(factor, name == joint) for name, factor in each.items()} for each in logs]
+        own = weighed(silent, lasting, stds, names)
+        moments = own.R.T @ own.z
         found[:, k] = (inverse @ (inverse.T @ (moments / lengths)) / lengths)[-SIZE:]
     return found
+
+
+def _silenced(factor: Factor, own: bool) -> Factor:
+    return factor if own else replace(factor, z=0.0 * factor.z, squares=0.0)
 
 
 def with_gain_uncertainty(covariance: Array, parts: Array, gains: Array) -> Array:
@@ -57,10 +63,35 @@ def with_gain_uncertainty(covariance: Array, parts: Array, gains: Array) -> Arra
 
     >>> parts = np.zeros((10, 2))
     >>> parts[0] = 2.0, 1.0
-    >>> with_gain_uncertainty(np.zeros((10, 10)), parts, np.array([0.1, 0.0]))[0, 0]
-    0.04000000000000001
+    >>> with_gain_uncertainty(np.zeros((10, 10)), parts, np.array([0.5, 0.0]))[0, 0]
+    np.float64(1.0)
     """
+    return covariance + parts @ _covariance(gains, parts.shape[1]) @ parts.T
+
+
+def with_uncertain_gains(problem: LoadProblem, fit: LoadFit, gains: Array) -> LoadFit:
+    """A fit of a load whose triangle, and so its covariance, includes that of uncertain gains.
+
+    Args:
+        problem: The problem.
+        fit: Its fit.
+        gains: As for `with_gain_uncertainty`.
+    """
+    joints = problem.base.model.row_names
+    S = _covariance(gains, len(joints))
+    logs, lasting = problem.log_rows
+    P = parts_of_joints(logs, lasting, fit.stds, problem.names, joints)
+    roots, axes = np.linalg.eigh(S)
+    P = P @ (axes * np.sqrt(np.maximum(roots, 0.0)))  # now of independent shares of one
+    half = fit.R @ P
+    information = fit.R.T @ np.linalg.solve(np.eye(len(fit.R)) + half @ half.T, fit.R)
+    values, vectors = np.linalg.eigh(information)
+    R = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+    return replace(fit, R=R, z=R @ fit.parameters)
+
+
+def _covariance(gains: Array, joints: int) -> Array:
     S = np.diag(gains**2) if gains.ndim == 1 else gains
-    if S.shape != (parts.shape[1],) * 2:
-        raise ShapeError("uncertainties of gains", f"({parts.shape[1]},)", gains.shape)
-    return covariance + parts @ S @ parts.T
+    if S.shape != (joints, joints):
+        raise ShapeError("uncertainties of gains", f"({joints},) or ({joints}, {joints})", gains.shape)
+    return S

@@ -18,7 +18,7 @@ from dynid.logs.settings import Drive
 from dynid.model import Chunk, ChunkStore, DynamicModel, RowLayout, Segment
 from dynid.robot import SIZE, Load, Robot
 
-PIECE = 20_000
+PIECE_SAMPLES = 20_000
 """Samples whose columns are in memory at a time."""
 
 
@@ -53,8 +53,8 @@ class LoadColumns:
         """Torques [N m or N] of a body with ten parameters about the link's joint frame, shape (samples, rows)."""
         layout, found = self.layout(), np.zeros(chunk.torque.shape)
         q, v, a = self.model.robot.states(chunk.q, chunk.v, chunk.a)
-        for first in range(0, len(q), PIECE):
-            part = slice(first, first + PIECE)
+        for first in range(0, len(q), PIECE_SAMPLES):
+            part = slice(first, first + PIECE_SAMPLES)
             matrices = layout.evaluate(q[part], v[part], a[part])[self.model.rows]
             for row in self.rows:
                 found[part, row] = matrices[row] @ parameters
@@ -110,8 +110,8 @@ def _without(segment: Segment, columns: LoadColumns, parameters: Array) -> Segme
         return replace(segment, torque=segment.torque - columns.torques(segment, parameters))
 
     def parts() -> Iterator[tuple[Chunk, Array]]:
-        for first in range(0, len(segment), PIECE):
-            part = slice(first, first + PIECE)
+        for first in range(0, len(segment), PIECE_SAMPLES):
+            part = slice(first, first + PIECE_SAMPLES)
             chunk = segment[part]
             yield replace(chunk, torque=chunk.torque - columns.torques(chunk, parameters)), segment.stamps(part)
 
