@@ -70,6 +70,8 @@ def test_without_a_mass_or_a_load_the_error_says_what_to_state(case: CurrentCase
         dynid.identify_gains(robot, logs, TERMS, loads={"load": {}})
     with pytest.raises(DynidError, match="no log carries a load"):
         dynid.identify_gains(robot, logs[0], TERMS)
+    with pytest.raises(DynidError, match="all logs carry"):
+        dynid.identify_gains(robot, logs[1], TERMS, loads=MASS)
     with pytest.raises(DynidError, match="method is one of"):
         dynid.identify_gains(robot, logs, TERMS, loads=MASS, method="best")  # type: ignore[arg-type]
 

@@ -126,14 +126,14 @@ def estimate_gains(logs: Sequence[CurrentRows], method: GainMethod = "constraine
         NoScaleError: If no log carries a load of which something is known, or it has no effect on any joint.
     """
     motors = len(logs[0].ratios)
-    kept, weak = np.ones(motors, dtype=bool), np.full(motors, np.inf)
+    kept, weak, best = np.ones(motors, dtype=bool), np.full(motors, np.inf), np.inf
     while kept.any():
         system = _System.of(logs, kept)
         if not any(rows.d.any() for rows in system.rows):
             break
         found = _constrained(system, _first(system))
         stds = np.sqrt(np.diag(_relative_covariance(system, found)[0]))
-        lost = kept & ~(stds <= GAIN_THRESHOLDS.relative_std)
+        lost, best = kept & ~(stds <= GAIN_THRESHOLDS.relative_std), min(best, float(np.nanmin(stds[kept])))
         if not lost.any():
             if method == "total":
                 found = _total(system, found)
@@ -143,9 +143,10 @@ def estimate_gains(logs: Sequence[CurrentRows], method: GainMethod = "constraine
         lost &= ~(stds < stds[lost].max())  # one at a time: others may be determined without its rows
         weak = np.where(lost, np.minimum(stds, weak), weak)
         kept = kept & ~lost
+    known = f"the best has a standard deviation of {best:.1%}" if np.isfinite(best) else "the known load has no effect"
     raise NoScaleError(
-        "no gain is determined: the known load has no effect on any joint that its errors do not hide; state the mass "
-        "of the load, and move so that gravity on it changes"
+        f"the logs determine no drive gain: {known}; record longer, with a heavier load, and in postures in which its "
+        "weight acts on all joints"
     )
 
 

@@ -85,6 +85,11 @@ def gain_logs(
             "no log carries a load, and without one of known mass nothing sets the scale of drive gains; name it with "
             "[[log]] load = NAME, and its mass in [[load]]"
         )
+    if len(known) == 1 and None not in carried:
+        raise InvalidRequestError(
+            f"all logs carry '{carried[0]}', and cannot be separated from the robot; add a log without it, or with "
+            "another load of known mass"
+        )
     return _reduced(task, base, drive, read, carried, known, progress, pairs=pairs)
 
 

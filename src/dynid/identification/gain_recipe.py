@@ -144,7 +144,7 @@ def _gains(
     stated = task.drive.torque_constants
     constants = np.array(stated) if isinstance(stated, tuple) else None
     robot, names = base.model.robot, base.model.row_names
-    slides = [robot.joint(name).kind is JointKind.PRISMATIC for name in names]
+    slides = [robot.joint(name.partition("[")[0]).kind is JointKind.PRISMATIC for name in names]
     errors = np.array([_rms(column) for column in estimate.errors.T])
     masses = None if links is None else float(links.parameters[: 10 * len(robot.solid_links) : 10].sum())
     gains = Gains(
