@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from dynid import Log
 from dynid.arrays import Array
-from dynid.estimation import CurrentRows, carried_load, current_rows, paired_rows
+from dynid.estimation import CurrentRows, carried_load
+from dynid.estimation.current_rows import Block, blocks_of_log, rows_of_blocks, rows_of_pairs
 from dynid.logs import PreparedLog, Processing
 from dynid.model import BaseParameters, Chunk, find_base_parameters
 from dynid.robot import Load
@@ -91,18 +92,33 @@ class CurrentCase:
         center = None if self.known == "mass" else self.load.center_of_mass
         about = self.load.inertia if self.known == "all" else None
         load = carried_load(self.base, "load", self.load.mass, center, about)
-        size = -(-2 * len(self.times) // 128)
-        logs = [
-            PreparedLog((Chunk(q, v, a, self._at_joints(i)),), (self.times,), Processing(), RATE, 0.0, ())
-            for (q, v, a, _), i in zip(self.exact, self.currents(seed), strict=True)
-        ]
+        N = np.eye(self.truth.robot.nv) if self.ratios is None else self.ratios
+        one, other = (self._blocks(k, i, N) for k, i in enumerate(self.currents(seed)))
         if self.seeds[0] == self.seeds[1] if paired is None else paired:
-            return paired_rows(logs[0], logs[1], self.base, size, load, self.ratios)
-        carried: Sequence = (None, load)
-        return tuple(current_rows(log, self.base, size, self.ratios, carried[k], k) for k, log in enumerate(logs))
+            return rows_of_pairs(one, other, self.base, N, load)
+        return rows_of_blocks(one, self.base, N, None, 0), rows_of_blocks(other, self.base, N, load, 1)
 
-    def _at_joints(self, currents: Array) -> Array:
-        return currents if self.ratios is None else currents @ self.ratios
+    @cached_property
+    def exact_blocks(self) -> tuple[list[Block], ...]:
+        """Blocks of time of the exact logs: other currents have the same regressors."""
+        N, size = np.eye(self.truth.robot.nv) if self.ratios is None else self.ratios, -(-2 * len(self.times) // 128)
+        logs = (
+            PreparedLog((Chunk(q, v, a, i @ N),), (self.times,), Processing(), RATE, 0.0, ())
+            for q, v, a, i in self.exact
+        )
+        return tuple(list(blocks_of_log(log, self.base, size, N)) for log in logs)
+
+    def _blocks(self, number: int, currents: Array, N: Array) -> Iterator[Block]:
+        """The same blocks with other currents."""
+        first = 0
+        for block in self.exact_blocks[number]:
+            part, found = slice(first, first + len(block[0][0])), []
+            for j, (rows, kept) in enumerate(block):
+                motors = np.flatnonzero(N[:, j])
+                columns = currents[part, motors] * N[motors, j]
+                found.append((np.concatenate([rows[:, : rows.shape[1] - len(motors)], columns], axis=1), kept))
+            first = part.stop
+            yield found
 
     def _noise(self, rng: np.random.Generator, currents: Array) -> Array:
         from scipy.signal import lfilter

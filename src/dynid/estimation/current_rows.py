@@ -8,7 +8,7 @@ difference, which is the load.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -21,6 +21,10 @@ from dynid.logs import PreparedLog
 from dynid.model import BaseParameters, Chunk, TorqueRows, chunks_of
 
 ROOT_HALF = float(np.sqrt(0.5))
+
+
+Block = list[tuple[Array, NDArray[np.bool_]]]
+"""Rows `[W | C]` of each joint in a block of time, and which of them count."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,8 +139,14 @@ def current_rows(
         group: As in `CurrentRows`.
     """
     N = np.eye(base.model.row_count) if ratios is None else ratios
-    blocks = [[rows[kept] for rows, kept in block] for block in _blocks(log, base, size, N)]
-    return _reduced(base, blocks, N, load, group)
+    return rows_of_blocks(blocks_of_log(log, base, size, N), base, N, load, group)
+
+
+def rows_of_blocks(
+    blocks: Iterable[Block], base: BaseParameters, N: Array, load: CarriedLoad | None, group: int = 0
+) -> CurrentRows:
+    """Rows of a log that was cut into blocks of time; arguments as `current_rows`."""
+    return _reduced(base, [[rows[kept] for rows, kept in block] for block in blocks], N, load, group)
 
 
 def paired_rows(
@@ -160,10 +170,17 @@ def paired_rows(
         group: As in `CurrentRows`.
     """
     N = np.eye(base.model.row_count) if ratios is None else ratios
+    one, other = (blocks_of_log(log, base, size, N) for log in (without, loaded))
+    return rows_of_pairs(one, other, base, N, load, group)
+
+
+def rows_of_pairs(
+    without: Iterable[Block], loaded: Iterable[Block], base: BaseParameters, N: Array, load: CarriedLoad, group: int = 0
+) -> tuple[CurrentRows, CurrentRows]:
+    """The same of logs that were cut into blocks of the same times."""
     sums: list[list[Array]] = []
     differences: list[list[Array]] = []
-    logs = (_blocks(log, base, size, N) for log in (without, loaded))
-    for one, other in zip(*logs, strict=False):
+    for one, other in zip(without, loaded, strict=False):
         sums.append([])
         differences.append([])
         for j, ((A, kept), (B, also)) in enumerate(zip(one, other, strict=True)):
@@ -185,9 +202,7 @@ def _reduced(
     return CurrentRows(base, triangles, np.array([[len(rows) for rows in own] for own in joints]), N, load, group)
 
 
-def _blocks(
-    log: PreparedLog, base: BaseParameters, size: int, N: Array
-) -> Iterator[list[tuple[Array, NDArray[np.bool_]]]]:
+def blocks_of_log(log: PreparedLog, base: BaseParameters, size: int, N: Array) -> Iterator[Block]:
     """Rows `[W | C]` of each joint, a block of time at a time, and which of them count."""
     rows, model, processing = TorqueRows(base.model), base.model, log.processing
     motors = [np.flatnonzero(N[:, j]) for j in range(model.row_count)]

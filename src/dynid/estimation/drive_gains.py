@@ -449,6 +449,7 @@ def _spread(scores: Sequence[Array]) -> Array:
     sizes = np.diag(total)
     known = sizes > 0.0
     r = float(np.mean(cross[known] / sizes[known])) if known.any() else 0.0
+    r += 1.0 / blocks  # scores sum to zero, which makes neighbours look less alike
     r = min(max(r, 0.0), GAIN_THRESHOLDS.largest_correlation)
     return blocks / (blocks - 1.0) * (1.0 + r) / (1.0 - r) * total
 
