@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Indices
 from dynid.estimation.factors.decimation import processed_rows
 from dynid.logs import PreparedLog
 from dynid.model import BaseParameters, Chunk, TorqueRows, chunks_of
@@ -238,7 +238,7 @@ def _left_out(chunk: Chunk) -> Array:
     return np.zeros(chunk.torque.shape) if chunk.keep is None else (~chunk.keep).astype(float)
 
 
-def _of_motor(chunk: Chunk, N: Array, motors: Sequence[Array], k: int) -> Array:
+def _of_motor(chunk: Chunk, N: Array, motors: Sequence[Indices], k: int) -> Array:
     """Torques that the k-th motor of each joint makes with a torque constant of one, shape (samples, rows)."""
     pick = np.array([own[k] if k < len(own) else own[0] for own in motors])
     return (chunk.torque @ np.linalg.inv(N))[:, pick] * N[pick, range(len(pick))]

@@ -26,8 +26,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Indices
 from dynid.errors import DynidError
 from dynid.estimation.current_rows import CurrentRows, Rows
 from dynid.estimation.quantiles import student_quantile
@@ -93,7 +94,7 @@ class GainEstimate:
     gains: Array
     relative_covariance: Array
     relative_stds: Array
-    determined: Array
+    determined: NDArray[np.bool_]
     base: Array
     load: dict[str, Array]
     blocks: int
@@ -167,15 +168,15 @@ class _System:
 
     rows: tuple[Rows, ...]
     X: tuple[Array, ...]
-    log: Array
-    joint: Array
+    log: Indices
+    joint: Indices
     counts: Array
     logs: Sequence[CurrentRows]
     free: dict[str, slice]
-    kept: Array
+    kept: NDArray[np.bool_]
 
     @staticmethod
-    def of(logs: Sequence[CurrentRows], kept: Array) -> _System:
+    def of(logs: Sequence[CurrentRows], kept: NDArray[np.bool_]) -> _System:
         places, width = _places(logs)
         rows, X, number, joints, counts = [], [], [], [], []
         for k, log in enumerate(logs):
@@ -369,7 +370,7 @@ def _linear(system: _System, state: _State) -> _State:
         np.concatenate([w * getattr(r, key) for w, r in zip(state.weights, system.rows, strict=True)]) for key in "Cd"
     )
     C = C - state.basis @ (state.basis.T @ C)
-    gains = np.linalg.lstsq(C, d - state.basis @ (state.basis.T @ d), rcond=1e-12)[0]
+    gains = np.asarray(np.linalg.lstsq(C, d - state.basis @ (state.basis.T @ d), rcond=1e-12)[0], dtype=float)
     return _state(system, gains, state.weights)
 
 
@@ -445,7 +446,7 @@ def _spread(scores: Sequence[Array]) -> Array:
     """
     blocks = sum(map(len, scores))
     total = np.asarray(sum(own.T @ own for own in scores))
-    cross = sum(np.sum(own[:-1] * own[1:], axis=0) for own in scores)
+    cross = np.sum([np.sum(own[:-1] * own[1:], axis=0) for own in scores], axis=0)
     sizes = np.diag(total)
     known = sizes > 0.0
     r = float(np.mean(cross[known] / sizes[known])) if known.any() else 0.0
@@ -454,7 +455,7 @@ def _spread(scores: Sequence[Array]) -> Array:
     return blocks / (blocks - 1.0) * (1.0 + r) / (1.0 - r) * total
 
 
-def _estimate(system: _System, state: _State, kept: Array, stds: Array, method: GainMethod) -> GainEstimate:
+def _estimate(system: _System, state: _State, kept: NDArray[np.bool_], stds: Array, method: GainMethod) -> GainEstimate:
     """The estimate of gains, and what the data say of base parameters once they are free."""
     covariance, blocks, dispersion = _relative_covariance(system, state)
     covariance = np.where(np.outer(kept, kept), covariance, np.nan)

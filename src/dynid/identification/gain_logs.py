@@ -147,9 +147,9 @@ def _matched(logs: Sequence[Any], carried: Sequence[str | None]) -> tuple[dict[i
 
 def _same_times(one: PreparedLog, other: PreparedLog) -> bool:
     """Whether samples of two logs are of the same times, also after idle ones were cut."""
-    return len(one.times) == len(other.times) and all(
-        len(a) == len(b) and np.allclose(a, b, rtol=0.0, atol=1e-6) for a, b in zip(one.times, other.times, strict=True)
-    )
+    pairs = list(zip(one.times, other.times, strict=False))
+    same = all(len(a) == len(b) and np.allclose(a[:], b[:], rtol=0.0, atol=1e-6) for a, b in pairs)
+    return len(one.times) == len(other.times) and same
 
 
 def coupled_ratios(drive: Drive, robot: Robot) -> Array | None:

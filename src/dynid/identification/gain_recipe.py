@@ -185,8 +185,11 @@ def findings_on_gains(gains: Gains, estimate: GainEstimate) -> Iterator[Finding]
     lost = [k for k, own in enumerate(gains.determined) if not own]
     for k in lost:
         std = float(estimate.relative_stds[k])
-        code = "gain-undetermined" if np.isfinite(std) else "gain-not-excited"
-        yield Finding.of(code, f"joint '{gains.joints[k]}'", **({"std": std} if np.isfinite(std) else {}))
+        subject = f"joint '{gains.joints[k]}'"
+        if np.isfinite(std):
+            yield Finding.of("gain-undetermined", subject, std=std)
+        else:
+            yield Finding.of("gain-not-excited", subject)
     negative = [gains.joints[k] for k in np.flatnonzero(gains.values < 0.0)]
     if negative:
         yield Finding.of("gain-negative", "drive.signs", joints=negative)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array, finite_or_none
 from dynid.findings import Finding
@@ -46,7 +47,7 @@ class Gains:
     values: Array
     std: Array
     relative_std: Array
-    determined: Array
+    determined: NDArray[np.bool_]
     lower: Array
     upper: Array
     confidence: float

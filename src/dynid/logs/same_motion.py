@@ -50,7 +50,7 @@ def at_same_times(one: Log, other: Log) -> tuple[Log, Log] | None:
     if lag is None:
         return None
     first, last = max(0.0, -lag), min(t1[-1], t2[-1] - lag)
-    t = first + step * np.arange(int((last - first) / step) + 1)
+    t = np.asarray(first + step * np.arange(int((last - first) / step) + 1), dtype=float)
     t = t[t <= last]
     if len(t) < THRESHOLDS.overlap * min(len(one), len(other)):
         return None
