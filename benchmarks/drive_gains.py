@@ -44,6 +44,9 @@ class Score:
 
 METHODS = ("constrained", "total", "linear")
 
+KINDS = ((0.0, True), (0.1, True), (0.0, False))
+"""Correlation times of the noise [s], and whether logs of one motion are paired."""
+
 FEW = {"total": 50, "linear": 20}
 """Draws that show how far other methods are off."""
 
@@ -108,14 +111,14 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=200)
-    parser.add_argument("--kinds", type=int, default=3, help="kinds of noise and logs: paired white, paired, apart")
+    parser.add_argument("--kinds", type=int, nargs="*", default=[0, 1, 2], help="of KINDS")
     parser.add_argument("--robots", nargs="*", default=["ur5", "tx40", "tree"])
     asked = parser.parse_args()
     seeds = range(asked.draws)
     print("| robot | noise | logs | method | determined | bias | rms | coverage |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for name in asked.robots:
-        for lasting, paired in ((0.0, True), (0.1, True), (0.0, False))[: asked.kinds]:
+        for lasting, paired in (KINDS[kind] for kind in asked.kinds):
             case = replace(arm(name), lasting=lasting)
             for method, found in scores(case, seeds, paired=paired).items():
                 noise, logs = "0.1 s" if lasting else "white", "paired" if paired else "apart"
