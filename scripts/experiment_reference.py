@@ -22,6 +22,8 @@ MEANINGS = {
     "Experiment.physical": "physically consistent inertial parameters: see [physical](physical.md)",
     "Drive.ratios": "gear ratios: motor revolutions per joint revolution",
     "Drive.couplings": "motors that also turn with another joint",
+    "Drive.torque_constant_std": "relative standard deviation of torque constants, for the interval of a payload: one, "
+    "or one for each joint ([drive gains](gains.md))",
     "Drive.torque_constants": "torque constants of the motors [N m/A], for currents; or `unknown`: see [logs](logs.md)",
     "Drive.matrix": "instead of ratios and couplings: the whole transmission matrix, one row per motor, or "
     "`robot` for that of [the robot's file](transmissions.md#from-robot-files)",

@@ -9,6 +9,8 @@ from .excitation.waypoint_motion import motion_through
 from .experiment.first.first_experiment import init
 from .experiment.log_files import read_log, read_logs
 from .findings import Finding, Severity
+from .identification.gain_recipe import identify_gains
+from .identification.gain_record import Gains
 from .identification.gravity_parameters import identify_from_matrices, identify_gravity
 from .identification.identified_load import Payload
 from .identification.load_change import change_load
@@ -44,6 +46,7 @@ __all__ = [
     "DynidError",
     "EstimationSettings",
     "Finding",
+    "Gains",
     "Inspection",
     "Load",
     "Log",
@@ -70,6 +73,7 @@ __all__ = [
     "find_base_parameters",
     "identify",
     "identify_from_matrices",
+    "identify_gains",
     "identify_gravity",
     "identify_in_stages",
     "identify_payload",

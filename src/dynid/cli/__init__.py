@@ -7,6 +7,7 @@ from io import TextIOWrapper
 from dynid.cli.app import app
 from dynid.cli.demo import demo
 from dynid.cli.excite import excite
+from dynid.cli.gains import gains
 from dynid.cli.gravity import gravity
 from dynid.cli.identify import identify
 from dynid.cli.init import init
@@ -21,11 +22,11 @@ from dynid.cli.view import view
 __all__ = ["app", "main"]
 
 COMMANDS = (
-    *(inspect, init, excite, simulate, identify, gravity, validate),
-    *(payload, load, export, report, view, convert, repair),
+    *(inspect, init, excite, simulate, identify, validate, payload, load, gains, gravity),
+    *(export, report, view, convert, repair, demo),
 )
 
-for command in (*COMMANDS, demo):
+for command in COMMANDS:
     app.command()(command)
 
 

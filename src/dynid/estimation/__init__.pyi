@@ -1,6 +1,8 @@
 # What the room offers to the others; names are imported when they are first asked for.
+from .current_rows import CarriedLoad, CurrentRows, current_rows, paired_rows
 from .diagnosis.cause_findings import CAUSES, diagnose
 from .diagnosis.extra_body import findings_on_payload
+from .drive_gains import GAIN_THRESHOLDS, GainEstimate, GainMethod, estimate_gains
 from .drive_sign_findings import find_drive_signs
 from .estimate_findings import ESTIMATE_THRESHOLDS
 from .factors.accumulation import Blocks, factors_of
@@ -8,12 +10,14 @@ from .factors.decimation import processed_rows
 from .factors.factors import Factor, Factors
 from .factors.lazy_sequences import Lazy
 from .factors.reduced_logs import EarlierLogs, ReducedLog, ReducedLogs, joined_logs, probed, reduce_log, reduce_logs
-from .factors.row_forms import TIME_BLOCKS, RowForm
+from .factors.row_forms import TIME_BLOCKS, TORQUES, RowForm, block_rows
+from .known_loads import carried_load
 from .least_squares import NotIdentifiableError, joint_fits, merge_logs
 from .nonlinear.nonlinear_fit import NonlinearFit
 from .output_error.block_covariance import LogErrors, Unknowns
 from .output_error.command_regression import CommandFit, CommandRows, command_rows, fit_at
 from .output_error.gauss_newton import OutputErrorFit, confounded_pairs, fit_output_error
+from .physical.gain_links import PhysicalGains, physical_gains
 from .physical.parameter_covariances import parameter_covariances
 from .physical.physical_links import physics_of
 from .physical.references import plain_body
@@ -27,20 +31,27 @@ from .term_choice.determined import determined_terms
 __all__ = [
     "CAUSES",
     "ESTIMATE_THRESHOLDS",
+    "GAIN_THRESHOLDS",
     "RESIDUAL_THRESHOLDS",
     "TIME_BLOCKS",
+    "TORQUES",
     "Blocks",
+    "CarriedLoad",
     "CommandFit",
     "CommandRows",
+    "CurrentRows",
     "EarlierLogs",
     "EstimationSettings",
     "Factor",
     "Factors",
+    "GainEstimate",
+    "GainMethod",
     "Lazy",
     "LogErrors",
     "NonlinearFit",
     "NotIdentifiableError",
     "OutputErrorFit",
+    "PhysicalGains",
     "PhysicalSettings",
     "ReducedLog",
     "ReducedLogs",
@@ -50,11 +61,15 @@ __all__ = [
     "SignedLogs",
     "TermChoice",
     "Unknowns",
+    "block_rows",
+    "carried_load",
     "choose_terms",
     "command_rows",
     "confounded_pairs",
+    "current_rows",
     "determined_terms",
     "diagnose",
+    "estimate_gains",
     "factors_of",
     "find_drive_signs",
     "findings_on_payload",
@@ -65,7 +80,9 @@ __all__ = [
     "joined_logs",
     "joint_fits",
     "merge_logs",
+    "paired_rows",
     "parameter_covariances",
+    "physical_gains",
     "physics_of",
     "plain_body",
     "probed",

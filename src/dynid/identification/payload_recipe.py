@@ -33,7 +33,7 @@ from dynid.identification.result import Result
 from dynid.identification.result_files import load_result
 from dynid.identification.task import Task, experiment_file
 from dynid.identification.wrist_recipe import has_wrench, payload_of_wrench
-from dynid.logs import Drive, Log, Processing
+from dynid.logs import Drive, Log, Processing, gain_stds
 from dynid.logs.processing.signals import PASSED_BAND
 from dynid.model import BaseParameters, Role, Term, TorqueRows, known_base
 from dynid.robot import Load, Robot
@@ -119,8 +119,11 @@ def _sources(source: Any, logs: Any, terms: Any, drive: Any, processing: Any) ->
 
 
 def _gains(task: Task, stds: float | Mapping[str, float] | None) -> dict[str, float]:
-    """Relative standard deviations of torque constants by joint; none where they are exact."""
+    """Relative standard deviations of torque constants by joint: as given, or as the drive states; else none."""
     names = task.model.row_names
+    stated = gain_stds(task.drive, task.model.robot) if stds is None else None
+    if stated is not None:
+        stds = {joint: float(std) for joint, std in zip(names, stated, strict=True) if std > 0.0}
     found = dict.fromkeys(names, stds) if isinstance(stds, float | int) else dict(stds or {})
     for joint, std in found.items():
         if joint not in names:

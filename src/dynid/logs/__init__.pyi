@@ -3,7 +3,7 @@ from .coarse_clock import standing_still
 from .column_order import joint_of, joint_order, speaks_of
 from .commands import Commands, LawForm, delayed, law_torque
 from .control_law import effort_limit, stated_gains, with_control
-from .drive import Transmission, transmission_of
+from .drive import Transmission, gain_stds, transmission_of
 from .fetched_files import address_of, is_url, local_file
 from .log import Log
 from .log_paths import files_of, single_logs, stands_for_many
@@ -23,6 +23,7 @@ from .readers.bags import is_bag, topics_of
 from .readers.messages import Topic, listed
 from .readers.source import Progress, RecordingError, Source, silent
 from .rests import Rests, find_rests
+from .same_motion import at_same_times
 from .settings import COMMANDS, Control, Drive, LoadTable, LogSource, Processing, Quantity
 from .sources import read_source
 from .stored_log import LONG_LOG, StoredLog
@@ -61,6 +62,7 @@ __all__ = [
     "Topic",
     "Transmission",
     "address_of",
+    "at_same_times",
     "averaged",
     "central_difference",
     "check_time",
@@ -73,6 +75,7 @@ __all__ = [
     "findings_on_magnitudes",
     "findings_on_mass",
     "findings_on_rest",
+    "gain_stds",
     "is_bag",
     "is_current",
     "is_long",

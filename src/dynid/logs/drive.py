@@ -167,3 +167,17 @@ def check_count(key: str, values: Sequence[object] | None, robot: Robot) -> None
     """Refuse settings that have not as many values as the robot has joints."""
     if values is not None and len(values) != robot.nv:
         raise InvalidRequestError(f"{key} has {len(values)} numbers, and '{robot.name}' has {robot.nv} joints")
+
+
+def gain_stds(drive: Drive, robot: Robot) -> Array | None:
+    """Standard deviations of torque constants relative to them, shape (joints,); None where none are stated.
+
+    Raises:
+        InvalidRequestError: If there are not as many numbers as joints.
+    """
+    stated = drive.torque_constant_std
+    if stated is None:
+        return None
+    if isinstance(stated, tuple):
+        check_count("drive.torque_constant_std", stated, robot)
+    return np.broadcast_to(np.asarray(stated, dtype=float), (robot.nv,)).copy()

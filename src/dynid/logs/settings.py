@@ -54,12 +54,17 @@ class Coupling(Table):
 
 
 class Drive(Table):
-    """`[drive]`: from motors to joints; one number per joint."""
+    """`[drive]`: from motors to joints; one number per joint.
+
+    `torque_constant_std` is the standard deviation of torque constants relative to them (one for all joints, or one
+    each), which enters the uncertainty of loads.
+    """
 
     ratios: tuple[Number, ...] | None = None
     couplings: tuple[Coupling, ...] = ()
     matrix: tuple[tuple[Number, ...], ...] | Literal["robot"] | None = None
     torque_constants: tuple[Number, ...] | Literal["unknown"] | None = None
+    torque_constant_std: tuple[NotNegative, ...] | NotNegative | None = None
     signs: tuple[Literal[-1, 1], ...] | Literal["auto"] | None = None
     unmeasured: tuple[Name, ...] | None = None
     offsets: tuple[Number, ...] | None = None

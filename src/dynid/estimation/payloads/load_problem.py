@@ -208,6 +208,11 @@ class LoadProblem:
     def _lasting(self) -> list[Mapping[str, float]]:
         return [session.lasting for session in self.sessions]
 
+    @property
+    def log_rows(self) -> tuple[LogRows, Lasting]:
+        """The factors of all unknowns of each log and row, and how long errors last there."""
+        return self._factors, self._lasting
+
     def fit(self) -> LoadFit:
         """The load, with rows weighed by their errors.
 
