@@ -30,6 +30,7 @@ WRONG = {
     f"excite {MOTION}": "is an exciting trajectory, .*'dynid view motion --robot ROBOT'",
     f"report {EXPERIMENT}": "is an experiment, and the folder of a result was expected; .*'dynid identify",
     f"export {ROBOT} --to urdf": "is a robot, and the folder of a result was expected",
+    f"export {RESULT} --to nope": r"'--to': 'nope' is not one of [^.]*\. result is a result; see it",
 }
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from dynid.estimation.output_error.gauss_newton import LogErrors, Unknowns, fit_of_log, fit_output_error
+from dynid.estimation.output_error.block_covariance import LogErrors, Unknowns
+from dynid.estimation.output_error.gauss_newton import fit_output_error
 
 SAMPLES = 1200
 
@@ -92,6 +93,6 @@ def test_one_log_alone_says_what_it_says_by_itself() -> None:
     alone = fit_output_error(_simulate(logs[1:2]), 1, _unknowns([0.7, 3.9, 0.0]))
     assert both is not None
     assert alone is not None
-    values, stds = fit_of_log(both, 1)
+    values, stds = (own[1] for own in both.by_log)
     np.testing.assert_allclose(values, alone.values, atol=0.1 * float(alone.stds.min()))
     np.testing.assert_allclose(stds, alone.stds, rtol=0.3)

@@ -11,7 +11,7 @@ import pytest
 
 import dynid
 from dynid.errors import InvalidRequestError
-from dynid.identification.law_logs import lag_of_commands
+from dynid.identification.command_checks import lag_of_commands
 from dynid.identification.result import Result
 from tests.commanded_logs import Controller, Study, commanded_log, multisine, study
 from tests.commanded_robots import slider

@@ -26,8 +26,8 @@ class _Commands(TyperGroup):
             return super().invoke(ctx)
         except _UsageError as error:
             hint = _hint_on_files(given[1:])
-            before = vars(error).get("message") or ""  # with a full stop where another sentence follows
-            vars(error)["message"] = f"{before}. {hint}".removeprefix(". ") if hint else before
+            before = (vars(error).get("message") or "").replace("Value error, ", "").rstrip(".")
+            vars(error)["message"] = f"{before}. {hint}".removeprefix(". ")
             raise
 
 

@@ -11,8 +11,9 @@ from .factors.reduced_logs import EarlierLogs, ReducedLog, ReducedLogs, joined_l
 from .factors.row_forms import TIME_BLOCKS, RowForm
 from .least_squares import NotIdentifiableError, joint_fits, merge_logs
 from .nonlinear.nonlinear_fit import NonlinearFit
+from .output_error.block_covariance import LogErrors, Unknowns
 from .output_error.command_regression import CommandFit, CommandRows, command_rows, fit_at
-from .output_error.gauss_newton import LogErrors, OutputErrorFit, Unknowns, fit_of_log, fit_output_error
+from .output_error.gauss_newton import OutputErrorFit, confounded_pairs, fit_output_error
 from .physical.parameter_covariances import parameter_covariances
 from .physical.physical_links import physics_of
 from .physical.references import plain_body
@@ -51,13 +52,13 @@ __all__ = [
     "Unknowns",
     "choose_terms",
     "command_rows",
+    "confounded_pairs",
     "determined_terms",
     "diagnose",
     "factors_of",
     "find_drive_signs",
     "findings_on_payload",
     "fit_at",
-    "fit_of_log",
     "fit_output_error",
     "friction_columns",
     "is_frictional",

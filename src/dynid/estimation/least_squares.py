@@ -202,6 +202,17 @@ def merge_logs(logs: Iterable[Factors]) -> Factors:
     return logs.once("merged", lambda: _merged(logs)) if isinstance(logs, Lazy) else _merged(logs)
 
 
+def merge_weighted(logs: Sequence[Factors], weights: Sequence[Mapping[str, float]]) -> Factors:
+    """The factors of several logs, each with a weight of each joint, merged; found once where logs are lazy."""
+
+    def find() -> Factors:
+        return _merged(log.weighted(of_log) for log, of_log in zip(logs, weights, strict=True))
+
+    if not isinstance(logs, Lazy):
+        return find()
+    return logs.once(("weighted", tuple(tuple(of_log.items()) for of_log in weights)), find)
+
+
 def _merged(logs: Iterable[Factors]) -> Factors:
     waiting: list[Factors] = []
     for log in logs:
@@ -321,5 +332,4 @@ def _weighted(
     """The factor of all rows of logs, each divided by its standard deviation; arguments as `weighted_least_squares`."""
     logs = [factors] if isinstance(factors, Factors) else factors
     each = [stds] * len(logs) if isinstance(stds, Mapping) else list(stds)
-    weighted = (log.weighted(joint_weights(of_log)) for log, of_log in zip(logs, each, strict=True))
-    return merge_logs(weighted).stacked(names, known=base.known)
+    return merge_weighted(logs, [joint_weights(of_log) for of_log in each]).stacked(names, known=base.known)

@@ -23,8 +23,10 @@ from dynid.estimation.least_squares import (
     NotIdentifiableError,
     Prior,
     essential_parameters,
+    joint_weights,
     log_stds,
     merge_logs,
+    merge_weighted,
     ordinary_least_squares,
     weighted_least_squares,
 )
@@ -231,11 +233,7 @@ def _bootstrapped(
         return None
     floors = [1e-12 * max(scale.values()) or 1.0 for scale in scales]
     sizes = [[max(size, floor) for size in scale.values()] for scale, floor in zip(scales, floors, strict=True)]
-    weighted = (
-        log.weighted({joint: 1.0 / size for joint, size in zip(log.joints, of_log, strict=True)})
-        for log, of_log in zip(factors, sizes, strict=True)
-    )
-    whole = merge_logs(weighted).stacked(base.names, known=base.known)
+    whole = merge_weighted(factors, [joint_weights(scale) for scale in scales]).stacked(base.names, known=base.known)
     if settings.prior is not None:
         prior = Prior.near_reference(base, settings.prior)
         whole = whole.with_prior(prior.means, prior.stds)

@@ -626,5 +626,5 @@ def _information_of_result(problem: CommandProblem, known: Result, noise: Array,
             logs.append(read(source, known.robot, progress, known.task.drive, Processing(automatic=False)))
     except (DynidError, OSError):
         return None
-    H, _ = information_of_logs(problem.robot, logs, problem.columns, noise)
+    H = information_of_logs(problem.robot, logs, problem.columns, noise)
     return H if H.size else None

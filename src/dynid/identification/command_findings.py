@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dynid.estimation import OutputErrorFit, fit_of_log
+from dynid.estimation import OutputErrorFit, confounded_pairs
 from dynid.findings import Finding
+from dynid.identification.command_checks import findings_on_contact, findings_on_gains, lag_of_commands
 from dynid.identification.command_fit import Fitted
-from dynid.identification.law_logs import findings_on_contact, findings_on_gains, lag_of_commands
 from dynid.model import DynamicModel, Role
 
 
@@ -25,8 +25,7 @@ class FitThresholds:
     """Standard deviations between a log's own fit and that of all logs from which the log disagrees."""
 
     delay: float = 0.05
-    """Delay [s] from which commands are more likely shifted in the log than late. Field buses and radios take 1 to
-    20 ms."""
+    """Delay [s] from which commands are more likely shifted in the log than late."""
 
     agreement: float = 0.9
     """Share of the parameters of logs that must be within their 95 % intervals."""
@@ -74,9 +73,10 @@ def _on_law(fitted: Fitted) -> Iterator[Finding]:
     gravity = DynamicModel(model.robot).inverse_dynamics(log.position, parameters=robot.links)
     held = np.mean(log.torque * point.scales - gravity, axis=0)
     yield from findings_on_contact(held, np.abs(gravity).max(axis=0), model.row_names)
-    undecided = fitted.other_forms
-    if undecided:
-        yield Finding.of("law-form-undecided", "control law", law=point.form, **undecided)
+    other = fitted.other_form
+    if other is not None:
+        changes = {"ratio": other.ratio, "armature": other.armature, "viscous": other.viscous}
+        yield Finding.of("law-form-undecided", "control law", law=point.form, other=other.form, **changes)
 
 
 def is_shifted(fitted: Fitted) -> bool:
@@ -123,27 +123,19 @@ def _on_delay(fitted: Fitted) -> Iterator[Finding]:
 
 
 def _on_pairs(fit: OutputErrorFit) -> Iterator[Finding]:
-    """A finding on pairs of parameters that the logs hardly separate."""
-    names, rho = fit.unknowns.names, fit.apart
-    pairs = [
-        (abs(float(rho[i, j])), f"{names[i]} and {names[j]}")
-        for i in range(len(names))
-        for j in range(i + 1, len(names))
-        if abs(rho[i, j]) >= 0.9 and "delay" not in (names[i], names[j])
-    ]
+    """A finding on pairs of parameters that the logs hardly separate; the delay has one of its own."""
+    names = fit.unknowns.names
+    pairs = [(i, j, rho) for i, j, rho in confounded_pairs(fit.apart) if "delay" not in (names[i], names[j])]
     if pairs:
-        worst = sorted(pairs, reverse=True)
-        yield Finding.of("parameters-confounded", "logs", pairs=[pair for _, pair in worst], largest=worst[0][0])
+        said = [f"{names[i]} and {names[j]}" for i, j, _ in pairs]
+        yield Finding.of("parameters-confounded", "logs", pairs=said, largest=abs(pairs[0][2]))
 
 
 def _on_logs(fit: OutputErrorFit, names: Sequence[str], model: DynamicModel) -> Iterator[Finding]:
-    """Findings on logs whose own fit disagrees with those of the others."""
+    """Findings on logs whose own fit disagrees with those of the others: with their median, which no log moves."""
     if len(fit.scores) < 2:
         return
-    from scipy.stats import t
-
-    values, stds = (np.array(parts) for parts in zip(*(fit_of_log(fit, k) for k in range(len(names))), strict=True))
-    known = (stds > 0.0) & (stds < fit.unknowns.sizes)
+    (values, stds), known = fit.by_log, fit.known_by_log
     middle = np.median(values, axis=0)
     spread = 1.4826 * np.median(np.abs(values - middle), axis=0) if len(names) > 2 else 0.0  # of a normal distribution
     z = np.where(known, np.abs(values - middle) / np.sqrt(stds**2 + spread**2 + np.finfo(float).tiny), 0.0)
@@ -153,7 +145,6 @@ def _on_logs(fit: OutputErrorFit, names: Sequence[str], model: DynamicModel) -> 
             name = fit.unknowns.names[worst]
             found = {"parameter": name, "standard_deviations": float(z[k, worst]), "value": float(values[k, worst])}
             yield Finding.of("log-disagrees", subject(model, name), **found, others=float(middle[worst]), log=log)
-    limits = np.array([t.ppf(0.975, max(2, score.blocks - 1)) for score in fit.scores])
-    share = float(np.mean((np.abs(values - fit.values) <= limits[:, None] * stds)[known]))
+    share = float(np.mean(fit.inside[known])) if known.any() else 1.0
     if share < THRESHOLDS.agreement:
         yield Finding.of("logs-disagree", "logs", share=share)

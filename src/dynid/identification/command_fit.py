@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -43,6 +42,28 @@ CLEARLY = 0.98
 """Error of rollouts with another form of the law, over that of the continuous one, from which it is taken."""
 
 
+@dataclass(frozen=True)
+class OtherForm:
+    """A form of the law that fits as well as the one that was taken.
+
+    Attributes:
+        form: The form.
+        ratio: Its error of rollouts, over that of the form that was taken.
+        armature: Median relative change of the armatures with it.
+        viscous: The same of viscous friction.
+    """
+
+    form: LawForm
+    ratio: float
+    armature: float
+    viscous: float
+
+    @property
+    def change(self) -> float:
+        """The larger change."""
+        return max(abs(self.armature), abs(self.viscous))
+
+
 @dataclass(frozen=True, eq=False)
 class Fitted:
     """What commands show.
@@ -58,7 +79,7 @@ class Fitted:
         seconds: Time of the regression, and of output error [s].
         every: Every how many samples the regression has a row.
         scales: Gains over stated ones that would explain the motion best, shape (joints,); NaN where that is not clear.
-        other_forms: Another form of the law that fits as well, and what it would change; empty where there is none.
+        other_form: Another form of the law that fits as well; None where there is none.
     """
 
     robot: CommandedRobot
@@ -71,7 +92,7 @@ class Fitted:
     seconds: tuple[float, float]
     every: int
     scales: Array
-    other_forms: Mapping[str, Any] = field(default_factory=dict)
+    other_form: OtherForm | None = None
 
 
 def fit_commands(robot: CommandedRobot, progress: Progress = lambda _: None) -> Fitted:
@@ -111,7 +132,7 @@ def refined(plain: Fitted, rows: Sequence[CommandRows], progress: Progress) -> F
     found = _output_error(robot, point, columns, range(len(robot.logs)), progress, fine=True)
     point = plain.regression if found is None else at_values(point, columns, found.values)
     seconds = plain.seconds[0], time.perf_counter() - start
-    return replace(plain, point=point, columns=columns, output_error=found, seconds=seconds, other_forms=other)
+    return replace(plain, point=point, columns=columns, output_error=found, seconds=seconds, other_form=other)
 
 
 CLEAR = 0.5
@@ -216,14 +237,14 @@ def unknown_columns(robot: CommandedRobot, *, bias: bool) -> RolloutParameters:
 
 def _with_better_form(
     robot: CommandedRobot, rows: Sequence[CommandRows], start: LawPoint, progress: Progress
-) -> tuple[LawPoint, dict[str, Any]]:
+) -> tuple[LawPoint, OtherForm | None]:
     """The point to start from, with the form of the law whose output error is clearly less on some logs.
 
-    And another form that fits as well, with what it would change; nothing where there is none.
+    And another form that fits as well, with what it would change; None where there is none.
     """
     forms = forms_of(robot.control)
     if len(forms) == 1:
-        return start, {}
+        return start, None
     looked_at = [len(robot.logs) // 2]  # one log shows it as well as all
     columns = unknown_columns(robot, bias=robot.control.bias is True)
     found: dict[LawForm, tuple[float, LawPoint]] = {}
@@ -239,7 +260,7 @@ def _with_better_form(
         if fitted is not None:
             found[form] = fitted.rmse, at_values(begin, columns, fitted.values)
     if not found:
-        return start, {}
+        return start, None
     best: LawForm = min(found, key=lambda form: found[form][0])
     chosen: LawForm = next(form for form in forms if form in found and found[form][0] * CLEARLY <= found[best][0])
     others: list[LawForm] = [form for form in found if form != chosen and found[form][0] * CLEARLY <= found[chosen][0]]
@@ -248,19 +269,18 @@ def _with_better_form(
 
 def _changes(
     robot: CommandedRobot, found: Mapping[LawForm, tuple[float, LawPoint]], chosen: LawForm, others: Sequence[LawForm]
-) -> dict[str, Any]:
-    """The form that would change most among those that fit as well: medians of relative changes of two roles."""
+) -> OtherForm | None:
+    """The form that would change most among those that fit as well."""
     model, (error, point) = robot.model, found[chosen]
-    largest: dict[str, Any] = {}
+    candidates = []
     for form in others:
-        changes = {}
-        for key, role in (("armature", Role.ARMATURE), ("viscous", Role.VISCOUS)):
+        changes = []
+        for role in (Role.ARMATURE, Role.VISCOUS):
             at = [k for k in robot.estimated if model.parameters[k].role is role and point.p[k] > 0.0]
-            changes[key] = float(np.median(found[form][1].p[at] / point.p[at])) - 1.0 if at else 0.0
-        worst = max(abs(change) for change in changes.values())
-        if worst > max(abs(largest.get("armature", 0.0)), abs(largest.get("viscous", 0.0))):
-            largest = {"other": form, "ratio": found[form][0] / error, **changes}
-    return largest
+            changes.append(float(np.median(found[form][1].p[at] / point.p[at])) - 1.0 if at else 0.0)
+        candidates.append(OtherForm(form, found[form][0] / error, *changes))
+    largest = max(candidates, key=lambda one: one.change, default=None)
+    return largest if largest is not None and largest.change > 0.0 else None
 
 
 def _output_error(

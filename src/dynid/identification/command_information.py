@@ -6,7 +6,6 @@ With white errors of positions of the standard deviations s, the estimates of ou
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.estimation import Unknowns
+from dynid.estimation import Unknowns, confounded_pairs
 from dynid.identification.command_fit import unknown_columns, unknowns_of
 from dynid.identification.commanded_robot import CommandedRobot, LawPoint
 from dynid.logs import Control, LawForm, Log
@@ -66,9 +65,6 @@ class CommandDesignThresholds:
 
     bias_size: float = 1e-2
     """Standard deviation of an encoder bias [rad or m] that counts as 100 %."""
-
-    confounded: float = 0.9
-    """Correlation of two estimates from which they stay confounded: as of a fit to logs."""
 
 
 THRESHOLDS = CommandDesignThresholds()
@@ -258,14 +254,8 @@ class Promise:
 
     def confounded(self) -> list[tuple[str, str, float]]:
         """Pairs that stay confounded, with their correlations, the largest first."""
-        names, rho = self.unknowns.names, self.correlation
-        pairs = [
-            (names[i], names[j], float(rho[i, j]))
-            for i in range(len(names))
-            for j in range(i + 1, len(names))
-            if abs(rho[i, j]) >= THRESHOLDS.confounded
-        ]
-        return sorted(pairs, key=lambda pair: -abs(pair[2]))
+        names = self.unknowns.names
+        return [(names[i], names[j], rho) for i, j, rho in confounded_pairs(self.correlation)]
 
     def with_delay(self, role: Role, model: DynamicModel) -> float:
         """Largest correlation of the delay with a parameter of some role; zero where the delay is not estimated."""
@@ -280,16 +270,8 @@ class Promise:
         )
 
 
-def information_of_logs(
-    robot: ControlledRobot, logs: Sequence[Log], columns: RolloutParameters, noise: Array
-) -> tuple[Array, Array]:
-    """Information of logs that exist, shape (unknowns, unknowns), and root mean squares of rollouts, (joints,)."""
-    found, squares = list[Array](), list[Array]()
-    for log in logs:
-        rollout = robot.with_log(log).roll_out(0, robot.point, steps_kept=True)
-        if rollout.ended is None:
-            found.append(information(rollout, columns, noise))
-            squares.append(np.mean((log.position - rollout.q) ** 2, axis=0))
-    if not found:
-        return np.zeros((0, 0)), np.full(robot.model.robot.nv, math.nan)
-    return np.sum(found, axis=0), np.sqrt(np.mean(squares, axis=0))
+def information_of_logs(robot: ControlledRobot, logs: Sequence[Log], columns: RolloutParameters, noise: Array) -> Array:
+    """Information of logs that exist, shape (unknowns, unknowns); without unknowns where all rollouts fly off."""
+    rollouts = (robot.with_log(log).roll_out(0, robot.point, steps_kept=True) for log in logs)
+    found = [information(rollout, columns, noise) for rollout in rollouts if rollout.ended is None]
+    return np.sum(found, axis=0) if found else np.zeros((0, 0))

@@ -27,7 +27,7 @@ SYMBOLS = {
 }
 """What symbols of parameters stand for; others stand for themselves."""
 
-STATES = {"bound": "bound", "undetermined": "undet.", "stated": "stated"}
+STATES = {"bound": "bound", "undetermined": "undet."}
 """What stands in place of a standard deviation where it says nothing."""
 
 STATES_NOTE = {

@@ -10,15 +10,16 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.estimation import EarlierLogs, fit_of_log
+from dynid.estimation import EarlierLogs, confounded_pairs
 from dynid.findings import Finding
+from dynid.identification.command_checks import findings_on_commands
 from dynid.identification.command_findings import findings_on_fit
 from dynid.identification.command_fit import Fitted, fit_commands
 from dynid.identification.command_validation import rollout_record
 from dynid.identification.commanded_robot import CommandedRobot
-from dynid.identification.law_logs import findings_on_commands, stretches_of_log, with_law
+from dynid.identification.law_logs import stretches_of_log, with_law
 from dynid.identification.log_reading import name_of, of_log, prepared_logs, read
-from dynid.identification.noticed import each_once
+from dynid.identification.noticed import ON_MOTION, each_once
 from dynid.identification.pipeline import Estimated, Reducing, estimated, record_of
 from dynid.identification.records import (
     CommandParameter,
@@ -41,9 +42,6 @@ Progress = Callable[[str], None]
 
 AS_IT_IS = Processing(automatic=False)
 """Processing in which nothing is chosen."""
-
-CLOSE = 0.9
-"""Correlation of two estimates from which the logs hardly separate them."""
 
 
 def identify_commanded(
@@ -176,8 +174,7 @@ def without_commands(log: Log) -> Log:
 
 def _of_torques(found: Estimated) -> Iterator[Finding]:
     """Findings on the law's torques that matter: their errors are those of the law, not of a sensor."""
-    kept = ("joint-never-moves", "positions-beyond-limits", "torque-saturated", "time-gaps", "time-jitter")
-    return (finding for finding in found.findings if finding.code in kept)
+    return (finding for finding in found.findings if finding.code in ON_MOTION)
 
 
 def _with_links(task: Task, fitted: Fitted, progress: Progress) -> Fitted:
@@ -233,7 +230,7 @@ def _command_record(fitted: Fitted, names: Sequence[str], confidence: float, rea
         bias=tuple(point.bias.tolist()) if fitted.columns.bias else None,
         parameters=parameters,
         correlations=() if fit is None else tuple(map(tuple, np.round(fit.correlation, 4).tolist())),
-        confounded=tuple(confounded_pairs(fitted)),
+        confounded=tuple(_confounded(fitted)),
         profile=_profile(fitted),
         rollout=_rollouts(fitted),
         agreement=_agreement(fitted, names),
@@ -306,7 +303,7 @@ def _owner(model: DynamicModel, name: str) -> tuple[str, str]:
     return joint.name, "rad or m" if kind == "bias" else ""
 
 
-def confounded_pairs(fitted: Fitted) -> Iterator[Confounded]:
+def _confounded(fitted: Fitted) -> Iterator[Confounded]:
     """Pairs of parameters that the logs hardly separate."""
     fit = fitted.output_error
     if fit is None:
@@ -314,11 +311,8 @@ def confounded_pairs(fitted: Fitted) -> Iterator[Confounded]:
     names, C = fit.unknowns.names, fit.white
     shared = np.array([row < 0 for row in fit.unknowns.rows])
     rho = np.where(shared[:, None] | shared, fit.correlation, fit.apart)  # the delay joins all joints
-    for i in range(len(names)):
-        for j in range(i + 1, len(names)):
-            if abs(rho[i, j]) >= CLOSE:
-                slope = float(C[i, j] / C[i, i])
-                yield Confounded(one=names[i], other=names[j], correlation=float(rho[i, j]), slope=slope)
+    for i, j, correlation in confounded_pairs(rho):
+        yield Confounded(one=names[i], other=names[j], correlation=correlation, slope=float(C[i, j] / C[i, i]))
 
 
 def _profile(fitted: Fitted) -> tuple[DelayTrial, ...]:
@@ -349,19 +343,12 @@ def _agreement(fitted: Fitted, names: Sequence[str]) -> tuple[LogAgreement, ...]
     fit = fitted.output_error
     if fit is None or len(fit.scores) < 2:
         return ()
-    from scipy.stats import t
-
+    values, stds = fit.by_log
+    z = np.where(fit.known_by_log, np.abs(values - fit.values) / np.where(stds > 0.0, stds, 1.0), 0.0)
     found = []
     for k, name in enumerate(names):
-        values, stds = fit_of_log(fit, k)
-        z = np.where(stds > 0.0, (values - fit.values) / np.where(stds > 0.0, stds, 1.0), 0.0)
-        known = stds < fit.unknowns.sizes
-        limit = float(t.ppf(0.975, max(2, fit.scores[k].blocks - 1)))
-        worst = int(np.argmax(np.abs(z) * known))
-        share = float(np.mean(np.abs(z[known]) <= limit)) if known.any() else 1.0
-        found.append(
-            LogAgreement(
-                name=name, share=share, worst=fit.unknowns.names[worst], standard_deviations=float(abs(z[worst]))
-            )
-        )
+        known, worst = fit.known_by_log[k], int(np.argmax(z[k]))
+        share = float(np.mean(fit.inside[k][known])) if known.any() else 1.0
+        where = {"worst": fit.unknowns.names[worst], "standard_deviations": float(z[k, worst])}
+        found.append(LogAgreement(name=name, share=share, **where))
     return tuple(found)

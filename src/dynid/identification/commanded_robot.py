@@ -114,16 +114,7 @@ def control_input(log: Log, form: LawForm, rate: float | None = None) -> Control
     own = 1.0 / float(np.median(np.diff(log.time)))
     rate = None if form == "continuous" else own if rate is None else rate
     kp, kd = (gain[0] if np.all(gain == gain[0]) else gain for gain in (commands.kp, commands.kd))
-    return ControlInput(
-        time=log.time,
-        position=commands.position,
-        velocity=commands.velocity,
-        torque=commands.torque,
-        kp=np.array(kp),
-        kd=np.array(kd),
-        limit=commands.limit,
-        rate=rate,
-    )
+    return replace(ControlInput.of(log.time, commands, rate), kp=np.array(kp), kd=np.array(kd))
 
 
 def rolled_out(

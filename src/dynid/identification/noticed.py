@@ -23,6 +23,10 @@ CONSEQUENCES = frozenset(
 """Findings on estimates that such causes spoil."""
 
 
+ON_MOTION = ("joint-never-moves", "positions-beyond-limits", "torque-saturated", "time-gaps", "time-jitter")
+"""Codes of findings on processed logs that matter where rollouts are compared, not torques."""
+
+
 def each_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Findings, most severe first, without those that are only consequences of others: each cause is said once."""
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]

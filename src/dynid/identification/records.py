@@ -372,7 +372,7 @@ class CommandParameter(Entry):
     lower: float
     upper: float
     regression: float | None = None
-    state: Literal["determined", "undetermined", "bound", "stated"] = "determined"
+    state: Literal["determined", "undetermined", "bound"] = "determined"
 
 
 class Confounded(Entry):
@@ -547,7 +547,7 @@ class CommandRecord(Entry):
     @property
     def determined(self) -> int:
         """How many parameters the logs determine: neither undetermined nor at a bound."""
-        return sum(row.state in ("determined", "stated") for row in self.parameters)
+        return sum(row.state == "determined" for row in self.parameters)
 
     def __getitem__(self, name: str) -> CommandParameter:
         found = next((row for row in self.parameters if row.name == name), None)

@@ -14,6 +14,7 @@ from dynid.identification.answers import Verdict
 from dynid.identification.command_tables import rollout_html, rollout_text
 from dynid.identification.held_out_logs import UnseenLog, unseen_logs
 from dynid.identification.log_reading import of_log
+from dynid.identification.noticed import ON_MOTION
 from dynid.identification.predictions import JointPrediction, Logs, Prediction, predictions, with_slow_rows
 from dynid.identification.records import RolloutRecord
 from dynid.identification.result import Result
@@ -26,9 +27,6 @@ Progress = Callable[[str], None]
 
 OF_ANOTHER_ROBOT = ("payload-in-held-out-log",)
 """Codes of warnings that a log is not of the robot as it was identified: named beside its error, as errors are."""
-
-ON_MOTION = ("joint-never-moves", "positions-beyond-limits", "torque-saturated", "time-gaps", "time-jitter")
-"""Codes of findings on processed logs that matter where rollouts are compared, not torques."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dynid.errors import InvalidRequestError
+from dynid.logs.drive import check_count
 from dynid.logs.settings import Control, LogSource
 from dynid.robot import LARGEST_NUMBER, Robot
 
@@ -32,10 +33,7 @@ def _with_law(source: LogSource, control: Control, robot: Robot) -> LogSource:
     if source.effort_limit is None:
         new["effort_limit"] = effort_limit(control, robot)
     for key, values in new.items():
-        if isinstance(values, tuple) and len(values) != robot.nv:
-            raise InvalidRequestError(
-                f"control.{key} has {len(values)} numbers, and '{robot.name}' has {robot.nv} joints"
-            )
+        check_count(f"control.{key}", values if isinstance(values, tuple) else None, robot)
     return source.model_copy(update=new)
 
 
@@ -53,10 +51,7 @@ def stated_gains(control: Control, robot: Robot) -> tuple[tuple[float, ...] | No
             continue
         values = _of_file(robot, k, key) if stated == "robot" else stated
         values = values if isinstance(values, tuple) else (values,) * robot.nv
-        if len(values) != robot.nv:
-            raise InvalidRequestError(
-                f"control.{key} has {len(values)} numbers, and '{robot.name}' has {robot.nv} joints"
-            )
+        check_count(f"control.{key}", values, robot)
         found.append(values)
     return found[0], found[1]
 

@@ -131,7 +131,7 @@ class Log:
             raise ShapeError("temperatures", f"({samples}, 1) or ({samples}, {n})", self.temperature.shape)
 
     def _law_torque(self) -> Array:
-        """The torque of the control law, at commands that act at once."""
+        """The torque of the control law, with its delay and form where they are known; else it acts at once."""
         if self.position_command is None or self.kp is None:
             missing = "torques" if self.position_command is None else "the gain kp of its controller"
             raise InvalidRequestError(

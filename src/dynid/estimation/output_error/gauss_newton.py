@@ -9,12 +9,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
+from dynid.estimation.output_error.block_covariance import (
+    LogErrors,
+    LogScore,
+    Unknowns,
+    at_bound,
+    block_covariance,
+    covariances,
+    damped_inverse,
+    scores_of,
+)
 
 
 @dataclass(frozen=True)
@@ -36,60 +46,14 @@ class OutputErrorSettings:
     divisions: tuple[int, ...] = (4, 16)
     """By what steps of the integrator are divided in the end, one after the other ..."""
 
+    confounded: float = 0.9
+    """Correlation of two estimates from which logs hardly separate them: by judgement."""
+
     shift: float = 0.6
     """... until parameters change by no more than so many standard deviations: of that, at most a third is to come."""
 
-    blocks: int = 10
-    """Fewest blocks of time in a log that show how errors are correlated."""
-
-    most_blocks: int = 40
-    """Most blocks of a log: encoders at rest show the same error for long, whatever their errors' correlation."""
-
-    correlation: float = 5.0
-    """Length of a block in correlation times of the errors."""
-
-    widening: float = 1.08
-    """Factor on standard deviations by which those of the jackknife are too small. Calibrated on 80 draws of
-    `benchmarks/commanded_truth.py`, whose errors were 1.04 to 1.16 times as large."""
-
 
 SETTINGS = OutputErrorSettings()
-
-
-@dataclass(frozen=True, eq=False)
-class Unknowns:
-    """What is estimated.
-
-    Attributes:
-        names: Names.
-        values: Values to start from, shape (unknowns,).
-        lower: Lower bounds, shape (unknowns,).
-        upper: Upper bounds, shape (unknowns,).
-        sizes: Changes that are large for each, shape (unknowns,): what is less certain than that is not identified.
-        rows: The joint that each belongs to, counted from 0; -1 for what belongs to all.
-    """
-
-    names: tuple[str, ...]
-    values: Array
-    lower: Array
-    upper: Array
-    sizes: Array
-    rows: tuple[int, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class LogErrors:
-    """The rollout of one log beside what was measured.
-
-    Attributes:
-        errors: Measured less simulated positions [rad or m], shape (samples, joints).
-        slopes: Derivatives of simulated positions, shape (samples, joints, unknowns); None where not asked for.
-        weight: Weight of the log.
-    """
-
-    errors: Array
-    slopes: Array | None
-    weight: float = 1.0
 
 
 Simulate = Callable[[int, Array, bool], LogErrors | None]
@@ -99,32 +63,6 @@ Simulate = Callable[[int, Array, bool], LogErrors | None]
 Finely = Callable[[int, Array, int], Array | None]
 """Errors [rad or m], shape (samples, joints), of a log by its number, with values of the unknowns, rolled out in steps
 that are divided by a number; None where it flies off."""
-
-
-@dataclass(frozen=True, eq=False)
-class LogScore:
-    """What a log says at the estimate.
-
-    Attributes:
-        H: Its part of the normal matrix, shape (unknowns, unknowns).
-        g: Its part of the gradient, shape (unknowns,).
-        block_normals: The same of each block of time, shape (blocks, unknowns, unknowns).
-        block_gradients: The same of gradients, shape (blocks, unknowns).
-        squares: Sums of squared errors of each joint, shape (joints,).
-        samples: Number of samples.
-    """
-
-    H: Array
-    g: Array
-    block_normals: Array
-    block_gradients: Array
-    squares: Array
-    samples: int
-
-    @property
-    def blocks(self) -> int:
-        """Number of blocks."""
-        return len(self.block_gradients)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +118,37 @@ class OutputErrorFit:
             C[shared], C[:, shared] = 0.0, 0.0
         return _correlation(C)
 
+    @cached_property
+    def by_log(self) -> tuple[Array, Array]:
+        """Estimates from each log alone, by one step from those of all, and their standard deviations.
+
+        Both have the shape (logs, unknowns).
+        """
+        free = ~np.isin(self.unknowns.names, self.at_bounds)
+        sizes, values, stds = self.unknowns.sizes, [], []
+        for score in self.scores:
+            A = damped_inverse(score.H, sizes, free)
+            step = A @ score.g
+            own = replace(score, block_gradients=score.block_gradients - score.block_normals @ step)  # at its own
+            values.append(self.values + step)
+            stds.append(np.sqrt(np.maximum(np.diag(block_covariance(A, [own], sizes, free)), 0.0)))
+        return np.array(values), np.array(stds)
+
+    @property
+    def inside(self) -> NDArray[np.bool_]:
+        """Whether the estimates of all logs are within the 95 % intervals of each log's own, (logs, unknowns)."""
+        from scipy.stats import t
+
+        values, stds = self.by_log
+        limits = np.array([t.ppf(0.975, max(2, score.blocks - 1)) for score in self.scores])
+        return np.abs(values - self.values) <= limits[:, None] * stds
+
+    @property
+    def known_by_log(self) -> NDArray[np.bool_]:
+        """Which unknowns each log determines by itself, shape (logs, unknowns)."""
+        _, stds = self.by_log
+        return (stds > 0.0) & (stds < self.unknowns.sizes)
+
     @property
     def degrees_of_freedom(self) -> int:
         """Blocks of time less the parameters of a joint: how well the standard deviations are known."""
@@ -191,6 +160,17 @@ class OutputErrorFit:
     def rmse(self) -> float:
         """Root mean square of the errors of all joints [rad or m]."""
         return float(np.sqrt(np.mean(self.after**2)))
+
+
+def confounded_pairs(correlation: Array) -> list[tuple[int, int, float]]:
+    """Pairs of estimates that data hardly separate, with their correlations, the largest first.
+
+    Args:
+        correlation: Correlations of the estimates, shape (unknowns, unknowns).
+    """
+    rows, columns = np.nonzero(np.triu(np.abs(correlation) >= SETTINGS.confounded, 1))
+    pairs = [(int(i), int(j), float(correlation[i, j])) for i, j in zip(rows, columns, strict=True)]
+    return sorted(pairs, key=lambda pair: -abs(pair[2]))
 
 
 def _correlation(C: Array) -> Array:
@@ -224,7 +204,7 @@ def fit_output_error(
     for iteration in range(1, SETTINGS.iterations + 1):
         cost, rms = _cost(found, weights), math.sqrt(float(np.mean(_rms(found) ** 2)))
         progress(f"Output error, step {iteration}: {1e3 * rms:.3g} mrad")
-        scores = _scores(found, weights)
+        scores = scores_of(found, weights)
         step, spread = _step(scores, unknowns, theta)
         if step @ np.sum([score.g for score in scores], axis=0) < SETTINGS.gain * cost:
             converged = True
@@ -258,11 +238,11 @@ def _refined(
         if any(one is None for one in errors):
             break
         fine = [replace(one, errors=new) for one, new in zip(found, errors, strict=True) if new is not None]
-        scores = _scores(fine, weights)
+        scores = scores_of(fine, weights)
         step, _ = _step(scores, unknowns, theta)
         new = np.clip(theta + step, unknowns.lower, unknowns.upper)
         found = [replace(one, errors=one.errors - np.asarray(one.slopes) @ (new - theta)) for one in fine]
-        stds = np.sqrt(np.maximum(np.diag(_finished_covariance(scores, unknowns, new)[1]), 0.0))
+        stds = np.sqrt(np.maximum(np.diag(covariances(scores, unknowns, new)[1]), 0.0))
         theta = new
         if np.all(np.abs(step) <= SETTINGS.shift * stds):
             break
@@ -313,38 +293,6 @@ def _cost(found: Sequence[LogErrors], weights: Array) -> float:
     return float(sum(one.weight**2 * (one.errors**2 @ weights).sum() for one in found))
 
 
-def _scores(found: Sequence[LogErrors], weights: Array) -> list[LogScore]:
-    return [_score(one, weights) for one in found]
-
-
-def _score(one: LogErrors, weights: Array) -> LogScore:
-    """What a log says: sums over its samples, and over blocks of time for how errors are correlated."""
-    J = one.slopes
-    assert J is not None  # it was asked for
-    samples, joints, size = J.shape
-    root = one.weight * np.sqrt(weights)
-    flat, error = (J * root[:, None]).reshape(samples * joints, size), (one.errors * root).ravel()
-    length = max(1, min(samples // SETTINGS.blocks, max(_block(one.errors), samples // SETTINGS.most_blocks)))
-    edges = joints * np.linspace(0, samples, max(1, samples // length) + 1).astype(int)
-    parts = [slice(start, stop) for start, stop in pairwise(edges)]
-    normals = np.array([flat[part].T @ flat[part] for part in parts])
-    gradients = np.array([flat[part].T @ error[part] for part in parts])
-    squares = (one.errors**2).sum(axis=0)
-    return LogScore(normals.sum(axis=0), gradients.sum(axis=0), normals, gradients, squares, samples)
-
-
-def _block(errors: Array) -> int:
-    """Samples after which errors of the joint with the longest memory are no longer correlated, times some."""
-    centred = errors - errors.mean(axis=0)
-    size = 1 << (2 * len(centred) - 1).bit_length()
-    power = np.abs(np.fft.rfft(centred, size, axis=0)) ** 2
-    rho = np.fft.irfft(power, size, axis=0)[: len(centred) // 4]
-    rho = rho / np.maximum(rho[:1], 1e-300)
-    first = [int(np.argmax(column < 0.05)) or len(column) for column in rho.T]
-    times = [float(1.0 + 2.0 * column[1:stop].sum()) for column, stop in zip(rho.T, first, strict=True)]
-    return math.ceil(SETTINGS.correlation * max(times))
-
-
 def _step(scores: Sequence[LogScore], unknowns: Unknowns, theta: Array) -> tuple[Array, Array]:
     """A Gauss-Newton step within the bounds, and the standard deviations for white errors, both (unknowns,)."""
     H, g = sum(score.H for score in scores), sum(score.g for score in scores)
@@ -354,7 +302,7 @@ def _step(scores: Sequence[LogScore], unknowns: Unknowns, theta: Array) -> tuple
     step = np.zeros(len(theta))
     inverse = np.zeros_like(H)
     for _ in range(len(theta)):
-        inverse = _inverse(H, unknowns.sizes, free)
+        inverse = damped_inverse(H, unknowns.sizes, free)
         step = inverse @ g
         out = (theta + step < unknowns.lower) & (theta <= unknowns.lower) & free
         out |= (theta + step > unknowns.upper) & (theta >= unknowns.upper) & free
@@ -362,16 +310,6 @@ def _step(scores: Sequence[LogScore], unknowns: Unknowns, theta: Array) -> tuple
             break
         free &= ~out
     return step, np.sqrt(np.maximum(np.diag(inverse), 0.0))
-
-
-def _inverse(H: Array, sizes: Array, free: NDArray[np.bool_]) -> Array:
-    """Inverse of a normal matrix over free unknowns, and zeros; a slight prior holds what the logs do not determine."""
-    found = np.zeros_like(H)
-    at = np.flatnonzero(free)
-    if len(at):
-        scaled = H[np.ix_(at, at)] * np.outer(sizes[at], sizes[at])
-        found[np.ix_(at, at)] = np.linalg.inv(scaled + np.eye(len(at))) * np.outer(sizes[at], sizes[at])
-    return found
 
 
 def _finished(
@@ -383,9 +321,9 @@ def _finished(
     iterations: int,
     converged: bool,
 ) -> OutputErrorFit:
-    scores = _scores(found, weights)
-    at_bound = _at_bound(unknowns, theta)
-    A, covariance = _finished_covariance(scores, unknowns, theta)
+    scores = scores_of(found, weights)
+    bound = at_bound(unknowns, theta)
+    A, covariance = covariances(scores, unknowns, theta)
     vague = np.sqrt(np.maximum(np.diag(A), np.diag(covariance))) > 0.5 * unknowns.sizes
     return OutputErrorFit(
         unknowns=unknowns,
@@ -396,60 +334,8 @@ def _finished(
         weights=weights,
         before=before,
         after=_rms(found),
-        at_bounds=tuple(name for name, is_at in zip(unknowns.names, at_bound, strict=True) if is_at),
+        at_bounds=tuple(name for name, is_at in zip(unknowns.names, bound, strict=True) if is_at),
         iterations=iterations,
         converged=converged,
-        undetermined=tuple(name for name, is_so in zip(unknowns.names, vague & ~at_bound, strict=True) if is_so),
+        undetermined=tuple(name for name, is_so in zip(unknowns.names, vague & ~bound, strict=True) if is_so),
     )
-
-
-def _at_bound(unknowns: Unknowns, theta: Array) -> NDArray[np.bool_]:
-    return (theta <= unknowns.lower) | (theta >= unknowns.upper)
-
-
-def _finished_covariance(scores: Sequence[LogScore], unknowns: Unknowns, theta: Array) -> tuple[Array, Array]:
-    """Inverse of the normal matrix, and covariance of the estimates; zero for those at a bound."""
-    free = ~_at_bound(unknowns, theta)
-    A = _inverse(np.sum([score.H for score in scores], axis=0), unknowns.sizes, free)
-    return A, _covariance(A, scores, unknowns.sizes, free)
-
-
-SEVERAL = 5
-"""Logs from which their differences show errors that last longer than a log's blocks."""
-
-
-def _covariance(A: Array, scores: Sequence[LogScore], sizes: Array, free: NDArray[np.bool_]) -> Array:
-    """Covariance of the estimates: errors correlated within blocks of time, or within logs where that is more.
-
-    A jackknife: estimates without each block, by one step. Few places of a log (turns, stretches of fast motion) may
-    determine a parameter, and errors there look smaller than they are, as the parameter follows them.
-    """
-    at = np.flatnonzero(free)
-    scale = np.outer(sizes[at], sizes[at])
-    H = np.concatenate([score.block_normals[:, at[:, None], at] for score in scores]) * scale
-    g = np.concatenate([score.block_gradients[:, at] for score in scores]) * sizes[at]
-    changes = np.zeros((len(g), len(free)))
-    changes[:, at] = np.linalg.solve(H.sum(axis=0) + np.eye(len(at)) - H, g[..., None])[..., 0] * sizes[at]
-    covariance = SETTINGS.widening**2 * (changes.T @ changes) * ((len(g) - 1) / len(g))
-    if len(scores) < SEVERAL:
-        return covariance
-    g = np.array([score.g for score in scores])
-    between = A @ (g.T @ g) @ A * (len(scores) / (len(scores) - 1))
-    ratio = np.sqrt(np.maximum(np.diag(between) / np.maximum(np.diag(covariance), 1e-300), 1.0))
-    return covariance * np.outer(ratio, ratio)
-
-
-def fit_of_log(fit: OutputErrorFit, k: int) -> tuple[Array, Array]:
-    """Estimates from one log alone, by one step from those of all, and their standard deviations, both (unknowns,).
-
-    Args:
-        fit: The fit of all logs.
-        k: Number of the log, counted from 0.
-    """
-    score = fit.scores[k]
-    free = ~np.isin(fit.unknowns.names, fit.at_bounds)
-    A = _inverse(score.H, fit.unknowns.sizes, free)
-    step = A @ score.g
-    own = replace(score, block_gradients=score.block_gradients - score.block_normals @ step)  # at its own estimates
-    covariance = _covariance(A, [own], fit.unknowns.sizes, free)
-    return fit.values + step, np.sqrt(np.maximum(np.diag(covariance), 0.0))

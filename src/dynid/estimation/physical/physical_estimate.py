@@ -11,7 +11,8 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.estimation.factors.factors import Factor, Factors
-from dynid.estimation.least_squares import Estimate, JointFit, joint_fits, log_stds, merge_logs
+from dynid.estimation.factors.lazy_sequences import Lazy
+from dynid.estimation.least_squares import Estimate, JointFit, joint_fits, log_stds, merge_logs, merge_weighted
 from dynid.estimation.physical import constraints as conditions
 from dynid.estimation.physical.constraints import Constraint
 from dynid.estimation.physical.references import Origin, Reference
@@ -158,9 +159,8 @@ def weighed(logs: Sequence[Factors], base: BaseParameters, method: str = "wls", 
         method: As in `physical_estimate`.
         dispersion: How many times larger than those of white errors the variances of estimates are.
     """
-    weights = row_weights(logs, base, method)
-    parts = (log.weighted(of_log) for log, of_log in zip(logs, weights, strict=True))
-    return merge_logs(parts).stacked(base.names, known=base.known).weighted(1.0 / np.sqrt(dispersion))
+    merged = merge_weighted(logs, row_weights(logs, base, method))
+    return merged.stacked(base.names, known=base.known).weighted(1.0 / np.sqrt(dispersion))
 
 
 def row_weights(logs: Sequence[Factors], base: BaseParameters, method: str = "wls") -> list[dict[str, float]]:
@@ -171,7 +171,7 @@ def row_weights(logs: Sequence[Factors], base: BaseParameters, method: str = "wl
         squares = [std**2 for of_log in stds for std in of_log.values()]
         common = float(np.sqrt(np.average(squares, weights=rows)))
         stds = [dict.fromkeys(of_log, common) for of_log in stds]
-    sizes_of_torques = [_root_mean_squares(log) for log in logs]
+    sizes_of_torques = _torques(logs)
     largest = max((size for of_log in sizes_of_torques for size in of_log.values()), default=0.0) or 1.0
     return [
         {joint: 1.0 / max(value, SMALLEST_ERROR * (torques[joint] or largest)) for joint, value in found.items()}
@@ -183,6 +183,15 @@ def problem_of(factor: Factor, base: BaseParameters, physics: Physics) -> Proble
     """The fit of data to physics, with the laws that always hold."""
     laws = (*conditions.of_terms(base.model), *conditions.known(base.model, base.known))
     return Problem(factor, base, physics.references, physics.prior, (*laws, *physics.constraints))
+
+
+def _torques(logs: Sequence[Factors]) -> list[dict[str, float]]:
+    """Root of the mean squared torque of each joint of each log [N m or N]; found once where logs are lazy."""
+
+    def find() -> list[dict[str, float]]:
+        return [_root_mean_squares(log) for log in logs]
+
+    return logs.once("torques", find) if isinstance(logs, Lazy) else find()
 
 
 def _root_mean_squares(log: Factors) -> dict[str, float]:
