@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dynid.cli.app import FullOption, JsonOption, echo_json, errors_in_words, numbers, steps_shown, words
+from dynid.cli.app import FullOption, JsonOption, echo_json, errors_in_words, steps_shown, values, words
 from dynid.cli.inspect import TermsOption
 
 if TYPE_CHECKING:
@@ -44,8 +44,12 @@ def gravity(
         import dynid
         from dynid.errors import InvalidRequestError
 
-        values = numbers("--known", *known)
-        stated = {"terms": words(*terms), "known": values or None, "slow": slow, "progress": step}
+        stated: dict[str, Any] = {
+            "terms": words(*terms),
+            "known": values("--known", *known) or None,
+            "slow": slow,
+            "progress": step,
+        }
         if logs:
             robot = dynid.load_robot(source)
             found = [dynid.read_log(path, robot) for path in logs]
