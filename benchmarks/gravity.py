@@ -15,6 +15,7 @@ from tests.lecture_arm import COEFFICIENTS, NOISE, POSTURES, Lecture, coverage, 
 
 import dynid
 from dynid.arrays import Array
+from dynid.identification.gravity_parameters import from_postures, gravity_base
 from dynid.robot import Robot
 
 
@@ -43,6 +44,20 @@ def main(draws: int = 200) -> None:
     for name in ("ur5", "spatial_3r", "two_link"):
         robot = dynid.load_robot(f"builtin:{name}")
         matrices(robot, robot.parameters)
+        print(f"coverage of {name}: {coverage_of(robot, draws):.2%}")
+
+
+def coverage_of(robot: Robot, draws: int) -> float:
+    """Coverage of 95 % intervals of a robot's gravity parameters over draws of postures and noise."""
+    base, model = gravity_base(robot), dynid.DynamicModel(robot)
+    truth, covered = base.to_base(robot.parameters), []
+    for k in range(draws):
+        rng = np.random.default_rng(k)
+        q = rng.uniform(-2.0, 2.0, (POSTURES, robot.nv))
+        tau = (model.regressor(q) @ robot.parameters).T + NOISE * rng.normal(size=q.shape)
+        found = from_postures(base, q, tau)
+        covered.append(np.abs(found.values - truth) <= found.half_widths)
+    return float(np.mean(covered))
 
 
 def matrices(robot: Robot, parameters: Array) -> None:

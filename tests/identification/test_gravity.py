@@ -156,6 +156,8 @@ def test_static_logs_count_in_identify_and_are_saved(tmp_path: Path) -> None:
     both.save(tmp_path / "result")
     again = dynid.load_result(tmp_path / "result")
     assert again.relative_error == pytest.approx(both.relative_error)
+    with pytest.raises(DynidError, match="static postures"):
+        dynid.validate(both, static)
     gravity = dynid.identify_gravity(TWO_LINK, static, terms=["coulomb"])
     merged = dynid.identify_in_stages(gravity, alone, hold=False)
     of_merged = dict(zip(merged.names, merged.values, strict=True))

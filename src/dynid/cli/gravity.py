@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dynid.cli.app import FullOption, JsonOption, assignments, echo_json, errors_in_words, steps_shown, words
-from dynid.cli.inspect import KnownOption, TermsOption
+from dynid.cli.app import FullOption, JsonOption, echo_json, errors_in_words, steps_shown, values, words
+from dynid.cli.inspect import TermsOption
 
 if TYPE_CHECKING:
     from dynid.estimation.static_estimate import StaticEstimate
@@ -23,7 +23,7 @@ def gravity(
         typer.Argument(metavar="LOG...", help="With a robot: logs of static postures or slow motion."),
     ] = None,
     terms: TermsOption = [],  # noqa: B006 (Typer copies it)
-    known: KnownOption = [],  # noqa: B006
+    known: Annotated[list[str], typer.Option(help="Parameters known beforehand: m1=3.7,mx2=0.")] = [],  # noqa: B006
     rows: Annotated[
         bool, typer.Option("--rows", help="Each row of a log is one posture, such as g(q) tables.")
     ] = False,
@@ -42,15 +42,23 @@ def gravity(
         from dataclasses import replace
 
         import dynid
+        from dynid.errors import InvalidRequestError
 
+        stated: dict[str, Any] = {
+            "terms": words(*terms),
+            "known": values("--known", *known) or None,
+            "slow": slow,
+            "progress": step,
+        }
         if logs:
             robot = dynid.load_robot(source)
             found = [dynid.read_log(path, robot) for path in logs]
             found = [replace(log, static="rows") for log in found] if rows else found
-            values = {name: value for name, value in assignments("known", *known).items() if value is not None}
-            estimate = dynid.identify_gravity(robot, found, terms=words(*terms), known=values, slow=slow, progress=step)
+            estimate = dynid.identify_gravity(robot, found, **stated)
         else:
-            estimate = dynid.identify_gravity(source, slow=slow, progress=step)
+            if rows:
+                raise InvalidRequestError("--rows goes with a robot and logs; write static = 'rows' in the experiment")
+            estimate = dynid.identify_gravity(source, **stated)
     if json_output:
         echo_json(estimate.to_dict())
     else:

@@ -76,7 +76,7 @@ def identify_gravity(
     q, tau = (np.concatenate([getattr(one, key) for one in rests]) for key in ("position", "torque"))
     found = from_postures(base, q, tau, confidence, _words(rests))
     from_logs = [one for one, log in zip(rests, logs, strict=True) if log.static != "rows"]
-    sided = np.array([has_both for one in from_logs for has_both in one.both_sides.all(axis=1)], dtype=bool)
+    sided = np.array([bool(joints.all()) for one in from_logs for joints in one.both_sides], dtype=bool)
     if sided.all():
         return found
     note = Finding.of("rests-from-one-side", "postures", count=int((~sided).sum()), of=len(sided))

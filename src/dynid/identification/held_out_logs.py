@@ -44,6 +44,9 @@ def unseen_logs(
         if task.torque == "magnitude" and not task.discard_sign:
             where = (one.name or "the log") if isinstance(one, Log) else one
             raise ResultError(where, "has torques without signs, and predictions have signs; use a log that has them")
+        if any(source.static for source in task.logs):
+            where = (one.name or "the log") if isinstance(one, Log) else one
+            raise ResultError(where, "has logs of static postures, which say nothing of motion; use a log of motion")
         like = result.training if task.processing == result.task.processing else None
         for source in task.logs:
             progress("Reading a log")

@@ -65,8 +65,8 @@ def retrieve_parameters(
     >>> import dynid
     >>> base = dynid.find_base_parameters(dynid.DynamicModel(dynid.load_robot("builtin:pendulum")))
     >>> base.expressions
-    ('mz1', 'Iyy1')
-    >>> found = dynid.retrieve_parameters(base, [-2.5, 1.6708], bounds={"m1": (1, 10)}, fixed={"cx1": 0, "cy1": 0})
+    ('mx1', 'mz1', 'Iyy1')
+    >>> found = dynid.retrieve_parameters(base, [0, -2.5, 1.67], bounds={"m1": (1, 10)}, fixed={"cx1": 0, "cy1": 0})
     >>> bool(found.error < 1e-6), found.is_met
     (True, True)
     """
