@@ -442,7 +442,8 @@ def _changes(system: _System, state: _State, F: Array) -> list[Array]:
                 grams[b] += part.T @ part
                 moments[b] += part.T @ (w * e[ends[b] : ends[b + 1]])
     ridge = 1e-9 * np.diag(np.maximum(np.diag(whole), 1e-3))  # what no other block shows stays where it is
-    return [np.linalg.solve(whole - G + ridge, m[..., None])[..., 0][:, :motors] for G, m in found.values()]
+    solved = (np.linalg.solve(whole - G + ridge, m[..., None])[..., 0] for G, m in found.values())
+    return [np.asarray(each[:, :motors], dtype=float) for each in solved]
 
 
 def _spread(changes: Sequence[Array]) -> Array:
