@@ -400,59 +400,67 @@ def _own_errors(system: _System, gains: Array) -> Array:
 def _relative_covariance(system: _System, state: _State) -> tuple[Array, int, float]:
     """Covariance of the logarithms of gains (infinite where nothing is known), blocks that it rests on, dispersion."""
     F = _predicted(system, state)
-    coefficients = state.coefficients @ (state.basis.T @ F)
-    F = F - state.basis @ (state.basis.T @ F)
-    values, vectors = np.linalg.eigh(F.T @ F)
+    own = F - state.basis @ (state.basis.T @ F)
+    values, vectors = np.linalg.eigh(own.T @ own)
     good = values > max(1e-12 * values[-1], 1e-6)
-    inverse = (vectors[:, good] / values[good]) @ vectors[:, good].T
-    scores = _scores(system, state, coefficients)
-    blocks = sum(map(len, scores))
-    covariance = inverse if blocks < GAIN_THRESHOLDS.fewest_blocks else inverse @ _spread(scores) @ inverse
+    covariance = white = (vectors[:, good] / values[good]) @ vectors[:, good].T
     lost = (vectors[:, ~good] ** 2).sum(axis=1) > 1e-9
-    own = system.kept & ~lost
-    dispersion = float(np.mean(np.diag(covariance)[own] / np.diag(inverse)[own])) if own.any() else 1.0
+    changes = _changes(system, state, F)
+    blocks = sum(map(len, changes))
+    if blocks >= GAIN_THRESHOLDS.fewest_blocks:
+        covariance = _spread(changes)
+    known = system.kept & ~lost
+    dispersion = float(np.mean(np.diag(covariance)[known] / np.diag(white)[known])) if known.any() else 1.0
     covariance[lost, lost] = np.inf
     return covariance, blocks, max(dispersion, 1.0)
 
 
-def _scores(system: _System, state: _State, coefficients: Array) -> list[Array]:
-    """What each block of time adds to the gradient over logarithms of gains, shape (blocks, motors), for each group."""
-    found: dict[int, Array] = {}
-    n = len(system.logs[0].base.names)
-    for k, log in enumerate(system.logs):
-        count = len(log.triangles[0])
-        sums = np.zeros((count, len(system.ratios)))
+def _changes(system: _System, state: _State, F: Array) -> list[Array]:
+    """How the logarithms of gains change when a block of time is left out, shape (blocks, motors), for each group.
+
+    To first order, with the information of the other blocks: blocks that few others can replace count in full.
+    """
+    n, motors = len(system.logs[0].base.names), len(system.ratios)
+    U, K = state.basis, state.coefficients
+    whole = np.block([[F.T @ F, -F.T @ U], [-U.T @ F, np.eye(U.shape[1])]])
+    found: dict[int, tuple[Array, Array]] = {}
+    for number, log in enumerate(system.logs):
+        count, width = len(log.triangles[0]), len(whole)
+        grams, moments = found.setdefault(log.group, (np.zeros((count, width, width)), np.zeros((count, width))))
         u = slice(n, n) if log.load is None else system.free[log.load.name]
-        for entry in np.flatnonzero(system.log == k):
+        for entry in np.flatnonzero(system.log == number):
             j, w = system.joint[entry], state.weights[entry]
-            acting = np.flatnonzero(system.ratios[:, j])
-            triangles = np.concatenate(log.triangles[j])
-            C = triangles[:, triangles.shape[1] - len(acting) :] * state.gains[acting]
-            e = C.sum(axis=1) - triangles @ log.combined(j, state.beta[:n], state.beta[u], known=True)
-            F = -triangles @ log.combined(j, coefficients[:n], coefficients[u], known=False)
-            F[:, acting] += C - state.shares[entry, acting] * e[:, None]
+            acting, rows = np.flatnonzero(system.ratios[:, j]), np.concatenate(log.triangles[j])
+            C = rows[:, rows.shape[1] - len(acting) :] * state.gains[acting]
+            e = C.sum(axis=1) - rows @ log.combined(j, state.beta[:n], state.beta[u], known=True)
+            J = np.zeros((len(rows), width))
+            J[:, motors:] = -w * (rows @ log.combined(j, K[:n], K[u], known=False))
+            J[:, acting] = w * (C - state.shares[entry, acting] * e[:, None])
             ends = np.cumsum([0, *map(len, log.triangles[j])])
-            each = np.concatenate([np.zeros((1, F.shape[1])), np.cumsum(w**2 * F * e[:, None], axis=0)])
-            sums += np.diff(each[ends], axis=0)
-        found[log.group] = found[log.group] + sums if log.group in found else sums
-    return list(found.values())
+            for b in range(count):
+                part = J[ends[b] : ends[b + 1]]
+                grams[b] += part.T @ part
+                moments[b] += part.T @ (w * e[ends[b] : ends[b + 1]])
+    ridge = 1e-9 * np.diag(np.maximum(np.diag(whole), 1e-3))  # what no other block shows stays where it is
+    solved = (np.linalg.solve(whole - G + ridge, m[..., None])[..., 0] for G, m in found.values())
+    return [np.asarray(each[:, :motors], dtype=float) for each in solved]
 
 
-def _spread(scores: Sequence[Array]) -> Array:
-    """Covariance of the sum of scores of blocks, of which neighbours may be correlated.
+def _spread(changes: Sequence[Array]) -> Array:
+    """Covariance by the jackknife, of blocks of which neighbours may be correlated.
 
     The lag-one correlation is that of all motors together, and variances are larger by (1 + r) / (1 - r), as of a
     first-order autoregression: kernels over several lags are too uncertain, and too small, with a hundred blocks.
     """
-    blocks = sum(map(len, scores))
-    total = np.asarray(sum(own.T @ own for own in scores))
-    cross = np.sum([np.sum(own[:-1] * own[1:], axis=0) for own in scores], axis=0)
+    blocks = sum(map(len, changes))
+    total = np.asarray(sum(own.T @ own for own in changes))
+    cross = np.sum([np.sum(own[:-1] * own[1:], axis=0) for own in changes], axis=0)
     sizes = np.diag(total)
     known = sizes > 0.0
     r = float(np.mean(cross[known] / sizes[known])) if known.any() else 0.0
-    r += 1.0 / blocks  # scores sum to zero, which makes neighbours look less alike
+    r += 1.0 / blocks  # changes sum to zero, which makes neighbours look less alike
     r = min(max(r, 0.0), GAIN_THRESHOLDS.largest_correlation)
-    return blocks / (blocks - 1.0) * (1.0 + r) / (1.0 - r) * total
+    return (blocks - 1.0) / blocks * (1.0 + r) / (1.0 - r) * total
 
 
 def _estimate(system: _System, state: _State, kept: NDArray[np.bool_], stds: Array, method: GainMethod) -> GainEstimate:
