@@ -45,7 +45,8 @@ class GainThresholds:
 
     relative_std: float = 0.03
     """Standard deviation of a gain, relative to it, above which it is said to be undetermined: the constant of a data
-    sheet is then as good, which states 10 % as its limits, or three standard deviations."""
+    sheet is then as good, which states 10 % as its limits, or three standard deviations. Chosen on the UR10e, whose
+    first joint has 4.4 % and the others at most 1.9 %."""
 
     largest_correlation: float = 0.8
     """Correlation of neighbouring blocks that is taken into account at most: beyond it errors last as long as logs."""
