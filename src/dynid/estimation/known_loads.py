@@ -7,12 +7,9 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.estimation.current_rows import CarriedLoad
+from dynid.estimation.payloads.load_problem import LoadPlace
 from dynid.model import BaseParameters
-from dynid.robot import inertia
-from dynid.robot.loads import Load, place_of_body
-
-NAMES = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
-"""The ten parameters of a load, about the frame of the body that it is fastened to."""
+from dynid.robot import Load, inertia
 
 
 def carried_load(
@@ -43,27 +40,9 @@ def carried_load(
             "its mass"
         )
     known = 1 if center_of_mass is None else 4 if about_center is None else inertia.SIZE
-    zeros = np.zeros((3, 3))
-    load = Load(mass, np.zeros(3) if center_of_mass is None else center_of_mass, zeros, body)
-    if about_center is not None:
-        load = Load(load.mass, load.center_of_mass, about_center, body)
-    parameters = load.parameters.copy()
-    if center_of_mass is None:
-        parameters[1:] = 0.0
-    link, placement = place_of_body(base.model.robot, body)
-    units = np.array([inertia.moved(unit, placement) for unit in np.eye(inertia.SIZE)]).T
-    columns = base_columns(base, link) @ units
-    return CarriedLoad(name, columns @ parameters, columns[:, known:], NAMES[known:])
-
-
-def base_columns(base: BaseParameters, link: int) -> Array:
-    """Columns of the regrouping of a link's ten parameters, shape (base, 10).
-
-    Raises:
-        InvalidRequestError: If the link is virtual.
-    """
-    robot = base.model.robot
-    if link not in robot.solid_links:
-        raise InvalidRequestError(f"'{robot.links[link].name}' is a virtual link and carries nothing; name another")
-    first = inertia.SIZE * robot.solid_links.index(link)
-    return base.regrouping[:, first : first + inertia.SIZE]
+    center = np.zeros(3) if center_of_mass is None else center_of_mass
+    own = np.zeros((3, 3)) if center_of_mass is None or about_center is None else about_center
+    parameters = Load(mass, center, own, body).parameters
+    place = LoadPlace.of(base.model.robot, body)
+    columns = base.regrouping[:, place.columns] @ place.M
+    return CarriedLoad(name, columns @ parameters, columns[:, known:], inertia.PARAMETER_SYMBOLS[known:])

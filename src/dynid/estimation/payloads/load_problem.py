@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
+from dynid.errors import InvalidRequestError
 from dynid.estimation.correlation import autocorrelation, correlation_samples
 from dynid.estimation.factors.factors import Factor, Factors
 from dynid.estimation.physical.physical_estimate import SMALLEST_ERROR
@@ -80,10 +81,21 @@ class LoadPlace:
 
     @staticmethod
     def of(robot: Robot, body: str | None = None) -> LoadPlace:
-        """The place of a body, the last link's when None; errors as `place_of_body`."""
+        """The place of a body, the last link's when None; errors as `place_of_body`.
+
+        Raises:
+            InvalidRequestError: If the body is of a virtual link.
+        """
         link, placement = place_of_body(robot, body)
+        if link not in robot.solid_links:
+            raise InvalidRequestError(f"'{robot.links[link].name}' is a virtual link and carries nothing; name another")
         M = np.stack([inertia.moved(unit, placement) for unit in np.eye(SIZE)], axis=1)
         return LoadPlace(body or robot.links[link].name, link, robot.solid_links.index(link), M)
+
+    @property
+    def columns(self) -> slice:
+        """The link's ten parameters among those of the model."""
+        return slice(SIZE * self.block, SIZE * (self.block + 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +210,7 @@ class LoadProblem:
             for name in self.changes:
                 if name in position:
                     C[position[name], column[f"change of {name}"]] = 1.0
-            own = self.base.model.names[SIZE * self.place.block : SIZE * (self.place.block + 1)]
+            own = self.base.model.names[self.place.columns]
             for k, name in enumerate(own):
                 if name in position:
                     C[position[name], -SIZE:] = self.place.M[k]
@@ -236,7 +248,7 @@ class LoadProblem:
         """Standard parameters with which the model predicts logs with or without the load, shape (parameters,)."""
         p = self.base.to_standard(np.array([fit.robot[name] for name in self.base.names]))
         if loaded:
-            p[SIZE * self.place.block : SIZE * (self.place.block + 1)] += self.place.M @ fit.parameters
+            p[self.place.columns] += self.place.M @ fit.parameters
             for name in self.changes:
                 p[self.base.model.names.index(name)] += fit.robot[f"change of {name}"]
         return p
