@@ -16,6 +16,7 @@ from tests.thesis_study import RATE, VISCOUS
 
 import dynid
 from dynid.arrays import Array
+from dynid.excitation import Excitation
 from dynid.robot import Load
 
 LOAD = Load(3.0, np.array([0.02, -0.03, 0.08]), np.diag([0.012, 0.014, 0.01]))
@@ -38,7 +39,7 @@ class Errors:
     center: Array
 
 
-def errors(motion: dynid.Excitation, seed: int = 0) -> Errors:
+def errors(motion: Excitation, seed: int = 0) -> Errors:
     """Errors of the load that logs of a motion show."""
     robot = dynid.load_robot("builtin:ur5")
     link, truth = LOAD.of_link(robot)

@@ -57,7 +57,7 @@ def main() -> None:
         true, Repeated(as_motion(motion, robot), PERIODS), CONTROLLER, nominal=true, log_rate=RATE, lead_in=3.0
     )
     drive = Transmission.of(N.tolist())
-    rows = []
+    rows, names, truth = [], (), np.zeros(0)
     for seed in range(5):
         log = measure(run, Sensors(signal_to_noise=50.0), drive, seed=seed)
         result = dynid.identify(
@@ -67,7 +67,7 @@ def main() -> None:
             processing=PROCESSING,
             drive={"matrix": N.tolist(), "positions": "motor", "torques": "motor", "delay": -0.5 / CONTROLLER.rate},
         )
-        truth = result.base.to_base(true.parameters)
+        names, truth = result.base.names, result.base.to_base(true.parameters)
         table = result.parameters.to_frame()
         values, stds = table["value"].to_numpy(), table["std"].to_numpy()
         rows.append((values, stds))
@@ -81,7 +81,7 @@ def main() -> None:
     print("| parameter | truth | worst error [%] | largest error / std |\n| --- | --- | --- | --- |")
     for k in np.argsort(-relative.max(axis=0))[:12]:
         z = np.abs((values[:, k] - truth[k]) / stds[:, k]).max()
-        print(f"| {result.base.names[k]} | {truth[k]:.4g} | {100 * relative[:, k].max():.2f} | {z:.1f} |")
+        print(f"| {names[k]} | {truth[k]:.4g} | {100 * relative[:, k].max():.2f} | {z:.1f} |")
 
 
 if __name__ == "__main__":

@@ -80,9 +80,9 @@ def test_the_nearest_body_is_that_of_another_solver() -> None:
     found = consistent(fit)
     x = cp.Variable(10)
     J = sum(x[k] * basis for k, basis in enumerate(inertia.pseudo_inertia_basis()))
-    problem = cp.Problem(cp.Minimize(cp.sum_squares(R @ x - R @ p)), [J >> 0])
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(R @ x - R @ p)), [J >> 0])  # pyright: ignore[reportArgumentType]
     problem.solve(solver=cp.CLARABEL)
-    assert np.sum((R @ (found - p)) ** 2) <= problem.value * (1.0 + 1e-3) + 1e-3
+    assert np.sum((R @ (found - p)) ** 2) <= float(str(problem.value)) * (1.0 + 1e-3) + 1e-3
     assert inertia.is_physical(found, 1e-4)
     assert LoadBody.of(fit).is_moved
 
@@ -116,7 +116,7 @@ def test_intervals_of_a_load_hold_the_truth_as_often_as_they_promise() -> None:
                 y = exact + 0.05 * rng.normal(size=len(exact))
                 z = Q.T @ y
                 joints[joint] = Factor(names, R, z, float(y @ y - z @ z), len(y))
-            sessions.append(Session(Factors(names, joints), is_loaded))
+            sessions.append(Session(Factors(names, joints), bool(is_loaded)))
         body = LoadBody.of(LoadProblem(problem.base, problem.place, tuple(sessions)).fit())
         sure = np.isfinite(body.parameter_stds)
         truth = load.parameters
@@ -135,7 +135,7 @@ def test_a_planar_arm_determines_only_what_moves_in_its_plane() -> None:
         p = (with_load(robot, TOOL) if is_loaded else robot).parameters
         W = model.regressor(states.q, states.v, states.a)
         joints = {name: Factor.of(names, W[k], W[k] @ p) for k, name in enumerate(model.row_names)}
-        sessions.append(Session(Factors(names, joints), is_loaded))
+        sessions.append(Session(Factors(names, joints), bool(is_loaded)))
     fit = LoadProblem(find_base_parameters(model), LoadPlace.of(robot), tuple(sessions)).fit()
     sure = {name for name, known in zip(LOAD, fit.determined, strict=True) if known}
     effective = {name.rstrip("2") for name in names[10:] if name not in find_base_parameters(model).no_effect}

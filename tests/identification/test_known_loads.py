@@ -28,7 +28,8 @@ def _log(load: Load | None = None, seed: int = 0, samples: int = 800) -> Log:
     rng = np.random.default_rng(seed)
     robot = dynid.load_robot("builtin:two_link")
     t = np.arange(samples) / 100.0
-    q = sum(a * np.sin(w * t[:, None] + p) for a, w, p in zip(*rng.uniform(0.3, 3.0, (3, 4, 2)), strict=True))
+    waves = [a * np.sin(w * t[:, None] + p) for a, w, p in zip(*rng.uniform(0.3, 3.0, (3, 4, 2)), strict=True)]
+    q = np.sum(waves, axis=0)
     v, a = np.gradient(q, t, axis=0), np.gradient(np.gradient(q, t, axis=0), t, axis=0)
     moving = robot if load is None else with_load(robot, load)
     model = dynid.DynamicModel(moving, TERMS)

@@ -94,7 +94,7 @@ def test_terms_come_back_from_their_own_names_and_their_slopes_are_finite_differ
     assert again.parameters(robot) == term.parameters(robot)
     assert np.array_equal(again.smoothed(0.1).columns(robot, q, v, a), term.columns(robot, q, v, a))
     states = {"q": q, "v": v, "a": a}
-    slopes = dict.fromkeys("qva", None)
+    slopes = {}
     for over in "qva":
         found = np.zeros((robot.nv, robot.nv, len(q), len(term.parameters(robot))))
         for row, column, which, coordinate, values in term.slopes(robot, q, v, a):
@@ -199,7 +199,7 @@ def test_motor_side_logs_of_a_differential_wrist_and_a_belt_determine_every_para
     true = true_robot(robot)
     base = find_base_parameters(true.model)
     states = [np.tile(each, (8, 1)) for each in (q, v, a)]
-    found = weighted_least_squares(factorise(true.model, [Chunk(*states, torque)]), base).values
+    found = weighted_least_squares(factorise(true.model, [Chunk(states[0], states[1], states[2], torque)]), base).values
     truth = base.to_base(true.parameters)
     assert np.abs(found / truth - 1.0).max() < 0.01
     assert AT_MOTORS.keys() == set(TERMS)

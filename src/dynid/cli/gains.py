@@ -91,7 +91,11 @@ def show_drive_gains(found: Gains, experiment: Path, *, full: bool = False) -> N
             else " (with stated constants)"
         )
     more = "" if full or len(shown) == len(found.findings) else f"All notes: dynid gains {experiment} --full"
-    show_next(output, f"put this line{rest} into {experiment}, and run dynid identify {experiment}", more)
+    show_next(
+        output,
+        f"put this line{rest} into {experiment}, and run dynid payload {experiment}: it must find the load",
+        more,
+    )
 
 
 def _number(value: float | None) -> str:

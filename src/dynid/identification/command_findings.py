@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -75,8 +76,8 @@ def _on_law(fitted: Fitted) -> Iterator[Finding]:
     yield from findings_on_contact(held, np.abs(gravity).max(axis=0), model.row_names)
     other = fitted.other_form
     if other is not None:
-        changes = {"ratio": other.ratio, "armature": other.armature, "viscous": other.viscous}
-        yield Finding.of("law-form-undecided", "control law", law=point.form, other=other.form, **changes)
+        values: dict[str, Any] = {"ratio": other.ratio, "armature": other.armature, "viscous": other.viscous}
+        yield Finding.of("law-form-undecided", "control law", law=point.form, other=other.form, **values)
 
 
 def is_shifted(fitted: Fitted) -> bool:

@@ -17,7 +17,6 @@ from dynid.identification.task import Task
 from dynid.logs import Drive, LoadTable, Log, LogSource, PreparedLog, at_same_times, prepare, transmission_of
 from dynid.model import BaseParameters, Role
 from dynid.robot import Load, Robot
-from dynid.settings import checked
 
 Progress = Callable[[str], None]
 FrictionChoice = Literal["separate", "shared"]
@@ -77,8 +76,8 @@ def gain_logs(
         found = read_any_length(source, task.model.robot, progress, drive, task.processing)
         table = _load_of(source, loads)
         if table is not None:
-            known.setdefault(table.name or "load", _carried(base, table, friction))
-        carried.append(None if table is None else table.name or "load")
+            known.setdefault(table.title, _carried(base, table, friction))
+        carried.append(None if table is None else table.title)
         read.append(replace(found, load=None))
     if not known:
         raise InvalidRequestError(
@@ -160,15 +159,20 @@ def coupled_ratios(drive: Drive, robot: Robot) -> Array | None:
     return N if coupled else None
 
 
+def stated_load(load: Load) -> LoadTable:
+    """What a load states for gains: one with a mass alone, at the origin of its body, states no centre of mass."""
+    table = LoadTable.of(load)
+    alone = table.inertia is None and not np.any(load.center_of_mass)
+    return table.model_copy(update={"center_of_mass": None}) if alone else table
+
+
 def _load_of(source: Log | LogSource, loads: Mapping[str, LoadTable]) -> LoadTable | None:
     """What a log carries; None for nothing."""
     load = source.load
     if load is None or isinstance(load, LoadTable):
         return load
     if isinstance(load, Load):
-        six = load.six.tolist()
-        stated = {"mass": load.mass, "center_of_mass": load.center_of_mass.tolist(), "inertia": six, "body": load.body}
-        return checked(LoadTable, {**stated, "name": f"{load.mass:g} kg"}, "load")
+        return stated_load(load)
     if load not in loads:
         raise InvalidRequestError(
             f"a log carries the load '{load}', of which nothing is known; state its mass: loads={{'{load}': "

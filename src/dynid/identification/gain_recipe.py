@@ -21,8 +21,9 @@ from dynid.estimation import (
     physics_of,
 )
 from dynid.findings import Finding
-from dynid.identification.gain_logs import FrictionChoice, GainLogs, gain_logs
+from dynid.identification.gain_logs import FrictionChoice, GainLogs, gain_logs, stated_load
 from dynid.identification.gain_record import Gains
+from dynid.identification.payload_logs import require_motion
 from dynid.identification.task import Task, experiment_file
 from dynid.logs import Drive, LoadTable, Log, Processing
 from dynid.machine import single_threaded_blas
@@ -114,6 +115,7 @@ def _require_currents(task: Task) -> None:
     if task.is_commanded or task.torque == "magnitude":
         what = "logs have commands instead of currents" if task.is_commanded else "currents have no signs"
         raise InvalidRequestError(f"drive gains are not identifiable where {what}; log currents with their signs")
+    require_motion(task)
     if not task.logs:
         raise InvalidRequestError("there is no log to identify from; give one without and one with a known load")
     if task.model.nonlinear:
@@ -124,8 +126,7 @@ def _require_currents(task: Task) -> None:
 
 def _table(name: str, load: Load | Mapping[str, Any]) -> LoadTable:
     if isinstance(load, Load):
-        six = load.six.tolist()
-        load = {"mass": load.mass, "center_of_mass": load.center_of_mass.tolist(), "inertia": six, "body": load.body}
+        return stated_load(load).model_copy(update={"name": name})
     return checked(LoadTable, {**load, "name": name}, "load")
 
 

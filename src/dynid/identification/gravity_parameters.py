@@ -13,7 +13,7 @@ from dynid.errors import InvalidRequestError
 from dynid.estimation.static_estimate import RowGroup, StaticEstimate, estimate_static
 from dynid.findings import Finding
 from dynid.identification.log_reading import read
-from dynid.identification.static_logs import at_joints
+from dynid.identification.static_logs import at_joints, without_weight
 from dynid.identification.task import Task, experiment_file
 from dynid.logs import Log, Rests, find_rests
 from dynid.model import BaseParameters, DynamicModel, Observed, Term, find_base_parameters, known_base
@@ -71,7 +71,7 @@ def identify_gravity(
     if torque is not None:
         q, tau = _postures(robot, source, torque)
         return from_postures(base, q, tau, confidence, f"{len(q)} static postures")
-    logs = _logs(source)
+    logs = _logs(source, robot)
     rests = [find_rests(log) for log in logs]
     q, tau = (np.concatenate([getattr(one, key) for one in rests]) for key in ("position", "torque"))
     found = from_postures(base, q, tau, confidence, _words(rests))
@@ -134,7 +134,7 @@ def _from_slow_motion(
     friction = [k for k in range(first, len(whole.names)) if whole.names[k] in base.no_effect]
     names, units = _rows(robot)
     parts: list[list[tuple[Array, Array]]] = [[] for _ in names]
-    for log in _logs(source):
+    for log in _logs(source, robot):
         v = np.gradient(log.position, log.time, axis=0) if log.velocity is None else log.velocity
         extra = whole.regressor(log.position, v)[..., friction]
         W = np.concatenate([base.regressor(log.position), extra], axis=2)
@@ -249,11 +249,12 @@ def _postures(robot: Robot, q: object, torque: object) -> tuple[Array, Array]:
     return positions, tau
 
 
-def _logs(source: object) -> list[Log]:
+def _logs(source: object, robot: Robot) -> list[Log]:
+    """Logs that were given, without the weight of known loads."""
     logs = [source] if isinstance(source, Log) else list(source) if isinstance(source, Sequence) else []
     if not logs or any(not isinstance(log, Log) for log in logs):
         raise InvalidRequestError("give logs (dynid.Log, dynid.read_log), or postures with their torques")
-    return logs
+    return [without_weight(log, robot) for log in logs]
 
 
 def _rows(robot: Robot) -> tuple[tuple[str, ...], list[str]]:

@@ -77,6 +77,11 @@ def change_load(
     if not isinstance(source, Robot | Result) and (Path(source) / "result.json").exists():
         source = load_result(source)
     if isinstance(source, Result):
+        if Path(out).suffix.lower() in (".urdf", ".xml", ".mjcf", ".xacro"):
+            raise InvalidRequestError(
+                f"a result with another load is a folder, and '{out}' is the name of a robot file; name a folder, then "
+                "write the file with dynid export"
+            )
         changed = changed_result(source, load, remove=remove)
         changed.save(out, overwrite=overwrite)
         robot, masses = source.robot, [_mass(one, load) for one in (source, changed)]

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.identification.drive_units import is_in_amperes
 from dynid.identification.held_out_logs import UnseenLog, held_out_task, single_logs_of
@@ -71,7 +69,8 @@ def sorted_logs(
     """
     tables = [_table(log) for log in logs]
     if all_carry and all(table is None for table in tables):
-        wanted = Wanted(load or "", body, None if known is None else _of_load(known))
+        stated = None if known is None else _of_load(known)
+        wanted = Wanted(load or "", _body(body, stated, None), stated)
         return SortedLogs(wanted, (), tuple(logs))
     found = {_title(table): table for table in tables if table is not None}
     unknown = {name: table for name, table in found.items() if not table.is_known}
@@ -88,7 +87,7 @@ def sorted_logs(
         raise InvalidRequestError(f"logs carry several loads ({names}); say which one to identify (--load NAME)")
     name, table = next(iter(among.items()))
     stated = _of_load(known) if known is not None else table if table.mass is not None else None
-    wanted = Wanted(name, body or table.body, stated)
+    wanted = Wanted(name, _body(body, stated, table), stated)
     free = [log for log, own in zip(logs, tables, strict=True) if own is None or (own.is_known and own != table)]
     loaded = [log for log, own in zip(logs, tables, strict=True) if own is not None and _title(own) == name]
     used = {id(log) for log in (*free, *loaded)}
@@ -96,8 +95,23 @@ def sorted_logs(
     return SortedLogs(wanted, tuple(log for log in free if log not in loaded), tuple(loaded), left)
 
 
+def _body(body: str | None, stated: LoadTable | None, table: LoadTable | None) -> str | None:
+    """The body whose frame numbers are in: as asked for, as those that are stated, or as the logs say.
+
+    Raises:
+        InvalidRequestError: If numbers are stated in the frame of another body than the one that is asked for.
+    """
+    of_stated = None if stated is None else stated.body
+    is_placed = stated is not None and stated.center_of_mass is not None
+    if body is not None and of_stated is not None and body != of_stated and is_placed:
+        raise InvalidRequestError(
+            f"the load is stated in the frame of '{of_stated}', and asked for in that of '{body}'; state both in one"
+        )
+    return body or of_stated or (None if table is None else table.body)
+
+
 def _title(table: LoadTable) -> str:
-    return table.name or ("load" if table.mass is None else f"load of {table.mass:.6g} kg")
+    return table.title
 
 
 def _table(log: Log | LogSource) -> LoadTable | None:
@@ -112,12 +126,7 @@ def _table(log: Log | LogSource) -> LoadTable | None:
 def _of_load(load: Load | float) -> LoadTable:
     if not isinstance(load, Load):
         return LoadTable(mass=float(load))
-    center = tuple(float(x) for x in load.center_of_mass)
-    six = tuple(float(x) for x in load.six)
-    inertia = None if not np.any(load.six) else six
-    return LoadTable.model_construct(
-        name=None, body=load.body, mass=float(load.mass), center_of_mass=center, inertia=inertia
-    )
+    return LoadTable.of(load)
 
 
 def numbers_of(known: LoadTable) -> list[float | None]:
@@ -126,12 +135,22 @@ def numbers_of(known: LoadTable) -> list[float | None]:
     return [known.mass, *center, *(known.inertia or (None,) * 6)]
 
 
+def require_motion(task: Task) -> None:
+    """Refuse static logs, whose rows are postures: loads and drive gains are identified from motion."""
+    if any(log.static for log in task.logs):
+        raise InvalidRequestError(
+            "logs with 'static' hold postures, and loads and drive gains are identified from motion; leave 'static' "
+            "out, or these logs"
+        )
+
+
 def require_torques(task: Task) -> None:
     """Refuse logs without torques in N m, which no load in kg can be found from.
 
     Raises:
         InvalidRequestError: If torques are in units of current, have no signs, or are those of a control law.
     """
+    require_motion(task)
     if is_in_amperes(task.drive):
         raise InvalidRequestError(
             "a load cannot be found in kg from currents while drive.torque_constants = 'unknown'; state these, or find "

@@ -13,10 +13,12 @@ from dynid.estimation.factors.accumulation import factorise
 from dynid.estimation.factors.reduced_logs import EarlierLogs
 from dynid.estimation.physical.physical_estimate import weighed
 from dynid.estimation.static_estimate import StaticEstimate
+from dynid.identification.drive_units import is_in_amperes
 from dynid.identification.log_reading import read
 from dynid.identification.result import Result
 from dynid.identification.task import Task
 from dynid.logs import Drive, Log, find_rests, transmission_of
+from dynid.logs.processing.carried_loads import LoadColumns
 from dynid.model import Chunk, DynamicModel
 from dynid.robot import Robot
 
@@ -65,14 +67,37 @@ def with_static_logs(
 
 def at_joints(log: Log, drive: Drive, robot: Robot) -> Log:
     """A log with positions and torques of the joints."""
+    if is_in_amperes(drive):
+        raise InvalidRequestError(
+            "torques at rest are in amperes, as torque constants are not known; state these (dynid gains finds them)"
+        )
     transmission = transmission_of(drive, robot)
     position, torque = transmission.joint_positions(log.position), transmission.joint_torques(log.torque)
     return replace(log, position=position, torque=torque, velocity=None)
 
 
+def without_weight(log: Log, robot: Robot) -> Log:
+    """A log at rest or in slow motion, on the side of the joints, without the weight of a known load.
+
+    Raises:
+        InvalidRequestError: If the load is not known.
+    """
+    if log.load is None:
+        return log
+    if isinstance(log.load, str):
+        raise InvalidRequestError(
+            f"a log carries the load '{log.load}', which is not known: identify it with dynid payload, or leave it out"
+        )
+    link, parameters = log.load.of_link(robot)
+    still = np.zeros_like(log.position)
+    chunk = Chunk(log.position, still, still, log.torque)
+    weight = LoadColumns(DynamicModel(robot), link).torques(chunk, parameters)
+    return replace(log, torque=log.torque - weight, load=None)
+
+
 def static_factors(log: Log, model: DynamicModel) -> Factors:
     """The factors of the mean torques at the rests of a log, for all parameters of a model."""
-    rests = find_rests(log)
+    rests = find_rests(without_weight(log, model.robot))
     still = np.zeros((len(rests), model.robot.nv))
     return factorise(model, [Chunk(rests.position, still, still, rests.torque)])
 

@@ -102,6 +102,12 @@ def wrench_log(log: Log, task: Task, body: str | None, *, loaded: bool) -> tuple
             f"'{body}' is not on the link of the sensor ('{robot.links[link].name}'), which measures what is beyond it "
             "only; name a body of that link"
         )
+    beyond = next((joint.name for joint in robot.joints if joint.parent == link), None)
+    if beyond is not None:
+        raise InvalidRequestError(
+            f"joint '{beyond}' moves beyond the sensor on '{robot.links[link].name}', and a load is one rigid body; "
+            "lock the joint (lock = [...]) where it stands still, or use the torques"
+        )
     ready = _prepared(log, task, link, placement)
     between = inverse(placement) @ own
     M = np.stack([inertia.moved(unit, between) for unit in np.eye(SIZE)], axis=1)

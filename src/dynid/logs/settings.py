@@ -164,6 +164,22 @@ class LoadTable(Table):
             raise ValueError(problem)
         return self
 
+    @staticmethod
+    def of(load: Load) -> LoadTable:
+        """What a load states; one without inertia states none."""
+        center = tuple(float(x) for x in load.center_of_mass)
+        six = tuple(float(x) for x in load.six) if np.any(load.six) else None
+        stated = {"body": load.body, "mass": float(load.mass), "center_of_mass": center, "inertia": six}
+        return LoadTable.model_construct(name=None, **stated)
+
+    @property
+    def title(self) -> str:
+        """Its name, or what distinguishes it from other loads."""
+        if self.name or self.mass is None:
+            return self.name or "load"
+        at = "" if self.center_of_mass is None else " at ({:.4g}, {:.4g}, {:.4g}) m".format(*self.center_of_mass)
+        return f"load of {self.mass:.6g} kg{at}" + (f" of '{self.body}'" if self.body else "")
+
     @property
     def is_known(self) -> bool:
         """Whether mass and centre of mass are stated."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dynid.arrays import Array, frozen
-from dynid.errors import InvalidRequestError, UnknownNameError
+from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.robot import inertia
 from dynid.robot.assembly import assemble
 from dynid.robot.robot import Robot
@@ -34,6 +34,13 @@ class Load:
     inertia: Array = field(default_factory=lambda: frozen(np.zeros((3, 3))))
     body: str | None = None
 
+    def __post_init__(self) -> None:
+        for what, values, shape in (("center_of_mass", self.center_of_mass, (3,)), ("inertia", self.inertia, (3, 3))):
+            if np.shape(values) != shape:
+                raise ShapeError(f"{what} of a load", str(shape), np.shape(values))
+        if not (np.isfinite(self.mass) and np.isfinite(self.center_of_mass).all() and np.isfinite(self.inertia).all()):
+            raise InvalidRequestError("a load has a mass, centre of mass and inertia that are finite numbers")
+
     @property
     def parameters(self) -> Array:
         """The 10-vector about the frame of `body`, shape (10,)."""
@@ -41,10 +48,15 @@ class Load:
 
     @staticmethod
     def of_numbers(
-        mass: float, center_of_mass: Sequence[float], six: Sequence[float] | None = None, body: str | None = None
+        mass: float,
+        center_of_mass: Sequence[float] | Array,
+        six: Sequence[float] | Array | None = None,
+        body: str | None = None,
     ) -> Load:
         """The load of plain numbers: mass [kg], centre of mass [m], and Ixx Ixy Iyy Ixz Iyz Izz about it [kg m^2]."""
-        about_center = np.tensordot(np.asarray(six or np.zeros(6), dtype=float), inertia.INERTIA_BASIS, axes=1)
+        about_center = np.tensordot(
+            np.asarray(np.zeros(6) if six is None else six, dtype=float), inertia.INERTIA_BASIS, axes=1
+        )
         return Load(float(mass), frozen(np.array(center_of_mass, dtype=float)), frozen(about_center), body)
 
     @property

@@ -109,6 +109,11 @@ class LinkVariables:
                 raise InvalidRequestError(
                     f"bounds of {pattern}: [{low:g}, {high:g}] is no range; write the smaller first"
                 )
+            kinds = {k % inertia.SIZE for k in own if k < inertia.SIZE * self.link_count}
+            if low < 0.0 and kinds & {0, 4, 6, 9}:
+                raise InvalidRequestError(
+                    f"bounds of {pattern}: masses and moments of inertia are not negative; write 0 or more, not {low:g}"
+                )
             lower[own], upper[own] = low, high
         return replace(self, start=np.clip(self.start, lower, upper), lower=lower, upper=upper)
 
