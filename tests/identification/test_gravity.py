@@ -226,3 +226,15 @@ def test_gravity_parameters_are_those_of_inspect() -> None:
     base = dynid.identify_gravity(TWO_LINK, np.random.default_rng(0).normal(size=(9, 2)), np.zeros((9, 2))).base
     assert base.names == find_base_parameters(DynamicModel(TWO_LINK, (), Observed.GRAVITY)).names
     assert "Iyy1" in base.no_effect
+
+
+def test_the_weight_of_a_known_load_is_taken_out_and_an_unknown_one_refused() -> None:
+    robot = dynid.load_robot("builtin:two_link")
+    load = dynid.Load.of_numbers(2.0, (0.1, 0.0, 0.05))
+    q = np.random.default_rng(3).uniform(-2.0, 2.0, (30, robot.nv))
+    free, carrying = (dynid.DynamicModel(each).inverse_dynamics(q) for each in (robot, dynid.with_load(robot, load)))
+    log = dynid.Log(time=np.arange(30.0), position=q, torque=carrying, static="rows", load=load)
+    found, expected = dynid.identify_gravity(robot, log), dynid.identify_gravity(robot, q, free)
+    np.testing.assert_allclose(found.values, expected.values, atol=1e-9)
+    with pytest.raises(dynid.DynidError, match="'tool', which is not known"):
+        dynid.identify_gravity(robot, replace(log, load="tool"))
