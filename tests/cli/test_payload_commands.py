@@ -62,6 +62,10 @@ def test_payload_of_an_experiment_and_of_a_result(folder: Path) -> None:
     assert status == 0
     assert "NOT the load" in output
     assert max(map(len, output.splitlines())) <= 80
+    assert "check what was stated" in output
+    assert "dynid load" not in output  # what is doubted is not to be added
+    status, output, _ = run("payload", folder / "result", folder / "loaded.csv", "--known", "1.0")
+    assert status == 0
     assert "dynid load" in output
 
 
@@ -69,6 +73,9 @@ def test_payload_of_a_sensor(folder: Path) -> None:
     status, output, _ = run("payload", folder / "wrist.toml", "--json")
     found = json.loads(output)
     assert (status, found["robot"], found["body"]) == (0, "sensor", "link_3")
+    status, _, errors = run("payload", folder / "wrist.toml", "--gain-std", "0.05")
+    assert status == 2
+    assert "does not use" in errors
     assert abs(found["mass"] - 1.0) < 5.0 * found["mass_std"] < 0.05
     status, _, errors = run("identify", folder / "wrist.toml")
     assert status == 2

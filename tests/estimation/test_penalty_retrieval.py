@@ -131,6 +131,12 @@ def test_conditions_that_cannot_hold_are_named() -> None:
     [
         ({"bounds": {"m9": (0.0, 1.0)}}, UnknownNameError),
         ({"bounds": {"m1": (2.0, 1.0)}}, InvalidRequestError),
+        ({"bounds": {"m1": (-1.0, 1.0)}}, InvalidRequestError),
+        ({"bounds": {"m?": (1.0, 2.0)}, "fixed": {"m1": 5.0}}, InvalidRequestError),
+        ({"search": "everywhere"}, InvalidRequestError),
+        ({"starts": 0}, InvalidRequestError),
+        ({"physical": {"total_mas": 3.0}}, InvalidRequestError),
+        ({"conditions": {"unknown": lambda u: u["m9"]}}, UnknownNameError),
         ({"conditions": {"nan": lambda _: np.nan}}, InvalidRequestError),
         ({"coefficients": None}, InvalidRequestError),
         ({"coefficients": {"mx9": 1.0}}, UnknownNameError),

@@ -62,6 +62,15 @@ def test_negative_gains_say_that_signs_of_currents_are_opposite(case: CurrentCas
     assert has(found.findings, "gain-negative")
 
 
+def test_a_load_that_states_its_mass_alone_has_a_free_centre(case: CurrentCase, logs: tuple[Log, Log]) -> None:
+    by_mass, by_load = (
+        dynid.identify_gains(case.truth.robot, logs, TERMS, loads={"load": load}, physical={"fit": False})
+        for load in (MASS["load"], dynid.Load(LOAD.mass))
+    )
+    np.testing.assert_array_equal(by_load.values, by_mass.values)
+    assert "mx" in by_load.loads["load"]
+
+
 def test_without_a_mass_or_a_load_the_error_says_what_to_state(case: CurrentCase, logs: tuple[Log, Log]) -> None:
     robot = case.truth.robot
     with pytest.raises(DynidError, match="load 'load'"):
@@ -72,6 +81,8 @@ def test_without_a_mass_or_a_load_the_error_says_what_to_state(case: CurrentCase
         dynid.identify_gains(robot, logs[0], TERMS)
     with pytest.raises(DynidError, match="all logs carry"):
         dynid.identify_gains(robot, logs[1], TERMS, loads=MASS)
+    with pytest.raises(DynidError, match="hold postures"):
+        dynid.identify_gains(robot, [replace(logs[0], static=True), logs[1]], TERMS, loads=MASS)
     with pytest.raises(DynidError, match="method is one of"):
         dynid.identify_gains(robot, logs, TERMS, loads=MASS, method="best")  # type: ignore[arg-type]
 
@@ -101,6 +112,10 @@ def test_the_command_prints_gains_and_the_line_for_the_experiment(
     assert "torque_constants = [" in shown
     data = json.loads(run("gains", path, "--method", "total", "--json")[1])
     assert [row["value"] for row in data["gains"]] == pytest.approx(case.gains.tolist(), rel=0.02)
+    path.write_text(path.read_text().replace('unit = "A"', 'unit = "N m"'))
+    status, _, problem = run("gains", path)
+    assert status == 2
+    assert "columns of currents" in problem
     path = experiment(tmp_path, logs, "")
     status, _, problem = run("gains", path)
     assert status == 2

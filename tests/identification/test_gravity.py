@@ -196,6 +196,24 @@ def test_the_command_reads_postures_row_by_row(tmp_path: Path) -> None:
     assert found["mx1"] == pytest.approx(0.75, abs=1e-9)
     shown = CliRunner().invoke(app, ["gravity", "builtin:two_link", str(tmp_path / "p.csv"), "--rows"])
     assert "mx1 + 0.5*m2" in shown.output
+    untimed = header.removeprefix("t,")
+    np.savetxt(tmp_path / "u.csv", table[:7, 1:], delimiter=",", header=untimed, comments="")
+    ran = CliRunner().invoke(app, ["gravity", "builtin:two_link", str(tmp_path / "u.csv"), "--rows", "--json"])
+    assert ran.exit_code == 0, ran.output
+    assert {row["name"]: row["value"] for row in json.loads(ran.stdout)["parameters"]} == pytest.approx(found, abs=1e-9)
+    ran = CliRunner().invoke(app, ["gravity", "builtin:two_link", str(tmp_path / "u.csv"), "--rows", "--slow"])
+    assert ran.exit_code == 2
+    text = """robot = "builtin:two_link"
+[[log]]
+position = { file = "u.csv", columns = "q_*" }
+torque = { file = "u.csv", columns = "tau_*" }
+static = "rows"
+"""
+    (tmp_path / "e.toml").write_text(text)
+    assert dynid.identify_gravity(tmp_path / "e.toml").values[0] == pytest.approx(0.75, abs=1e-9)
+    (tmp_path / "e.toml").write_text(text + "[drive]\ntorque_constants = 'unknown'\n")
+    with pytest.raises(DynidError, match="torque_constants"):
+        dynid.identify_gravity(tmp_path / "e.toml")
 
 
 Q = np.zeros((3, 2))

@@ -114,8 +114,12 @@ def test_torque_constants_that_are_uncertain_widen_intervals() -> None:
     assert not _holds(exact)
     assert _holds(wide)
     assert wide.mass_std > 5.0 * exact.mass_std
+    each = dynid.identify_payload(ARM, logs, gain_std=[0.03] * 3, **GIVEN)
+    assert each.mass_std == pytest.approx(wide.mass_std)
     with pytest.raises(InvalidRequestError, match="share"):
         dynid.identify_payload(ARM, logs, gain_std=3.0, **GIVEN)
+    with pytest.raises(InvalidRequestError, match="3 in the order of the joints"):
+        dynid.identify_payload(ARM, logs, gain_std=[0.03] * 2, **GIVEN)
 
 
 def test_a_load_on_the_wrong_link_is_found() -> None:
@@ -174,6 +178,30 @@ def test_a_sensor_gives_the_load_and_its_drift_is_named() -> None:
     found = dynid.identify_payload(robot, replace(turned, wrench=-turned.wrench), processing=PLAIN)
     assert "payload-sensor-sign" in _codes(found)
     np.testing.assert_allclose(found.estimate.numbers, steady.estimate.numbers, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_known_load_of_a_sensor_s_other_log_is_taken_out(sign: int) -> None:
+    robot, rng = arm("ur5"), np.random.default_rng(0)
+    tool = Load.of_numbers(0.4, (0.0, 0.02, 0.05), (1e-3, 0.0, 1e-3, 0.0, 0.0, 1e-3))
+    logs = []
+    for load, seed in ((tool, 2), (LOAD, 1)):
+        states = motion(6, seed, 8.0)
+        log = wrench_log_of(states, wrenches(robot, states, load), rng)
+        assert log.wrench is not None
+        logs.append(replace(log, wrench=sign * log.wrench, load=tool if load is tool else "tool"))
+    assert _holds(dynid.identify_payload(robot, logs, processing=PLAIN))
+
+
+def test_static_logs_and_equal_loads_without_names() -> None:
+    free, loaded = _log(None), _log(LOAD, 1)
+    with pytest.raises(InvalidRequestError, match="hold postures"):
+        dynid.identify_payload(ARM, [replace(free, static=True), loaded], **GIVEN)
+    twice = [replace(_log(LOAD, seed), load=replace(LOAD)) for seed in (1, 2)]
+    found = dynid.identify_payload(ARM, [free, *twice], **GIVEN)
+    assert found.samples == 2 * dynid.identify_payload(ARM, [free, twice[0]], **GIVEN).samples
+    assert found.known is not None
+    assert found.known.agrees
 
 
 def test_a_load_added_to_a_result_and_taken_off_again(result: Result, tmp_path: Path) -> None:

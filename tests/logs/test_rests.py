@@ -58,3 +58,21 @@ def test_motion_without_rests_is_refused_and_rows_are_postures_where_said() -> N
         find_rests(moving)
     rows = Log(time=t, position=np.sin(3.0 * t), torque=t, static="rows")
     assert len(find_rests(rows)) == len(t)
+
+
+@pytest.mark.parametrize("noise", [2e-5, 5e-4])
+def test_a_parked_joint_whose_encoder_is_noisy_hides_no_rest(noise: float) -> None:
+    t, q = tour(POSTURES)
+    q[:, 1] = 0.4
+    logged = q + noise * np.random.default_rng(2).normal(size=q.shape)
+    found = find_rests(Log(time=t, position=logged, torque=q))
+    assert len(found) == len(POSTURES)
+    toggling = q.copy()
+    toggling[::7, 1] += 1e-4  # the encoder's last digit
+    assert len(find_rests(Log(time=t, position=toggling, torque=q))) == len(POSTURES)
+
+
+def test_steps_between_postures_are_motions_and_not_digits() -> None:
+    q = np.repeat(np.array([[0.0], [0.3], [0.6], [0.3]]), 200, axis=0)
+    found = find_rests(Log(time=np.arange(800) / 200.0, position=q, torque=q))
+    assert sorted(found.position[:, 0].round(6)) == [0.0, 0.3, 0.6]

@@ -21,6 +21,7 @@ from dynid.logs import Transmission
 from dynid.model.chunks import Chunk
 from dynid.model.terms import Armature, Coupling, Term, parse_terms, specification
 from dynid.robot import JointKind, Motor, with_matrix, with_motors
+from dynid.robot.joints import JointDynamics
 from dynid.simulation.engine import mass_and_bias, start
 from dynid.simulation.simulated_robot import SimulatedRobot
 from tests.strategies import robots
@@ -237,3 +238,23 @@ def test_the_parallelogram_of_the_documentation_is_mujoco_s_loop_cut_open_elsewh
         mujoco.mj_inverse(m, data)
         assert np.allclose(data.site("forearm").xpos, data.site("rod").xpos, rtol=0, atol=1e-12)
         assert np.allclose(model.inverse_dynamics(q, v, a)[0], G.T @ data.qfrc_inverse, rtol=1e-10, atol=1e-10)
+
+
+def test_two_motors_on_one_joint_share_one_parameter_and_its_reference_is_their_sum() -> None:
+    robot = load_robot("builtin:two_link")
+    first, second = (joint.name for joint in robot.joints)
+    rotors = [JointDynamics(armature=each) for each in (1e-4, 3e-4, 2e-4, 1e-4)]
+    ratios = [((first, 100.0),), ((first, 50.0),), ((first, 30.0), (second, 60.0)), ((second, 80.0), (first, 10.0))]
+    places = (first, first, second, second)
+    motors = [Motor(at, own, dynamics=rotor) for at, own, rotor in zip(places, ratios, rotors, strict=True)]
+    model = DynamicModel(with_motors(robot, motors), ["motor_inertia", "motor_viscous"])
+    assert list(model.names[20:]) == ["Ia1", "Ia_motor2", "Ia_motor2b", "fv1", "fv_motor2", "fv_motor2b"]
+    expected = [1e-4 * 100**2 + 3e-4 * 50**2, 2e-4 * 60**2, 1e-4 * 80**2]
+    np.testing.assert_allclose(model.reference[20:23], expected)
+    q, v, a = random_states(robot, 0)
+    p = np.zeros(len(model.names))
+    p[20:23] = expected
+    turns = [np.array([100.0, 0.0]), np.array([50.0, 0.0]), np.array([30.0, 60.0]), np.array([10.0, 80.0])]
+    rotor = [1e-4, 3e-4, 2e-4, 1e-4]
+    torque = sum(np.outer(own * (a @ turn), turn) for own, turn in zip(rotor, turns, strict=True))
+    np.testing.assert_allclose(model.inverse_dynamics(q, v, a, p), torque, rtol=1e-12)

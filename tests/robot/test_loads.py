@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 
 import dynid
-from dynid.errors import InvalidRequestError, UnknownNameError
+from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.robot.loads import Load, with_load, without_load
 from tests.references import example_robot_file
 
@@ -38,3 +38,7 @@ def test_loads_that_cannot_be_are_refused() -> None:
         with_load(robot, Load(1.0, body="base_link"))
     with pytest.raises(InvalidRequestError, match="could not exist without a load of 5 kg"):
         without_load(robot, Load(5.0, body="wrist_3_link"))
+    with pytest.raises(ShapeError, match="center_of_mass of a load"):
+        Load(1.0, np.zeros(2))
+    with pytest.raises(InvalidRequestError, match="finite"):
+        Load(float("nan"))

@@ -39,8 +39,6 @@ def gravity(
     from both sides.
     """
     with errors_in_words(), steps_shown() as step:
-        from dataclasses import replace
-
         import dynid
         from dynid.errors import InvalidRequestError
 
@@ -50,10 +48,11 @@ def gravity(
             "slow": slow,
             "progress": step,
         }
+        if rows and slow:
+            raise InvalidRequestError("--rows are postures at rest, and --slow is of motion; give one of them")
         if logs:
             robot = dynid.load_robot(source)
-            found = [dynid.read_log(path, robot) for path in logs]
-            found = [replace(log, static="rows") for log in found] if rows else found
+            found = [dynid.read_log(path, robot, static="rows" if rows else False) for path in logs]
             estimate = dynid.identify_gravity(robot, found, **stated)
         else:
             if rows:
@@ -68,6 +67,7 @@ def gravity(
 def show_gravity(estimate: StaticEstimate, *, full: bool = False) -> None:
     """Print gravity parameters."""
     from dynid.cli.console import plain_console, plain_table, show_findings, show_next
+    from dynid.estimation.static_estimate import SLOW_MOTION
 
     output = plain_console()
     output.print(f"{len(estimate.base)} gravity parameters from {estimate.source}.")
@@ -76,17 +76,20 @@ def show_gravity(estimate: StaticEstimate, *, full: bool = False) -> None:
         table.add_row(expression, value, std, unit, note)
     output.print(table)
     noise = ", ".join(f"{name} {value:.2g}" for name, value in estimate.noise.items())
-    output.print(f"Standard deviation of torques at rest [N m or N]: {noise}.")
+    slow = bool(estimate.nuisance) or estimate.source == SLOW_MOTION
+    output.print(f"Standard deviation of torques{'' if slow else ' at rest'} [N m or N]: {noise}.")
     if estimate.undetermined:
         shown = estimate.undetermined if full else estimate.undetermined[:8]
         more = "" if len(shown) == len(estimate.undetermined) else ", ..."
         output.print(
-            f"{len(estimate.undetermined)} of {len(estimate.base.model.names)} standard parameters have no effect at "
-            f"rest: {', '.join(shown)}{more}."
+            f"{len(estimate.undetermined)} of {len(estimate.base.model.names)} standard parameters have no effect "
+            f"{'in slow motion' if slow else 'at rest'}: {', '.join(shown)}{more}."
         )
     show_findings(output, estimate.findings)
     show_next(
         output,
-        "identify the rest: add a log of motion, mark these static = true, and run dynid identify",
+        "identify the rest: dynid identify, with logs of faster motion"
+        if slow
+        else "identify the rest: add a log of motion, mark these static = true, and run dynid identify",
         "" if full or len(estimate.undetermined) <= 8 else "All parameters without effect: --full",
     )

@@ -38,8 +38,8 @@ TermsOption = Annotated[
     list[str],
     typer.Option(
         help="Friction and actuator terms, comma-separated: viscous, coulomb, asymmetric_coulomb, stribeck, "
-        "sigmoid, load_coulomb, viscous_temperature, offset, armature, spring, coupling. For some joints only: "
-        "viscous:1:2. Coupling of two joints: coupling:5:6. auto: the usual ones."
+        "sigmoid, load_coulomb, viscous_temperature, offset, armature, spring, coupling, motor_*, link_spring. "
+        "For some joints only: viscous:1:2. Coupling of two joints: coupling:5:6. auto: the usual ones."
     ),
 ]
 KnownOption = Annotated[

@@ -162,11 +162,25 @@ def show_payload(found: Payload, source: str) -> None:
     for each in found.findings:
         if each.severity is Severity.NOTE and each.code.startswith("payload-"):
             output.print(f"Note: {each.text}.")
+    show_next(output, _next(found, source))
+
+
+def _next(found: Payload, source: str) -> str:
+    """What to do with a load: add it to the robot, unless it is doubtful."""
+    codes = {finding.code for finding in found.findings}
+    if codes & {"payload-negative", "payload-not-seen"}:
+        return "check which logs carry the load, and signs and units of torques"
+    if "payload-other-link" in codes:
+        return "check what carries the load, and run again with --body"
+    if "payload-not-as-stated" in codes:
+        return "check what was stated of the load, its body, and torque constants (--gain-std)"
+    if "payload-undetermined" in codes:
+        return "record a motion that suffices: dynid excite ROBOT --payload; or state what is known of the load"
     center = ",".join(f"{x:.5g}" for x in found.center_of_mass)
     six = ",".join(f"{x:.5g}" for x in found.estimate.numbers[4:])
     where = "ROBOT" if source.endswith(".toml") else source
     numbers_ = f"--mass {found.mass:.5g} --center-of-mass={center} --inertia={six} --body {found.body}"
-    show_next(output, f"add it to the robot: dynid load {where} {numbers_} --out FILE")
+    return f"add it to the robot: dynid load {where} {numbers_} --out FILE"
 
 
 def _show_known(output: Console, found: Payload) -> None:

@@ -31,6 +31,10 @@ DETERMINED = 1e-9
 """Singular value of the weighed rows, relative to the largest, above which a combination is determined."""
 
 
+SLOW_MOTION = "slow motion"
+"""What was measured, where it was not postures at rest."""
+
+
 @dataclass(frozen=True, eq=False)
 class RowGroup:
     """Rows of the same noise.
@@ -117,7 +121,7 @@ class StaticEstimate:
     @property
     def undetermined(self) -> tuple[str, ...]:
         """Names of standard parameters that have no effect on what was measured."""
-        return self.base.no_effect
+        return tuple(name for name in self.base.no_effect if name not in self.nuisance)
 
     def to_standard(self) -> Array:
         """Standard parameters that have these values, on the parameters that they are named after, (parameters,)."""

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array, frozen
-from dynid.errors import InvalidRequestError
 from dynid.excitation.information import Expectation, variances
 from dynid.excitation.settings import ExcitationSettings
 from dynid.model import BaseParameters, DynamicModel, known_base
@@ -68,8 +67,6 @@ class PayloadMotion:
         asked = None if settings.payload == LAST and LAST not in names else settings.payload
         link, placement = place_of_body(robot, asked)
         body = robot.links[link].name if asked is None else asked
-        if link not in robot.solid_links:
-            raise InvalidRequestError(f"'{body}' is no body but a frame between joints; name a body that holds a load")
         if settings.payload_mass is not None:
             sphere = 0.4 * settings.payload_mass * (0.5 * THRESHOLDS.size) ** 2
             robot = with_load(robot, Load(settings.payload_mass, inertia=frozen(sphere * np.eye(3)), body=body))

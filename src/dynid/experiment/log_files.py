@@ -4,10 +4,10 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from dynid.errors import InvalidRequestError
-from dynid.experiment.first.first_experiment import FilePath, findings_on_layout, look_at
+from dynid.experiment.first.first_experiment import SAMPLES, FilePath, findings_on_layout, look_at
 from dynid.experiment.first.guesses import Group
 from dynid.experiment.first.questions import answers_of
 from dynid.logs import Log, LogSource, Progress, Quantity, RecordingError, files_of, local_file, read_source, silent
@@ -42,6 +42,7 @@ def read_log(
     name: str | None = None,
     weight: float = 1.0,
     load: Load | str | None = None,
+    static: bool | Literal["rows"] = False,
     progress: Progress = silent,
 ) -> Log:
     """Read a log: CSV, text, Parquet, NPZ, JSON, MAT, PyTorch or a ROS bag.
@@ -73,6 +74,7 @@ def read_log(
         name: What the log is called in reports; the name of its file when None.
         weight: Rows of this log are multiplied with it in the estimation.
         load: What the robot carried: a known `Load`, or the name of one that is to be identified.
+        static: Whether the robot stands still at postures; "rows" where each row is one, which then need no time.
         progress: Callback; receives a short description of each step.
 
     Raises:
@@ -87,6 +89,8 @@ def read_log(
     stated |= {"torque_command": torque_command, "kp": kp, "kd": kd, "wrench": wrench}
     stated = {role: columns for role, columns in stated.items() if columns is not None}
     common: dict[str, Any] = {"rows": rows, "seconds": seconds, "name": name or files[0].name, "weight": weight}
+    common |= {"static": static}
+    rate = 1.0 if static == "rows" and rate is None and time is None else rate
     common |= {"effort_limit": effort_limit} if effort_limit is not None else {}
     if "position" in stated and not stated.keys().isdisjoint(("torque", "position_command", "wrench")):
         quantities = {role: _quantity(files[0], columns, role, units or {}) for role, columns in stated.items()}
@@ -97,7 +101,7 @@ def read_log(
             "columns of position and of torque (or of position_command) are needed, or neither and the robot, to guess "
             "them by their names"
         )
-    guessed_rows = rows is None and seconds is None
+    guessed_rows = rows is None and seconds is None and static != "rows"
     return replace(_guessed(files, of, units, rate, common, guessed_rows, progress), load=load)
 
 
@@ -111,7 +115,8 @@ def _guessed(
     progress: Progress,
 ) -> Log:
     """A log whose columns are guessed, and the rows of the motion, too, where asked for."""
-    layouts = look_at(files, robot, answers_of(robot, {}, units, None, None, rate), progress)
+    fewest = 1 if common["static"] == "rows" else SAMPLES
+    layouts = look_at(files, robot, answers_of(robot, {}, units, None, None, rate), progress, fewest)
     layout = layouts[0]
     if len(layouts) > 1:
         raise InvalidRequestError(f"{len(files)} files are {len(layouts)} recordings; read them one by one")

@@ -13,6 +13,7 @@ from dynid.errors import InvalidRequestError
 from dynid.estimation import TORQUES, CarriedLoad, CurrentRows, block_rows, carried_load, current_rows, paired_rows
 from dynid.findings import Finding
 from dynid.identification.log_reading import name_of, of_log, read_any_length
+from dynid.identification.payload_logs import MAY_CHANGE
 from dynid.identification.task import Task
 from dynid.logs import Drive, LoadTable, Log, LogSource, PreparedLog, at_same_times, prepare, transmission_of
 from dynid.model import BaseParameters, Role
@@ -21,8 +22,8 @@ from dynid.robot import Load, Robot
 Progress = Callable[[str], None]
 FrictionChoice = Literal["separate", "shared"]
 
-FRICTION = (Role.VISCOUS, Role.COULOMB, Role.COULOMB_FORWARD, Role.COULOMB_BACKWARD, Role.OFFSET, Role.LOAD)
-"""Roles of joint parameters that may differ between logs with and without a load."""
+FRICTION = (*MAY_CHANGE, Role.LOAD)
+"""Roles of parameters that may differ between logs with and without a load."""
 
 
 @dataclass(frozen=True, eq=False)

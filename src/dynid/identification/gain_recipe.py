@@ -25,7 +25,8 @@ from dynid.identification.gain_logs import FrictionChoice, GainLogs, gain_logs, 
 from dynid.identification.gain_record import Gains
 from dynid.identification.payload_logs import require_motion
 from dynid.identification.task import Task, experiment_file
-from dynid.logs import Drive, LoadTable, Log, Processing
+from dynid.logs import Drive, LoadTable, Log, LogSource, Processing
+from dynid.logs.units import CURRENT
 from dynid.machine import single_threaded_blas
 from dynid.model import BaseParameters, Term, known_base
 from dynid.robot import JointKind, Load, Robot
@@ -116,6 +117,13 @@ def _require_currents(task: Task) -> None:
         what = "logs have commands instead of currents" if task.is_commanded else "currents have no signs"
         raise InvalidRequestError(f"drive gains are not identifiable where {what}; log currents with their signs")
     require_motion(task)
+    sources = [log for log in task.logs if isinstance(log, LogSource)]
+    stated = [log.torque.unit for log in sources if log.torque is not None and log.torque.unit is not None]
+    if any(unit not in CURRENT for units in stated for unit in ([units] if isinstance(units, str) else units)):
+        raise InvalidRequestError(
+            "drive gains are torque per current, and the logs' torques are in N m or N; name the columns of currents, "
+            "with unit = 'A'"
+        )
     if not task.logs:
         raise InvalidRequestError("there is no log to identify from; give one without and one with a known load")
     if task.model.nonlinear:

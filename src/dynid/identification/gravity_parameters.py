@@ -10,7 +10,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.estimation.static_estimate import RowGroup, StaticEstimate, estimate_static
+from dynid.estimation.static_estimate import SLOW_MOTION, RowGroup, StaticEstimate, estimate_static
 from dynid.findings import Finding
 from dynid.identification.log_reading import read
 from dynid.identification.static_logs import at_joints, without_weight
@@ -146,7 +146,7 @@ def _from_slow_motion(
         for name, part, unit in zip(names, parts, units, strict=True)
     ]
     nuisance = [whole.names[k] for k in friction]
-    return estimate_static(base, groups, nuisance=nuisance, confidence=confidence, source="slow motion", serial=True)
+    return estimate_static(base, groups, nuisance=nuisance, confidence=confidence, source=SLOW_MOTION, serial=True)
 
 
 def identify_from_matrices(

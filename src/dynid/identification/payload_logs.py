@@ -13,10 +13,24 @@ from dynid.identification.log_reading import name_of, of_log, read_any_length
 from dynid.identification.result import Result
 from dynid.identification.task import Task
 from dynid.logs import LoadTable, Log, LogSource, PreparedLog, Processing, StoredLog, prepare
-from dynid.model import DynamicModel
+from dynid.model import DynamicModel, Role
 from dynid.robot import Load
 
 Progress = Callable[[str], None]
+
+MAY_CHANGE = (
+    Role.VISCOUS,
+    Role.COULOMB,
+    Role.COULOMB_FORWARD,
+    Role.COULOMB_BACKWARD,
+    Role.OFFSET,
+    Role.COUPLING_VISCOUS,
+    Role.COUPLING_COULOMB,
+    Role.COMBINED_VISCOUS,
+    Role.COMBINED_COULOMB,
+    Role.COMBINED_OFFSET,
+)
+"""Roles of friction and offsets of joints and motors, which change from day to day."""
 
 
 @dataclass(frozen=True, eq=False)

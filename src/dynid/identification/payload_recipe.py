@@ -19,6 +19,7 @@ from dynid.identification.identified_load import Payload
 from dynid.identification.noticed import each_once
 from dynid.identification.payload_findings import findings_on_load
 from dynid.identification.payload_logs import (
+    MAY_CHANGE,
     Progress,
     ReadyLog,
     SortedLogs,
@@ -35,7 +36,7 @@ from dynid.identification.task import Task, experiment_file
 from dynid.identification.wrist_recipe import has_wrench, payload_of_wrench
 from dynid.logs import Drive, Log, Processing, gain_stds
 from dynid.logs.processing.signals import PASSED_BAND
-from dynid.model import BaseParameters, Role, Term, TorqueRows, known_base
+from dynid.model import BaseParameters, Term, TorqueRows, known_base
 from dynid.robot import Load, Robot
 
 
@@ -50,7 +51,7 @@ def identify_payload(
     drive: Drive | Mapping[str, Any] | None = None,
     processing: Processing | Mapping[str, Any] | None = None,
     sensor: bool | None = None,
-    gain_std: float | Mapping[str, float] | None = None,
+    gain_std: float | Sequence[float] | Mapping[str, float] | None = None,
     progress: Progress = lambda _: None,
 ) -> Payload:
     """Identify a load that a robot carries: mass, centre of mass and inertia, with standard deviations.
@@ -72,8 +73,8 @@ def identify_payload(
         drive: Gear ratios, torque constants and so on, as for `identify`; with a robot only.
         processing: Filters, as for `identify`; with a robot only.
         sensor: Whether to use the force-torque sensor of logs instead of their torques; where they have one, when None.
-        gain_std: Relative standard deviation of torque constants (0.05 for 5 %), one for all joints or by joint: the
-            uncertainty of the load then includes theirs. None where they are exact.
+        gain_std: Relative standard deviation of torque constants (0.05 for 5 %), one for all joints, one for each in
+            their order, or by name: the uncertainty of the load then includes theirs. As the drive states, when None.
         progress: Callback; receives a short description of each step.
 
     Raises:
@@ -81,10 +82,15 @@ def identify_payload(
     """
     sources = _sources(source, logs, terms, drive, processing)
     wanted = {"load": load, "body": body, "known": known}
-    gains = _gains(sources.tasks[0], gain_std)
     every = [log for task in sources.tasks for log in task.logs]
     if sensor or (sensor is None and any(map(has_wrench, every))):
+        if gain_std is not None:
+            raise InvalidRequestError(
+                "gain_std is of torque constants, which a force-torque sensor does not use; leave it out, or use joint "
+                "torques (sensor=False, --torques)"
+            )
         return payload_of_wrench(sources.tasks, sorted_logs(every, **wanted, all_carry=True), progress)
+    gains = _gains(sources.tasks[0], gain_std)
     if sources.result is None:
         return _of_task(sources.tasks[0], wanted, gains, progress)
     return _of_result(sources.result, sources.tasks, wanted, gains, progress)
@@ -118,19 +124,34 @@ def _sources(source: Any, logs: Any, terms: Any, drive: Any, processing: Any) ->
     return _Sources(None, (experiment_file(source, terms, drive=drive, processing=processing).task,))
 
 
-def _gains(task: Task, stds: float | Mapping[str, float] | None) -> dict[str, float]:
-    """Relative standard deviations of torque constants by joint: as given, or as the drive states; else none."""
+def _gains(task: Task, stds: float | Sequence[float] | Mapping[str, float] | None) -> dict[str, float]:
+    """Relative standard deviations of torque constants by joint: as given, or as the drive states; else none.
+
+    Raises:
+        InvalidRequestError: If one is no share, or not every joint has one.
+        UnknownNameError: If one is of no joint.
+    """
     names = task.model.row_names
-    stated = gain_stds(task.drive, task.model.robot) if stds is None else None
-    if stated is not None:
-        stds = {joint: float(std) for joint, std in zip(names, stated, strict=True) if std > 0.0}
-    found = dict.fromkeys(names, stds) if isinstance(stds, float | int) else dict(stds or {})
+    if stds is None:
+        stated = gain_stds(task.drive, task.model.robot)
+        found = {} if stated is None else {joint: std for joint, std in zip(names, stated, strict=True) if std > 0.0}
+    elif isinstance(stds, Mapping):
+        found = dict(stds)
+    elif np.ndim(stds) == 0:
+        found = dict.fromkeys(names, stds)
+    elif np.shape(stds) == (len(names),):
+        found = dict(zip(names, np.asarray(stds), strict=True))
+    else:
+        raise InvalidRequestError(
+            f"gain_std has shape {np.shape(stds)}; give one number, {len(names)} in the order of the joints, or a "
+            "mapping from their names"
+        )
     for joint, std in found.items():
         if joint not in names:
             raise UnknownNameError("joint", joint, names)
-        if not 0.0 < float(std) < 1.0:
+        if not (isinstance(std, int | float | np.number) and 0.0 < float(std) < 1.0):
             raise InvalidRequestError(
-                f"gain_std is a share of the torque constants, such as 0.05 for 5 %, and not {std:g} (joint '{joint}')"
+                f"gain_std is a share of the torque constants, such as 0.05 for 5 %, and not {std} (joint '{joint}')"
             )
     return {joint: float(std) for joint, std in found.items()}
 
@@ -258,7 +279,3 @@ def _may_change(problem: LoadProblem) -> tuple[str, ...]:
     model = problem.base.model
     able = [one for one in model.parameters if one.role in MAY_CHANGE and one.name in problem.base.names]
     return tuple(one.name for one in sorted(able, key=lambda one: one.owner))
-
-
-MAY_CHANGE = (Role.VISCOUS, Role.COULOMB, Role.COULOMB_FORWARD, Role.COULOMB_BACKWARD, Role.OFFSET)
-"""What friction and offsets are made of that change from day to day."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
@@ -16,9 +17,10 @@ from dynid.estimation.physical.penalty_conditions import Stated
 from dynid.estimation.physical.penalty_retrieval import Search, SearchKind
 from dynid.estimation.physical.physical_estimate import weighed
 from dynid.estimation.physical.physical_links import physics_of
-from dynid.estimation.settings import PhysicalSettings
+from dynid.estimation.settings import PenaltySettings, PhysicalSettings
 from dynid.identification.result import Result
 from dynid.model import BaseParameters
+from dynid.settings import checked
 
 
 def retrieve_parameters(
@@ -29,7 +31,7 @@ def retrieve_parameters(
     bounds: Mapping[str, tuple[float, float]] | None = None,
     fixed: Mapping[str, float] | None = None,
     conditions: Mapping[str, Stated] | None = None,
-    physical: PhysicalSettings | None = None,
+    physical: PhysicalSettings | Mapping[str, Any] | None = None,
     search: SearchKind = "starts",
     starts: int = 4,
     seed: int = 0,
@@ -70,18 +72,20 @@ def retrieve_parameters(
     >>> bool(found.error < 1e-6), found.is_met
     (True, True)
     """
-    limits = RetrievalLimits(dict(bounds or {}), dict(fixed or {}), dict(conditions or {}))
-    how = Search(kind=search, starts=starts, seed=seed)
+    asked = {"bounds": dict(bounds or {}), "fixed": dict(fixed or {}), "search": search, "starts": starts, "seed": seed}
+    penalty = checked(PenaltySettings, asked, "retrieve_parameters")
+    limits = RetrievalLimits(penalty.bounds, penalty.fixed, dict(conditions or {}))
+    how = Search(kind=penalty.search, starts=penalty.starts, seed=penalty.seed)
+    stated = None if physical is None else checked(PhysicalSettings, physical, "physical")
     if isinstance(source, BaseParameters):
         if coefficients is None:
             raise InvalidRequestError("base parameters need their values; give coefficients in the order of base.names")
         base, factor, reference = source, factor_of_coefficients(source, coefficients, covariance), None
-        stated = physical or PhysicalSettings()
     else:
         if coefficients is not None or covariance is not None:
             raise InvalidRequestError("a result has torques of its own; give coefficients with base parameters instead")
         base, reference = source.base, source.task.reference
         factor = weighed(source.rows, base, source.task.estimation.method)
-        stated = physical or source.task.physical
-    physics = physics_of(stated, base.model, reference)
+        stated = stated or source.task.physical
+    physics = physics_of(stated or PhysicalSettings(), base.model, reference)
     return retrieval(factor, base, physics, limits, how, progress)

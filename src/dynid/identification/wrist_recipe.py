@@ -111,17 +111,15 @@ def wrench_log(log: Log, task: Task, body: str | None, *, loaded: bool) -> tuple
     ready = _prepared(log, task, link, placement)
     between = inverse(placement) @ own
     M = np.stack([inertia.moved(unit, between) for unit in np.eye(SIZE)], axis=1)
-    carried = None if loaded else log.load
-    if isinstance(carried, Load):
-        on, parameters = carried.of_link(robot)
-        carried = inertia.moved(parameters, inverse(placement)) if on == link else None
+    known = None
+    if not loaded and isinstance(log.load, Load):
+        on, parameters = log.load.of_link(robot)
+        known = inertia.moved(parameters, inverse(own)) if on == link else None  # others are not beyond the sensor
     parts, factors = [], ready.processing.decimate
     for segment, times in zip(ready.segments, ready.times, strict=True):
         chunk, stamps = loaded_chunk(segment), np.asarray(times[:], dtype=float)
         Y = wrench_columns(body_motion(robot, link, placement, chunk.q, chunk.v, chunk.a))
         w = np.column_stack([np.interp(stamps, log.time, column) for column in log.wrench.T])  # type: ignore[union-attr]
-        if carried is not None and not isinstance(carried, str):
-            w = w - Y @ carried
         rows = np.column_stack([w, (Y @ M).reshape(len(w), -1)])
         if factors:
             step, trim = int(np.prod(factors)), ready.processing.row_trim
@@ -133,7 +131,7 @@ def wrench_log(log: Log, task: Task, body: str | None, *, loaded: bool) -> tuple
     starts = tuple(np.cumsum([0, *(len(part[0]) for part in parts[:-1])]).tolist())
     time = stamps - 0.5 * (stamps[0] + stamps[-1])
     Y = rows[:, 6:].reshape(len(rows), 6, SIZE)
-    return WrenchLog(Y, rows[:, :6], time, loaded, starts, ready.error_band), ready.findings
+    return WrenchLog(Y, rows[:, :6], time, loaded, starts, ready.error_band, known), ready.findings
 
 
 loaded_chunk = loaded
@@ -178,7 +176,7 @@ def _with_sign(logs: Sequence[WrenchLog]) -> tuple[WristFit, int]:
     mass, std = float(fit.fit.parameters[0]), float(np.sqrt(fit.fit.covariance[0, 0]))
     if mass > -THRESHOLDS.absent_stds * std:
         return fit, 1
-    return wrist_fit([replace(log, wrench=-log.wrench) for log in logs]), -1
+    return wrist_fit([replace(log, measured=-log.measured) for log in logs]), -1
 
 
 def _biases(fit: WristFit, names: Sequence[str]) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from dynid.logs.log import Log
 class RestThresholds:
     """When a robot is said to stand still.
 
-    Shown by `tests/logs/test_rests.py`, on simulated rests with noise and encoder steps; not calibrated on real logs.
+    Shown by `tests/logs/test_rests.py`, on simulated rests with noise, encoder steps and parked joints; not calibrated
+    on real logs.
     """
 
     window: float = 0.2
@@ -27,6 +28,18 @@ class RestThresholds:
 
     steps: float = 4.0
     """The same in steps of the encoder, of which one is the smallest change of the position."""
+
+    noise: float = 8.0
+    """The same in standard deviations of the position's noise, which third differences show."""
+
+    noisy: float = 0.01
+    """The same at most, as a part of the joint's whole range: third differences of slow logs hold motion, too."""
+
+    parked: float = 12.0
+    """Whole range of a joint, in standard deviations of its noise, up to which it never moves."""
+
+    largest_step: float = 1e-3
+    """Largest step of an encoder [rad or m]: a larger change between samples is a motion."""
 
     settled: float = 0.3
     """Part of each rest that is left out at its beginning: vibration and controllers settle."""
@@ -79,7 +92,7 @@ def find_rests(log: Log) -> Rests:
     spans = _still_spans(log.time, q, tolerance)
     if not len(spans):
         raise InvalidRequestError(
-            f"the robot never stands still for {RESTS.window:g} s in the log; give a log of static postures (dynid "
+            f"the robot never stands still for {2 * RESTS.window:g} s in the log; give a log of static postures (dynid "
             "excite --postures), or identify it as slow motion (--slow)"
         )
     means, sides, width = [], [], _width(log.time)
@@ -93,10 +106,25 @@ def find_rests(log: Log) -> Rests:
 
 def _tolerance(q: Array) -> Array:
     """Motion of each joint [rad or m] up to which it stands still, shape (joints,)."""
-    changes = np.abs(np.diff(q, axis=0))
+    changes, reach = np.abs(np.diff(q, axis=0)), np.ptp(q, axis=0)
     steps = np.array([np.min(own[own > 1e-12], initial=np.inf) for own in changes.T])
-    steps = np.where(np.isfinite(steps), np.minimum(steps, 1e-3 * np.ptp(q, axis=0)), 0.0)
-    return np.maximum(RESTS.moved * np.ptp(q, axis=0), RESTS.steps * steps)
+    steps = np.where(np.isfinite(steps), steps, 0.0)
+    noise = _noise(q)
+    tolerance = np.maximum(RESTS.moved * reach, RESTS.steps * np.minimum(steps, 1e-3 * reach))
+    tolerance = np.maximum(tolerance, np.minimum(RESTS.noise * noise, RESTS.noisy * reach))
+    is_parked = reach <= np.maximum(RESTS.parked * noise, RESTS.steps * np.minimum(steps, RESTS.largest_step))
+    return np.where(is_parked, np.maximum(tolerance, reach), tolerance)
+
+
+def _noise(q: Array) -> Array:
+    """Standard deviation of the positions' white noise [rad or m], from third differences, shape (joints,).
+
+    Their median absolute value: motions are smooth over four samples, and rests have none.
+    """
+    if len(q) < 20:
+        return np.zeros(q.shape[1])
+    third = np.abs(np.diff(q, 3, axis=0))
+    return 1.4826 * np.median(third, axis=0) / np.sqrt(20.0)
 
 
 def _width(time: Array) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -226,6 +227,14 @@ class LogSource(Table):
     weight: Positive = 1.0
     load: LoadTable | Name | None = None
     static: StrictBool | Literal["rows"] = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _postures_need_no_time(cls, stated: Any) -> Any:
+        if isinstance(stated, Mapping) and stated.get("static") == "rows":
+            has_time = stated.get("time") is not None or stated.get("rate") is not None
+            return stated if has_time else {**stated, "rate": 1.0}
+        return stated
 
     @model_validator(mode="after")
     def _has_time(self) -> LogSource:

@@ -92,11 +92,13 @@ def place_of_body(robot: Robot, body: str | None = None) -> tuple[int, Array]:
 
     Raises:
         UnknownNameError: If the robot has no such body.
-        InvalidRequestError: If the body does not move.
+        InvalidRequestError: If the body does not move, or is virtual: one between the axes of a joint of several.
     """
     name = robot.links[-1].name if body is None else body
     for index, link in enumerate(robot.links):
         for each in link.bodies:
+            if each.name == name and index not in robot.solid_links:
+                raise InvalidRequestError(f"'{name}' is a virtual link and carries nothing; name another body")
             if each.name == name:
                 return index, each.placement
     if name in {each.name for each in robot.base.bodies}:

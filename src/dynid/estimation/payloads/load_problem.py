@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.errors import InvalidRequestError
 from dynid.estimation.correlation import autocorrelation, correlation_samples
 from dynid.estimation.factors.factors import Factor, Factors
 from dynid.estimation.physical.physical_estimate import SMALLEST_ERROR
@@ -81,14 +80,8 @@ class LoadPlace:
 
     @staticmethod
     def of(robot: Robot, body: str | None = None) -> LoadPlace:
-        """The place of a body, the last link's when None; errors as `place_of_body`.
-
-        Raises:
-            InvalidRequestError: If the body is of a virtual link.
-        """
+        """The place of a body, the last link's when None; errors as `place_of_body`."""
         link, placement = place_of_body(robot, body)
-        if link not in robot.solid_links:
-            raise InvalidRequestError(f"'{robot.links[link].name}' is a virtual link and carries nothing; name another")
         M = np.stack([inertia.moved(unit, placement) for unit in np.eye(SIZE)], axis=1)
         return LoadPlace(body or robot.links[link].name, link, robot.solid_links.index(link), M)
 

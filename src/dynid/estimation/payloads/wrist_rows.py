@@ -94,19 +94,26 @@ class WrenchLog:
 
     Attributes:
         Y: Wrenches of unit parameters about the frame of the load's body, shape (samples, 6, 10).
-        wrench: What was measured [N, N m], shape (samples, 6).
+        measured: What was measured [N, N m], shape (samples, 6).
         time: Seconds from the middle of the log, shape (samples,).
         loaded: Whether the load is there; else only what the sensor always carries.
         starts: Where stretches of consecutive samples begin.
         band: Part of the band of its rows that holds their errors.
+        known: Parameters of a known load that is there, about the same frame, shape (10,); none when None.
     """
 
     Y: Array
-    wrench: Array
+    measured: Array
     time: Array
     loaded: bool
     starts: tuple[int, ...] = (0,)
     band: float = 1.0
+    known: Array | None = None
+
+    @property
+    def wrench(self) -> Array:
+        """What was measured, without the known load [N, N m], shape (samples, 6)."""
+        return self.measured if self.known is None else self.measured - self.Y @ self.known
 
 
 @dataclass(frozen=True, eq=False)

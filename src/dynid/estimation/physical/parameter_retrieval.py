@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -194,11 +195,24 @@ def penalty_problem(
     """The problem of `retrieval`; arguments as there."""
     convex = problem_of(factor, base, physics)
     variables = LinkVariables.of(base.model, physics.references, convex.term_sizes)
-    variables = variables.bounded(limits.bounds).fixed(_known(base, variables)).fixed(limits.fixed)
+    bounded = variables.bounded(limits.bounds)
+    variables = bounded.fixed(_known(base, variables)).fixed(limits.fixed)
+    _require_within(bounded, variables, limits)
     conditions: list[Condition] = triangle_condition(variables, physics.references)
     conditions += [convex_condition(one, variables) for one in convex.constraints if not _is_bound(one, variables)]
     conditions += [stated_condition(label, function, variables) for label, function in limits.conditions.items()]
     return PenaltyProblem(variables, factor.R @ base.regrouping, factor.z, tuple(conditions))
+
+
+def _require_within(bounded: LinkVariables, fixed: LinkVariables, limits: RetrievalLimits) -> None:
+    """Refuse values of variables that are fixed outside the bounds that users state for them."""
+    for k, name in enumerate(bounded.names):
+        own = [pattern for pattern in limits.bounds if fnmatch.fnmatchcase(name, pattern)]
+        if own and not bounded.lower[k] <= fixed.start[k] <= bounded.upper[k]:
+            raise InvalidRequestError(
+                f"{name} is fixed at {fixed.start[k]:g}, outside its bounds [{bounded.lower[k]:g}, "
+                f"{bounded.upper[k]:g}]; state one of them"
+            )
 
 
 def _is_bound(constraint: Constraint, variables: LinkVariables) -> bool:

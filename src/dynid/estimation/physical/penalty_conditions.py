@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.errors import InvalidRequestError
+from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.estimation.physical.cone_program import ConeKind, stack_order
 from dynid.estimation.physical.constraints import Constraint
 from dynid.estimation.physical.link_variables import LinkVariables
@@ -125,10 +125,17 @@ def stated_condition(label: str, function: Stated, variables: LinkVariables) -> 
 
     Raises:
         InvalidRequestError: If it does not give finite numbers at the start.
+        UnknownNameError: If it asks for a variable that there is not.
     """
 
     def value(u: Array) -> Array:
-        return np.atleast_1d(np.asarray(function(dict(zip(variables.names, u.tolist(), strict=True))), dtype=float))
+        of_name = dict(zip(variables.names, u.tolist(), strict=True))
+        try:
+            return np.atleast_1d(np.asarray(function(of_name), dtype=float))
+        except KeyError as error:
+            if error.args and error.args[0] not in of_name:
+                raise UnknownNameError("variable", str(error.args[0]), variables.names) from error
+            raise
 
     def slopes(u: Array) -> Array:
         ranges = variables.upper - variables.lower

@@ -247,14 +247,16 @@ def _findings_on_logs(layouts: Sequence[Layout], robot: Robot) -> list[Finding]:
     return found
 
 
-def look_at(files: Sequence[Path], robot: Robot, answers: Answers, progress: Progress) -> tuple[Layout, ...]:
-    """What each recording holds; errors as `init`.
+def look_at(
+    files: Sequence[Path], robot: Robot, answers: Answers, progress: Progress, fewest: int = SAMPLES
+) -> tuple[Layout, ...]:
+    """What each recording holds; errors as `init`, also where one has fewer samples than `fewest`.
 
     Recordings of one robot have the same joints, and, where names of columns say none, the same units: a small motion
     in degrees looks like one in radians.
     """
     groups = recordings(files, robot, answers, progress)
-    layouts = [_long_enough(layout_of(paths, robot, answers, progress), paths[0]) for paths in groups]
+    layouts = [_long_enough(layout_of(paths, robot, answers, progress), paths[0], fewest) for paths in groups]
     first = layouts[0]
     for other in layouts[1:]:
         if other.joints != first.joints and first.position is not None and other.position is not None:
@@ -272,18 +274,18 @@ def look_at(files: Sequence[Path], robot: Robot, answers: Answers, progress: Pro
     return tuple(layouts)
 
 
-def _long_enough(layout: Layout, path: Path) -> Layout:
+def _long_enough(layout: Layout, path: Path, fewest: int) -> Layout:
     """A layout that has enough samples.
 
     Raises:
         RecordingError: If it has not.
     """
     first, last = layout.rows or (0, layout.samples)
-    if last - first < SAMPLES and (layout.position is not None or layout.torque is not None):
+    if last - first < fewest and (layout.position is not None or layout.torque is not None):
         count = "1 sample" if last - first == 1 else f"{last - first} samples"
         problem = f"its longest part in which time advances has {count}"
         advice = "record longer, or name another column of time with --time, or the sampling rate with --rate HZ"
-        raise RecordingError(path, f"{problem}, and at least {SAMPLES} are needed; {advice}")
+        raise RecordingError(path, f"{problem}, and at least {fewest} are needed; {advice}")
     return layout
 
 

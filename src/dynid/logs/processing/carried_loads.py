@@ -16,7 +16,7 @@ from dynid.errors import InvalidRequestError
 from dynid.logs.processing.automatic import PreparedLog
 from dynid.logs.settings import Drive
 from dynid.model import Chunk, ChunkStore, DynamicModel, RowLayout, Segment
-from dynid.robot import SIZE, Load, Robot
+from dynid.robot import SIZE, Load
 
 PIECE_SAMPLES = 20_000
 """Samples whose columns are in memory at a time."""
@@ -45,7 +45,7 @@ class LoadColumns:
     def layout(self) -> RowLayout:
         """Where the columns stand in the rows."""
         robot = self.model.robot
-        block = range(SIZE * (at := block_of(robot, self.link)), SIZE * (at + 1))
+        block = range(SIZE * (at := robot.solid_links.index(self.link)), SIZE * (at + 1))
         first = self.model.rows.start
         return RowLayout.of(robot, (), [block if k - first in self.rows else () for k in range(robot.nv)])
 
@@ -59,17 +59,6 @@ class LoadColumns:
             for row in self.rows:
                 found[part, row] = matrices[row] @ parameters
         return found
-
-
-def block_of(robot: Robot, link: int) -> int:
-    """Which block of ten parameters of the model is a link's.
-
-    Raises:
-        InvalidRequestError: If the link is virtual, as those between the axes of a joint of several are.
-    """
-    if link not in robot.solid_links:
-        raise InvalidRequestError(f"'{robot.links[link].name}' is a virtual link and carries nothing; name another")
-    return robot.solid_links.index(link)
 
 
 def without_carried(ready: PreparedLog, carried: Load | str, model: DynamicModel, drive: Drive) -> PreparedLog:

@@ -18,7 +18,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.model.parameters import Parameter, Role, Sign
-from dynid.model.terms.linear_terms import Armature, AsymmetricCoulomb, Coulomb, Offset, Spring, Viscous
+from dynid.model.terms.linear_terms import Armature, AsymmetricCoulomb, Coulomb, Offset, Viscous
 from dynid.model.terms.term import JointTerm, Term, unit_at
 from dynid.robot import Joint, Motor, Robot
 
@@ -194,7 +194,7 @@ class MotorTerm(Combined):
     A motor's parameters are those that its joint sees through the gear, as `Ia` and `fv` of a joint are: of the joint
     with the largest ratio r, w = (N q) / r. At the motor itself, inertia and viscous friction are smaller by r^2, dry
     friction and offsets by r. A motor that drives one joint only has that joint's own parameters (`Ia3`); others have
-    names such as `Ia_motor5`.
+    names such as `Ia_motor5`. Motors that turn alike, as two on one joint, share one parameter: the sum of theirs.
 
     Args:
         kind: The term of single joints, such as `Armature()`.
@@ -220,8 +220,16 @@ class MotorTerm(Combined):
         return motors
 
     def along(self, robot: Robot) -> list[Along]:
-        """The motors' motions, as their main joints see them."""
-        return [self._along(robot, motor) for motor in self.motors_of(robot)]
+        """The motions of motors, as their main joints see them; one for motors that turn alike."""
+        found: list[Along] = []
+        for motor in self.motors_of(robot):
+            own = self._along(robot, motor)
+            if any(np.allclose(own.direction, other.direction, rtol=1e-9) for other in found):
+                continue
+            while any(own.label == other.label for other in found):
+                own = replace(own, label=own.label + "b")  # a second motor in the place of one joint
+            found.append(own)
+        return found
 
     @staticmethod
     def _along(robot: Robot, motor: Motor) -> Along:
@@ -233,10 +241,15 @@ class MotorTerm(Combined):
         return Along(seen.joints, d / d[main.v.start] + 0.0, 0.0, f"motor{number}", owner)
 
     def _reference(self, robot: Robot, along: Along, symbol: int) -> float | None:
-        motor = next(motor for motor in self.motors_of(robot) if f"motor{motor.number(robot)}" == along.label)
-        stated = self.kind.reference(replace(along.main, dynamics=motor.dynamics))[symbol]
-        power = 2 if isinstance(self.kind, Armature | Viscous) else 1
-        return None if stated is None else stated * float(np.abs(motor.row(robot)).max()) ** power
+        power, total = 2 if isinstance(self.kind, Armature | Viscous) else 1, 0.0
+        for motor in self.motors_of(robot):
+            if not np.allclose(self._along(robot, motor).direction, along.direction, rtol=1e-9):
+                continue
+            stated = self.kind.reference(replace(along.main, dynamics=motor.dynamics))[symbol]
+            if stated is None:
+                return None
+            total += stated * float(np.abs(motor.row(robot)).max()) ** power
+        return total
 
     def smoothed(self, speed: float) -> MotorTerm:
         """The same with smooth signs."""
@@ -249,6 +262,5 @@ MOTOR_TERMS: dict[str, type[JointTerm]] = {
     "motor_coulomb": Coulomb,
     "motor_asymmetric_coulomb": AsymmetricCoulomb,
     "motor_offset": Offset,
-    "motor_spring": Spring,
 }
 """Terms of motors by the names that users write, each with the term of single joints that it is."""
