@@ -1,0 +1,230 @@
+"""The closed loop that a log was recorded in: what was to be followed, and the law that followed it.
+
+Where the log has commands and gains, that is its loop. Where it has not, a loop is assumed that tracks the commands, or
+the measured positions where there are none: gains of some bandwidth, and the torques of the model along them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.errors import DynidError, InvalidRequestError
+from dynid.logs import Control, Drive, Log, PreparedLog, StoredLog, prepare, transmission_of
+from dynid.model import Chunk, DynamicModel, loaded
+from dynid.simulation import ControlInput, Rollout, SimulatedRobot, roll_out
+from dynid.simulation.plant import require_simple_joints
+
+BANDWIDTH = 15.0
+"""Natural frequency [Hz] of a loop that is assumed."""
+
+LONGEST_STEP = 2e-3
+"""Longest step of the simulation [s]."""
+
+
+class DivergedError(DynidError):
+    """The simulated robot does not follow in the loop of a log.
+
+    Attributes:
+        joint: The joint that flew off.
+        time: When [s], on the log's own clock.
+    """
+
+    def __init__(self, joint: str, time: float, law: str) -> None:
+        self.joint, self.time = joint, time
+        advice = "check kp, kd and their units" if law == "stated" else "start from better parameters (the robot file)"
+        super().__init__(f"the simulated robot does not follow: {joint} flies off at {time:.4g} s; {advice}")
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """A stretch of a log without gaps, in its loop.
+
+    Attributes:
+        times: Stamps of the samples that are ready for the model [s], shape (samples,).
+        start: Positions and velocities of the joints at the first of them, each of shape (nv,).
+        reference: What was to be followed, at these stamps; a loop is assumed around it. None where it is stated.
+        control: Commands and gains at the log's own stamps, where they are stated; else None.
+    """
+
+    times: Array
+    start: tuple[Array, Array]
+    reference: Chunk | None
+    control: ControlInput | None
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """The closed loop of a log.
+
+    Attributes:
+        log: The log, ready for the model.
+        stretches: Its stretches.
+        law: Whether the law is the log's, or assumed.
+        followed: What is followed: commands of the log, or its measured positions.
+        delay: How much later commands act than they are stamped [s].
+    """
+
+    log: PreparedLog
+    stretches: tuple[Stretch, ...]
+    law: Literal["stated", "assumed"]
+    followed: Literal["commands", "measured"]
+    delay: float = 0.0
+
+    def rollouts(self, robot: SimulatedRobot, *, steps_kept: bool = False) -> list[Rollout]:
+        """The robot in the loop, a rollout for each stretch.
+
+        Raises:
+            DivergedError: If it does not follow.
+        """
+        found = []
+        for stretch in self.stretches:
+            control = stretch.control or _assumed(robot, stretch)
+            q0, v0 = stretch.start
+            step = min(LONGEST_STEP, float(np.median(np.diff(control.time))))
+            run = roll_out(robot, control, q0, v0, delay=self.delay, step=step, steps_kept=steps_kept)
+            if run.ended is not None:
+                joint = robot.model.row_names[run.ended.joint]
+                raise DivergedError(joint, run.ended.time, self.law)
+            found.append(run)
+        return found
+
+    def simulated(self, robot: SimulatedRobot) -> PreparedLog:
+        """The log with the motion of the simulated robot in place of the measured one; torques stay as measured.
+
+        Raises:
+            DivergedError: If it does not follow.
+        """
+        segments = []
+        runs = self.rollouts(robot, steps_kept=True)
+        for segment, stretch, run in zip(self.log.segments, self.stretches, runs, strict=True):
+            q, v, a = states_at(run, stretch.times)
+            segments.append(replace(loaded(segment), q=q, v=v, a=a))
+        return replace(self.log, segments=tuple(segments))
+
+
+def states_at(run: Rollout, times: Array) -> tuple[Array, Array, Array]:
+    """Positions, velocities and accelerations of a rollout at some times [s], each of shape (times, nv).
+
+    Velocities are linear within a step. Accelerations are those of the steps, interpolated between their middles.
+    """
+    steps = run.steps
+    assert steps is not None
+    ends = run.time[0] + np.concatenate([[0.0], np.cumsum(run.schedule.step)])
+    h = run.schedule.step[:, None]
+    q0, v0, a = steps.q_middle - 0.5 * h * steps.v, steps.v, steps.a
+    at = np.clip(np.searchsorted(ends, times, side="right") - 1, 0, len(h) - 1)
+    past = (np.clip(times, ends[0], ends[-1]) - ends[at])[:, None]
+    q = q0[at] + past * v0[at] + 0.5 * past**2 * a[at] + run.bias
+    v = v0[at] + past * a[at]
+    middles = ends[:-1] + 0.5 * run.schedule.step
+    accelerations = np.stack([np.interp(times, middles, column) for column in a.T], axis=1)
+    return q, v, accelerations
+
+
+def _assumed(robot: SimulatedRobot, stretch: Stretch) -> ControlInput:
+    """A law that tracks: gains by the robot's own inertia, and its torques along the reference."""
+    model, reference = robot.model, stretch.reference
+    assert reference is not None
+    some = reference.q[:: max(1, len(reference) // 20)]
+    inertia = np.abs(np.diagonal(model.mass_matrices(some, robot.parameters), axis1=1, axis2=2)).mean(axis=0)
+    w = 2.0 * np.pi * BANDWIDTH
+    ahead = model.inverse_dynamics(reference.q, reference.v, reference.a, robot.parameters)
+    velocity = np.ascontiguousarray(reference.v)
+    kp, kd = w**2 * inertia, 2.0 * w * inertia
+    return ControlInput(stretch.times, np.ascontiguousarray(reference.q), kp, kd, velocity, ahead)
+
+
+def loop_of(
+    log: Log | StoredLog, ready: PreparedLog, model: DynamicModel, drive: Drive, control: Control | None = None
+) -> Loop:
+    """The closed loop of a log.
+
+    Args:
+        log: The log, as it was read.
+        ready: The same, ready for the model.
+        model: The model.
+        drive: The drives between what was logged and the joints.
+        control: How the law acts: its delay, and whether it is held between ticks.
+
+    Raises:
+        InvalidRequestError: If the robot cannot be simulated, or the log is too long to be held in memory.
+    """
+    require_simple_joints(model.robot)
+    if isinstance(log, StoredLog):
+        raise InvalidRequestError(
+            "the log is too long for estimators that simulate it; cut it by rows or seconds, or use estimator = "
+            "'torque'"
+        )
+    chunks = [loaded(segment) for segment in ready.segments]
+    times = [np.asarray(stamps[:], dtype=float) for stamps in ready.times]
+    starts = [(np.array(chunk.q[0]), np.array(chunk.v[0])) for chunk in chunks]
+    if log.has_commands:
+        stretches = [_stated(log, *each, drive, model, control) for each in zip(times, starts, strict=True)]
+        delay = control.delay if control is not None and isinstance(control.delay, float) else log.command_delay
+        return Loop(ready, tuple(stretches), "stated", "commands", delay or 0.0)
+    if log.position_command is not None:
+        along = prepare(replace(log, position=log.position_command, velocity=None), model, drive, ready.processing)
+        if [len(segment) for segment in along.segments] == [len(chunk) for chunk in chunks]:
+            references = [replace(loaded(segment)) for segment in along.segments]
+            parts = [Stretch(*each, None) for each in zip(times, starts, references, strict=True)]
+            return Loop(ready, tuple(parts), "assumed", "commands")
+    parts = [Stretch(*each, None) for each in zip(times, starts, chunks, strict=True)]
+    return Loop(ready, tuple(parts), "assumed", "measured")
+
+
+def _stated(
+    log: Log,
+    times: Array,
+    start: tuple[Array, Array],
+    drive: Drive,
+    model: DynamicModel,
+    control: Control | None,
+) -> Stretch:
+    """A stretch under the commands and gains of the log, which act at the joints."""
+    transmission = transmission_of(drive, model.robot)
+    if not np.allclose(transmission.matrix, np.eye(model.robot.nv)):
+        raise InvalidRequestError(
+            "commands and gains are those of the joints, and the log is on the motors' side; convert it, or leave kp "
+            "out so that a loop is assumed"
+        )
+    first = int(np.clip(np.searchsorted(log.time, times[0], side="right") - 1, 0, None))
+    last = int(np.searchsorted(log.time, times[-1], side="left")) + 1
+    commands, rows = log.commands, slice(first, last)
+
+    def cut(values: Array | None) -> Array | None:
+        whole = values is not None and np.ndim(values) == 2
+        return np.ascontiguousarray(values[rows]) if whole and values is not None else values
+
+    stamps = np.array(log.time[rows], dtype=float)
+    stamps[0] = times[0]
+    held = control is not None and control.law != "continuous"
+    rate = control.rate if control is not None and held else None
+    if control is not None and control.law == "sampled" and rate is None:
+        rate = 1.0 / float(np.median(np.diff(log.time)))
+    position, kp, kd = cut(commands.position), cut(commands.kp), cut(commands.kd)
+    assert position is not None
+    assert kp is not None
+    assert kd is not None
+    return Stretch(
+        times,
+        start,
+        None,
+        ControlInput(stamps, position, kp, kd, cut(commands.velocity), cut(commands.torque), commands.limit, rate),
+    )
+
+
+def positive_inertia(model: DynamicModel, parameters: Array, logs: Sequence[PreparedLog]) -> bool:
+    """Whether mass matrices of standard parameters, shape (parameters,), are positive definite along logs."""
+    for log in logs:
+        for segment in log.segments:
+            q = loaded(segment).q
+            matrices = model.mass_matrices(q[:: max(1, len(q) // 50)], parameters)
+            sizes = np.linalg.eigvalsh(0.5 * (matrices + matrices.swapaxes(1, 2)))
+            if sizes.min() <= 1e-6 * sizes.max():
+                return False
+    return True
