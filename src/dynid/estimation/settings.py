@@ -8,11 +8,27 @@ from pydantic import Field, StrictBool, model_validator
 
 from dynid.settings import Name, NotNegative, Number, Table
 
+FormName = Literal["torque", "power", "energy", "momentum"]
+"""What the rows of least squares are."""
+
+FORMS: tuple[FormName, ...] = ("torque", "power", "energy", "momentum")
+
+EstimatorName = Literal[
+    "torque", "power", "energy", "momentum", "tls", "iv", "didim", "didim_power", "ml", "clie", "cloe"
+]
+"""Least squares on rows of some form, or an estimator for noisy feedback (docs/estimators.md)."""
+
 
 class EstimationSettings(Table):
-    """`[estimation]`: the estimator; `prior` is a relative standard deviation around the robot file's values."""
+    """`[estimation]`: the estimator; `prior` is a relative standard deviation around the robot file's values.
 
-    estimator: Literal["torque", "power", "energy", "momentum"] = "torque"
+    `instruments`, `start` and `iterations` are for estimators that simulate the robot in the loop of a log.
+    """
+
+    estimator: EstimatorName = "torque"
+    instruments: Literal["auto", "loop", "reference", "repeat"] = "auto"
+    start: Literal["least_squares", "file"] = "least_squares"
+    iterations: Annotated[int, Field(strict=True, ge=1, le=1000)] = 10
     window: Annotated[float, Field(strict=True, gt=0.0, allow_inf_nan=False)] | None = None
     method: Literal["ols", "wls"] = "wls"
     essential_ratio: Annotated[float, Field(strict=True, gt=1.0, le=1e30, allow_inf_nan=False)] = 25.0
@@ -27,9 +43,25 @@ class EstimationSettings(Table):
             raise ValueError("robust estimates weigh joints by their errors: they need method = 'wls'")
         if self.prior is not None and self.method == "ols":
             raise ValueError("a prior needs method = 'wls', which knows how sure the data are")
+        if not self.is_least_squares and (self.robust is not None or self.prior is not None):
+            raise ValueError(
+                f"robust and prior are for least squares; leave them out with estimator = '{self.estimator}'"
+            )
+        if self.instruments != "auto" and self.estimator != "iv":
+            raise ValueError("instruments are for estimator = 'iv'; leave them out")
         if self.window is not None and self.estimator not in ("energy", "momentum"):
             raise ValueError("window is for estimator = 'energy' or 'momentum', whose rows are over windows")
         return self
+
+    @property
+    def is_least_squares(self) -> bool:
+        """Whether the estimate is least squares on rows of some form."""
+        return self.estimator in FORMS
+
+    @property
+    def form(self) -> FormName:
+        """What rows are that logs are reduced to; torques for estimators that start from these."""
+        return next((form for form in FORMS if form == self.estimator), "torque")
 
 
 Vector = tuple[Number, Number, Number]

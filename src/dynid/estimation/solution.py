@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.estimation.bootstrap import Bootstrap, block_bootstrap
+from dynid.estimation.equivalent_rows import EQUIVALENT
 from dynid.estimation.estimate_findings import (
     findings_on_bootstrap,
     findings_on_breakaway,
@@ -117,7 +118,7 @@ def solve(
     if settings.robust is not None:  # errors are stated for all rows alike
         plain = nonlinear.own_logs(reduced.rows)
     fit = form_fit(form, estimate if plain is rows else with_torque_fits(estimate, plain, base), logs)
-    if fit is not None:
+    if fit is not None or not settings.is_least_squares:
         torques = plain = nonlinear.own_logs(reduced.torques)
     if plain is not rows:
         estimate, essential = (with_torque_fits(found, plain, base) for found in (estimate, essential))
@@ -190,6 +191,9 @@ def _estimated(
     progress: Callable[[str], None],
 ) -> tuple[Estimate, Sequence[Factors], Scales, tuple[Finding, ...]]:
     """The estimate, the factors that it comes from, and the scales that divide each joint's rows in each log."""
+    if factors and EQUIVALENT in factors[0].joints:
+        scales = [{EQUIVALENT: 1.0}]
+        return weighted_least_squares(factors, base, stds=scales), factors, scales, ()
     if settings.method == "ols":
         scales = [dict.fromkeys(factors[0].joints, 1.0)] * len(factors)
         return ordinary_least_squares(merge_logs(factors), base), factors, scales, ()
@@ -229,7 +233,7 @@ def _bootstrapped(
     reduced: ReducedLogs,
 ) -> Bootstrap | None:
     """Standard deviations by a block bootstrap, where that is asked for and no log was reduced before."""
-    if not settings.bootstrap or len(factors) > len(logs):
+    if not (settings.bootstrap and settings.is_least_squares) or len(factors) > len(logs):
         return None
     floors = [1e-12 * max(scale.values()) or 1.0 for scale in scales]
     sizes = [[max(size, floor) for size in scale.values()] for scale, floor in zip(scales, floors, strict=True)]

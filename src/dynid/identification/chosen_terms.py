@@ -22,7 +22,7 @@ def with_chosen_terms(
         terms = [specification(term) for term in task.model.terms]
         return task.with_terms(terms), None, (Finding.of("terms-default-unsigned", "terms", terms=terms),)
     matrix = transmission_of(read.drive, robot).matrix
-    choice = choose_terms(robot, read.sample, task.known, matrix, task.estimation.estimator, progress)
+    choice = choose_terms(robot, read.sample, task.known, matrix, task.estimation.form, progress)
     return task.with_terms(choice.terms), choice_record(choice), choice.findings
 
 

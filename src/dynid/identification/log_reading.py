@@ -44,6 +44,7 @@ class PreparedLogs:
         ready: Where logs are reduced one by one, those that were read for the sample, by their numbers; else None.
         failed: Why logs could not be read, by their numbers, where the others go on.
         lengths: Samples of the logs that were read for the sample, by their numbers.
+        logged: The logs as they were read, for estimators that simulate them; else empty.
     """
 
     logs: tuple[PreparedLog, ...]
@@ -54,6 +55,7 @@ class PreparedLogs:
     ready: Mapping[int, PreparedLog] | None = None
     failed: Mapping[int, str] = field(default_factory=dict)
     lengths: Mapping[int, int] = field(default_factory=dict)
+    logged: tuple[Log | StoredLog, ...] = ()
 
     @property
     def samples(self) -> int:
@@ -72,7 +74,7 @@ def prepared_logs(task: Task, base: BaseParameters, progress: Progress) -> Prepa
     if task.torque == "magnitude":
         return _with_signs(task, base, progress)
     model, drive = base.model, task.drive
-    logs, held = list[PreparedLog](), 0
+    logs, held, logged = list[PreparedLog](), 0, list[Log | StoredLog]()
     findings: list[Finding] = []
     for k, source in enumerate(task.logs, start=1):
         progress(f"Reading log {k} of {len(task.logs)}")
@@ -82,6 +84,8 @@ def prepared_logs(task: Task, base: BaseParameters, progress: Progress) -> Prepa
             drive, notes = find_drive_signs(stretches_of(log), base, drive, task.processing)
             findings += notes
         ready = prepare(log, model, drive, task.processing, progress=progress)
+        if not task.estimation.is_least_squares:
+            logged.append(log)
         del log
         findings += of_log(ready.findings, name_of(source, k), len(task.logs))
         logs.append(ready)
@@ -90,7 +94,7 @@ def prepared_logs(task: Task, base: BaseParameters, progress: Progress) -> Prepa
             logs = [on_disk(one) for one in logs]
     in_memory = all(isinstance(segment, Chunk) for log in logs for segment in log.segments)
     sample = tuple(logs) if in_memory else sample_of(logs)
-    return PreparedLogs(tuple(logs), sample, drive, None, tuple(findings))
+    return PreparedLogs(tuple(logs), sample, drive, None, tuple(findings), logged=tuple(logged))
 
 
 def read(

@@ -25,10 +25,11 @@ from dynid.estimation.solution import Solution, solve
 from dynid.findings import Finding, has
 from dynid.identification.chosen_terms import alternatives, chosen_instead, with_chosen_terms, without_undetermined
 from dynid.identification.drive_units import findings_in_units_of, with_units_of
+from dynid.identification.estimators.recipe import require_loop_estimator, rows_of
 from dynid.identification.log_reading import PreparedLogs, prepared_logs
 from dynid.identification.many_logs import reduced_by_log, sampled_logs
 from dynid.identification.noticed import each_once
-from dynid.identification.records import SCHEMA, Record, TermChoiceRecord
+from dynid.identification.records import SCHEMA, LoopRecord, Record, TermChoiceRecord
 from dynid.identification.result import Result
 from dynid.identification.result_files import load_result
 from dynid.identification.static_logs import with_static_logs
@@ -151,9 +152,11 @@ def run(
     progress("Finding base parameters")
     model = task.model if earlier is None else earlier.model
     base = known_base(model, known_of(model, task.known) if task.chooses_terms else task.known_values)
-    if task.estimation.estimator != "torque":
+    if not task.estimation.is_least_squares:
+        require_loop_estimator(task, earlier)
+    if task.estimation.form != "torque":
         stored_inertia(model)  # a term that does not go with other rows is refused before a log is read
-    by_log = workers.reduces(task)
+    by_log = workers.reduces(task) and task.estimation.is_least_squares
     read = sampled_logs(task, base, workers, progress) if by_log else prepared_logs(task, base, progress)
     reduce = Reducing(base.model, read, workers, earlier, progress)
     chosen, choice, notes = with_chosen_terms(task, read, progress)
@@ -233,6 +236,7 @@ class Estimated:
     links: PhysicalEstimate | None
     held_out: HeldOutBlocks | None
     findings: tuple[Finding, ...]
+    loop: LoopRecord | None = None
 
     @property
     def links_cost(self) -> float:
@@ -254,13 +258,14 @@ def estimated(
     """Estimate base parameters and links; terms that the logs do not determine are left out, and named."""
     base, asked = known_base(task.model, task.known_values) if base is None else base, task
     try:
-        task, read, nonlinear, reduced, solution = _solved(task, base, reduce, notes, progress)
+        found = _solved(task, base, reduce, notes, progress)
     except NotIdentifiableError as error:
         fewer = None if reduce.earlier is not None else without_undetermined(task, reduce.read, error.names)
         if fewer is None:
             raise
         return estimated(fewer[0], None, reduce, (*notes, *fewer[1]), progress)
-    base, findings = nonlinear.base, (*read.findings, *notes, *solution.findings)
+    task, read, nonlinear, reduced, solution = found.task, found.read, found.nonlinear, found.reduced, found.solution
+    base, findings = nonlinear.base, (*read.findings, *found.notes, *solution.findings)
     progress("Analysing residuals")
     residuals, more = analyse_residuals(read.sample, base, solution.estimate, findings, bool(solution.lost))
     findings, links = (*findings, *more), None
@@ -272,7 +277,7 @@ def estimated(
     prior = None if task.estimation.prior is None else Prior.near_reference(base, task.estimation.prior)
     left_out = () if links is None else links.left_out
     held_out = held_out_blocks(reduced.folds, base, task.estimation.method, prior, left_out)
-    return Estimated(asked, task, read, nonlinear, solution, residuals, links, held_out, findings)
+    return Estimated(asked, task, read, nonlinear, solution, residuals, links, held_out, findings, found.loop)
 
 
 def _causes(found: Estimated, read: PreparedLogs, progress: Progress) -> tuple[Finding, ...]:
@@ -286,18 +291,36 @@ def _causes(found: Estimated, read: PreparedLogs, progress: Progress) -> tuple[F
         return diagnose(base, p, read.sample, found.solution.torques, found.findings)
 
 
+@dataclass(frozen=True, eq=False)
+class _Solved:
+    """An estimate of base parameters, with all that it comes from."""
+
+    task: Task
+    read: PreparedLogs
+    nonlinear: NonlinearFit
+    reduced: ReducedLogs
+    solution: Solution
+    notes: tuple[Finding, ...]
+    loop: LoopRecord | None
+
+
 def _solved(
     task: Task, base: BaseParameters, reduce: Reducing, notes: Sequence[Finding], progress: Progress
-) -> tuple[Task, PreparedLogs, NonlinearFit, ReducedLogs, Solution]:
+) -> _Solved:
     """The task and its logs, as far as they can be used, nonlinear parameters, factors, and the estimate."""
+    loop: LoopRecord | None = None
     logs, hold = reduce.read.sample if reduce.by_log else reduce.read.logs, reduce.earlier is not None
     nonlinear = find_nonlinear(base, logs, task.estimation, task.known, hold=hold, progress=progress)
     task, read, reduced = reduce(task, nonlinear)
+    if not task.estimation.is_least_squares:
+        found = rows_of(task, read, nonlinear, reduced, progress)
+        reduced = replace(reduced, rows=found.rows)
+        notes, loop = (*notes, *found.findings), found.record
     progress("Estimating")
     with single_threaded_blas():
         noticed = (*read.findings, *notes)
         solution = solve(read.logs, read.sample, reduced, nonlinear, task.estimation, noticed, progress)
-    return task, read, nonlinear, reduced, solution
+    return _Solved(task, read, nonlinear, reduced, solution, notes, loop)
 
 
 def _with_sounder_links(
@@ -341,5 +364,6 @@ def record_of(found: Estimated, read: PreparedLogs, findings: Sequence[Finding],
             "seconds": seconds,
             "findings": [finding.to_dict() for finding in findings],
             **with_units_of(read.drive, estimated),
+            **({} if found.loop is None else {"loop": found.loop, "estimator": task.estimation.estimator}),
         }
     )

@@ -15,6 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, UnknownNameError
+from dynid.estimation.settings import EstimatorName
 from dynid.identification.answers import Verdict
 from dynid.model import html_table, text_table
 
@@ -39,7 +40,7 @@ ErrorOfRollout = Annotated[
     PlainSerializer(lambda error: error if math.isfinite(error) else None, when_used="json"),
 ]
 """An error [rad or m] that is infinite where the simulated robot flies off: null in JSON, which has no infinity."""
-Estimator = Literal["torque", "power", "energy", "momentum"]
+Estimator = EstimatorName
 
 
 class Entry(BaseModel):
@@ -565,6 +566,29 @@ class JointPlacement(Entry):
     axis: Three
 
 
+class ConsistencyRecord(Entry):
+    """Whether least squares are consistent: F, its degrees of freedom, and the probability of a larger one."""
+
+    statistic: float
+    freedom: tuple[int, int]
+    p_value: float
+
+
+class LoopRecord(Entry):
+    """How an estimator that simulates the robot in the loop of its logs went.
+
+    `law` says whether the control law is the logs' own, and `followed` what it follows. `consistency` is the test of
+    Durbin, Wu and Hausman: a small `p_value` says that least squares are biased.
+    """
+
+    iterations: int
+    settled: bool
+    law: Literal["stated", "assumed", "none"] = "none"
+    followed: Literal["commands", "measured", "none"] = "none"
+    instruments: Literal["loop", "reference", "repeat", "none"] = "none"
+    consistency: ConsistencyRecord | None = None
+
+
 class Record(Entry):
     """Everything that an identification found; see the classes above for its parts.
 
@@ -590,6 +614,7 @@ class Record(Entry):
     held_out_blocks: HeldOutBlocksRecord | None = None
     verdict: Verdict | None = None
     estimator: Estimator = "torque"
+    loop: LoopRecord | None = None
     form: FormFitRecord | None = None
     joints: tuple[RowFit, ...]
     physical: PhysicalModel | None

@@ -54,6 +54,8 @@ def save_result(result: Result, folder: Path, *, overwrite: bool = False) -> Non
             factors.save(made / f"log_{k + 1}.factors")
         for k, factors in enumerate(result.rows if result.record.form is not None else ()):
             factors.save(made / f"log_{k + 1}.{factors.form}.factors")
+        for k, factors in enumerate(result.rows if result.record.loop is not None else ()):
+            factors.save(made / f"estimate_{k + 1}.factors")
 
     replace_folder(folder, fill)
 
@@ -112,7 +114,10 @@ def load_result(folder: str | Path) -> Result:
     estimator = experiment.estimation.estimator
     torques = tuple(Factors.load(folder / f"log_{k + 1}.factors") for k in range(record.logs))
     rows = torques
-    if estimator != "torque":
+    if record.loop is not None:
+        count = len(list(folder.glob("estimate_*.factors")))
+        rows = tuple(Factors.load(folder / f"estimate_{k + 1}.factors") for k in range(count))
+    elif experiment.estimation.form != "torque":
         rows = tuple(Factors.load(folder / f"log_{k + 1}.{estimator}.factors") for k in range(record.logs))
     file = ExperimentFile(origin, text, experiment, task)
     return Result(base, record, findings, task, torques, rows, _sign_curves(folder), file, folder)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
@@ -14,12 +13,10 @@ from dynid.estimation.factors.accumulation import Blocks, blocks_of, factors_of
 from dynid.estimation.factors.decimation import processed_rows
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.formulation_rows import EnergyRows, MomentumRows, PowerRows, WindowRows
-from dynid.estimation.settings import EstimationSettings
+from dynid.estimation.settings import EstimationSettings, FormName
 from dynid.logs import PreparedLog, Processing
 from dynid.machine import single_threaded_blas
 from dynid.model import BaseParameters, Chunk, DynamicModel, Rows, Samples, Segment, TorqueRows, checked, stored_inertia
-
-FormName = Literal["torque", "power", "energy", "momentum"]
 
 DEFAULT_WINDOW = 0.05
 """Length of windows of energy and momentum rows [s] where none is stated and rows of torques are not decimated."""
@@ -44,7 +41,7 @@ class RowForm:
     @staticmethod
     def of(settings: EstimationSettings) -> RowForm:
         """The form of rows that settings ask for."""
-        return RowForm(settings.estimator, settings.window)
+        return RowForm(settings.form, settings.window)
 
     def equations(self, model: DynamicModel) -> Rows:
         """The equations of a model in this form.
