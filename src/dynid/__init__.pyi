@@ -9,6 +9,7 @@ from .excitation.waypoint_motion import motion_through
 from .experiment.first.first_experiment import init
 from .experiment.log_files import read_log, read_logs
 from .findings import Finding, Severity
+from .identification.estimator_comparison import ComparedEstimator, Comparison, compare_estimators
 from .identification.gain_recipe import identify_gains
 from .identification.gain_record import Gains
 from .identification.gravity_parameters import identify_from_matrices, identify_gravity
@@ -41,6 +42,8 @@ __version__: str
 
 __all__ = [
     "BaseParameters",
+    "ComparedEstimator",
+    "Comparison",
     "Drive",
     "DynamicModel",
     "DynidError",
@@ -66,6 +69,7 @@ __all__ = [
     "Validation",
     "__version__",
     "change_load",
+    "compare_estimators",
     "convert",
     "demo",
     "excite",

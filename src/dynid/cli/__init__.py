@@ -5,6 +5,7 @@ import sys
 from io import TextIOWrapper
 
 from dynid.cli.app import app
+from dynid.cli.compare import compare
 from dynid.cli.demo import demo
 from dynid.cli.excite import excite
 from dynid.cli.gains import gains
@@ -22,7 +23,7 @@ from dynid.cli.view import view
 __all__ = ["app", "main"]
 
 COMMANDS = (
-    *(inspect, init, excite, simulate, identify, validate, payload, load, gains, gravity),
+    *(inspect, init, excite, simulate, identify, validate, compare, payload, load, gains, gravity),
     *(export, report, view, convert, repair, demo),
 )
 
