@@ -210,12 +210,15 @@ def _stated(
     assert position is not None
     assert kp is not None
     assert kd is not None
-    return Stretch(
-        times,
-        start,
-        None,
-        ControlInput(stamps, position, kp, kd, cut(commands.velocity), cut(commands.torque), commands.limit, rate),
-    )
+    moving = position, cut(commands.velocity), cut(commands.torque)
+    position, velocity, torque = moving if rate is not None else (_between(values) for values in moving)
+    assert position is not None
+    return Stretch(times, start, None, ControlInput(stamps, position, kp, kd, velocity, torque, commands.limit, rate))
+
+
+def _between(values: Array | None) -> Array | None:
+    """Means of consecutive rows: commands that change between stamps, and are not held until the next one."""
+    return None if values is None else np.concatenate([0.5 * (values[:-1] + values[1:]), values[-1:]])
 
 
 def positive_inertia(model: DynamicModel, parameters: Array, logs: Sequence[PreparedLog]) -> bool:
