@@ -101,7 +101,7 @@ def test_noisy_logs_are_explained_within_their_standard_deviations(kind: Kind) -
 
 
 @pytest.mark.parametrize("kind", ["cloe", "clie"])
-@pytest.mark.parametrize(("terms", "tolerance"), [(["viscous"], 2e-5), (TERMS, 4e-4)])  # dry friction turns in steps
+@pytest.mark.parametrize(("terms", "tolerance"), [(["viscous"], 1e-4), (TERMS, 2e-4)])  # dry friction turns in steps
 def test_exact_logs_give_exact_parameters(kind: Kind, terms: list[str], tolerance: float) -> None:
     model = DynamicModel("builtin:two_link", terms)
     p = truth(model)
@@ -164,8 +164,8 @@ def test_slopes_of_the_laws_torques_are_those_of_differences(limit: Array | None
     for k in find_base_parameters(model).columns:
         slopes = sensitivities(run, RolloutParameters(model=(k,)))
         found = by_position * slopes.position[..., 0] + by_velocity * slopes.velocity[..., 0]
-        step = 1e-5 * np.eye(len(p))[k]
-        wanted = (torques(p + step)[1][0] - torques(p - step)[1][0]) / 2e-5
+        step = 1e-7 * np.eye(len(p))[k]
+        wanted = (torques(p + step)[1][0] - torques(p - step)[1][0]) / 2e-7
         np.testing.assert_allclose(found, wanted, atol=1e-5 * max(float(np.abs(wanted).max()), 1.0))
 
 

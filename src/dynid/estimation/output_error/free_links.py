@@ -132,9 +132,8 @@ class FreeLinks:
         lower = np.full(len(root), -np.inf)
         lower[self.theta.size :] = self._lower() / sizes
         with np.errstate(over="ignore"):
-            x = least_squares(
-                errors, np.zeros(len(root)), slopes, (lower, np.inf), xtol=1e-8, max_nfev=MOST_EVALUATIONS
-            ).x
+            start, bounds = np.zeros(len(root)), (lower, np.inf)
+            x = least_squares(errors, start, slopes, bounds, xtol=1e-8, max_nfev=MOST_EVALUATIONS).x  # type: ignore[arg-type]
         p = self.standard(x, sizes)
         p[self.known] = values
         p[self.terms] = np.maximum(p[self.terms], self.parameters[self.terms] + self._lower())

@@ -34,9 +34,10 @@ Kind = Literal["clie", "cloe"]
 
 NAMES: dict[Kind, str] = {"clie": "Closed-loop input error", "cloe": "Closed-loop output error"}
 
-DIVIDED, DIVIDED_SLOPES = 8, 4
-"""By what steps of a loop's simulation are divided for errors, and for sensitivities. Where a law is stiff, steps of
-the loop's own length have wrong slopes over the first velocities, and input error then takes twice the iterations."""
+DIVIDED = 4
+"""By what steps of a loop's simulation are divided. Where a law is stiff, steps of the loop's own length have wrong
+slopes over the first velocities, and input error then takes twice the iterations. Errors of the steps that are left
+act like other parameters: they are extrapolated from a second rollout, whose steps are half as long."""
 
 START_STDS = (0.02, 0.5)
 """Standard deviations of measured starts: positions [rad or m] and velocities [rad/s or m/s]; wide, they only keep what
@@ -69,21 +70,22 @@ def closed_loop_errors(problem: LoopProblem, start: Array, kind: Kind) -> LoopRo
     require_stated(problem.loops, kind)
     compared = _Compared(problem, kind)
     now = compared.at(_physical(problem, start), [stretch.start for stretch in compared.stretches])
-    values = None
-    for k in range(1, problem.most + 1):
+    values, k, settled = None, 0, False
+    while True:
+        k += 1
         problem.progress(f"{NAMES[kind]}: iteration {k}")
         linear = compared.linearised(now)
-        rows = whitened_factors(problem.base, *linear.equations, linear.rows)
         found, covariance = linear.solution
-        if values is not None and has_settled(found, values, covariance):
-            return LoopRows([rows], k, True, now.links.parameters)
-        values = found
-        if k < problem.most:
-            better = compared.improved(now, linear)
-            if better is None:  # no step improves, so that this is the optimum
-                return LoopRows([rows], k, True, now.links.parameters)
-            now = better
-    return LoopRows([rows], problem.most, False, now.links.parameters)
+        settled = values is not None and has_settled(found, values, covariance)
+        if settled or k >= problem.most:
+            break
+        values, better = found, compared.improved(now, linear)
+        if better is None:  # no step improves: this is the optimum
+            settled = True
+            break
+        now = better
+    rows = whitened_factors(problem.base, *linear.equations, linear.rows)
+    return LoopRows([rows], k, settled, now.links.parameters)
 
 
 def require_stated(loops: Sequence[Loop], kind: Kind) -> None:
@@ -129,11 +131,13 @@ class _Point:
     Attributes:
         links: The robot.
         starts: Positions and velocities at the first stamp of each stretch.
+        runs: Rollouts of the stretches, with their steps.
         errors: Measured less simulated values of each stretch, each of shape (stamps, nv); NaN where not measured.
     """
 
     links: FreeLinks
     starts: list[tuple[Array, Array]]
+    runs: list[Rollout]
     errors: list[Array]
 
 
@@ -296,16 +300,19 @@ class _Compared:
         Raises:
             DivergedError: If it does not follow.
         """
-        runs = self.rollouts(links, starts, divided=DIVIDED)
-        pairs = zip(self.measured, runs, strict=True)
-        errors = [one - (run.q if self.kind == "cloe" else law_torques(run, run.q, run.v)[0]) for one, run in pairs]
-        return _Point(links, list(starts), errors)
+        runs = self.rollouts(links, starts, steps_kept=True, divided=DIVIDED)
+        errors = []
+        for measured, run, finer in zip(
+            self.measured, runs, self.rollouts(links, starts, divided=2 * DIVIDED), strict=True
+        ):
+            q, v = (fine + (fine - coarse) / 3.0 for fine, coarse in ((finer.q, run.q), (finer.v, run.v)))
+            errors.append(measured - (q if self.kind == "cloe" else law_torques(run, q, v)[0]))
+        return _Point(links, list(starts), runs, errors)
 
     def linearised(self, now: _Point) -> _Linear:
         """Errors around a point as linear functions."""
         nv, found = self.base.model.robot.nv, []
-        runs = self.rollouts(now.links, now.starts, steps_kept=True, divided=DIVIDED_SLOPES)
-        for run, errors in zip(runs, now.errors, strict=True):
+        for run, errors in zip(now.runs, now.errors, strict=True):
             slopes = sensitivities(run, self.unknowns)
             S = slopes.position
             if self.kind == "clie":
@@ -370,12 +377,14 @@ def _physical(problem: LoopProblem, start: Array) -> FreeLinks:
     base = problem.base
     signed = np.array([parameter.sign is not Sign.NONNEGATIVE for parameter in base.model.parameters])
     p = np.where(signed, start, np.maximum(start, 0.0))
-    for name, value in base.known.items():
-        p[base.model.names.index(name)] = value
+    known = {base.model.names.index(name): value for name, value in base.known.items()}
+    p[list(known)] = list(known.values())
     try:
         return FreeLinks.of(base, p)
     except InvalidRequestError:
         rows = reduce_logs(problem.logs, problem.nonlinear, problem.settings).rows
         factor = weighed(rows, base, problem.settings.method)
         factor = replace(factor, z=factor.R @ base.to_base(start))
-        return FreeLinks.of(base, fit(problem_of(factor, base, problem.physics)))
+        p = fit(problem_of(factor, base, problem.physics))
+        p[list(known)] = list(known.values())
+        return FreeLinks.of(base, p)
