@@ -120,7 +120,9 @@ def maximum_likelihood(
     """
     systems = [_System(base, log) for log in logs]
     rows = sum(log.rows for log in logs)
-    point = _Point(_start(base, systems, rows), [s.measured for s in systems], [log.motion.torque_noise for log in logs])
+    point = _Point(
+        _start(base, systems, rows), [s.measured for s in systems], [log.motion.torque_noise for log in logs]
+    )
     for k in range(1, most + 1):
         progress(f"Maximum likelihood: iteration {k}")
         factors = [system.factor(c, point.b, s) for system, c, s in zip(systems, point.c, point.stds, strict=True)]
@@ -247,8 +249,10 @@ class _System:
         for i, (layout, acting) in enumerate(zip(self._layouts, self.base.model.acting, strict=True)):
             kept, root, own = own_rows[i]
             rows = np.zeros((len(root), c.size + len(b) + 1))
-            cotangents = [np.broadcast_to(p[acting], (count, len(acting))) if k == i else np.zeros((count, 0))
-                          for k in range(len(self._layouts))]
+            cotangents = [
+                np.broadcast_to(p[acting], (count, len(acting))) if k == i else np.zeros((count, 0))
+                for k in range(len(self._layouts))
+            ]
             slopes = layout_slopes(layout, q, v, a, cotangents)
             for j in range(c.shape[1]):
                 block = rows[:, j * size : (j + 1) * size]
@@ -349,7 +353,7 @@ def _solution(base: BaseParameters, R: Array, z: Array, rows: int) -> Array:
     scaled = R / np.where(scale > 0.0, scale, 1.0)
     s, V = np.linalg.svd(scaled)[1:]
     if s[-1] < WEAK * s[0]:
-        weak = np.abs(V[-1])
+        weak = np.linalg.norm(V[s < WEAK * s[0]], axis=0)
         names = tuple(base.names[k] for k in np.argsort(-weak) if weak[k] > 0.3 * weak.max())
         raise NotIdentifiableError(names, rows, "the periodic motion does not determine all parameters")
     return linalg.solve_triangular(scaled, z) / scale

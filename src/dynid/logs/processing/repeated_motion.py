@@ -140,7 +140,7 @@ def repeated_motion(log: Log, transmission: Transmission, period: float | None =
     place, phases = _phases(time, period, count)
     position, positions = _means(q, np.ones(q.shape, dtype=bool), place, len(phases))
     means, torques = _means(torque, measured, place, len(phases))
-    grid = first + np.arange(count) * (period / count)
+    grid = first + np.arange(count, dtype=np.float64) * (period / count)
     noise = noise_between(time, q, grid, period, mean.periods)
     noise = np.maximum(noise, EXACT * np.ptp(q, axis=0).max())
     harmonics = chosen_harmonics(phases, position, positions[:, 0], period, noise, count)
@@ -266,14 +266,14 @@ def _phases(time: Array, period: float, count: int) -> tuple[NDArray[np.intp], A
     place = time * (count / period)
     whole = np.round(place)
     if np.abs(place - whole).max() < EVEN:
-        return whole.astype(np.intp) % count, np.arange(count) * (period / count)
+        return whole.astype(np.intp) % count, np.arange(count, dtype=np.float64) * (period / count)
     return np.arange(len(time)), time
 
 
 def _means(values: Array, counted: NDArray[np.bool_], place: NDArray[np.intp], count: int) -> tuple[Array, Array]:
     """Means of values at each place, and how many there are, both of shape (count, n)."""
     pairs = list(zip(values.T, counted.T, strict=True))
-    counts = np.stack([np.bincount(place, weights=some, minlength=count) for _, some in pairs], axis=1)
+    counts = np.stack([np.bincount(place[some], minlength=count) for _, some in pairs], axis=1).astype(np.float64)
     sums = np.stack([np.bincount(place, weights=x * some, minlength=count) for x, some in pairs], axis=1)
     return sums / np.maximum(counts, 1.0), counts
 
