@@ -35,6 +35,9 @@ SETTLED = 0.01
 ROUNDING = 1e-11
 """Size of a step relative to the estimate that rounding alone makes."""
 
+ROUNDING_OF_SQUARES = 1e-14
+"""What is added to the diagonal of normal equations with a diagonal of ones; the steps still lead to the minimum."""
+
 WEAK = 1e-9
 """Singular value of the rows, with columns of unit length, below which they do not determine all parameters."""
 
@@ -125,17 +128,17 @@ def maximum_likelihood(
     )
     for k in range(1, most + 1):
         progress(f"Maximum likelihood: iteration {k}")
-        factors = [system.factor(c, point.b, s) for system, c, s in zip(systems, point.c, point.stds, strict=True)]
-        R, z = _merged([f.marginal for f in factors])
-        b = _solution(base, R, z, rows)
-        c = [old + f.motion_step(b) for old, f in zip(point.c, factors, strict=True)]
-        size = np.sqrt(np.mean((R @ (b - point.b)) ** 2))
-        settled = size < SETTLED + ROUNDING * np.sqrt(np.mean(z**2))
+        steps = [system.step(c, point.b, s) for system, c, s in zip(systems, point.c, point.stds, strict=True)]
+        R, z = _merged([np.column_stack([step.R, step.z]) for step in steps])
+        change = _solution(base, R, z, rows)
+        c = [old + step.own + step.along @ change for old, step in zip(point.c, steps, strict=True)]
+        b = point.b + change
+        settled = np.sqrt(np.mean(z**2)) < SETTLED + ROUNDING * np.sqrt(np.mean((R @ b) ** 2))
         point = _downhill(systems, point, _Point(b, c, point.stds))
-        stds = [s.grown(c, point.b, s_, rows) for s, c, s_ in zip(systems, point.c, point.stds, strict=True)]
+        stds = [s.grown(c, point.b, old, rows) for s, c, old in zip(systems, point.c, point.stds, strict=True)]
         grew = any((new > old).any() for new, old in zip(stds, point.stds, strict=True))
         if (settled and not grew) or k == most:
-            return PeriodicEstimate(b, R, z, rows, k, settled and not grew, tuple(point.stds))
+            return PeriodicEstimate(b, R, R @ b, rows, k, bool(settled) and not grew, tuple(point.stds))
         point = _Point(point.b, point.c, stds)
     raise AssertionError
 
@@ -150,25 +153,40 @@ class _Point:
 
 
 @dataclass(frozen=True, eq=False)
-class _Factor:
-    """The triangular factor of a log's linearised rows: of steps of the motion, of base parameters, and their right."""
+class _Step:
+    """Normal equations of a step of a log's motion and of base parameters, with the motion eliminated.
+
+    Attributes:
+        R: Triangular factor of the rows of base parameters alone, shape (base, base).
+        z: What these are equal to for the step of base parameters, shape (base,).
+        own: Step of the motion's coefficients where base parameters stay, shape (coefficients, nv).
+        along: Its change per step of base parameters, shape (coefficients, nv, base).
+    """
 
     R: Array
-    motion: int
-    weight: float
-    shape: tuple[int, int]
+    z: Array
+    own: Array
+    along: Array
 
-    @property
-    def marginal(self) -> Array:
-        """Rows `[R | z]` of base parameters alone, shape (base, base + 1)."""
-        return self.weight * self.R[self.motion : -1, self.motion :]
+    @staticmethod
+    def of(G: Array, g: Array, shape: tuple[int, int], weight: float) -> _Step:
+        """The step of normal equations G x = g, of all coefficients of the motion, joint by joint, and then of b.
 
-    def motion_step(self, b: Array) -> Array:
-        """The step of the motion's coefficients that goes with base parameters, shape (coefficients, nv)."""
-        n = self.motion
-        right = self.R[:n, -1] - self.R[:n, n:-1] @ b
-        joints, size = self.shape
-        return linalg.solve_triangular(self.R[:n, :n], right).reshape(joints, size).T
+        Args:
+            G: Shape (m, m).
+            g: Shape (m,).
+            shape: Number of coefficients of a joint, and of joints.
+            weight: Factor of the log's rows.
+        """
+        n, scale = shape[0] * shape[1], 1.0 / np.sqrt(np.maximum(np.diag(G), np.finfo(float).tiny))
+        L = np.linalg.cholesky(G * np.outer(scale, scale) + ROUNDING_OF_SQUARES * np.eye(len(G)))
+        right = linalg.solve_triangular(L, scale * g, lower=True)
+        top = linalg.solve_triangular(L[:n, :n].T, np.column_stack([right[:n], L[n:, :n].T]))
+        top *= scale[:n, None]
+        own, along = top[:, 0], -top[:, 1:] / scale[n:]
+        R, z = L[n:, n:].T / scale[n:], right[n:]
+        by_joints = along.reshape(shape[1], shape[0], -1).swapaxes(0, 1)
+        return _Step(weight * R, weight * z, own.reshape(shape[::-1]).T, by_joints)
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,28 +239,28 @@ class _System:
         q, v, a = (np.ascontiguousarray(F[part] @ c) for F in self._waves)
         return q, v, a
 
-    def factor(self, c: Array, b: Array, stds: Array) -> _Factor:
-        """The triangular factor of all rows, linearised at coefficients and base parameters.
+    def step(self, c: Array, b: Array, stds: Array) -> _Step:
+        """The step of Gauss-Newton, linearised at coefficients and base parameters.
 
         Args:
             c: Coefficients of the motion.
             b: Base parameters.
             stds: Standard deviations of single torques [N m or N], shape (nv,).
         """
-        size, joints = c.shape
-        n, width = c.size, c.size + len(b) + 1
+        size, width = len(c), c.size + len(b)
         R, z = self._of_positions
-        first = np.zeros((n, width))
+        G, g = np.zeros((width, width)), np.zeros(width)
         for j, noise in enumerate(self.log.motion.position_noise):
             own = slice(j * size, (j + 1) * size)
-            first[own, own], first[own, -1] = R / noise, (z[:, j] - R @ c[:, j]) / noise
-        whole = first
+            G[own, own], g[own] = R.T @ R / noise**2, R.T @ (z[:, j] - R @ c[:, j]) / noise**2
         for part in self._pieces(width):
-            whole = _triangular(np.concatenate([whole, *self._torque_rows(c, b, stds, part)]))
-        return _Factor(whole, n, self.log.weight, (joints, size))
+            for rows in self._torque_rows(c, b, stds, part):
+                G += rows[:, :-1].T @ rows[:, :-1]
+                g += rows[:, :-1].T @ rows[:, -1]
+        return _Step.of(G, g, c.shape, self.log.weight)
 
     def _torque_rows(self, c: Array, b: Array, stds: Array, part: slice) -> Iterator[Array]:
-        """Rows `[d tau / d c | W | y]` of each joint, of unit variance."""
+        """Rows `[d tau / d c | W | error]` of each joint, of unit variance."""
         q, v, a = self._states(c, part)
         size, p, count = len(c), self._standard(b), len(q)
         own_rows = self.own_rows(c, stds, part)
@@ -260,6 +278,7 @@ class _System:
                     if (along := slope[kept, j]).any():
                         block += (root * along)[:, None] * F[part][kept]
             rows[:, c.size :] = own
+            rows[:, -1] -= own[:, :-1] @ b
             yield rows
 
     def own_rows(self, c: Array, stds: Array, part: slice) -> list[tuple[NDArray[np.bool_], Array, Array]]:
@@ -331,7 +350,7 @@ def _downhill(systems: Sequence[_System], old: _Point, new: _Point) -> _Point:
 
 def _triangular(rows: Array) -> Array:
     """The square triangular factor of rows, shape (columns, columns)."""
-    R = np.linalg.qr(rows, mode="r")
+    R = np.asarray(np.linalg.qr(rows, mode="r"))
     missing = rows.shape[1] - len(R)
     return np.concatenate([R, np.zeros((missing, rows.shape[1]))]) if missing else R
 

@@ -125,7 +125,7 @@ def averaged(log: Log, period: float) -> PeriodMean:
     q, torque = q[first:], torque[first:]
     doubt = _doubt(time, log.position, period, share_that_differs(q))
     v = None if log.velocity is None else _at(grid, time, log.velocity)[first:].mean(axis=0)
-    missing = None if log.missing is None else (_at(grid, time, log.missing)[first:] > 1e-6).any(axis=0)
+    missing = None if log.missing is None else (_at(grid, time, log.missing.astype(float))[first:] > 1e-6).any(axis=0)
     mean = replace(
         log,
         **dict.fromkeys(COMMANDS),

@@ -142,13 +142,14 @@ def repeated_motion(log: Log, transmission: Transmission, period: float | None =
     means, torques = _means(torque, measured, place, len(phases))
     grid = first + np.arange(count, dtype=np.float64) * (period / count)
     noise = noise_between(time, q, grid, period, mean.periods)
-    noise = np.maximum(noise, EXACT * np.ptp(q, axis=0).max())
+    noise = np.maximum(noise, np.maximum(resolution(q) / math.sqrt(12.0), EXACT * np.ptp(q, axis=0).max()))
     harmonics = chosen_harmonics(phases, position, positions[:, 0], period, noise, count)
     counted = None
     if len(phases) > count:  # samples were interpolated, which fails where dry friction turns
         counted = _away_from_turns(phases, position, period, harmonics, grid)
     of_torque = noise_between(time, torque, grid, period, mean.periods, counted)
-    of_torque = np.maximum(of_torque, EXACT * max(np.ptp(torque, axis=0).max(), np.abs(torque).max()))
+    least = np.maximum(resolution(torque) / math.sqrt(12.0), EXACT * np.abs(torque).max())
+    of_torque = np.maximum(of_torque, least)
     return RepeatedMotion(
         period, harmonics, phases, position, means, positions[:, 0], torques, noise, of_torque, mean.periods
     )
@@ -229,6 +230,15 @@ def noise_between(
         counted = counted | ~counted.any(axis=0)
         squares, expected = squares * counted, expected * counted
     return np.sqrt(squares.sum(axis=0) / expected.sum(axis=0))
+
+
+def resolution(values: Array) -> Array:
+    """Smallest difference between two values that occur, shape (n,), of (samples, n); zero where all are the same.
+
+    Errors of coarse sensors repeat with the motion, and do not show between periods.
+    """
+    steps = [np.diff(np.unique(column)) for column in values.T]
+    return np.array([float(step.min()) if len(step) else 0.0 for step in steps])
 
 
 def chosen_harmonics(time: Array, q: Array, count: Array, period: float, noise: Array, samples: int) -> int:
