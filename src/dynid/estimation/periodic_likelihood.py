@@ -32,7 +32,7 @@ from dynid.model import BaseParameters, RowLayout, layout_slopes
 SETTLED = 0.01
 """Root mean square of a step, in standard deviations of the estimate, below which an iteration has settled."""
 
-ROUNDING = 1e-11
+ROUNDING_STEP = 1e-11
 """Size of a step relative to the estimate that rounding alone makes."""
 
 ROUNDING_OF_SQUARES = 1e-14
@@ -44,7 +44,7 @@ WEAK = 1e-9
 HALVINGS = 8
 """How often a step is halved where it does not lead down."""
 
-SIGNIFICANT = 4.0
+SIGNIFICANT_EXCESS = 4.0
 """Standard deviations by which the variance of residuals must exceed that of the noise to count as an error of the
 model."""
 
@@ -133,7 +133,7 @@ def maximum_likelihood(
         change = _solution(base, R, z, rows)
         c = [old + step.own + step.along @ change for old, step in zip(point.c, steps, strict=True)]
         b = point.b + change
-        settled = np.sqrt(np.mean(z**2)) < SETTLED + ROUNDING * np.sqrt(np.mean((R @ b) ** 2))
+        settled = np.sqrt(np.mean(z**2)) < SETTLED + ROUNDING_STEP * np.sqrt(np.mean((R @ b) ** 2))
         point = _downhill(systems, point, _Point(b, c, point.stds))
         stds = [s.grown(c, point.b, old, rows) for s, c, old in zip(systems, point.c, point.stds, strict=True)]
         grew = any((new > old).any() for new, old in zip(stds, point.stds, strict=True))
@@ -316,7 +316,7 @@ class _System:
         _, squares = self.squares(c, b, stds)
         ratio = squares / count * rows / max(rows - len(b), 1)
         chance = np.sqrt(2.0 / count * (1.0 + 1.0 / max(self.log.motion.periods - 1, 1)))
-        return stds * np.sqrt(np.where(ratio > 1.0 + SIGNIFICANT * chance, ratio, 1.0))
+        return stds * np.sqrt(np.where(ratio > 1.0 + SIGNIFICANT_EXCESS * chance, ratio, 1.0))
 
 
 def _start(base: BaseParameters, systems: Sequence[_System], rows: int) -> Array:

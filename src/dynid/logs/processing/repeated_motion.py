@@ -36,7 +36,7 @@ WHOLE = 1e-7
 FALSE_ALARM = 0.01
 """Probability that noise alone shows any harmonic."""
 
-MARGIN = 1.25
+HARMONIC_MARGIN = 1.25
 """Harmonics beyond the last one that shows: this many times as many, and two."""
 
 MOST_COEFFICIENTS = 1000
@@ -45,13 +45,13 @@ MOST_COEFFICIENTS = 1000
 OVERSAMPLED = 0.4
 """Harmonics at most, relative to the number of samples of a period; one half is the limit of Nyquist."""
 
-EXACT = 1e-10
+LEAST_NOISE = 1e-10
 """Noise at least, relative to the range of a signal: exact data have none."""
 
-SLOW = 0.02
+TURN_SHARE = 0.02
 """Part of its top speed below which a joint is taken to turn, where noise of torques is estimated."""
 
-TURN = 4.0
+TURN_STEPS = 4.0
 """Sampling steps around a turn of a joint that are left out where noise of torques is estimated."""
 
 
@@ -142,13 +142,13 @@ def repeated_motion(log: Log, transmission: Transmission, period: float | None =
     means, torques = _means(torque, measured, place, len(phases))
     grid = first + np.arange(count, dtype=np.float64) * (period / count)
     noise = noise_between(time, q, grid, period, mean.periods)
-    noise = np.maximum(noise, np.maximum(resolution(q) / math.sqrt(12.0), EXACT * np.ptp(q, axis=0).max()))
+    noise = np.maximum(noise, np.maximum(resolution(q) / math.sqrt(12.0), LEAST_NOISE * np.ptp(q, axis=0).max()))
     harmonics = chosen_harmonics(phases, position, positions[:, 0], period, noise, count)
     counted = None
     if len(phases) > count:  # samples were interpolated, which fails where dry friction turns
         counted = _away_from_turns(phases, position, period, harmonics, grid)
     of_torque = noise_between(time, torque, grid, period, mean.periods, counted)
-    least = np.maximum(resolution(torque) / math.sqrt(12.0), EXACT * np.abs(torque).max())
+    least = np.maximum(resolution(torque) / math.sqrt(12.0), LEAST_NOISE * np.abs(torque).max())
     of_torque = np.maximum(of_torque, least)
     return RepeatedMotion(
         period, harmonics, phases, position, means, positions[:, 0], torques, noise, of_torque, mean.periods
@@ -194,7 +194,7 @@ def refined_period(time: Array, q: Array, period: float, step: float) -> tuple[f
         left = q - Q @ part
         slope = -(t / period)[:, None] * (waves(t, period, harmonics, 1) @ linalg.solve_triangular(R, part))
         slope -= Q @ (Q.T @ slope)
-        variance = np.maximum(np.mean(left**2, axis=0), (EXACT * np.ptp(q, axis=0).max()) ** 2)
+        variance = np.maximum(np.mean(left**2, axis=0), (LEAST_NOISE * np.ptp(q, axis=0).max()) ** 2)
         information = float(np.sum(slope**2 / variance))
         change = float(np.sum(slope * left / variance)) / information
         period, std = period + change, 1.0 / math.sqrt(information)
@@ -262,7 +262,7 @@ def chosen_harmonics(time: Array, q: Array, count: Array, period: float, noise: 
     of_harmonic = strength[1 : most + 1] + strength[most + 1 :]
     shows = np.flatnonzero((of_harmonic > 2.0 * math.log(most * joints / FALSE_ALARM)).any(axis=1))
     last = int(shows[-1]) + 1 if len(shows) else 1
-    return min(most, math.ceil(MARGIN * last) + 2)
+    return min(most, math.ceil(HARMONIC_MARGIN * last) + 2)
 
 
 def _phases(time: Array, period: float, count: int) -> tuple[NDArray[np.intp], Array]:
@@ -300,8 +300,8 @@ def _away_from_turns(time: Array, q: Array, period: float, harmonics: int, grid:
     """At which times of a grid joints do not turn, shape (m, nv)."""
     c = np.linalg.lstsq(waves(time, period, harmonics), q, rcond=None)[0]
     v, a = (waves(grid, period, harmonics, k) @ c for k in (1, 2))
-    near = TURN * (grid[1] - grid[0]) * np.abs(a)
-    return np.abs(v) > np.maximum(SLOW * np.abs(v).max(axis=0), near)
+    near = TURN_STEPS * (grid[1] - grid[0]) * np.abs(a)
+    return np.abs(v) > np.maximum(TURN_SHARE * np.abs(v).max(axis=0), near)
 
 
 def _cubic(time: Array, at: Array) -> tuple[NDArray[np.intp], Array]:
