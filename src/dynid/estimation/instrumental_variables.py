@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dynid.arrays import Array, Indices
-from dynid.errors import InvalidRequestError
+from dynid.arrays import Array
 from dynid.estimation.factors.decimation import counted_rows, kept_around, windows
 from dynid.estimation.least_squares import NotIdentifiableError
 from dynid.logs import PreparedLog, decimated
-from dynid.model import BaseParameters, Chunk, TorqueRows, loaded
+from dynid.model import BaseParameters, Chunk, TorqueRows
+from dynid.model.row_bases import RowBasis
 
 WEAK = 1e-8
 """Singular value of the instruments' products with the columns, relative to the largest, below which they say nothing
@@ -30,41 +30,23 @@ SAME = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class PairedFactor:
-    """The triangular factor of a joint's rows `[Z | W | y]`.
+    """A factor of a joint's rows `[Z | W | y]`: rows with the same products as those of all samples.
 
     Attributes:
-        R: Upper triangular, shape (2 n + 1, 2 n + 1), for n base parameters.
-        rows: Number of rows.
+        Z: Instruments of the base parameters, shape (k, base).
+        W: Columns of the base parameters, shape (k, base).
+        y: Torques without those of known parameters, shape (k,).
+        rows: Number of rows that it stands for.
     """
 
-    R: Array
+    Z: Array
+    W: Array
+    y: Array
     rows: int
 
-    @staticmethod
-    def empty(n: int) -> PairedFactor:
-        """Of no rows, for n base parameters."""
-        return PairedFactor(np.zeros((2 * n + 1, 2 * n + 1)), 0)
-
-    def with_rows(self, more: Array) -> PairedFactor:
-        """With more rows, shape (rows, 2 n + 1)."""
-        R = np.linalg.qr(np.concatenate([self.R, more]), mode="r")
-        return PairedFactor(R, self.rows + len(more))
-
-    @property
-    def size(self) -> int:
-        """Number of base parameters."""
-        return (len(self.R) - 1) // 2
-
-    @property
-    def columns(self) -> tuple[Array, Array, Array]:
-        """Z, W and y in the coordinates of the factor, shapes (2 n + 1, n), (2 n + 1, n) and (2 n + 1,)."""
-        n = self.size
-        return self.R[:, :n], self.R[:, n : 2 * n], self.R[:, -1]
-
     def errors(self, values: Array) -> float:
-        """Sum of squared errors `|y - W b|^2` of base parameters, shape (n,)."""
-        _, W, y = self.columns
-        return float(np.sum((y - W @ values) ** 2))
+        """Sum of squared errors `|y - W b|^2` of base parameters, shape (base,)."""
+        return float(np.sum((self.y - self.W @ values) ** 2))
 
 
 def paired_factors(base: BaseParameters, log: PreparedLog, instruments: PreparedLog) -> dict[str, PairedFactor]:
@@ -77,53 +59,36 @@ def paired_factors(base: BaseParameters, log: PreparedLog, instruments: Prepared
         log: The log, ready for the model.
         instruments: The same samples along another motion.
     """
-    rows, names = TorqueRows(base.model), base.model.row_names
-    found = {name: PairedFactor.empty(len(base.names)) for name in names}
-    columns = [_columns(base, acting) for acting in base.model.acting]
-    factors = log.processing.decimate
+    rows, factors = TorqueRows(base.model), log.processing.decimate
+    found = [np.zeros((0, 2 * len(basis.columns) + 1)) for basis in rows.bases]
+    counts = [0] * len(found)
     step = int(np.prod(factors)) if factors else 1
     for own, other in zip(log.segments, instruments.segments, strict=True):
         for (window, part), (along, _) in zip(windows(own, step), windows(other, step), strict=True):
             kept = _kept(log, window, along, part, base)
-            pairs = zip(names, rows.matrices(window), rows.matrices(along), columns, strict=True)
-            for row, (name, matrix, instrument, own_columns) in enumerate(pairs):
-                both = own_columns.paired(matrix, instrument)
-                left = decimated(both, factors)[part] if factors else both[part]
-                found[name] = found[name].with_rows(left[kept[:, row]])
-    return found
+            pairs = zip(rows.matrices(along), rows.matrices(window), strict=True)
+            for row, (instrument, matrix) in enumerate(pairs):
+                both = np.concatenate([instrument[:, :-1], matrix], axis=1)
+                left = (decimated(both, factors) if factors else both)[part][kept[:, row]]
+                found[row] = np.linalg.qr(np.concatenate([found[row], left]), mode="r")
+                counts[row] += len(left)
+    return {
+        basis.joint: _of_base(base, basis, log.weight * R, count)
+        for basis, R, count in zip(rows.bases, found, counts, strict=True)
+    }
 
 
-@dataclass(frozen=True, eq=False)
-class _Columns:
-    """Which columns of a joint's rows are base parameters, and which are known."""
-
-    own: Indices
-    to: Indices
-    known: Indices
-    values: Array
-    count: int
-
-    def paired(self, matrix: Array, instrument: Array) -> Array:
-        """Rows `[Z | W | y]` of matrices `[W | y]`, shape (rows, 2 n + 1)."""
-        both = np.zeros((len(matrix), 2 * self.count + 1))
-        both[:, self.to] = instrument[:, self.own]
-        both[:, self.count + self.to] = matrix[:, self.own]
-        both[:, -1] = matrix[:, -1] - matrix[:, self.known] @ self.values
-        return both
-
-
-def _columns(base: BaseParameters, acting: Sequence[int]) -> _Columns:
-    names = [base.model.names[k] for k in acting]
-    place = {name: k for k, name in enumerate(base.names)}
-    own = [k for k, name in enumerate(names) if name in place]
-    known = [k for k, name in enumerate(names) if name in base.known]
-    return _Columns(
-        np.array(own, dtype=np.intp),
-        np.array([place[names[k]] for k in own], dtype=np.intp),
-        np.array(known, dtype=np.intp),
-        np.array([base.known[names[k]] for k in known]),
-        len(base.names),
-    )
+def _of_base(base: BaseParameters, basis: RowBasis, R: Array, count: int) -> PairedFactor:
+    """The factor over base parameters of one over a row's independent columns."""
+    K, known = np.zeros((len(basis.columns), len(base.names))), np.zeros(len(basis.columns))
+    for k, name in enumerate(basis.names):
+        if name in base.known:
+            known += basis.regrouping[:, k] * base.known[name]
+        elif name in base.names:
+            K[:, base.names.index(name)] = basis.regrouping[:, k]
+    n = len(basis.columns)
+    Z, W = R[:, :n], R[:, n : 2 * n]
+    return PairedFactor(Z @ K, W @ K, R[:, -1] - W @ known, count)
 
 
 def _kept(log: PreparedLog, window: Chunk, along: Chunk, part: slice, base: BaseParameters) -> NDArray[np.bool_]:
@@ -203,9 +168,8 @@ def instrumental_variables(
     A, B = np.zeros((2, n, n))
     for log, of_log, sizes, band in zip(used, weights, stds, bands, strict=True):
         for name, factor in log.items():
-            Z, W, _ = factor.columns
-            A += of_log[name] ** 2 * Z.T @ W
-            B += of_log[name] ** 4 * sizes[name] ** 2 / band * Z.T @ Z
+            A += of_log[name] ** 2 * factor.Z.T @ factor.W
+            B += of_log[name] ** 4 * sizes[name] ** 2 / band * factor.Z.T @ factor.Z
     inverse = np.linalg.inv(A)
     covariance = inverse @ B @ inverse.T
     test = consistency_test(used, stds, bands)
@@ -223,9 +187,8 @@ def _solution(
     A, c = np.zeros((n, n)), np.zeros(n)
     for log, of_log in zip(logs, weights, strict=True):
         for name, factor in log.items():
-            Z, W, y = factor.columns
-            A += of_log[name] ** 2 * Z.T @ W
-            c += of_log[name] ** 2 * Z.T @ y
+            A += of_log[name] ** 2 * factor.Z.T @ factor.W
+            c += of_log[name] ** 2 * factor.Z.T @ factor.y
     left, right = (np.sqrt(np.maximum(np.abs(A).max(axis=axis), 1e-300)) for axis in (1, 0))
     U, s, V = np.linalg.svd(A / np.outer(left, right))
     if s[-1] < WEAK * s[0]:
@@ -260,7 +223,8 @@ def consistency_test(
 
     parts = []
     for log, sizes, band in zip(logs, stds, bands, strict=True):
-        parts += [np.sqrt(band) / sizes[name] * factor.R for name, factor in log.items()]
+        for name, factor in log.items():
+            parts.append(np.sqrt(band) / sizes[name] * np.column_stack([factor.Z, factor.W, factor.y]))
     n = (parts[0].shape[1] - 1) // 2
     R = np.linalg.qr(np.concatenate(parts), mode="r")
     rows = int(sum(band * factor.rows for log, band in zip(logs, bands, strict=True) for factor in log.values()))
@@ -286,9 +250,3 @@ def _least(W: Array, y: Array) -> float:
     """Sum of squares of y that columns do not explain."""
     x = np.linalg.lstsq(W, y, rcond=None)[0]
     return float(np.sum((y - W @ x) ** 2))
-
-
-def same_samples(log: PreparedLog, other: PreparedLog) -> None:
-    """Refuse instruments that are not of the samples of a log."""
-    if [len(loaded(one)) for one in log.segments] != [len(loaded(one)) for one in other.segments]:
-        raise InvalidRequestError("instruments have other samples than the log; process both alike")

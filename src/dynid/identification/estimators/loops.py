@@ -165,7 +165,7 @@ def loop_of(
     starts = [(np.array(chunk.q[0]), np.array(chunk.v[0])) for chunk in chunks]
     if log.has_commands:
         stretches = [_stated(log, *each, drive, model, control) for each in zip(times, starts, strict=True)]
-        delay = control.delay if control is not None and isinstance(control.delay, float) else log.command_delay
+        delay = log.command_delay if _delay(control) is None else _delay(control)
         return Loop(ready, tuple(stretches), "stated", "commands", delay or 0.0)
     if log.position_command is not None:
         along = prepare(replace(log, position=log.position_command, velocity=None), model, drive, ready.processing)
@@ -210,12 +210,21 @@ def _stated(
     assert position is not None
     assert kp is not None
     assert kd is not None
-    return Stretch(
-        times,
-        start,
-        None,
-        ControlInput(stamps, position, kp, kd, cut(commands.velocity), cut(commands.torque), commands.limit, rate),
-    )
+    moving = position, cut(commands.velocity), cut(commands.torque)
+    is_held = rate is not None or log.command_delay is not None or _delay(control) is not None
+    position, velocity, torque = moving if is_held else (_between(values) for values in moving)
+    assert position is not None
+    return Stretch(times, start, None, ControlInput(stamps, position, kp, kd, velocity, torque, commands.limit, rate))
+
+
+def _delay(control: Control | None) -> float | None:
+    """The delay of commands that is stated [s]; None where none is."""
+    return None if control is None or isinstance(control.delay, str) else float(control.delay)
+
+
+def _between(values: Array | None) -> Array | None:
+    """Means of consecutive rows: commands change between stamps where no delay says that they are held."""
+    return None if values is None else np.concatenate([0.5 * (values[:-1] + values[1:]), values[-1:]])
 
 
 def positive_inertia(model: DynamicModel, parameters: Array, logs: Sequence[PreparedLog]) -> bool:
