@@ -22,10 +22,15 @@ from typing import Any
 import numpy as np
 from tests.noisy_loops import NOISES, Noise, TrueLoop, tx40_loop
 
-from dynid import Log, identify
+from dynid import Log
 from dynid.arrays import Array
 from dynid.errors import DynidError
-from dynid.identification.result import Result
+from dynid.identification.estimators.recipe import LEVEL
+from dynid.identification.log_reading import prepared_logs
+from dynid.identification.pipeline import Estimated, Reducing, estimated
+from dynid.identification.task import Task
+from dynid.identification.workers import ALONE
+from dynid.model import BaseParameters, known_base
 
 CUTOFFS = (50.0, None)
 """Cut-off frequencies [Hz] of positions and torques; None for no filter."""
@@ -88,6 +93,7 @@ class Outcome:
         cutoff: Cut-off frequency [Hz]; None without a filter.
         estimator: Name of the estimator.
         parameters: Norm of the errors of base parameters over the norm of the true ones.
+        inertial: The same of those with masses, first moments and inertias only: friction has the larger numbers.
         torque: Relative error of torques on another motion.
         position: Root mean square error of simulated positions on another motion [rad]; infinite where it flies off.
         iterations: Simulations that it took; 1 where it simulates nothing.
@@ -101,6 +107,7 @@ class Outcome:
     cutoff: float | None
     estimator: str
     parameters: float = np.inf
+    inertial: float = np.inf
     torque: float = np.inf
     position: float = np.inf
     iterations: int = 0
@@ -108,6 +115,11 @@ class Outcome:
     seconds: float = np.nan
     rejected: bool | None = None
     failure: str = ""
+
+    @property
+    def errors(self) -> tuple[float, ...]:
+        """Errors as the table has them: percent, and mrad for positions."""
+        return 100.0 * self.parameters, 100.0 * self.inertial, 100.0 * self.torque, 1e3 * self.position
 
 
 def processing(cutoff: float | None) -> dict[str, Any]:
@@ -120,30 +132,47 @@ THRESHOLD = 0.1
 """Measured speed [rad/s] below which a joint's rows do not count: dry friction is not known there."""
 
 
-def outcome(loop: TrueLoop, noise: Noise, cutoff: float | None, seed: int, estimator: Estimator, log: Log) -> Outcome:
-    """Identify from a log with one estimator, and compare with the truth."""
+def estimate(loop: TrueLoop, cutoff: float | None, seed: int, estimator: Estimator, log: Log) -> Estimated:
+    """What `dynid.identify` estimates, without its search for causes of residuals, which takes longer than the rest.
+
+    Raises:
+        DynidError: If there is no estimate.
+    """
     robot, terms = loop.guess(seed)
     settings = {"bootstrap": False, **estimator.settings}
+    stated = {"processing": processing(cutoff), "estimation": settings, "physical": {"fit": False}}
+    task = Task.of(robot, log, terms, **stated)
+    base = known_base(task.model, task.known_values)
+    read = prepared_logs(task, base, silent)
+    return estimated(task, base, Reducing(task.model, read, ALONE, None, silent), (), silent)
+
+
+def silent(_: str) -> None:
+    """Say nothing of progress."""
+
+
+def outcome(loop: TrueLoop, noise: Noise, cutoff: float | None, seed: int, estimator: Estimator, log: Log) -> Outcome:
+    """Identify from a log with one estimator, and compare with the truth."""
     start = time.perf_counter()
     try:
-        result = identify(
-            robot, log, terms, processing=processing(cutoff), estimation=settings, physical={"fit": False}
-        )
+        found = estimate(loop, cutoff, seed, estimator, log)
     except (DynidError, NotImplementedError) as error:
         return Outcome(noise.name, cutoff, estimator.name, failure=str(error))
     seconds = time.perf_counter() - start
-    found, true = result.parameters.values, result.base.to_base(loop.parameters)
-    p = standard(result, loop)
-    record, rejected = result.record.loop, None
+    base, values = found.nonlinear.base, found.solution.estimate.values
+    true = base.to_base(loop.parameters)
+    inertial = np.array(["kg" in unit for unit in base.units])
+    record, rejected = found.loop, None
     if record is not None and record.consistency is not None:
-        rejected = record.consistency.p_value < 0.05
+        rejected = record.consistency.p_value < LEVEL
     return Outcome(
         noise.name,
         cutoff,
         estimator.name,
-        float(np.linalg.norm(found - true) / np.linalg.norm(true)),
-        loop.torque_error(result.base.to_standard(found)),
-        loop.position_error(p),
+        relative(values, true),
+        relative(values[inertial], true[inertial]),
+        loop.torque_error(base.to_standard(values)),
+        loop.position_error(standard(base, values)),
         1 if record is None else record.iterations,
         record is None or record.settled,
         seconds,
@@ -151,10 +180,15 @@ def outcome(loop: TrueLoop, noise: Noise, cutoff: float | None, seed: int, estim
     )
 
 
-def standard(result: Result, loop: TrueLoop) -> Array:
-    """Standard parameters to simulate: those with the estimated base parameters that are nearest to the file's."""
-    p = result.base.to_standard(result.parameters.values, near=np.nan_to_num(result.model.reference))
-    dry = np.array([parameter.role.is_dry for parameter in loop.model.parameters])
+def relative(values: Array, true: Array) -> float:
+    """Norm of errors over the norm of what is true."""
+    return float(np.linalg.norm(values - true) / np.linalg.norm(true))
+
+
+def standard(base: BaseParameters, values: Array) -> Array:
+    """Standard parameters to simulate: those with given base parameters that are nearest to the robot file's."""
+    p = base.to_standard(values, near=np.nan_to_num(base.model.reference))
+    dry = np.array([parameter.role.is_dry for parameter in base.model.parameters])
     return np.where(dry, np.maximum(p, 0.0), p)
 
 
@@ -186,7 +220,14 @@ def draws(jobs: Sequence[Job], processes: int = PROCESSES) -> Iterator[list[Outc
 
 def table(outcomes: Iterable[Outcome], names: Sequence[str]) -> Iterator[str]:
     """Lines of a Markdown table: medians over draws."""
-    heads = ("noise", "filter", "estimator", "base parameters [%]", "torques on another motion [%]")
+    heads = (
+        "noise",
+        "filter",
+        "estimator",
+        "base parameters [%]",
+        "inertial ones [%]",
+        "torques on another motion [%]",
+    )
     heads += ("simulated positions on another motion [mrad]", "iterations", "settled", "time [s]", "draws")
     heads += ("least squares rejected",)
     yield f"| {' | '.join(heads)} |"
@@ -207,8 +248,8 @@ def row(group: Sequence[Outcome]) -> str:
     first, good = group[0], [one for one in group if not one.failure]
     what = [first.noise, "none" if first.cutoff is None else f"{first.cutoff:g} Hz", first.estimator]
     if not good:
-        return f"| {' | '.join(what)} | {' | '.join([''] * 6)} | 0 of {len(group)} | {group[0].failure} |"
-    errors = np.median([(100.0 * one.parameters, 100.0 * one.torque, 1e3 * one.position) for one in good], axis=0)
+        return f"| {' | '.join(what)} | {' | '.join([''] * 7)} | 0 of {len(group)} | {group[0].failure} |"
+    errors = np.median([one.errors for one in good], axis=0)
     tested = [one.rejected for one in good if one.rejected is not None]
     cells = [f"{value:.3g}" if np.isfinite(value) else "flies off" for value in errors]
     cells.append(f"{np.median([one.iterations for one in good]):g}")
