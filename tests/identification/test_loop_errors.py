@@ -59,6 +59,7 @@ def recorded(
         velocity_command=velocity,
         kp=kp,
         kd=kd,
+        command_delay=0.0,
     )
 
 

@@ -103,20 +103,24 @@ def require_stated(loops: Sequence[Loop], kind: Kind) -> None:
             )
 
 
-def law_torques(run: Rollout, q: Array, v: Array) -> tuple[Array, Array, Array]:
+def law_torques(run: Rollout, q: Array, v: Array, *, is_held: bool = True) -> tuple[Array, Array, Array]:
     """Torques of the law at the stamps along a motion, and their derivatives over positions and over velocities.
 
     Args:
         run: A rollout, for its commands and their delay.
         q: Positions as encoders measure them [rad or m], shape (stamps, nv).
         v: Velocities, shape (stamps, nv).
+        is_held: Whether each command is held until the next; otherwise it is the mean until then, and the law has, at a
+            stamp, the mean of the commands on both sides of it.
 
     Returns:
         Torques [N m or N] and the two derivatives, each of shape (stamps, nv); zero where a motor is at its limit.
     """
     control = run.control
     seen = np.searchsorted(control.time, control.time - run.delay + 1e-9, side="right") - 1
-    kp, push, kd, feed, torque = (part[np.clip(seen, 0, len(seen) - 1)] for part in control.held)
+    now = np.clip(seen, 0, len(seen) - 1)
+    before = now if is_held else np.clip(seen - 1, 0, len(seen) - 1)
+    kp, push, kd, feed, torque = (0.5 * (part[before] + part[now]) for part in control.held)
     u = push + feed + torque - kp * q - kd * v
     if control.limit is None:
         return u, -kp, -kd
@@ -306,7 +310,9 @@ class _Compared:
             self.measured, runs, self.rollouts(links, starts, divided=2 * DIVIDED), strict=True
         ):
             q, v = (fine + (fine - coarse) / 3.0 for fine, coarse in ((finer.q, run.q), (finer.v, run.v)))
-            errors.append(measured - (q if self.kind == "cloe" else law_torques(run, q, v)[0]))
+            errors.append(
+                measured - (q if self.kind == "cloe" else law_torques(run, q, v, is_held=self.problem.is_held)[0])
+            )
         return _Point(links, list(starts), runs, errors)
 
     def linearised(self, now: _Point) -> _Linear:
@@ -316,7 +322,7 @@ class _Compared:
             slopes = sensitivities(run, self.unknowns)
             S = slopes.position
             if self.kind == "clie":
-                _, by_position, by_velocity = law_torques(run, run.q, run.v)
+                _, by_position, by_velocity = law_torques(run, run.q, run.v, is_held=self.problem.is_held)
                 S = by_position[..., None] * S + by_velocity[..., None] * slopes.velocity
             S = np.concatenate([S[..., len(self.base) :], S[..., : len(self.base)]], axis=2)
             own = [np.isfinite(errors[:, j]) for j in range(nv)]

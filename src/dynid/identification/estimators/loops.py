@@ -72,6 +72,7 @@ class Loop:
         law: Whether the law is the log's, or assumed.
         followed: What is followed: commands of the log, or its measured positions.
         delay: How much later commands act than they are stamped [s].
+        is_held: Whether each command is held until the next one; otherwise they are means until then.
     """
 
     log: PreparedLog
@@ -79,6 +80,7 @@ class Loop:
     law: Literal["stated", "assumed"]
     followed: Literal["commands", "measured"]
     delay: float = 0.0
+    is_held: bool = False
 
     def rollouts(self, robot: SimulatedRobot, *, steps_kept: bool = False, divided: int = 1) -> list[Rollout]:
         """The robot in the loop, a rollout for each stretch.
@@ -177,7 +179,8 @@ def loop_of(
         stated = [_stated(log, *each, drive, model, control) for each in zip(times, starts, strict=True)]
         stretches = [_with_measured(stretch, log, ready, model, drive) for stretch in stated]
         delay = log.command_delay if _delay(control) is None else _delay(control)
-        return Loop(ready, tuple(stretches), "stated", "commands", delay or 0.0)
+        is_held = holds_commands(log, control) or any(one.control and one.control.rate for one in stretches)
+        return Loop(ready, tuple(stretches), "stated", "commands", delay or 0.0, is_held)
     if log.position_command is not None:
         along = prepare(replace(log, position=log.position_command, velocity=None), model, drive, ready.processing)
         if [len(segment) for segment in along.segments] == [len(chunk) for chunk in chunks]:
@@ -222,10 +225,15 @@ def _stated(
     assert kp is not None
     assert kd is not None
     moving = position, cut(commands.velocity), cut(commands.torque)
-    is_held = rate is not None or log.command_delay is not None or _delay(control) is not None
+    is_held = rate is not None or holds_commands(log, control)
     position, velocity, torque = moving if is_held else (_between(values) for values in moving)
     assert position is not None
     return Stretch(times, start, None, ControlInput(stamps, position, kp, kd, velocity, torque, commands.limit, rate))
+
+
+def holds_commands(log: Log, control: Control | None) -> bool:
+    """Whether each command is held until the next: where the delay of commands, or a rate of the law, is stated."""
+    return log.command_delay is not None or _delay(control) is not None
 
 
 def _delay(control: Control | None) -> float | None:
