@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.noisy_loops import NOISES, Noise, TrueLoop, tx40_loop
+from tests.noisy_loops import CONTROL_RATE, NOISES, Noise, TrueLoop, tx40_loop
 
 from dynid import Log
 from dynid.arrays import Array
@@ -141,6 +141,7 @@ def estimate(loop: TrueLoop, cutoff: float | None, seed: int, estimator: Estimat
     robot, terms = loop.guess(seed)
     settings = {"bootstrap": False, **estimator.settings}
     stated = {"processing": processing(cutoff), "estimation": settings, "physical": {"fit": False}}
+    stated["control"] = {"law": "sampled", "rate": CONTROL_RATE}  # the controller is known
     task = Task.of(robot, log, terms, **stated)
     base = known_base(task.model, task.known_values)
     read = prepared_logs(task, base, silent)

@@ -122,7 +122,8 @@ class Loop:
 def states_at(run: Rollout, times: Array) -> tuple[Array, Array, Array]:
     """Positions, velocities and accelerations of a rollout at some times [s], each of shape (times, nv).
 
-    Velocities are linear within a step. Accelerations are those of the steps, interpolated between their middles.
+    Velocities are linear within a step. Accelerations are changes of velocity over one interval of the commands around
+    each time: where a law is evaluated more often than its commands change, they have the mean of a whole interval.
     """
     steps = run.steps
     assert steps is not None
@@ -132,10 +133,13 @@ def states_at(run: Rollout, times: Array) -> tuple[Array, Array, Array]:
     at = np.clip(np.searchsorted(ends, times, side="right") - 1, 0, len(h) - 1)
     past = (np.clip(times, ends[0], ends[-1]) - ends[at])[:, None]
     q = q0[at] + past * v0[at] + 0.5 * past**2 * a[at] + run.bias
-    v = v0[at] + past * a[at]
-    middles = ends[:-1] + 0.5 * run.schedule.step
-    accelerations = np.stack([np.interp(times, middles, column) for column in a.T], axis=1)
-    return q, v, accelerations
+    velocities = np.concatenate([v0, v0[-1:] + h[-1:] * a[-1:]])
+    half = 0.5 * float(np.median(np.diff(run.time)))
+    before, after = np.maximum(times - half, ends[0]), np.minimum(times + half, ends[-1])
+    v, low, high = (
+        np.stack([np.interp(when, ends, column) for column in velocities.T], axis=1) for when in (times, before, after)
+    )
+    return q, v, (high - low) / (after - before)[:, None]
 
 
 def _assumed(robot: SimulatedRobot, stretch: Stretch) -> ControlInput:

@@ -251,7 +251,7 @@ def fitting_period(time: Array, q: Array) -> float | None:
         t = grid[grid <= time[-1] - lag]
         return float(np.sqrt(np.mean(np.sum((spline(t + lag) - spline(t)) ** 2, axis=1)))) / motion
 
-    lags = range(1, len(grid) // 2 + 1)
+    lags = range(1, min(len(grid) // 2 + 3, len(grid)))  # two whole periods end one sample before the third begins
     found = np.array([np.sqrt(np.mean(np.sum((x[k:] - x[:-k]) ** 2, axis=1))) for k in lags]) / motion
     left = np.flatnonzero(found > 5.0 * THRESHOLDS.repeated_share)  # near a lag of zero everything is the same
     if not len(left):
