@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import mujoco
 import numpy as np
@@ -55,11 +55,29 @@ def spec_of(robot: Robot, loop: TrueLoop, p: Array) -> mujoco.MjSpec:
     return spec
 
 
+def write_link(name: str) -> Callable[[mujoco.MjSpec, sysid.Parameter], None]:
+    """Writes a pseudo-inertia into a body: principal moments, as its own way ends in an error of MuJoCo's compiler."""
+
+    def write(spec: mujoco.MjSpec, parameter: sysid.Parameter) -> None:
+        pi, body = sysid.model_modifier.pi_from_theta(parameter.value), spec.body(name)
+        com = pi[1:4] / pi[0]
+        about_com = pi[4:].reshape(3, 3) - pi[0] * (com @ com * np.eye(3) - np.outer(com, com))
+        moments, axes = np.linalg.eigh(about_com)
+        axes[:, 2] *= np.sign(np.linalg.det(axes))
+        quaternion = np.zeros(4)
+        mujoco.mju_mat2Quat(quaternion, axes.ravel())
+        body.mass, body.ipos, body.inertia, body.iquat = pi[0], com, moments, quaternion
+        body.fullinertia = np.full((6, 1), np.nan)
+
+    return write
+
+
 def unknowns(spec: mujoco.MjSpec, robot: Robot) -> sysid.ParameterDict:
     """Pseudo-inertias, damping and friction loss."""
     params, model = sysid.ParameterDict(), spec.compile()
     for i in robot.solid_links:
-        params.add(sysid.body_inertia_param(spec, model, robot.links[i].name, sysid.InertiaType.Pseudo))
+        name, kind = robot.links[i].name, sysid.InertiaType.Pseudo
+        params.add(sysid.body_inertia_param(spec, model, name, kind, modifier=write_link(name)))
     for joint in robot.independent_joints:
         for key in ("damping", "frictionloss"):
             value = float(np.ravel(getattr(spec.joint(joint.name), key))[0])
