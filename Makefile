@@ -20,6 +20,7 @@ demo: $(READY)
 
 test: export OPENBLAS_NUM_THREADS = 1
 test: $(READY)
+	$(BIN)/python -m tests.warm
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
 MINUTES ?= 60

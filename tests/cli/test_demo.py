@@ -26,7 +26,7 @@ def slim_arm() -> str:
     pytest.skip("the installed example-robot-data has none of the arms that this test knows")
 
 
-@pytest.mark.parametrize("robot", ["builtin:two_link", "builtin:tx40", "URDF"])
+@pytest.mark.parametrize("robot", ["builtin:two_link", "URDF"])
 def test_the_demo_comes_near_the_truth_and_writes_everything(robot: str, tmp_path: Path) -> None:
     steps: list[Step] = []
     source = slim_arm() if robot == "URDF" else robot

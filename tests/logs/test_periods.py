@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -52,6 +54,18 @@ def test_a_period_is_processed_without_ends() -> None:
     assert len(chunk) == len(t)
     assert np.allclose(chunk.v[:, 0], w * np.cos(w * t), atol=1e-3)
     assert np.allclose(chunk.a[:, 0], -(w**2) * np.sin(w * t), atol=1e-2)
+
+
+def test_logs_with_commands_and_missing_torques_are_averaged_too() -> None:
+    log = recording()
+    missing = np.zeros(log.torque.shape, dtype=bool)
+    missing[1234, 1] = True
+    mean = averaged(replace(log, position_command=log.position, kp=3.0, missing=missing), PERIOD)
+    assert mean.log.torque == pytest.approx(averaged(log, PERIOD).log.torque)
+    assert mean.log.position_command is None
+    (chunk,) = processed_period(mean, Transmission.of([1, 1], torques_at_motor=False), Processing())
+    assert chunk.keep is not None
+    assert np.argwhere(~chunk.keep).tolist() == [[234, 1]]
 
 
 @pytest.mark.parametrize(("period", "match"), [(20.0, "0 periods of 20 s"), (0.01, "eight samples"), (9.0, "1 per")])

@@ -132,6 +132,7 @@ def _gains(task: Task, stds: float | Sequence[float] | Mapping[str, float] | Non
         UnknownNameError: If one is of no joint.
     """
     names = task.model.row_names
+    found: dict[str, Any]
     if stds is None:
         stated = gain_stds(task.drive, task.model.robot)
         found = {} if stated is None else {joint: std for joint, std in zip(names, stated, strict=True) if std > 0.0}

@@ -21,7 +21,7 @@ class RestThresholds:
     """
 
     window: float = 0.2
-    """Time [s] over which no joint moves: rests of 0.4 s and more are found."""
+    """Time [s] over which no joint moves: rests of twice that, 0.4 s, are found."""
 
     moved: float = 1e-3
     """Motion within the window, as a part of the joint's whole range in the log, up to which it stands still."""

@@ -49,12 +49,17 @@ class Stretch:
         start: Positions and velocities of the joints at the first of them, each of shape (nv,).
         reference: What was to be followed, at these stamps; a loop is assumed around it. None where it is stated.
         control: Commands and gains at the log's own stamps, where they are stated; else None.
+        position: Joint positions as they were measured at the stamps of `control` [rad or m], shape (stamps, nv); NaN
+            where they were not, None where no law is stated.
+        torque: Joint torques as they were measured there [N m or N], of the same shape.
     """
 
     times: Array
     start: tuple[Array, Array]
     reference: Chunk | None
     control: ControlInput | None
+    position: Array | None = None
+    torque: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +72,7 @@ class Loop:
         law: Whether the law is the log's, or assumed.
         followed: What is followed: commands of the log, or its measured positions.
         delay: How much later commands act than they are stamped [s].
+        is_held: Whether each command is held until the next one; otherwise they are means until then.
     """
 
     log: PreparedLog
@@ -74,9 +80,15 @@ class Loop:
     law: Literal["stated", "assumed"]
     followed: Literal["commands", "measured"]
     delay: float = 0.0
+    is_held: bool = False
 
-    def rollouts(self, robot: SimulatedRobot, *, steps_kept: bool = False) -> list[Rollout]:
+    def rollouts(self, robot: SimulatedRobot, *, steps_kept: bool = False, divided: int = 1) -> list[Rollout]:
         """The robot in the loop, a rollout for each stretch.
+
+        Args:
+            robot: The robot.
+            steps_kept: Whether to keep the steps, for sensitivities.
+            divided: By what steps of the simulation are divided.
 
         Raises:
             DivergedError: If it does not follow.
@@ -85,7 +97,7 @@ class Loop:
         for stretch in self.stretches:
             control = stretch.control or _assumed(robot, stretch)
             q0, v0 = stretch.start
-            step = min(LONGEST_STEP, float(np.median(np.diff(control.time))))
+            step = min(LONGEST_STEP, float(np.median(np.diff(control.time)))) / divided
             run = roll_out(robot, control, q0, v0, delay=self.delay, step=step, steps_kept=steps_kept)
             if run.ended is not None:
                 joint = robot.model.row_names[run.ended.joint]
@@ -164,9 +176,11 @@ def loop_of(
     times = [np.asarray(stamps[:], dtype=float) for stamps in ready.times]
     starts = [(np.array(chunk.q[0]), np.array(chunk.v[0])) for chunk in chunks]
     if log.has_commands:
-        stretches = [_stated(log, *each, drive, model, control) for each in zip(times, starts, strict=True)]
+        stated = [_stated(log, *each, drive, model, control) for each in zip(times, starts, strict=True)]
+        stretches = [_with_measured(stretch, log, ready, model, drive) for stretch in stated]
         delay = log.command_delay if _delay(control) is None else _delay(control)
-        return Loop(ready, tuple(stretches), "stated", "commands", delay or 0.0)
+        is_held = holds_commands(log, control) or any(one.control and one.control.rate for one in stretches)
+        return Loop(ready, tuple(stretches), "stated", "commands", delay or 0.0, is_held)
     if log.position_command is not None:
         along = prepare(replace(log, position=log.position_command, velocity=None), model, drive, ready.processing)
         if [len(segment) for segment in along.segments] == [len(chunk) for chunk in chunks]:
@@ -211,10 +225,15 @@ def _stated(
     assert kp is not None
     assert kd is not None
     moving = position, cut(commands.velocity), cut(commands.torque)
-    is_held = rate is not None or log.command_delay is not None or _delay(control) is not None
+    is_held = rate is not None or holds_commands(log, control)
     position, velocity, torque = moving if is_held else (_between(values) for values in moving)
     assert position is not None
     return Stretch(times, start, None, ControlInput(stamps, position, kp, kd, velocity, torque, commands.limit, rate))
+
+
+def holds_commands(log: Log, control: Control | None) -> bool:
+    """Whether each command is held until the next: where the delay of commands, or a rate of the law, is stated."""
+    return log.command_delay is not None or _delay(control) is not None
 
 
 def _delay(control: Control | None) -> float | None:
@@ -225,6 +244,26 @@ def _delay(control: Control | None) -> float | None:
 def _between(values: Array | None) -> Array | None:
     """Means of consecutive rows: commands change between stamps where no delay says that they are held."""
     return None if values is None else np.concatenate([0.5 * (values[:-1] + values[1:]), values[-1:]])
+
+
+def _with_measured(stretch: Stretch, log: Log, ready: PreparedLog, model: DynamicModel, drive: Drive) -> Stretch:
+    """A stretch with positions and torques as they were measured, at the stamps of its commands."""
+    transmission, control = transmission_of(drive, model.robot), stretch.control
+    assert control is not None
+    last = int(np.searchsorted(log.time, control.time[-1], side="left")) + 1
+    rows = slice(last - len(control.time), last)
+    position = transmission.joint_positions(log.position[rows])
+    torque = np.array(transmission.joint_torques(log.torque), dtype=float)
+    if log.missing is not None:
+        torque[np.abs(log.missing.astype(float) @ transmission.joint_torques(np.eye(len(torque.T)))) > 0.0] = np.nan
+    if drive.delay:  # that which is stated: one that was estimated may be that of held commands
+        late = [np.interp(log.time + drive.delay, log.time, x, left=np.nan, right=np.nan) for x in torque.T]
+        torque = np.stack(late, axis=1)
+    torque = torque[rows]
+    torque[:, [name in ready.processing.unmeasured for name in model.row_names]] = np.nan
+    if log.time[rows.start] != control.time[0]:  # the stretch begins between two samples
+        position, torque = (np.where(np.arange(len(x))[:, None] == 0, np.nan, x) for x in (position, torque))
+    return replace(stretch, position=position, torque=torque)
 
 
 def positive_inertia(model: DynamicModel, parameters: Array, logs: Sequence[PreparedLog]) -> bool:

@@ -15,7 +15,9 @@ from dynid.estimation.nonlinear.nonlinear_fit import NonlinearFit
 from dynid.estimation.physical.physical_links import physics_of
 from dynid.estimation.total_least_squares import total_least_squares
 from dynid.findings import Finding
+from dynid.identification.estimators.loop_errors import closed_loop_errors
 from dynid.identification.estimators.loops import Loop, loop_of
+from dynid.identification.estimators.periodic_estimate import by_periods
 from dynid.identification.estimators.rows_from_loops import (
     LoopProblem,
     LoopRows,
@@ -67,6 +69,10 @@ def require_loop_estimator(task: Task, earlier: EarlierLogs | None) -> None:
         problem = "nonlinear terms"
     elif task.chooses_terms:
         problem = "terms = 'auto'"
+    elif name != "tls" and any(log.load is not None for log in task.logs):
+        problem = "logs that carry loads"
+    elif name not in ("tls", "ml") and task.processing.period is not None:
+        problem = "averaged periods (processing.period)"
     if problem:
         raise InvalidRequestError(
             f"estimator = '{name}' does not go with {problem}; use estimator = 'torque', or leave these out"
@@ -94,6 +100,10 @@ def rows_of(
         rows = [equivalent_factors(base, found.values, found.covariance, found.rows)]
         note = Finding.of("total-least-squares", "estimation.estimator")
         return EstimatorRows(rows, LoopRecord(iterations=1, settled=True), (note,))
+    if name == "ml":
+        period, most = task.processing.period, task.estimation.iterations
+        likely = by_periods(nonlinear, read.logs, read.logged, read.drive, period, most, progress)
+        return EstimatorRows(likely.rows, _record(likely, (), "none"), tuple(_findings(likely, ())))
     pairs = zip(read.logged, read.logs, strict=True)
     loops = [loop_of(log, ready, base.model, read.drive, task.control) for log, ready in pairs]
     physics = physics_of(task.physical, base.model, task.reference)
@@ -102,6 +112,8 @@ def rows_of(
     start = start_of(problem, reduced.rows)
     if name in ("didim", "didim_power"):
         found, source = direct_and_inverse(problem, start, "power" if name == "didim_power" else "torque"), "none"
+    elif name in ("clie", "cloe"):
+        found, source = closed_loop_errors(problem, start, name), "none"
     else:
         found, source = _by_instruments(problem, start, task, read)
     return EstimatorRows(found.rows, _record(found, loops, source), tuple(_findings(found, loops)))
@@ -181,8 +193,10 @@ def _record(found: LoopRows, loops: Sequence[Loop], source: str) -> LoopRecord:
     test = None
     if found.test is not None:
         test = ConsistencyRecord(statistic=found.test.statistic, freedom=found.test.freedom, p_value=found.test.p_value)
-    law = "stated" if all(loop.law == "stated" for loop in loops) else "assumed"
-    followed = "commands" if all(loop.followed == "commands" for loop in loops) else "measured"
+    law = followed = "none"
+    if loops:
+        law = "stated" if all(loop.law == "stated" for loop in loops) else "assumed"
+        followed = "commands" if all(loop.followed == "commands" for loop in loops) else "measured"
     return LoopRecord.model_validate(
         {
             "iterations": found.iterations,

@@ -90,6 +90,11 @@ class LoopProblem:
         """The base parameters."""
         return self.nonlinear.base
 
+    @property
+    def is_held(self) -> bool:
+        """Whether commands are held until the next one."""
+        return all(loop.is_held for loop in self.loops)
+
     def simulated(self, parameters: Array) -> list[PreparedLog]:
         """All logs along the simulated motion of a robot with standard parameters, shape (parameters,)."""
         robot = SimulatedRobot.of(self.base.model, parameters)

@@ -18,7 +18,7 @@ from dynid.findings import Finding
 from dynid.logs.drive import Transmission
 from dynid.logs.log import Log
 from dynid.logs.processing.states import LONGEST_GAP, processed
-from dynid.logs.settings import Processing
+from dynid.logs.settings import COMMANDS, Processing
 from dynid.logs.timing import check_time
 from dynid.model import Chunk
 
@@ -125,12 +125,15 @@ def averaged(log: Log, period: float) -> PeriodMean:
     q, torque = q[first:], torque[first:]
     doubt = _doubt(time, log.position, period, share_that_differs(q))
     v = None if log.velocity is None else _at(grid, time, log.velocity)[first:].mean(axis=0)
+    missing = None if log.missing is None else (_at(grid, time, log.missing.astype(float))[first:] > 1e-6).any(axis=0)
     mean = replace(
         log,
+        **dict.fromkeys(COMMANDS),
         time=np.arange(samples) * (period / samples),
         position=q.mean(axis=0),
         torque=torque.mean(axis=0),
         velocity=v,
+        missing=missing,
         temperature=None,
         wrench=None,
     )
@@ -168,7 +171,7 @@ def processed_period(
     one = mean.log
     period = one.time[1] * len(one)
 
-    def thrice(values: Array) -> Array:
+    def thrice(values: np.ndarray) -> np.ndarray:
         return np.concatenate([values] * 3)
 
     long = replace(
@@ -177,6 +180,7 @@ def processed_period(
         position=thrice(one.position),
         torque=thrice(one.torque),
         velocity=None if one.velocity is None else thrice(one.velocity),
+        missing=None if one.missing is None else thrice(one.missing),
     )
     (chunk,) = processed(long, transmission, processing.but(trim=0, resample=None), delay)
     third = len(chunk) // 3
