@@ -295,3 +295,25 @@ def tx40_loop() -> TrueLoop:
     robot = load_robot("builtin:tx40")
     p = np.concatenate([*(np.array(row) for row in (*TX40_LINKS, *TX40_JOINTS))])
     return TrueLoop(DynamicModel(robot, parse_terms(TX40_TERMS, robot)), p, series(TX40_MOTION), series(TX40_OTHER))
+
+
+@cache
+def panda_loop() -> TrueLoop:
+    """The Panda of its file, with viscous and Coulomb friction, on random series within its limits."""
+    robot = load_robot("builtin:panda")
+    model = DynamicModel(robot, parse_terms(("viscous", "coulomb"), robot))
+    p = np.nan_to_num(model.reference)
+    p[len(robot.parameters) :] = np.maximum(p[len(robot.parameters) :], 0.1)
+    return TrueLoop(model, p, random_series(robot, 0), random_series(robot, 1))
+
+
+def random_series(robot: Robot, seed: int) -> ParametricTrajectory:
+    """A series of five random harmonics about the middle of each joint, within its range and 60 % of its speed."""
+    rng, limits = np.random.default_rng((seed, 3)), [joint.limits for joint in robot.independent_joints]
+    middle = np.array([0.5 * sum(limit.interval(2.0)) for limit in limits])
+    found = series(np.vstack([middle, rng.normal(size=(10, robot.nv))]))
+    q, v, _ = found.states(np.linspace(0.0, PERIOD, 500))
+    room = np.array([0.45 * (limit.interval(2.0)[1] - limit.interval(2.0)[0]) for limit in limits])
+    speed = np.array([0.6 * limit.velocity for limit in limits])
+    shrunk = np.minimum(room / np.abs(q - middle).max(axis=0), speed / np.abs(v).max(axis=0))
+    return series(np.vstack([middle, found.coefficients[1:] * shrunk]))
