@@ -24,7 +24,7 @@ WEAK = 1e-8
 """Singular value of the instruments' products with the columns, relative to the largest, below which they say nothing
 of some parameters."""
 
-SAME = 1e-9
+SAME_COLUMNS = 1e-9
 """Part of the columns that instruments do not explain, relative to them, below which both are the same."""
 
 
@@ -233,7 +233,7 @@ def consistency_test(
     size = np.linalg.norm(W, axis=0)
     scaled = unexplained / np.where(size > 0.0, size, 1.0)
     U, s, _ = np.linalg.svd(scaled)
-    count = int(np.sum(s > SAME))
+    count = int(np.sum(s > SAME_COLUMNS))
     if not count:
         return None
     plain = _least(W, y) + rest

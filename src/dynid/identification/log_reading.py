@@ -84,7 +84,7 @@ def prepared_logs(task: Task, base: BaseParameters, progress: Progress) -> Prepa
             drive, notes = find_drive_signs(stretches_of(log), base, drive, task.processing)
             findings += notes
         ready = prepare(log, model, drive, task.processing, progress=progress)
-        if not task.estimation.is_least_squares:
+        if not task.is_least_squares:
             logged.append(log)
         del log
         findings += of_log(ready.findings, name_of(source, k), len(task.logs))

@@ -25,7 +25,7 @@ from dynid.estimation.solution import Solution, solve
 from dynid.findings import Finding, has
 from dynid.identification.chosen_terms import alternatives, chosen_instead, with_chosen_terms, without_undetermined
 from dynid.identification.drive_units import findings_in_units_of, with_units_of
-from dynid.identification.estimators.recipe import require_loop_estimator, rows_of
+from dynid.identification.estimators.estimator_recipe import require_loop_estimator, rows_of
 from dynid.identification.log_reading import PreparedLogs, prepared_logs
 from dynid.identification.many_logs import reduced_by_log, sampled_logs
 from dynid.identification.noticed import each_once
@@ -152,11 +152,11 @@ def run(
     progress("Finding base parameters")
     model = task.model if earlier is None else earlier.model
     base = known_base(model, known_of(model, task.known) if task.chooses_terms else task.known_values)
-    if not task.estimation.is_least_squares:
+    if not task.is_least_squares:
         require_loop_estimator(task, earlier)
-    if task.estimation.form != "torque":
+    if task.is_least_squares and task.estimation.estimator != "torque":
         stored_inertia(model)  # a term that does not go with other rows is refused before a log is read
-    by_log = workers.reduces(task) and task.estimation.is_least_squares
+    by_log = workers.reduces(task) and task.is_least_squares
     read = sampled_logs(task, base, workers, progress) if by_log else prepared_logs(task, base, progress)
     reduce = Reducing(base.model, read, workers, earlier, progress)
     chosen, choice, notes = with_chosen_terms(task, read, progress)
@@ -312,7 +312,7 @@ def _solved(
     logs, hold = reduce.read.sample if reduce.by_log else reduce.read.logs, reduce.earlier is not None
     nonlinear = find_nonlinear(base, logs, task.estimation, task.known, hold=hold, progress=progress)
     task, read, reduced = reduce(task, nonlinear)
-    if not task.estimation.is_least_squares:
+    if not task.is_least_squares:
         found = rows_of(task, read, nonlinear, reduced, progress)
         reduced = replace(reduced, rows=found.rows)
         notes, loop = (*notes, *found.findings), found.record

@@ -11,6 +11,7 @@ import numpy as np
 
 from dynid.errors import InvalidRequestError, as_written
 from dynid.estimation import EstimationSettings, PhysicalSettings
+from dynid.estimation.settings import FORMS
 from dynid.experiment import Experiment, parse_experiment, read_experiment
 from dynid.files import FileKind, is_file, use_of
 from dynid.identification.drive_units import is_in_amperes
@@ -112,6 +113,11 @@ class Task:
             reference=None if reference is None else _reference(reference, robot),
             **{key: getattr(stated, key) for key in given},
         )
+
+    @property
+    def is_least_squares(self) -> bool:
+        """Whether the estimate is least squares on rows of some form."""
+        return self.estimation.estimator in FORMS
 
     @property
     def known_values(self) -> dict[str, float]:
