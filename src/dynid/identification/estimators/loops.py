@@ -6,6 +6,7 @@ the measured positions where there are none: gains of some bandwidth, and the to
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -143,16 +144,25 @@ def states_at(run: Rollout, times: Array) -> tuple[Array, Array, Array]:
 
 
 def _assumed(robot: SimulatedRobot, stretch: Stretch) -> ControlInput:
-    """A law that tracks: gains by the robot's own inertia, and its torques along the reference."""
-    model, reference = robot.model, stretch.reference
+    """A law that tracks: gains by the robot's own inertia, and its torques along the reference.
+
+    The reference is taken in the middle of steps that are short, whatever the samples of the log.
+    """
+    from scipy.interpolate import CubicHermiteSpline
+
+    model, reference, times = robot.model, stretch.reference, stretch.times
     assert reference is not None
     some = reference.q[:: max(1, len(reference) // 20)]
     inertia = np.abs(np.diagonal(model.mass_matrices(some, robot.parameters), axis1=1, axis2=2)).mean(axis=0)
     w = 2.0 * np.pi * BANDWIDTH
-    ahead = model.inverse_dynamics(reference.q, reference.v, reference.a, robot.parameters)
-    velocity = np.ascontiguousarray(reference.v)
-    kp, kd = w**2 * inertia, 2.0 * w * inertia
-    return ControlInput(stretch.times, np.ascontiguousarray(reference.q), kp, kd, velocity, ahead)
+    finer = max(1, math.ceil(float(np.median(np.diff(times))) / LONGEST_STEP - 1e-6))
+    stamps = np.interp(np.arange(finer * (len(times) - 1) + 1) / finer, np.arange(len(times)), times)
+    middles = np.append(0.5 * (stamps[:-1] + stamps[1:]), stamps[-1])
+    spline = CubicHermiteSpline(times, reference.q, reference.v)
+    q, v = np.asarray(spline(middles)), np.asarray(spline(middles, 1))
+    a = np.stack([np.interp(middles, times, column) for column in reference.a.T], axis=1)
+    ahead = model.inverse_dynamics(q, v, a, robot.parameters)
+    return ControlInput(stamps, q, w**2 * inertia, 2.0 * w * inertia, v, ahead)
 
 
 def loop_of(
