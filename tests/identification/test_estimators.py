@@ -155,10 +155,13 @@ def test_the_command_compares_and_goes_on_where_one_cannot_be_used(tmp_path: Pat
     assert not problems["wls"]
     assert "kp" in problems["cloe"]
     assert "does not repeat" in problems["ml"]
-    status, output, _ = run("compare", tmp_path / "e.toml", "--estimators", "wls,cloe")
+    page = tmp_path / "page.html"
+    status, output, _ = run("compare", tmp_path / "e.toml", "--estimators", "wls,cloe", "--report", page)
     assert status == 0
     assert max(map(len, output.splitlines())) <= 80
     assert "Recommended: wls" in output
+    assert "estimator-errors" in page.read_text()
+    assert run("compare", tmp_path / "e.toml", "--estimators", "wls", "--report", page)[0] == 2  # it exists
     status, _, errors = run("compare", tmp_path / "e.toml", "--estimators", "best")
     assert status == 2
     assert "estimator" in errors

@@ -23,6 +23,8 @@ def compare(
             help="Which to compare, comma-separated (default: ols, wls, tls, iv, didim, ml, clie, cloe).",
         ),
     ] = "",
+    report: Annotated[Path | None, typer.Option("--report", help="Also write an HTML page with a figure.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing page.")] = False,
     json_output: JsonOption = False,
 ) -> None:
     """Compare estimators on the same logs, and recommend one.
@@ -31,10 +33,17 @@ def compare(
     """
     with errors_in_words(), steps_shown() as step:
         import dynid
+        from dynid.errors import OutputExistsError
         from dynid.identification.estimator_comparison import ESTIMATORS
 
         names = words(estimators) or ESTIMATORS
+        if report is not None and report.exists() and not force:
+            raise OutputExistsError(report)  # before the estimators, which take long
         found = dynid.compare_estimators(experiment, estimators=names, progress=step)
+        if report is not None:
+            from dynid.report import write_estimator_page
+
+            write_estimator_page(found, report, overwrite=force)
     if json_output:
         echo_json(found.to_dict())
     else:
