@@ -25,7 +25,7 @@ from tests.noisy_loops import CONTROL_RATE, NOISES, Noise, TrueLoop, tx40_loop
 from dynid import Log
 from dynid.arrays import Array
 from dynid.errors import DynidError
-from dynid.identification.estimators.recipe import LEVEL
+from dynid.identification.estimators.estimator_recipe import THRESHOLDS
 from dynid.identification.log_reading import prepared_logs
 from dynid.identification.pipeline import Estimated, Reducing, estimated
 from dynid.identification.task import Task
@@ -165,7 +165,7 @@ def outcome(loop: TrueLoop, noise: Noise, cutoff: float | None, seed: int, estim
     inertial = np.array(["kg" in unit for unit in base.units])
     record, rejected = found.loop, None
     if record is not None and record.consistency is not None:
-        rejected = record.consistency.p_value < LEVEL
+        rejected = record.consistency.p_value < THRESHOLDS.level
     return Outcome(
         noise.name,
         cutoff,

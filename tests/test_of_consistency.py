@@ -35,11 +35,11 @@ def rejections(robot: str, draws: int, decimate: tuple[int, ...] = ()) -> float:
     p = np.nan_to_num(model.reference)
     p[-n:] = 0.5
     exact = model.inverse_dynamics(q, v, a, p)
-    near = np.stack([q, v, a]) + waves(t, n, 2, 0.02)
+    near_q, near_v, near_a = np.stack([q, v, a]) + waves(t, n, 2, 0.02)
     processing = Processing(automatic=False, decimate=decimate, row_trim=0)
     band = 1.0 if not decimate else 0.8
     log = PreparedLog((Chunk(q, v, a, exact),), (t,), processing, RATE, 0.0, ())
-    other = replace(log, segments=(Chunk(*near, exact),))
+    other = replace(log, segments=(Chunk(near_q, near_v, near_a, exact),))
     found = 0
     for seed in range(draws):
         noisy = exact + 0.1 * np.random.default_rng(seed).normal(size=exact.shape)
@@ -60,9 +60,13 @@ def test_intervals_hold_the_truth() -> None:
     base, t = find_base_parameters(model), np.arange(800) / RATE
     q, v, a = waves(t, 2, 1, 0.6)
     exact = model.inverse_dynamics(q, v, a)
-    near = np.stack([q, v, a]) + waves(t, 2, 2, 0.05)
+    near_q, near_v, near_a = np.stack([q, v, a]) + waves(t, 2, 2, 0.05)
     log = PreparedLog((Chunk(q, v, a, exact),), (t,), Processing(automatic=False), RATE, 0.0, ())
-    other, truth, held = replace(log, segments=(Chunk(*near, exact),)), base.to_base(model.robot.parameters), []
+    other, truth, held = (
+        replace(log, segments=(Chunk(near_q, near_v, near_a, exact),)),
+        base.to_base(model.robot.parameters),
+        [],
+    )
     for seed in range(200):
         noisy = exact + 0.1 * np.random.default_rng(seed).normal(size=exact.shape)
         shaken = replace(log, segments=(Chunk(q, v, a, noisy),))

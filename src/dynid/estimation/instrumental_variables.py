@@ -70,7 +70,7 @@ def paired_factors(base: BaseParameters, log: PreparedLog, instruments: Prepared
             for row, (instrument, matrix) in enumerate(pairs):
                 both = np.concatenate([instrument[:, :-1], matrix], axis=1)
                 left = (decimated(both, factors) if factors else both)[part][kept[:, row]]
-                found[row] = np.linalg.qr(np.concatenate([found[row], left]), mode="r")
+                found[row] = np.asarray(np.linalg.qr(np.concatenate([found[row], left]), mode="r"))
                 counts[row] += len(left)
     return {
         basis.joint: _of_base(base, basis, log.weight * R, count)
@@ -226,7 +226,7 @@ def consistency_test(
         for name, factor in log.items():
             parts.append(np.sqrt(band) / sizes[name] * np.column_stack([factor.Z, factor.W, factor.y]))
     n = (parts[0].shape[1] - 1) // 2
-    R = np.linalg.qr(np.concatenate(parts), mode="r")
+    R = np.asarray(np.linalg.qr(np.concatenate(parts), mode="r"))
     rows = int(sum(band * factor.rows for log, band in zip(logs, bands, strict=True) for factor in log.values()))
     W, y, rest = R[: 2 * n, n : 2 * n], R[: 2 * n, -1], float(R[-1, -1] ** 2)
     unexplained = W[n:]

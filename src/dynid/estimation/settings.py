@@ -61,7 +61,8 @@ class EstimationSettings(Table):
     @property
     def form(self) -> FormName:
         """What rows are that logs are reduced to; torques for estimators that start from these."""
-        return next((form for form in FORMS if form == self.estimator), "torque")
+        forms: tuple[FormName, ...] = tuple(form for form in FORMS if form == self.estimator)
+        return forms[0] if forms else "torque"
 
 
 Vector = tuple[Number, Number, Number]

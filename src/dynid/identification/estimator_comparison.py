@@ -136,7 +136,7 @@ class Comparison:
         return text_table(HEADER, self.rows())
 
     def _repr_html_(self) -> str:
-        return html_table(HEADER, self.rows())
+        return html_table(self.reason, HEADER, self.rows())
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data for JSON."""

@@ -320,7 +320,7 @@ def _solved(
     with single_threaded_blas():
         noticed = (*read.findings, *notes)
         solution = solve(read.logs, read.sample, reduced, nonlinear, task.estimation, noticed, progress)
-    return _Solved(task, read, nonlinear, reduced, solution, notes, loop)
+    return _Solved(task, read, nonlinear, reduced, solution, tuple(notes), loop)
 
 
 def _with_sounder_links(
