@@ -14,7 +14,7 @@ import pytest
 import dynid
 from dynid import DynidError, Log, Result
 from dynid.findings import has
-from dynid.identification.estimator_comparison import ComparedEstimator, recommended
+from dynid.identification.estimator_comparison import ComparedEstimator, Comparison, recommended
 from tests.commands import run
 from tests.noisy_loops import CONTROL_RATE, NOISES, tx40_loop
 
@@ -131,6 +131,9 @@ def test_the_simplest_is_recommended_where_it_is_as_good() -> None:
     assert "biased" in reason
     assert recommended([replace(plain, simulated_error=0.03), replace(iv, settled=False)])[0] == "wls"
     assert recommended([ComparedEstimator("ml", problem="no")])[0] is None
+    shown = Comparison("arm", "another log", "simulated", (plain, iv), "wls", "as good")
+    assert "1.01 %" in str(shown)
+    assert "<td>iv</td>" in shown._repr_html_()
 
 
 def test_the_command_compares_and_goes_on_where_one_cannot_be_used(tmp_path: Path) -> None:
