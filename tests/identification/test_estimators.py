@@ -87,6 +87,12 @@ def test_without_a_law_or_a_reference_the_loop_is_assumed_and_said() -> None:
     assert error(found) < 0.02  # what the controller lets pass of the motion is not in the instruments
     along = dynid.identify(robot, unknown, terms, estimation={**iv, "instruments": "reference"}, **stated)
     assert error(along) < 0.02
+    kp, kd = (tuple(np.asarray(gains)[0].tolist()) for gains in (log.kp, log.kd))
+    law = {**KNOWN_LAW, "kp": kp, "kd": kd, "delay": log.command_delay}
+    known = dynid.identify(robot, unknown, terms, estimation=iv, control=law, **stated)
+    assert known.record.loop is not None
+    assert known.record.loop.law == "stated"
+    assert error(known) < 0.008
     measured = dynid.identify(robot, bare, terms, estimation=iv, **stated)
     assert has(measured.findings, "loop-follows-measured")
     with pytest.raises(DynidError, match="position_command"):

@@ -186,6 +186,7 @@ def loop_of(
             "the log is too long for estimators that simulate it; cut it by rows or seconds, or use estimator = "
             "'torque'"
         )
+    log = _with_gains(log, control)
     chunks = [loaded(segment) for segment in ready.segments]
     times = [np.asarray(stamps[:], dtype=float) for stamps in ready.times]
     starts = [(np.array(chunk.q[0]), np.array(chunk.v[0])) for chunk in chunks]
@@ -203,6 +204,17 @@ def loop_of(
             return Loop(ready, tuple(parts), "assumed", "commands")
     parts = [Stretch(*each, None) for each in zip(times, starts, chunks, strict=True)]
     return Loop(ready, tuple(parts), "assumed", "measured")
+
+
+def _with_gains(log: Log, control: Control | None) -> Log:
+    """A log that has commands and no gains of its own, with those that `[control]` states as numbers."""
+    if control is None or log.position_command is None or log.kp is not None:
+        return log
+    kp, kd = (None if value is None or isinstance(value, str) else value for value in (control.kp, control.kd))
+    if kp is None:
+        return log
+    each = [np.broadcast_to(np.asarray(value or 0.0, dtype=float), log.position.shape[1:]).copy() for value in (kp, kd)]
+    return replace(log, kp=each[0], kd=each[1])
 
 
 def _stated(
