@@ -75,4 +75,4 @@ def show_comparison(found: Comparison, experiment: Path) -> None:
     output.print(f"Recommended: {found.recommendation}; {found.reason}.")
     line = f'[estimation] estimator = "{found.recommendation}"'
     plain = found.recommendation == "wls"
-    show_next(output, f"dynid identify {experiment}" + ("" if plain else f", with {line}"))
+    show_next(output, f"dynid identify {experiment}, with {'least squares (the default)' if plain else line}")

@@ -6,8 +6,6 @@ is as good as one factor R with R'R = C^-1 and R b on its right.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from scipy import linalg
 
@@ -59,8 +57,3 @@ def whitened_factors(base: BaseParameters, W: Array, y: Array, rows: int) -> Fac
     freedom = max(rows - len(base.names), 1)
     factor = Factor(base.names, found.R, found.z, float(freedom), freedom + len(base.names))
     return Factors(base.model.names, {EQUIVALENT: factor}, "estimate")
-
-
-def torque_rows(factors: Sequence[Factors]) -> int:
-    """Number of rows of several logs."""
-    return sum(each.rows for each in factors)

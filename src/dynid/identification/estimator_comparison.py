@@ -193,7 +193,7 @@ def compare_estimators(
             "estimators are compared on measured torques with signs and stated terms; state these (not terms = 'auto')"
         )
     read_logs = [read(log, task.model.robot, progress, task.drive, task.processing) for log in task.logs]
-    used, unseen, words = _split(read_logs, task, held_out)
+    used, unseen, words = _split(read_logs, held_out)
     judge = _Judge.of(task, unseen)
     found = []
     for name in estimators:
@@ -208,16 +208,18 @@ def _task(source: Robot | str | Path, terms: Any, settings: Mapping[str, Any]) -
     return experiment_file(source, terms, **settings).task
 
 
-def _split(logs: Sequence[Log], task: Task, held_out: Log | Sequence[Log] | None) -> tuple[list[Log], list[Log], str]:
+def _split(logs: Sequence[Log], held_out: Log | Sequence[Log] | None) -> tuple[list[Log], list[Log], str]:
     """Logs to identify from, logs to judge by, and what these are in words."""
     logs = [log for log in logs if not log.static]
     if held_out is not None:
         unseen = [held_out] if isinstance(held_out, Log) else list(held_out)
+        if not unseen:
+            raise InvalidRequestError("held_out has no log; leave it out, or give one or more")
         return list(logs), unseen, f"{len(unseen)} other logs" if len(unseen) > 1 else "another log"
     if not logs:
         raise InvalidRequestError("there is no log of motion to compare estimators on; give one or more")
     if len(logs) > 1:
-        return list(logs[:-1]), [logs[-1]], f"the last log ({name_of(task.logs[len(logs) - 1], len(logs))})"
+        return list(logs[:-1]), [logs[-1]], f"the last log ({name_of(logs[-1], len(logs))})"
     cut = int(len(logs[0]) * (1.0 - HELD_OUT))
     return [logs[0][:cut]], [logs[0][cut:]], f"the last {HELD_OUT:.0%} of the log"
 
@@ -293,7 +295,9 @@ def recommended(found: Sequence[ComparedEstimator]) -> tuple[str | None, str]:
     The one with the smallest error that settled; but weighted least squares where these are as good: they are the
     simplest, need no controller, and choose their filters.
     """
-    able = {one.name: one for one in found if one.error is not None and one.settled and one.name not in NEVER}
+    done = [one for one in found if one.error is not None and one.settled and one.name not in NEVER]
+    simulated = [one for one in done if one.simulated_error is not None]
+    able = {one.name: one for one in simulated or done}
     if not able:
         return None, "no estimator could be used; see why each could not"
     best = min(able.values(), key=lambda one: one.error or 0.0)

@@ -276,7 +276,9 @@ def estimated(
         findings = (*findings, *more)
     prior = None if task.estimation.prior is None else Prior.near_reference(base, task.estimation.prior)
     left_out = () if links is None else links.left_out
-    held_out = held_out_blocks(reduced.folds, base, task.estimation.method, prior, left_out)
+    held_out = None
+    if task.is_least_squares:
+        held_out = held_out_blocks(reduced.folds, base, task.estimation.method, prior, left_out)
     return Estimated(asked, task, read, nonlinear, solution, residuals, links, held_out, findings, found.loop)
 
 

@@ -47,6 +47,6 @@ def error_bars(found: Comparison) -> Figure:
     done = [one for one in found.estimators if one.relative_error is not None]
     names = [one.name for one in done]
     errors = {"along measured motion": [one.relative_error or 0.0 for one in done]}
-    if all(one.simulated_error is not None for one in done):
+    if any(one.simulated_error is not None for one in done):
         errors["along simulated motion"] = [one.simulated_error or 0.0 for one in done]
     return error_figure("estimator-errors", names, errors)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
@@ -15,6 +17,7 @@ from dynid.estimation.nonlinear.nonlinear_fit import NonlinearFit
 from dynid.estimation.physical.physical_links import physics_of
 from dynid.estimation.total_least_squares import total_least_squares
 from dynid.findings import Finding
+from dynid.identification.drive_units import is_in_amperes
 from dynid.identification.estimators.loop_errors import closed_loop_errors
 from dynid.identification.estimators.loops import Loop, loop_of
 from dynid.identification.estimators.periodic_estimate import by_periods
@@ -80,6 +83,10 @@ def require_loop_estimator(task: Task, earlier: EarlierLogs | None) -> None:
         problem = "terms = 'auto'"
     elif name != "tls" and any(log.load is not None for log in task.logs):
         problem = "logs that carry loads"
+    elif name not in ("tls", "ml") and is_in_amperes(task.drive):
+        problem = "currents whose torque constants are unknown"
+    elif name in ("clie", "cloe") and task.drive.unmeasured:
+        problem = "joints whose torques are not measured"
     elif name not in ("tls", "ml") and task.processing.period is not None:
         problem = "averaged periods (processing.period)"
     if problem:
@@ -118,13 +125,16 @@ def rows_of(
     physics = physics_of(task.physical, base.model, task.reference)
     most = task.estimation.iterations
     problem = LoopProblem(nonlinear, read.logs, loops, task.estimation, physics, most, progress)
+    if task.estimation.instruments == "repeat":
+        found = _with_given(problem, repeated(read.logs))
+        return EstimatorRows(found.rows, _record(found, (), "repeat"), tuple(_findings(found, ())))
     start = start_of(problem, reduced.rows)
     if name in ("didim", "didim_power"):
         found, source = direct_and_inverse(problem, start, "power" if name == "didim_power" else "torque"), "none"
     elif name in ("clie", "cloe"):
         found, source = closed_loop_errors(problem, start, name), "none"
     else:
-        found, source = _by_instruments(problem, start, task, read)
+        found, source = _by_instruments(problem, start, task)
     return EstimatorRows(found.rows, _record(found, loops, source), tuple(_findings(found, loops)))
 
 
@@ -137,15 +147,19 @@ def start_of(problem: LoopProblem, rows: Sequence[Factors]) -> Array:
     return problem.standard(estimate.values, rows, nominal.parameters)
 
 
-def _by_instruments(problem: LoopProblem, start: Array, task: Task, read: PreparedLogs) -> tuple[LoopRows, str]:
+def _by_instruments(problem: LoopProblem, start: Array, task: Task) -> tuple[LoopRows, str]:
     """Instrumental variables, with the instruments that were asked for, or that the logs allow."""
     kind = task.estimation.instruments
     if kind == "auto" or kind == "loop":
         return by_instruments(problem, start), "loop"
-    instruments = repeated(read.logs) if kind == "repeat" else references(problem.loops)
+    return _with_given(problem, references(problem.loops)), kind
+
+
+def _with_given(problem: LoopProblem, instruments: Sequence[PreparedLog]) -> LoopRows:
+    """The estimate with instruments that nothing has to be simulated for."""
     found = with_instruments(problem, instruments)
     rows = [equivalent_factors(problem.base, found.values, found.covariance, found.rows)]
-    return LoopRows(rows, 1, True, start, found.test), kind
+    return LoopRows(rows, 1, True, np.zeros(0), found.test)
 
 
 def references(loops: Sequence[Loop]) -> list[PreparedLog]:
@@ -191,8 +205,6 @@ def repeated(logs: Sequence[PreparedLog]) -> list[PreparedLog]:
 
 def along(log: PreparedLog, chunks: Sequence) -> PreparedLog:
     """A log along the motion of chunks of the same samples; torques stay as measured."""
-    from dataclasses import replace
-
     pairs = zip(log.segments, chunks, strict=True)
     segments = [replace(loaded(own), q=other.q, v=other.v, a=other.a) for own, other in pairs]
     return replace(log, segments=tuple(segments))

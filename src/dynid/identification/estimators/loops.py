@@ -23,6 +23,10 @@ from dynid.simulation.plant import require_simple_joints
 BANDWIDTH = 15.0
 """Natural frequency [Hz] of a loop that is assumed."""
 
+FINEST_STEP = 2e-4
+"""Interval [s] that commands on straight lines between stamps are divided into: in longer ones, means of the commands
+would act as a force of the velocity."""
+
 LONGEST_STEP = 2e-3
 """Longest step of the simulation [s]."""
 
@@ -98,7 +102,7 @@ class Loop:
         for stretch in self.stretches:
             control = stretch.control or _assumed(robot, stretch)
             q0, v0 = stretch.start
-            step = min(LONGEST_STEP, float(np.median(np.diff(control.time)))) / divided
+            step = min(LONGEST_STEP, float(np.median(np.diff(stretch.times)))) / divided
             run = roll_out(robot, control, q0, v0, delay=self.delay, step=step, steps_kept=steps_kept)
             if run.ended is not None:
                 joint = robot.model.row_names[run.ended.joint]
@@ -186,6 +190,11 @@ def loop_of(
             "the log is too long for estimators that simulate it; cut it by rows or seconds, or use estimator = "
             "'torque'"
         )
+    if log.position_command is not None and drive.offsets is not None and np.any(drive.offsets):
+        raise InvalidRequestError(
+            "commands beside drive.offsets are not clear: nobody says whether they have the offsets, too; take these "
+            "off the positions of the log, and leave drive.offsets out"
+        )
     log = _with_gains(log, control)
     chunks = [loaded(segment) for segment in ready.segments]
     times = [np.asarray(stamps[:], dtype=float) for stamps in ready.times]
@@ -227,7 +236,8 @@ def _stated(
 ) -> Stretch:
     """A stretch under the commands and gains of the log, which act at the joints."""
     transmission = transmission_of(drive, model.robot)
-    if not np.allclose(transmission.matrix, np.eye(model.robot.nv)):
+    at_motors = transmission.positions_at_motor or transmission.torques_at_motor
+    if at_motors and not np.allclose(transmission.matrix, np.eye(model.robot.nv)):
         raise InvalidRequestError(
             "commands and gains are those of the joints, and the log is on the motors' side; convert it, or leave kp "
             "out so that a loop is assumed"
@@ -250,9 +260,12 @@ def _stated(
     assert position is not None
     assert kp is not None
     assert kd is not None
-    moving = position, cut(commands.velocity), cut(commands.torque)
-    is_held = rate is not None or holds_commands(log, control)
-    position, velocity, torque = moving if is_held else (_between(values) for values in moving)
+    velocity, torque = cut(commands.velocity), cut(commands.torque)
+    if rate is None and not holds_commands(log, control):
+        finer = max(1, math.ceil(float(np.median(np.diff(stamps))) / FINEST_STEP - 1e-6))
+        position, velocity, torque = (_between(values, finer) for values in (position, velocity, torque))
+        kp, kd = (np.repeat(gain, finer, axis=0)[: 1 - finer or None] if gain.ndim == 2 else gain for gain in (kp, kd))
+        stamps = np.interp(np.arange(finer * (len(stamps) - 1) + 1) / finer, np.arange(len(stamps)), stamps)
     assert position is not None
     return Stretch(times, start, None, ControlInput(stamps, position, kp, kd, velocity, torque, commands.limit, rate))
 
@@ -267,9 +280,15 @@ def _delay(control: Control | None) -> float | None:
     return None if control is None or isinstance(control.delay, str) else float(control.delay)
 
 
-def _between(values: Array | None) -> Array | None:
-    """Means of consecutive rows: commands change between stamps where no delay says that they are held."""
-    return None if values is None else np.concatenate([0.5 * (values[:-1] + values[1:]), values[-1:]])
+def _between(values: Array | None, finer: int) -> Array | None:
+    """Commands on straight lines between stamps, in the middle of each of so many parts of an interval.
+
+    They change between stamps where no delay says that they are held; shape (finer * (samples - 1) + 1, nv).
+    """
+    if values is None:
+        return None
+    at = np.append((np.arange(finer * (len(values) - 1)) + 0.5) / finer, len(values) - 1.0)
+    return np.stack([np.interp(at, np.arange(len(values)), column) for column in values.T], axis=1)
 
 
 def _with_measured(stretch: Stretch, log: Log, ready: PreparedLog, model: DynamicModel, drive: Drive) -> Stretch:
@@ -277,7 +296,8 @@ def _with_measured(stretch: Stretch, log: Log, ready: PreparedLog, model: Dynami
     transmission, control = transmission_of(drive, model.robot), stretch.control
     assert control is not None
     last = int(np.searchsorted(log.time, control.time[-1], side="left")) + 1
-    rows = slice(last - len(control.time), last)
+    first = int(np.clip(np.searchsorted(log.time, stretch.times[0], side="right") - 1, 0, None))
+    rows = slice(first, last)
     position = transmission.joint_positions(log.position[rows])
     torque = np.array(transmission.joint_torques(log.torque), dtype=float)
     if log.missing is not None:
@@ -289,7 +309,15 @@ def _with_measured(stretch: Stretch, log: Log, ready: PreparedLog, model: Dynami
     torque[:, [name in ready.processing.unmeasured for name in model.row_names]] = np.nan
     if log.time[rows.start] != control.time[0]:  # the stretch begins between two samples
         position, torque = (np.where(np.arange(len(x))[:, None] == 0, np.nan, x) for x in (position, torque))
-    return replace(stretch, position=position, torque=torque)
+    finer = (len(control.time) - 1) // max(len(position) - 1, 1)
+    return replace(stretch, position=_spread(position, finer), torque=_spread(torque, finer))
+
+
+def _spread(values: Array, finer: int) -> Array:
+    """Rows that are so many apart, with rows between them that were not measured."""
+    spread = np.full((finer * (len(values) - 1) + 1, values.shape[1]), np.nan)
+    spread[::finer] = values
+    return spread
 
 
 def positive_inertia(model: DynamicModel, parameters: Array, logs: Sequence[PreparedLog]) -> bool:

@@ -29,6 +29,7 @@ from dynid.estimation.physical.semidefinite import fit
 from dynid.estimation.settings import EstimationSettings
 from dynid.identification.estimators.loops import DivergedError, Loop, positive_inertia
 from dynid.logs import PreparedLog
+from dynid.logs.processing.signals import PASSED_BAND
 from dynid.model import BaseParameters
 from dynid.simulation import SimulatedRobot
 
@@ -187,7 +188,7 @@ def with_instruments(problem: LoopProblem, instruments: Sequence[PreparedLog]) -
     """The estimate with given instruments, one log for each log."""
     pairs = zip(problem.logs, instruments, strict=True)
     factors = [paired_factors(problem.base, log, other) for log, other in pairs]
-    bands = [log.error_band for log in problem.logs]
+    bands = [min(log.error_band, PASSED_BAND) if log.processing.decimate else 1.0 for log in problem.logs]
     weighted = problem.settings.method == "wls"
     return instrumental_variables(problem.base, factors, bands, weighted=weighted)
 
