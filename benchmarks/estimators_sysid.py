@@ -47,7 +47,7 @@ SETTLING = 0.2
 JOINT_KEYS = {"damping": "fv", "frictionloss": "fs", "armature": "Ia"}
 """What MuJoCo's joints have, by the prefix of dynid's parameter."""
 
-OURS = ("WLS", "IV", "DIDIM")
+OURS = ("WLS", "IV", "DIDIM", "CLOE", "CLIE")
 """Estimators of dynid that stand beside it."""
 
 
