@@ -119,6 +119,9 @@ def test_a_second_run_gives_instruments() -> None:
         ({"estimation": {"estimator": "iv", "robust": "huber"}}, "least squares"),
         ({"estimation": {"estimator": "didim", "instruments": "loop"}}, "iv"),
         ({"processing": {**FILTERED, "period": 5.0}}, "period"),
+        ({"drive": {"torque_constants": "unknown"}}, "torque constants"),
+        ({"drive": {"offsets": [0.1] * 6}}, "offsets"),
+        ({"workers": 2}, "one process"),
     ],
 )
 def test_what_does_not_go_together_is_refused(changes: dict[str, Any], words: str) -> None:

@@ -148,3 +148,14 @@ def test_resampling_needs_sense() -> None:
             resampled(log, rate, longest_gap=gap)
     with pytest.raises(InvalidRequestError, match="split the log at resets first"):
         resampled(recording(np.array([0, 0.1, 0.1])), 10.0, longest_gap=1.0)
+
+
+def test_resampling_takes_commands_and_gains_along() -> None:
+    t = np.sort(np.random.default_rng(0).uniform(0.0, 1.0, 200))
+    q = np.stack([t, 2.0 * t], axis=1)
+    log = Log(time=t, position=q, torque=q, position_command=q, velocity_command=q, kp=20.0, kd=[1.0, 2.0])
+    (even,) = resampled(log, 100.0, longest_gap=1.0)
+    assert even.position_command is not None
+    np.testing.assert_allclose(even.position_command, even.torque, atol=1e-12)
+    np.testing.assert_allclose(even.commands.kp, 20.0)
+    assert len(even.commands.kd) == len(even)

@@ -122,6 +122,10 @@ def identify(
         task = replace(task, earlier=added.task.all_logs)
     elif not task.logs:
         raise InvalidRequestError("there is no log to identify from; give one or more")
+    if not task.is_least_squares and (workers is not None or client is not None):
+        raise InvalidRequestError(
+            f"estimator = '{task.estimation.estimator}' simulates all logs in one process; leave workers out"
+        )
     task, earlier = with_static_logs(task, earlier, progress)
     with where.started() as running:
         return run(task, file, earlier, progress, running)

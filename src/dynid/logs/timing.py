@@ -238,6 +238,10 @@ def even_count(seconds: float, rate: float) -> int:
     return math.floor(seconds * rate * (1 + 1e-12) + 1e-9) + 1
 
 
+COMMANDS = ("position_command", "velocity_command", "torque_command", "kp", "kd")
+"""What a log has of commands, a row for each sample."""
+
+
 def evenly(piece: Log, rate: float, origin: float) -> tuple[Log, int]:
     """A part of a segment at even stamps, and the number of its first among those of the segment.
 
@@ -261,8 +265,10 @@ def _even(piece: Log, rate: float, positions: str, origin: float | None = None, 
     def linear(values: Array) -> Array:
         return frozen(np.column_stack([np.interp(grid, time, column) for column in values.T]))
 
+    commands = {name: getattr(piece, name) for name in COMMANDS if getattr(piece, name) is not None}
     return replace(
         piece,
+        **{name: linear(values) for name, values in commands.items()},
         time=frozen(origin + (first + np.arange(count)) / rate),
         position=frozen(CubicSpline(time, piece.position)(grid)) if positions == "cubic" else linear(piece.position),
         torque=linear(piece.torque),
