@@ -152,8 +152,8 @@ def test_resampling_needs_sense() -> None:
 
 def test_resampling_takes_commands_and_gains_along() -> None:
     t = np.sort(np.random.default_rng(0).uniform(0.0, 1.0, 200))
-    q = np.stack([t, 2.0 * t], axis=1)
-    log = Log(time=t, position=q, torque=q, position_command=q, velocity_command=q, kp=20.0, kd=[1.0, 2.0])
+    q, gains = np.stack([t, 2.0 * t], axis=1), np.full(2, 20.0)
+    log = Log(time=t, position=q, torque=q, position_command=q, velocity_command=q, kp=gains, kd=gains)
     (even,) = resampled(log, 100.0, longest_gap=1.0)
     assert even.position_command is not None
     np.testing.assert_allclose(even.position_command, even.torque, atol=1e-12)
