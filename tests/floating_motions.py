@@ -1,0 +1,190 @@
+"""Motions of standing robots: feet stay where they are, the centre of mass follows a slow path above them.
+
+The base turns and goes up and down, all joints but those of the legs swing or take postures. The base is then shifted
+until the centre of mass by the robot's *file* is where it is to be, and the legs follow by inverse kinematics. That
+is what a user without a design could do; nothing here looks for the motion that identifies best.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.spatial import ConvexHull
+from scipy.spatial.transform import Rotation
+
+from dynid import DynamicModel
+from dynid.arrays import Array
+from dynid.model.dynamic_model import Observed
+from dynid.robot import Joint
+from tests.floating_kinematics import Frame, base_velocity, centre_of_mass, leg, poses, with_feet_at
+from tests.floating_robots import LeggedRobot
+
+KNOTS = 50.0
+"""Rate of the knots of a motion [Hz]."""
+
+SHIFTS = 6
+"""Shifts of the base towards the wanted centre of mass."""
+
+SHRINKS = 12
+"""Times that a motion is made smaller by a tenth, until legs reach and nothing leaves its limits."""
+
+
+@dataclass(frozen=True, eq=False)
+class StandingMotion:
+    """A motion on feet that rest.
+
+    Attributes:
+        legged: The robot.
+        t: Times of the knots [s], shape (knots,).
+        q: Positions at the knots, shape (knots, nq).
+        feet: Poses of the feet in the world, (4, 4) each.
+        holds: Times within which the robot holds a posture [s], shape (postures, 2).
+    """
+
+    legged: LeggedRobot
+    t: Array
+    q: Array
+    feet: dict[str, Array]
+    holds: Array
+
+    @cached_property
+    def joints(self) -> CubicSpline:
+        """Positions of the joints over time."""
+        return CubicSpline(self.t, self.q[:, 7:], bc_type="clamped")
+
+    def states(self, times: Array) -> tuple[Array, Array, Array]:
+        """Positions, velocities and accelerations of all, with the base where the feet put it."""
+        robot, first = self.legged.robot, next(iter(self.feet))
+        spline = self.joints
+        q = based(self.legged, spline(times), first, self.feet[first])
+
+        def velocity(at: Array) -> Array:
+            joints = spline(at)
+            full = based(self.legged, joints, first, self.feet[first])
+            return np.hstack([base_velocity(robot, full, spline(at, 1), first), spline(at, 1)])
+
+        h = 1e-4
+        a = (velocity(times + h) - velocity(times - h)) / (2.0 * h)
+        return q, velocity(times), np.hstack([a[:, :6], spline(times, 2)])
+
+    def zero_moment_points(self, parameters: Array, times: Array) -> Array:
+        """Zero-moment points on the ground [m], shape (samples, 2)."""
+        q, v, a = self.states(times)
+        model = DynamicModel(self.legged.robot, (), Observed.WRENCH_MOVING)
+        wrench = (model.regressor(q, v, a) @ parameters).T
+        turn = Rotation.from_quat(q[:, 3:7])
+        force = turn.apply(wrench[:, :3])
+        torque = turn.apply(wrench[:, 3:]) + np.cross(q[:, :3], force)
+        return np.stack([-torque[:, 1], torque[:, 0]], axis=1) / force[:, 2:]
+
+    def margin(self, parameters: Array, times: Array) -> float:
+        """Least distance of the zero-moment point to the edge of the feet's support polygon [m]."""
+        low_x, low_y, high_x, high_y = self.legged.sole
+        corners = [(x, y, 0.0, 1.0) for x in (low_x, high_x) for y in (low_y, high_y)]
+        hull = ConvexHull(np.vstack([(T @ np.transpose(corners)).T[:, :2] for T in self.feet.values()]))
+        points = self.zero_moment_points(parameters, times)
+        return float(-(points @ hull.equations[:, :2].T + hull.equations[:, 2]).max())
+
+
+def based(legged: LeggedRobot, joints: Array, foot: str, target: Array) -> Array:
+    """Positions of joints with the base where a foot puts it that rests at a pose."""
+    q = np.hstack([np.tile([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], (len(joints), 1)), joints])
+    T = target @ np.linalg.inv(Frame.of(legged.robot, foot).pose(poses(legged.robot, q)))
+    q[:, :3], q[:, 3:7] = T[:, :3, 3], Rotation.from_matrix(T[:, :3, :3]).as_quat()
+    return q
+
+
+def feet_at_home(legged: LeggedRobot) -> dict[str, Array]:
+    """Poses of the feet at home, level on the ground."""
+    of_all = poses(legged.robot, legged.standing[None])
+    found = {}
+    for body in legged.feet:
+        T = Frame.of(legged.robot, body).pose(of_all)[0]
+        yaw = np.arctan2(T[1, 0], T[0, 0])
+        level = np.eye(4)
+        level[:3, :3] = Rotation.from_euler("z", yaw).as_matrix()
+        level[:2, 3] = T[:2, 3]
+        found[body] = level
+    return found
+
+
+def swinging(legged: LeggedRobot, seconds: float, seed: int, fastest: float = 0.5) -> StandingMotion:
+    """Sums of three sines of each joint and of the base, up to `fastest` [Hz], from rest to rest."""
+    rng = np.random.default_rng((seed, 11))
+    t = np.arange(round(seconds * KNOTS) + 1) / KNOTS
+    count = 6 + len(legged.robot.joints) - 1
+    frequencies = rng.uniform(0.1 * fastest, fastest, (3, count))
+    sines = np.sin(2.0 * np.pi * frequencies[:, None] * t[:, None] + rng.uniform(0.0, 2.0 * np.pi, (3, 1, count)))
+    amplitudes = rng.uniform(0.5, 1.0, (3, 1, count))
+    path = (amplitudes * sines).sum(axis=0) / amplitudes.sum(axis=0)
+    ends = np.clip(np.minimum(t, t[-1] - t) / 2.0, 0.0, 1.0)
+    fade = ends**3 * (10.0 - 15.0 * ends + 6.0 * ends**2)
+    return _fitting(legged, t, path * fade[:, None], np.empty((0, 2)))
+
+
+def postures(legged: LeggedRobot, count: int, seed: int, hold: float = 2.0, move: float = 2.0) -> StandingMotion:
+    """Random postures that are held, and rest-to-rest motions between them, from home to home."""
+    rng = np.random.default_rng((seed, 12))
+    width = 6 + len(legged.robot.joints) - 1
+    places = np.vstack([np.zeros(width), rng.uniform(-1.0, 1.0, (count, width)), np.zeros(width)])
+    t = np.arange(round(((count + 1) * move + count * hold) * KNOTS) + 1) / KNOTS
+    begins = np.arange(count + 1) * (move + hold)
+    index = np.clip(np.searchsorted(begins, t, side="right") - 1, 0, count)
+    share = np.clip((t - begins[index]) / move, 0.0, 1.0)
+    share = (share**3 * (10.0 - 15.0 * share + 6.0 * share**2))[:, None]
+    path = (1.0 - share) * places[index] + share * places[index + 1]
+    return _fitting(legged, t, path, np.stack([begins[:-1] + move, begins[:-1] + move + hold], axis=1))
+
+
+def _fitting(legged: LeggedRobot, t: Array, path: Array, holds: Array) -> StandingMotion:
+    """A motion along paths from -1 to 1 of the base and the joints, as large as legs and limits allow."""
+    feet = feet_at_home(legged)
+    for step in range(SHRINKS + 1):
+        q, error = _balanced(legged, 0.9**step * path, feet)
+        if error < 1e-9 and _within_limits(legged, q):
+            return StandingMotion(legged, t, q, feet, holds)
+    raise RuntimeError(f"{legged.name}: no motion of that kind within reach")
+
+
+def _balanced(legged: LeggedRobot, path: Array, feet: dict[str, Array]) -> tuple[Array, float]:
+    """Positions along paths, with the centre of mass where the paths of x and y say, and what legs miss."""
+    robot, home, size = legged.robot, legged.standing, np.array(legged.pelvis)
+    q = np.tile(home, (len(path), 1))
+    turn = Rotation.from_euler("xyz", path[:, 3:6] * size[3:]) * Rotation.from_quat(home[3:7])
+    q[:, 3:7] = turn.as_quat()
+    q[:, 2] -= size[2] * (0.5 + 0.5 * path[:, 2])  # knees that bend further than at home never lock
+    in_legs = {i for body in feet for i in leg(robot, Frame.of(robot, body))}
+    for i, joint in enumerate(robot.joints[1:], start=1):
+        if i not in in_legs:
+            q[:, joint.q] = _within(joint, home[joint.q], path[:, 5 + i], legged.reach)[:, None]
+    middle = np.mean([(T @ _centre(legged))[:2] for T in feet.values()], axis=0)
+    wanted = middle + path[:, :2] * size[:2]
+    for _ in range(SHIFTS):
+        q[:, :2] += wanted - centre_of_mass(robot, robot.parameters, q)[:, :2]
+        q, error = with_feet_at(robot, q, feet)
+        if error > 1e-9:
+            break
+    return q, error
+
+
+def _centre(legged: LeggedRobot) -> Array:
+    low_x, low_y, high_x, high_y = legged.sole
+    return np.array([0.5 * (low_x + high_x), 0.5 * (low_y + high_y), 0.0, 1.0])
+
+
+def _within(joint: Joint, home: Array, path: Array, reach: float) -> Array:
+    """Positions of a joint: home plus up to `reach` along the path, within 90 % of its range and 80 % of its speed."""
+    low, high = joint.limits.lower, joint.limits.upper
+    margin = 0.05 * (high - low)
+    low, high = max(low + margin, float(home[0]) - reach), min(high - margin, float(home[0]) + reach)
+    speed = 0.5 * (high - low) * KNOTS * float(np.abs(np.diff(path)).max())
+    return 0.5 * (low + high) + 0.5 * (high - low) * min(1.0, 0.8 * joint.limits.velocity / speed) * path
+
+
+def _within_limits(legged: LeggedRobot, q: Array) -> bool:
+    """Whether all joints are within their ranges."""
+    own = [(q[:, j.q], j.limits) for j in legged.robot.joints[1:]]
+    return all(limits.lower <= values.min() and values.max() <= limits.upper for values, limits in own)

@@ -1,0 +1,113 @@
+"""Legged robots of `example-robot-data` as data: files, feet, and the posture that they stand in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from dynid import Robot, load_robot
+from dynid.arrays import Array
+from tests.references import example_robot_file
+
+
+@dataclass(frozen=True, eq=False)
+class LeggedRobot:
+    """A robot that stands on its feet.
+
+    Attributes:
+        name: Its name.
+        file: Name of its file in `example-robot-data`.
+        feet: Bodies that stand on the ground, z axis up at home.
+        home: Positions of the joints in the posture that it stands in [rad]; zero of all that are not named.
+        sole: Corners of a foot's sole in its frame [m]: smallest x and y, largest x and y.
+        lock: Joints that hold still.
+        pelvis: Largest motion of the base in the home posture [m, rad]: along x, y, z; roll, pitch and yaw.
+        armature: Motor inertia of every joint, seen at the joint [kg m^2].
+        reach: Largest excursion of any other joint from its home [rad].
+    """
+
+    name: str
+    file: str
+    feet: tuple[str, ...]
+    home: dict[str, float]
+    sole: tuple[float, float, float, float]
+    lock: tuple[str, ...] = ()
+    pelvis: tuple[float, ...] = (0.04, 0.06, 0.06, 0.15, 0.2, 0.25)
+    armature: float = 0.0
+    reach: float = 1.3
+
+    @property
+    def path(self) -> Path:
+        """Its file."""
+        return example_robot_file(self.file)
+
+    @cached_property
+    def robot(self) -> Robot:
+        """The robot of its file, with a floating base."""
+        return load_robot(self.path, floating_base=True, lock=self.lock)
+
+    @cached_property
+    def standing(self) -> Array:
+        """Positions at home, with the first foot's frame at the world's; shape (nq,)."""
+        from tests.floating_kinematics import on_ground
+
+        q = self.robot.neutral
+        for joint in self.robot.joints[1:]:
+            q[joint.q] = self.home.get(joint.name, 0.0)
+        return on_ground(self.robot, q[None], self.feet[0])[0]
+
+
+def mirrored(half: dict[str, float], left: str, right: str, odd: tuple[str, ...] = ()) -> dict[str, float]:
+    """Positions of both sides of those of the left; joints whose names end as in `odd` have the other sign right."""
+    other = {n.replace(left, right, 1): -q if n.endswith(odd) and odd else q for n, q in half.items()}
+    return half | other
+
+
+TALOS = LeggedRobot(
+    "TALOS",
+    "talos_reduced.urdf",
+    ("left_sole_link", "right_sole_link"),
+    mirrored(
+        {
+            "arm_left_1_joint": 0.258,
+            "arm_left_2_joint": 0.4,
+            "arm_left_4_joint": -0.9,
+            "leg_left_3_joint": -0.5,
+            "leg_left_4_joint": 1.0,
+            "leg_left_5_joint": -0.5,
+        },
+        "_left_",
+        "_right_",
+        ("arm_right_1_joint", "arm_left_1_joint", "arm_left_2_joint"),
+    ),
+    (-0.1, -0.06, 0.1, 0.06),
+    ("gripper_left_joint", "gripper_right_joint"),
+    armature=0.1,
+)
+"""TALOS with its grippers closed; its home is the half sitting posture of its SRDF, arms a little out.
+Motor inertia is that of the SRDF: rotors of 1e-5 kg m^2 behind gears of 100."""
+
+ICUB = LeggedRobot(
+    "iCub",
+    "icub_reduced.urdf",
+    ("l_sole", "r_sole"),
+    mirrored(
+        {
+            "l_hip_pitch": 0.45,
+            "l_knee": -0.8,
+            "l_ankle_pitch": -0.35,
+            "l_hip_roll": -0.05,
+            "l_ankle_roll": 0.05,
+            "l_shoulder_pitch": -0.5,
+            "l_shoulder_roll": 0.6,
+            "l_elbow": 0.8,
+        },
+        "l_",
+        "r_",
+    ),
+    (-0.05, -0.03, 0.09, 0.03),
+    pelvis=(0.02, 0.03, 0.03, 0.12, 0.15, 0.2),
+    armature=0.02,
+)
+"""iCub without its head's joints."""
