@@ -2,6 +2,7 @@
 from .coarse_clock import standing_still
 from .column_order import joint_of, joint_order, speaks_of
 from .commands import Commands, LawForm, delayed, law_torque
+from .contacts import Contact, Stance
 from .control_law import effort_limit, stated_gains, with_control
 from .drive import Transmission, gain_stds, transmission_of
 from .fetched_files import address_of, is_url, local_file
@@ -43,6 +44,7 @@ __all__ = [
     "TURN",
     "UNITS",
     "Commands",
+    "Contact",
     "Control",
     "Drive",
     "LawForm",
@@ -58,6 +60,7 @@ __all__ = [
     "Rests",
     "Source",
     "Speeds",
+    "Stance",
     "StoredLog",
     "Topic",
     "Transmission",
