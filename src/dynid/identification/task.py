@@ -163,6 +163,12 @@ class Task:
         model = known_model(self.model.robot, terms, self.known, self.model.observed)
         return replace(self, model=model, chooses_terms=False)
 
+    def with_observed(self, observed: Observed) -> Task:
+        """The task of a model with other measured rows."""
+        if observed is self.model.observed:
+            return self
+        return replace(self, model=DynamicModel(self.model.robot, self.model.terms, observed))
+
     def with_model_of(self, other: Task) -> Task:
         """The task with the terms of another, where its own are yet to be chosen."""
         return replace(self, model=other.model, chooses_terms=False) if self.chooses_terms else self
@@ -316,7 +322,13 @@ def experiment_file(
 def robot_of(experiment: Experiment) -> Robot:
     """The robot of an experiment, with the joints that it locks, its gravity, and the motors of its drive."""
     exact = experiment.exact_frames
-    robot = load_robot(experiment.robot, lock=experiment.lock, gravity=experiment.gravity, exact_frames=exact)
+    robot = load_robot(
+        experiment.robot,
+        floating_base=experiment.floating_base,
+        lock=experiment.lock,
+        gravity=experiment.gravity,
+        exact_frames=exact,
+    )
     return with_motors_of(experiment.drive, robot)
 
 
@@ -328,7 +340,8 @@ def with_motors_of(drive: Drive, robot: Robot) -> Robot:
 
 def _reference(source: str, robot: Robot) -> Robot:
     """The robot that links are expected to be like, read as the robot itself."""
-    return load_robot(source, lock=robot.locked, exact_frames=robot.description.exact_frames)
+    floating = robot.has_floating_base
+    return load_robot(source, floating_base=floating, lock=robot.locked, exact_frames=robot.description.exact_frames)
 
 
 def task_of(experiment: Experiment) -> Task:
@@ -376,6 +389,7 @@ def experiment_text(task: Task) -> str:
     if not np.array_equal(robot.gravity, robot.description.gravity):
         values["gravity"] = robot.gravity.tolist()
     values |= {"exact_frames": True} if robot.description.exact_frames else {}
+    values |= {"floating_base": True} if robot.has_floating_base else {}
     values |= {"lock": dict(robot.locked), "terms": [specification(term) for term in task.model.terms]}
     values |= {"known": dict(task.known), "torque": task.torque, "discard_sign": task.discard_sign}
     tables = {key: getattr(task, key) for key in ("drive", "control", "processing", "estimation", "physical")}

@@ -10,6 +10,9 @@ import numpy as np
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError, ShapeError
 
+CONTACT = "contact "
+"""What roles of wrenches in files begin with; the number of the contact follows."""
+
 FORCES = 3
 """Channels of a sensor of forces alone, at a foot that is a point."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,7 +15,7 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError
 from dynid.findings import Finding
 from dynid.logs.commands import Commands, LawForm, law_torque
-from dynid.logs.contacts import Contact, Stance
+from dynid.logs.contacts import CONTACT, Contact, Stance
 from dynid.logs.missing_cells import filled
 from dynid.logs.readers.source import RecordingError
 from dynid.logs.settings import COMMANDS
@@ -324,7 +324,11 @@ class Log:
 
 
 def of_gaps(
-    time: Array, signals: Mapping[str, Array], names: Mapping[str, Sequence[str]], **others: Any
+    time: Array,
+    signals: Mapping[str, Array],
+    names: Mapping[str, Sequence[str]],
+    contacts_with: Callable[[Mapping[str, Array]], Sequence[Contact] | None] | None = None,
+    **others: Any,
 ) -> tuple[Log, np.ndarray | None]:
     """A log of signals with missing cells, and which rows of them it has; None for all.
 
@@ -332,6 +336,7 @@ def of_gaps(
         time: Time stamps [s], shape (samples,).
         signals: Signals by name, shape (samples, columns). Without torques, they are those of the control law.
         names: Names of the columns of each signal, and of "time".
+        contacts_with: Gives the contacts of a floating robot with their wrenches, which are signals by their roles.
         **others: Other attributes of a log; gains among them may be of any shape that a log takes.
 
     Raises:
@@ -345,8 +350,11 @@ def of_gaps(
     if not len(whole.time) and others.get("source"):
         raise RecordingError(others["source"][0], "no row holds a stamp and all positions; choose other columns")
     found = (*others.pop("findings", ()), *whole.findings)
+    own = {role: x for role, x in whole.signals.items() if not role.startswith(CONTACT)}
+    if contacts_with is not None:
+        others["contacts"] = contacts_with({role: x for role, x in whole.signals.items() if role not in own})
     with np.errstate(divide="ignore", invalid="ignore"):
-        log = Log(time=whole.time, **whole.signals, missing=whole.missing, findings=found, **others)
+        log = Log(time=whole.time, **own, missing=whole.missing, findings=found, **others)
     if np.isfinite(log.torque).all():
         return log, whole.rows
     # Stamps that repeat leave the law without velocities: such torques are interpolated, and do not count.

@@ -196,6 +196,11 @@ class Robot:
         return any(joint.kind.has_quaternion for joint in self.joints)
 
     @property
+    def logged_joints(self) -> tuple[Joint, ...]:
+        """The joints that the positions of a log are of: all that follow no other, but a floating base."""
+        return self.independent_joints[1:] if self.has_floating_base else self.independent_joints
+
+    @property
     def axes(self) -> tuple[Joint, ...]:
         """The joints of one degree of freedom that follow no other: those that drives act on."""
         return tuple(joint for joint in self.independent_joints if joint.kind.nv == 1)
