@@ -12,7 +12,7 @@ from dynid.arrays import Array, finite_or_none
 from dynid.errors import InvalidRequestError
 from dynid.estimation.payloads.load_body import LoadBody, compared
 from dynid.estimation.payloads.load_problem import THRESHOLDS
-from dynid.estimation.payloads.wrist_rows import CHANNELS, WrenchLog, WristFit, body_motion, wrench_columns, wrist_fit
+from dynid.estimation.payloads.wrist_rows import WrenchLog, WristFit, body_motion, wrench_columns, wrist_fit
 from dynid.findings import Finding
 from dynid.identification.identified_load import Payload
 from dynid.identification.log_reading import name_of, of_log, read_any_length
@@ -20,7 +20,7 @@ from dynid.identification.noticed import each_once
 from dynid.identification.payload_findings import findings_on_body
 from dynid.identification.payload_logs import Progress, SortedLogs, numbers_of
 from dynid.identification.task import Task
-from dynid.logs import Drive, Log, LogSource, PreparedLog, decimated, prepare, transmission_of
+from dynid.logs import CHANNELS, Drive, Log, LogSource, PreparedLog, decimated, prepare, transmission_of
 from dynid.model import DynamicModel, joint_torques, loaded
 from dynid.robot import SIZE, Load, Robot, inertia, place_of_body
 from dynid.robot.frames import inverse
