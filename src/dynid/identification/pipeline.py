@@ -287,8 +287,8 @@ def estimated(
 
 
 def _causes(found: Estimated, read: PreparedLogs, progress: Progress) -> tuple[Finding, ...]:
-    """Causes of the residuals; none are looked for where the form of rows has lost parameters."""
-    if found.solution.lost:
+    """Causes of the residuals; none are looked for where the form of rows has lost parameters, or the base is free."""
+    if found.solution.lost or found.task.model.robot.has_quaternions:
         return ()
     progress("Diagnosing residuals")
     base = found.nonlinear.base
@@ -362,6 +362,7 @@ def record_of(found: Estimated, read: PreparedLogs, findings: Sequence[Finding],
             "version": __version__,
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
             "robot": robot.name,
+            "observed": base.model.observed,
             "kinematics": robot.kinematics(),
             "shape_passes": 0 if nonlinear.fit is None else nonlinear.fit.passes,
             "drive_signs": stated if isinstance(stated, tuple) else None,

@@ -105,7 +105,7 @@ def load_result(folder: str | Path) -> Result:
         raise ResultError(folder, f"its result.json is damaged ({_where(error)}); identify again") from error
     experiment = read_experiment(folder / "experiment.toml", relative_to=origin.parent, needs_logs=False)
     experiment = experiment.model_copy(update={"log": logs}) if logs else experiment
-    task = replace(_task_of(experiment, record), earlier=earlier)
+    task = replace(_task_of(experiment, record), earlier=earlier).with_observed(record.observed)
     if record.commands is not None:
         task = replace(task, logs=with_law(task.logs, record.commands), is_commanded=True)
     if record.terms is not None:

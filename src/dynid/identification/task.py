@@ -20,6 +20,7 @@ from dynid.model import (
     AUTO,
     DynamicModel,
     MotorTerm,
+    Observed,
     Term,
     default_terms,
     known_model,
@@ -100,7 +101,11 @@ class Task:
         warm = auto and settings.get("torque") != "magnitude" and all(log.temperature is not None for log in logs)
         given = {key: value for key, value in settings.items() if value is not None}
         robot = with_motors_of(checked(Drive, given["drive"], "drive"), robot) if "drive" in given else robot
-        model = provisional_model(robot, known or {}, warm=warm) if auto else known_model(robot, terms, known or {})
+        if auto:
+            require_fixed_base(robot)
+            model = provisional_model(robot, known or {}, warm=warm)
+        else:
+            model = known_model(robot, terms, known or {}, observed_by(logs, robot))
         task = Task(model, logs, known=dict(known or {}), chooses_terms=auto, is_commanded=commanded)
         if not given:
             return task
@@ -155,8 +160,14 @@ class Task:
 
     def with_terms(self, terms: Sequence[str]) -> Task:
         """The task with terms that were chosen."""
-        model = known_model(self.model.robot, terms, self.known)
+        model = known_model(self.model.robot, terms, self.known, self.model.observed)
         return replace(self, model=model, chooses_terms=False)
+
+    def with_observed(self, observed: Observed) -> Task:
+        """The task of a model with other measured rows."""
+        if observed is self.model.observed:
+            return self
+        return replace(self, model=DynamicModel(self.model.robot, self.model.terms, observed))
 
     def with_model_of(self, other: Task) -> Task:
         """The task with the terms of another, where its own are yet to be chosen."""
@@ -203,6 +214,27 @@ def commands_stand_in(logs: Sequence[Log | LogSource]) -> bool:
     if len(found) > 1:
         raise InvalidRequestError("some logs have torques, others commands; identify them apart")
     return found == {True}
+
+
+def observed_by(logs: Sequence[Log | LogSource], robot: Robot) -> Observed:
+    """Which rows logs measure: those of a floating base alone, where no log has torques of joints."""
+    if not robot.has_floating_base or not logs:
+        return Observed.TORQUES
+    silent = (bool(log.missing is not None and log.missing.all()) if isinstance(log, Log) else log.torque is None for log in logs)
+    return Observed.WRENCH_MOVING if all(silent) else Observed.TORQUES
+
+
+def require_fixed_base(robot: Robot) -> None:
+    """Refuse to choose terms for robots whose base is free.
+
+    Raises:
+        InvalidRequestError: If its base is free, or it has spherical joints.
+    """
+    if robot.has_quaternions:
+        raise InvalidRequestError(
+            f"terms = 'auto' is for robots with a fixed base and joints of one axis, and '{robot.name}' has others; "
+            "state the terms: none for wrenches alone, viscous and coulomb (and armature) where torques were measured"
+        )
 
 
 def robot_difference(one: Robot, other: Robot) -> str:
@@ -290,7 +322,13 @@ def experiment_file(
 def robot_of(experiment: Experiment) -> Robot:
     """The robot of an experiment, with the joints that it locks, its gravity, and the motors of its drive."""
     exact = experiment.exact_frames
-    robot = load_robot(experiment.robot, lock=experiment.lock, gravity=experiment.gravity, exact_frames=exact)
+    robot = load_robot(
+        experiment.robot,
+        floating_base=experiment.floating_base,
+        lock=experiment.lock,
+        gravity=experiment.gravity,
+        exact_frames=exact,
+    )
     return with_motors_of(experiment.drive, robot)
 
 
@@ -302,7 +340,8 @@ def with_motors_of(drive: Drive, robot: Robot) -> Robot:
 
 def _reference(source: str, robot: Robot) -> Robot:
     """The robot that links are expected to be like, read as the robot itself."""
-    return load_robot(source, lock=robot.locked, exact_frames=robot.description.exact_frames)
+    floating = robot.has_floating_base
+    return load_robot(source, floating_base=floating, lock=robot.locked, exact_frames=robot.description.exact_frames)
 
 
 def task_of(experiment: Experiment) -> Task:
@@ -330,7 +369,8 @@ def _stated_model(robot: Robot, experiment: Experiment) -> DynamicModel:
     if commands_stand_in(experiment.log) and experiment.terms in ((), (AUTO,)):
         return known_model(robot, JOINT_TERMS, experiment.known)
     if experiment.terms != (AUTO,):
-        return known_model(robot, experiment.terms, experiment.known)
+        return known_model(robot, experiment.terms, experiment.known, observed_by(experiment.log, robot))
+    require_fixed_base(robot)
     warm = experiment.log and experiment.torque == "signed" and experiment.processing.period is None
     has_temperature = all(log.temperature is not None for log in experiment.log)
     return provisional_model(robot, experiment.known, warm=bool(warm) and has_temperature)
@@ -349,6 +389,7 @@ def experiment_text(task: Task) -> str:
     if not np.array_equal(robot.gravity, robot.description.gravity):
         values["gravity"] = robot.gravity.tolist()
     values |= {"exact_frames": True} if robot.description.exact_frames else {}
+    values |= {"floating_base": True} if robot.has_floating_base else {}
     values |= {"lock": dict(robot.locked), "terms": [specification(term) for term in task.model.terms]}
     values |= {"known": dict(task.known), "torque": task.torque, "discard_sign": task.discard_sign}
     tables = {key: getattr(task, key) for key in ("drive", "control", "processing", "estimation", "physical")}

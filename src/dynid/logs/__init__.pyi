@@ -2,6 +2,7 @@
 from .coarse_clock import standing_still
 from .column_order import joint_of, joint_order, speaks_of
 from .commands import Commands, LawForm, delayed, law_torque
+from .contacts import CHANNELS, Contact, Stance
 from .control_law import effort_limit, stated_gains, with_control
 from .drive import Transmission, gain_stds, transmission_of
 from .fetched_files import address_of, is_url, local_file
@@ -32,6 +33,7 @@ from .timing import check_time
 from .units import LENGTH, TURN, UNITS, is_current, unit_in
 
 __all__ = [
+    "CHANNELS",
     "COMMANDS",
     "DECIMATION_MARGIN",
     "FIELDS",
@@ -43,6 +45,7 @@ __all__ = [
     "TURN",
     "UNITS",
     "Commands",
+    "Contact",
     "Control",
     "Drive",
     "LawForm",
@@ -58,6 +61,7 @@ __all__ = [
     "Rests",
     "Source",
     "Speeds",
+    "Stance",
     "StoredLog",
     "Topic",
     "Transmission",

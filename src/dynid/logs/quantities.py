@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dynid.errors import InvalidRequestError
+from dynid.logs.contacts import CONTACT
 from dynid.logs.readers.bags import is_bag, topics_of
 from dynid.logs.readers.messages import Topic, listed
 from dynid.logs.readers.source import RecordingError
@@ -36,6 +37,11 @@ def quantities_of(source: LogSource, robot: Robot | None) -> dict[str, Quantity]
         found["temperature"] = source.temperature
     if source.wrench is not None:
         found["wrench"] = source.wrench
+    if source.base_pose is not None:
+        found["base_pose"] = source.base_pose
+    for k, contact in enumerate(source.contact or (), start=1):
+        if contact.wrench is not None:
+            found[f"{CONTACT}{k}"] = contact.wrench
     return found
 
 
@@ -49,7 +55,7 @@ def _spelled_out(quantity: Quantity, role: str, robot: Robot | None, topic: str 
     own = quantity.columns
     if own is None and robot is None:
         raise InvalidRequestError(f"columns of {path} must be named where the robot is not given")
-    joints = [joint.name for joint in robot.independent_joints] if own is None and robot is not None else own
+    joints = [joint.name for joint in robot.logged_joints] if own is None and robot is not None else own
     names = [str(name) for name in ([joints] if isinstance(joints, str | int) else joints or ())]
     columns = joint_columns(path, role, names, quantity.topic or topic, quantity.field)
     return quantity.model_copy(update={"columns": columns})

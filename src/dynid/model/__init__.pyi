@@ -14,6 +14,7 @@ from .dynamic_model import (
 from .formulations.energy import stored_inertia
 from .formulations.torque_rows import Rows, TorqueRows
 from .inspection import Inspection
+from .external_wrenches import joint_torques, torques_of_world_wrench
 from .kernels.kernel import NO_COMPILE, joint_poses, kernel_for, link_poses, stacked_rows
 from .kernels.row_layout import RowLayout, Slopes, layout_slopes, prepare
 from .linearisation import Candidates, linearised, nonlinear_columns
@@ -62,6 +63,7 @@ __all__ = [
     "html_table",
     "is_auto",
     "joint_poses",
+    "joint_torques",
     "kernel_for",
     "known_base",
     "known_model",
@@ -84,4 +86,5 @@ __all__ = [
     "stacked_rows",
     "stored_inertia",
     "text_table",
+    "torques_of_world_wrench",
 ]
