@@ -1,10 +1,10 @@
 """Humanoids on force sensors: what the ground's wrench identifies, from simulated logs with known truth.
 
 TALOS and iCub of `example-robot-data` (a package for development) are simulated in MuJoCo with their feet welded to
-force sensors (`tests/floating_truth.py`). Their links are 15 % off the file at random. Logs have noise of 1 N and 0.3 N m
-per channel and foot at 1 kHz, and encoders of 2^14 counts.
+force sensors (`tests/floating_truth.py`). Their links are 15 % off the file at random. Logs have noise of 1 N and
+0.3 N m per channel and foot at 1 kHz, and encoders of 2^14 counts.
 
-Run it: python -m benchmarks.humanoids [--robot talos] [--seeds 3] [--save FOLDER]
+Run it: python -m benchmarks.humanoids [--robot talos] [--seeds 3]
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import argparse
 import time
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 from scipy.signal import butter, sosfiltfilt
@@ -26,7 +25,6 @@ from tests.floating_truth import (
     LOG_RATE,
     OFF,
     TORQUE_NOISE,
-    FloatingLog,
     Run,
     measured,
     residual,
@@ -34,14 +32,14 @@ from tests.floating_truth import (
     true_parameters,
 )
 
-from dynid import DynamicModel
+from dynid import DynamicModel, Log, identify
 from dynid.arrays import Array
 from dynid.model.dynamic_model import Observed
 from dynid.robot import inertia
 
 ROBOTS = {"talos": TALOS, "icub": ICUB}
 
-CUT_OFF = 5.0
+CUT_OFF = 3.0
 """Cut-off frequency of the direct estimate [Hz]."""
 
 KEPT = 20
@@ -55,14 +53,14 @@ class Draw:
     Attributes:
         legged: The robot.
         seed: Number of the draw.
-        swing: Length of the swinging motion [s].
-        held: Number of postures that are held.
+        swing: Length of the motion on both feet, and of those on each foot together [s].
+        held: Number of postures that are held on both feet.
     """
 
     legged: LeggedRobot
     seed: int
     swing: float = 60.0
-    held: int = 30
+    held: int = 16
 
     @cached_property
     def parameters(self) -> Array:
@@ -72,8 +70,12 @@ class Draw:
     @cached_property
     def motions(self) -> tuple[StandingMotion, ...]:
         """What it is identified from."""
-        found = (swinging(self.legged, self.swing, self.seed),) if self.swing else ()
-        return (*found, postures(self.legged, self.held, self.seed)) if self.held else found
+        legged, each = self.legged, self.swing / len(self.legged.feet)
+        return (
+            swinging(legged, self.swing, self.seed),
+            *(swinging(legged, each, self.seed, (foot,)) for foot in legged.feet),
+            postures(legged, self.held, self.seed),
+        )
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
@@ -81,9 +83,10 @@ class Draw:
         return tuple(simulate(self.legged, self.parameters, motion) for motion in self.motions)
 
     @cached_property
-    def logs(self) -> tuple[FloatingLog, ...]:
+    def logs(self) -> tuple[Log, ...]:
         """What was logged of them."""
-        return tuple(measured(run, 100 * self.seed + k) for k, run in enumerate(self.runs))
+        both = zip(self.runs, self.motions, strict=True)
+        return tuple(measured(run, motion.feet, 100 * self.seed + k) for k, (run, motion) in enumerate(both))
 
     @cached_property
     def unseen(self) -> Run:
@@ -103,14 +106,14 @@ class Draw:
 # --- a direct estimate ------------------------------------------------------------------------------------------------
 
 
-def rows(legged: LeggedRobot, motion: StandingMotion, log: FloatingLog) -> tuple[Array, Array]:
+def rows(legged: LeggedRobot, motion: StandingMotion, log: Log) -> tuple[Array, Array]:
     """Rows of the base and their right-hand sides, each in units of its standard deviation.
 
     States are low-passed, forwards and backwards, and the base rests on the first foot. Torques are about the middle
     of the feet, where noise of forces hardly acts.
     """
     sos = butter(4, CUT_OFF, fs=LOG_RATE, output="sos")
-    robot, foot = legged.robot, legged.feet[0]
+    robot, foot = legged.robot, next(iter(motion.feet))
     joints, kept = sosfiltfilt(sos, log.position, axis=0), slice(500, -500, KEPT)
     v = np.gradient(joints, log.time, axis=0)
     q = based(legged, joints, foot, motion.feet[foot])
@@ -118,7 +121,8 @@ def rows(legged: LeggedRobot, motion: StandingMotion, log: FloatingLog) -> tuple
     a = np.gradient(v, log.time, axis=0)
     q, v, a = q[kept], v[kept], a[kept]
     W = np.moveaxis(DynamicModel(robot, (), Observed.WRENCH_MOVING).regressor(q, v, a), 0, 1)
-    y = on_base(robot, q, {body: sosfiltfilt(sos, w, axis=0)[kept] for body, w in log.wrenches.items()})
+    measured = {one.body: one.wrench for one in log.contacts or () if one.wrench is not None}
+    y = on_base(robot, q, {body: sosfiltfilt(sos, wrench, axis=0)[kept] for body, wrench in measured.items()})
     middle = np.mean([T[:3, 3] for T in motion.feet.values()], axis=0)
     from scipy.spatial.transform import Rotation
 
@@ -154,35 +158,12 @@ def shown(name: str, figures: Score) -> str:
     )
 
 
-def save(draw: Draw, folder: Path) -> None:
-    """Write the logs of a draw as NPZ files, with the truth."""
-    folder.mkdir(parents=True, exist_ok=True)
-    name, true = draw.legged.name.lower(), draw.parameters
-    for kind, run, log, motion in (
-        *zip(("train", "train_postures"), draw.runs, draw.logs, draw.motions, strict=False),
-        ("test", draw.unseen, measured(draw.unseen, draw.seed + 77), None),
-    ):
-        arrays = {f"wrench_{body}": wrench for body, wrench in log.wrenches.items()}
-        exact = {f"true_wrench_{body}": wrench for body, wrench in run.wrenches.items()}
-        holds = np.empty((0, 2)) if motion is None else motion.holds
-        np.savez(
-            folder / f"{name}_{kind}.npz",
-            time=log.time,
-            position=log.position,
-            base_pose=log.base_pose,
-            **arrays,
-            **exact,
-            true_q=run.q,
-            true_v=run.v,
-            true_a=run.a,
-            true_parameters=true,
-            feet=np.array(draw.legged.feet),
-            joints=np.array([joint.name for joint in draw.legged.robot.joints[1:]]),
-            lock=np.array(draw.legged.lock, dtype=str),
-            urdf=str(draw.legged.path),
-            holds=holds,
-            unseen_postures=draw.unseen_postures,
-        )
+def identified(draw: Draw) -> Array:
+    """Physically consistent links by `dynid.identify`."""
+    result = identify(draw.legged.robot, draw.logs, terms=[])
+    assert result.physical is not None
+    values = result.physical.values
+    return np.array([values[name] for name in DynamicModel(draw.legged.robot, ()).names])
 
 
 def main() -> None:
@@ -190,13 +171,11 @@ def main() -> None:
     parser.add_argument("--robot", choices=sorted(ROBOTS), nargs="*", default=sorted(ROBOTS))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--swing", type=float, default=60.0)
-    parser.add_argument("--postures", type=int, default=30)
-    parser.add_argument("--save", type=Path, default=None)
     given = parser.parse_args()
     for name in given.robot:
         legged = ROBOTS[name]
         for seed in range(1, given.seeds + 1):
-            draw = Draw(legged, seed, given.swing, given.postures)
+            draw = Draw(legged, seed, given.swing)
             lengths = " + ".join(f"{run.time[-1]:.0f} s" for run in draw.runs)
             force, torque = np.max([residual(legged, draw.parameters, run) for run in draw.runs], axis=0)
             print(f"{legged.name}, draw {seed}: {lengths}, simulated in {sum(r.seconds for r in draw.runs):.1f} s")
@@ -204,11 +183,10 @@ def main() -> None:
             print(f"  zero-moment point inside by {1e3 * min(margins):.0f} mm (the file's robot)")
             print(f"  MuJoCo's sensors against Pinocchio's base rows: {force:.1e} N, {torque:.1e} N m")
             print(" ", shown("file", draw.score(legged.robot.parameters)))
-            started = time.perf_counter()
-            found = direct(draw)
-            print(" ", shown("direct", draw.score(found)), f"  {time.perf_counter() - started:.1f} s")
-            if given.save is not None:
-                save(draw, given.save)
+            for what, find in (("direct", direct), ("dynid", identified)):
+                started = time.perf_counter()
+                found = find(draw)
+                print(" ", shown(what, draw.score(found)), f"  {time.perf_counter() - started:.1f} s", flush=True)
 
 
 if __name__ == "__main__":

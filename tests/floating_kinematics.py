@@ -160,7 +160,7 @@ def on_base(robot: Robot, q: Array, wrenches: dict[str, Array]) -> Array:
 
 
 def pushes(robot: Robot, q: Array, feet: Sequence[str]) -> Array:
-    """Generalised forces of unit wrenches at the origins of feet along the world's axes, shape (samples, nv, 6 feet)."""
+    """Generalised forces of unit wrenches at feet's origins along the world's axes, shape (samples, nv, 6 feet)."""
     of_all = poses(robot, q)
     found, back = np.zeros((len(q), robot.nv, 6 * len(feet))), np.swapaxes(of_all[0, :, :3, :3], 1, 2)
     for k, body in enumerate(feet):

@@ -7,6 +7,7 @@ is what a user without a design could do; nothing here looks for the motion that
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,7 +29,10 @@ KNOTS = 50.0
 SHIFTS = 6
 """Shifts of the base towards the wanted centre of mass."""
 
-SHRINKS = 12
+ON_ONE_FOOT = 0.3
+"""Motion of the centre of mass on one foot, in parts of that on all."""
+
+SHRINKS = 20
 """Times that a motion is made smaller by a tenth, until legs reach and nothing leaves its limits."""
 
 
@@ -82,9 +86,8 @@ class StandingMotion:
 
     def margin(self, parameters: Array, times: Array) -> float:
         """Least distance of the zero-moment point to the edge of the feet's support polygon [m]."""
-        low_x, low_y, high_x, high_y = self.legged.sole
-        corners = [(x, y, 0.0, 1.0) for x in (low_x, high_x) for y in (low_y, high_y)]
-        hull = ConvexHull(np.vstack([(T @ np.transpose(corners)).T[:, :2] for T in self.feet.values()]))
+        corners = np.transpose(_corners(self.legged))
+        hull = ConvexHull(np.vstack([(T @ corners).T[:, :2] for T in self.feet.values()]))
         points = self.zero_moment_points(parameters, times)
         return float(-(points @ hull.equations[:, :2].T + hull.equations[:, 2]).max())
 
@@ -111,9 +114,19 @@ def feet_at_home(legged: LeggedRobot) -> dict[str, Array]:
     return found
 
 
-def swinging(legged: LeggedRobot, seconds: float, seed: int, fastest: float = 0.5) -> StandingMotion:
-    """Sums of three sines of each joint and of the base, up to `fastest` [Hz], from rest to rest."""
-    rng = np.random.default_rng((seed, 11))
+def swinging(
+    legged: LeggedRobot, seconds: float, seed: int, on: Sequence[str] = (), fastest: float = 0.5
+) -> StandingMotion:
+    """Sums of three sines of each joint and of the base, from rest to rest.
+
+    Args:
+        legged: The robot.
+        seconds: Length [s].
+        seed: Number of the draw.
+        on: Feet that rest; all when empty. The legs of the others are lifted, and swing.
+        fastest: Highest frequency [Hz].
+    """
+    rng = np.random.default_rng((seed, 11, *map(legged.feet.index, on)))
     t = np.arange(round(seconds * KNOTS) + 1) / KNOTS
     count = 6 + len(legged.robot.joints) - 1
     frequencies = rng.uniform(0.1 * fastest, fastest, (3, count))
@@ -122,7 +135,7 @@ def swinging(legged: LeggedRobot, seconds: float, seed: int, fastest: float = 0.
     path = (amplitudes * sines).sum(axis=0) / amplitudes.sum(axis=0)
     ends = np.clip(np.minimum(t, t[-1] - t) / 2.0, 0.0, 1.0)
     fade = ends**3 * (10.0 - 15.0 * ends + 6.0 * ends**2)
-    return _fitting(legged, t, path * fade[:, None], np.empty((0, 2)))
+    return _fitting(legged, t, path * fade[:, None], np.empty((0, 2)), on or legged.feet)
 
 
 def postures(legged: LeggedRobot, count: int, seed: int, hold: float = 2.0, move: float = 2.0) -> StandingMotion:
@@ -136,15 +149,15 @@ def postures(legged: LeggedRobot, count: int, seed: int, hold: float = 2.0, move
     share = np.clip((t - begins[index]) / move, 0.0, 1.0)
     share = (share**3 * (10.0 - 15.0 * share + 6.0 * share**2))[:, None]
     path = (1.0 - share) * places[index] + share * places[index + 1]
-    return _fitting(legged, t, path, np.stack([begins[:-1] + move, begins[:-1] + move + hold], axis=1))
+    return _fitting(legged, t, path, np.stack([begins[:-1] + move, begins[:-1] + move + hold], axis=1), legged.feet)
 
 
-def _fitting(legged: LeggedRobot, t: Array, path: Array, holds: Array) -> StandingMotion:
+def _fitting(legged: LeggedRobot, t: Array, path: Array, holds: Array, on: Sequence[str]) -> StandingMotion:
     """A motion along paths from -1 to 1 of the base and the joints, as large as legs and limits allow."""
-    feet = feet_at_home(legged)
+    feet = {body: T for body, T in feet_at_home(legged).items() if body in on}
     for step in range(SHRINKS + 1):
         q, error = _balanced(legged, 0.9**step * path, feet)
-        if error < 1e-9 and _within_limits(legged, q):
+        if error < 1e-9 and _within_limits(legged, q) and _clearance(legged, q, feet) > 0.0:
             return StandingMotion(legged, t, q, feet, holds)
     raise RuntimeError(f"{legged.name}: no motion of that kind within reach")
 
@@ -156,12 +169,15 @@ def _balanced(legged: LeggedRobot, path: Array, feet: dict[str, Array]) -> tuple
     turn = Rotation.from_euler("xyz", path[:, 3:6] * size[3:]) * Rotation.from_quat(home[3:7])
     q[:, 3:7] = turn.as_quat()
     q[:, 2] -= size[2] * (0.5 + 0.5 * path[:, 2])  # knees that bend further than at home never lock
-    in_legs = {i for body in feet for i in leg(robot, Frame.of(robot, body))}
+    resting = {i for body in feet for i in leg(robot, Frame.of(robot, body))}
+    lifted = {i for body in legged.feet for i in leg(robot, Frame.of(robot, body))} - resting
     for i, joint in enumerate(robot.joints[1:], start=1):
-        if i not in in_legs:
-            q[:, joint.q] = _within(joint, home[joint.q], path[:, 5 + i], legged.reach)[:, None]
+        if i not in resting:
+            place = home[joint.q] + (legged.lift.get(joint.name, 0.0) if i in lifted else 0.0)
+            reach = legged.leg_reach if i in lifted else legged.reach
+            q[:, joint.q] = _within(joint, place, path[:, 5 + i], reach)[:, None]
     middle = np.mean([(T @ _centre(legged))[:2] for T in feet.values()], axis=0)
-    wanted = middle + path[:, :2] * size[:2]
+    wanted = middle + path[:, :2] * size[:2] * (1.0 if len(feet) > 1 else ON_ONE_FOOT)
     for _ in range(SHIFTS):
         q[:, :2] += wanted - centre_of_mass(robot, robot.parameters, q)[:, :2]
         q, error = with_feet_at(robot, q, feet)
@@ -170,9 +186,24 @@ def _balanced(legged: LeggedRobot, path: Array, feet: dict[str, Array]) -> tuple
     return q, error
 
 
-def _centre(legged: LeggedRobot) -> Array:
+def _clearance(legged: LeggedRobot, q: Array, feet: dict[str, Array]) -> float:
+    """Least height of the corners of lifted soles above the ground [m]."""
+    of_all, heights = poses(legged.robot, q), [np.inf]
+    for body in legged.feet:
+        if body not in feet:
+            T = Frame.of(legged.robot, body).pose(of_all)
+            heights.append(float((T @ np.transpose(_corners(legged)))[:, 2].min()))
+    return min(heights)
+
+
+def _corners(legged: LeggedRobot) -> list[tuple[float, float, float, float]]:
+    """Corners of a sole in its frame, as homogeneous coordinates."""
     low_x, low_y, high_x, high_y = legged.sole
-    return np.array([0.5 * (low_x + high_x), 0.5 * (low_y + high_y), 0.0, 1.0])
+    return [(x, y, 0.0, 1.0) for x in (low_x, high_x) for y in (low_y, high_y)]
+
+
+def _centre(legged: LeggedRobot) -> Array:
+    return np.mean(_corners(legged), axis=0)
 
 
 def _within(joint: Joint, home: Array, path: Array, reach: float) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -23,6 +23,8 @@ class LeggedRobot:
         sole: Corners of a foot's sole in its frame [m]: smallest x and y, largest x and y.
         lock: Joints that hold still.
         pelvis: Largest motion of the base in the home posture [m, rad]: along x, y, z; roll, pitch and yaw.
+        lift: What the joints of a leg add to the home posture where its foot is off the ground [rad].
+        leg_reach: Largest excursion of the joints of such a leg [rad].
         armature: Motor inertia of every joint, seen at the joint [kg m^2].
         reach: Largest excursion of any other joint from its home [rad].
     """
@@ -34,6 +36,8 @@ class LeggedRobot:
     sole: tuple[float, float, float, float]
     lock: tuple[str, ...] = ()
     pelvis: tuple[float, ...] = (0.04, 0.06, 0.06, 0.15, 0.2, 0.25)
+    lift: dict[str, float] = field(default_factory=dict)
+    leg_reach: float = 0.4
     armature: float = 0.0
     reach: float = 1.3
 
@@ -83,6 +87,7 @@ TALOS = LeggedRobot(
     ),
     (-0.1, -0.06, 0.1, 0.06),
     ("gripper_left_joint", "gripper_right_joint"),
+    lift=mirrored({"leg_left_3_joint": -0.4, "leg_left_4_joint": 0.8, "leg_left_5_joint": -0.2}, "_left_", "_right_"),
     armature=0.1,
 )
 """TALOS with its grippers closed; its home is the half sitting posture of its SRDF, arms a little out.
@@ -108,6 +113,7 @@ ICUB = LeggedRobot(
     ),
     (-0.05, -0.03, 0.09, 0.03),
     pelvis=(0.02, 0.03, 0.03, 0.12, 0.15, 0.2),
+    lift=mirrored({"l_hip_pitch": 0.4, "l_knee": -0.8, "l_ankle_pitch": 0.0}, "l_", "r_"),
     armature=0.02,
 )
 """iCub without its head's joints."""

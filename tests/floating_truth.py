@@ -15,7 +15,7 @@ import numpy as np
 from lxml import etree
 from scipy.spatial.transform import Rotation
 
-from dynid import DynamicModel, Robot
+from dynid import Contact, DynamicModel, Log, Robot, Stance
 from dynid.arrays import Array
 from dynid.robot import SIZE, Link, inertia
 from dynid.robot.description import BodyDescription
@@ -279,36 +279,22 @@ def residual(legged: LeggedRobot, parameters: Array, run: Run, every: int = 10) 
 # --- sensors ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class FloatingLog:
-    """A log of a floating robot with wrenches at its feet.
-
-    Attributes:
-        time: Times [s], shape (samples,).
-        position: Joints' encoders [rad], shape (samples, joints).
-        base_pose: x y z [m] and quaternion x y z w of the base, shape (samples, 7).
-        wrenches: For each foot the forces [N], torques [N m] on the robot in its frame, shape (samples, 6).
-        torque: Torques of the joints [N m], shape (samples, joints).
-    """
-
-    time: Array
-    position: Array
-    base_pose: Array
-    wrenches: dict[str, Array]
-    torque: Array
-
-
-def measured(run: Run, seed: int, torque: float = 0.0) -> FloatingLog:
-    """What encoders and force sensors log of a run; the base's pose is the true one.
+def measured(run: Run, feet: dict[str, Array], seed: int) -> Log:
+    """What encoders and force sensors log of a run on feet that rest at poses in the world: no torques, no base pose.
 
     Args:
         run: What the robot did.
+        feet: Its feet, as in the motion that it followed.
         seed: Number of the draw of noise.
-        torque: Standard deviation of torque sensors in joints [N m].
     """
     rng = np.random.default_rng((seed, 14))
-    count = 2.0 * np.pi / COUNTS
     noise = np.repeat([FORCE_NOISE, TORQUE_NOISE], 3)
-    wrenches = {body: wrench + noise * rng.normal(size=wrench.shape) for body, wrench in run.wrenches.items()}
-    sensed = run.torque + torque * rng.normal(size=run.torque.shape)
-    return FloatingLog(run.time, count * np.round(run.q[:, 7:] / count), run.q[:, :7], wrenches, sensed)
+    contacts = [Contact(body, wrench + noise * rng.normal(size=wrench.shape)) for body, wrench in run.wrenches.items()]
+    body, pose = next(iter(feet.items()))
+    return Log(time=run.time, position=counted(run.q[:, 7:]), stance=Stance(body, pose), contacts=contacts)
+
+
+def counted(angles: Array) -> Array:
+    """Angles [rad] as encoders count them."""
+    count = 2.0 * np.pi / COUNTS
+    return count * np.round(angles / count)
