@@ -18,7 +18,7 @@ from dynid.errors import InvalidRequestError, ShapeError
 from dynid.logs.contacts import Contact, Stance
 from dynid.logs.log import POSE_COLUMNS, Log
 from dynid.logs.timing import with_steady_signs
-from dynid.model import DynamicModel, joint_poses, joint_torques, torques_of_world_wrench
+from dynid.model import DynamicModel, joint_torques, link_pose
 from dynid.robot import JointKind, Robot, place_of_body, pose
 
 
@@ -164,13 +164,12 @@ def base_poses(robot: Robot, stance: Stance, q: Array) -> Array:
     T = _upright(robot, stance) if stance.pose is None else stance.pose
     q = q.copy()
     q[:, :POSE_COLUMNS] = robot.neutral[:POSE_COLUMNS]
-    rotations, origins = joint_poses(robot, q)
-    base = rotations[0]  # that of the joint's placement, where the base is at its origin
-    R = rotations[link] @ placement[:3, :3]
-    at = origins[link] + rotations[link] @ placement[:3, 3]
-    turned = T[:3, :3] @ R.transpose(0, 2, 1)
+    base, at_zero = link_pose(robot, 0, q[:1])  # that of the joint's placement, where the base is at its origin
+    rotation, origin = link_pose(robot, link, q)
+    at = origin + rotation @ placement[:3, 3]
+    turned = T[:3, :3] @ (rotation @ placement[:3, :3]).transpose(0, 2, 1)
     found = np.zeros((len(q), POSE_COLUMNS))
-    found[:, :3] = T[:3, 3] + np.einsum("sij,sj->si", turned, origins[0] - at)
+    found[:, :3] = T[:3, 3] + np.einsum("sij,sj->si", turned, at_zero - at)
     found[:, 3:] = Rotation.from_matrix(turned @ base).as_quat()
     return found
 
@@ -178,8 +177,8 @@ def base_poses(robot: Robot, stance: Stance, q: Array) -> Array:
 def _upright(robot: Robot, stance: Stance) -> Array:
     """The orientation of a body where all joints are at zero and the base is upright, at the origin; shape (4, 4)."""
     link, placement = place_of_body(robot, stance.body)
-    rotations, _ = joint_poses(robot, robot.neutral[None])
-    return pose(rotations[link][0] @ placement[:3, :3])
+    rotation, _ = link_pose(robot, link, robot.neutral[None])
+    return pose(rotation[0] @ placement[:3, :3])
 
 
 def contact_torques(robot: Robot, contact: Contact, q: Array) -> Array:
@@ -188,5 +187,8 @@ def contact_torques(robot: Robot, contact: Contact, q: Array) -> Array:
     link, placement = place_of_body(robot, contact.body)
     if contact.pose is None:
         return joint_torques(robot, link, placement, q, contact.wrench)
+    rotation, origin = link_pose(robot, link, q)
     force, moment = (part @ contact.pose[:3, :3].T for part in np.split(contact.wrench, 2, axis=1))
-    return torques_of_world_wrench(robot, link, joint_poses(robot, q), contact.pose[:3, 3], force, moment)
+    moment = moment + np.cross(contact.pose[:3, 3] - origin, force)  # about the link's origin
+    own = np.hstack([np.einsum("sji,sj->si", rotation, part) for part in (force, moment)])
+    return joint_torques(robot, link, np.eye(4), q, own)

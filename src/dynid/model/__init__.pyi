@@ -14,7 +14,7 @@ from .dynamic_model import (
 from .formulations.energy import stored_inertia
 from .formulations.torque_rows import Rows, TorqueRows
 from .inspection import Inspection
-from .external_wrenches import joint_torques, torques_of_world_wrench
+from .external_wrenches import joint_torques, link_pose
 from .kernels.kernel import NO_COMPILE, joint_poses, kernel_for, link_poses, stacked_rows
 from .kernels.row_layout import RowLayout, Slopes, layout_slopes, prepare
 from .linearisation import Candidates, linearised, nonlinear_columns
@@ -70,6 +70,7 @@ __all__ = [
     "known_of",
     "layout_slopes",
     "linearised",
+    "link_pose",
     "link_poses",
     "loaded",
     "matches",
@@ -86,5 +87,4 @@ __all__ = [
     "stacked_rows",
     "stored_inertia",
     "text_table",
-    "torques_of_world_wrench",
 ]

@@ -3,7 +3,6 @@
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.model.kernels.kernel import joint_poses
 from dynid.robot import Robot
 
 
@@ -20,30 +19,33 @@ def joint_torques(robot: Robot, link: int, placement: Array, q: Array, wrench: A
         q: Positions, shape (samples, nq).
         wrench: Forces [N] and torques [N m] along the body's axes and about its origin, shape (samples, 6).
     """
-    poses = joint_poses(robot, q)
-    rotation, origin = poses[0][link] @ placement[:3, :3], poses[1][link] + poses[0][link] @ placement[:3, 3]
-    force, moment = (np.einsum("sij,sj->si", rotation, part) for part in np.split(wrench, 2, axis=1))
-    return torques_of_world_wrench(robot, link, poses, origin, force, moment)
+    q, _, _ = robot.states(q)
+    force, moment = (part @ placement[:3, :3].T for part in np.split(np.asarray(wrench, dtype=float), 2, axis=1))
+    moment = moment + np.cross(placement[:3, 3], force)
+    torque = np.zeros((len(q), robot.nv))
+    for k in robot.chain(link):
+        joint = robot.joints[k]
+        torque[:, joint.v] += force @ joint.subspace[:3] + moment @ joint.subspace[3:]
+        rotation, translation = joint.move(q)
+        force, moment = (np.einsum("sij,sj->si", rotation, part) for part in (force, moment))
+        moment += np.cross(translation, force)
+    return torque
 
 
-def torques_of_world_wrench(
-    robot: Robot, link: int, poses: tuple[Array, Array], at: Array, force: Array, moment: Array
-) -> Array:
-    """The same for a wrench along the axes of the world.
+def link_pose(robot: Robot, link: int, q: Array) -> tuple[Array, Array]:
+    """Pose of one joint frame in the world, by the joints that move it alone.
 
     Args:
         robot: The robot.
-        link: Index of the link that it acts on.
-        poses: Those of all joint frames in the world, as `joint_poses` gives them.
-        at: The point that its torques are about [m], shape (samples, 3) or (3,).
-        force: Forces [N], shape (samples, 3).
-        moment: Torques [N m], shape (samples, 3).
+        link: Index of its link.
+        q: Positions, shape (samples, nq).
+
+    Returns:
+        Rotations, shape (samples, 3, 3), and origins [m], shape (samples, 3).
     """
-    rotations, origins = poses
-    torque = np.zeros((len(force), robot.nv))
+    q, _, _ = robot.states(q)
+    rotation, origin = np.broadcast_to(np.eye(3), (len(q), 3, 3)), np.zeros((len(q), 3))
     for k in robot.chain(link):
-        joint = robot.joints[k]
-        slide, turn = rotations[k] @ joint.subspace[:3], rotations[k] @ joint.subspace[3:]
-        about = moment + np.cross(at - origins[k], force)
-        torque[:, joint.v] += np.einsum("sik,si->sk", slide, force) + np.einsum("sik,si->sk", turn, about)
-    return torque
+        R, p = robot.joints[k].move(q)
+        rotation, origin = R @ rotation, np.einsum("sij,sj->si", R, origin) + p
+    return rotation, origin

@@ -106,7 +106,7 @@ def prepare(
     noticed = findings_on_log(log, drive, ready.processing, timing)
     sizes: Iterable[Finding] = ()
     if body is not None:
-        sizes = findings_on_floating(log, body, looked_at)
+        sizes = findings_on_floating(log, body, [*map(loaded, looked_at.segments)], looked_at.times)
     elif not log.is_commanded:  # a law's torques are in its own units, and those are looked at with its gains
         sizes = findings_on_magnitudes(model, [*map(loaded, looked_at.segments)], drive, ready.processing.unmeasured)
     findings = (*noticed, *sizes, *ready.findings, *findings_on_samples(log, looked_at, model))
