@@ -11,10 +11,10 @@ from .dynamic_model import (
     matches,
     split_known,
 )
+from .external_wrenches import joint_torques, link_pose
 from .formulations.energy import stored_inertia
 from .formulations.torque_rows import Rows, TorqueRows
 from .inspection import Inspection
-from .external_wrenches import joint_torques, link_pose
 from .kernels.kernel import NO_COMPILE, joint_poses, kernel_for, link_poses, stacked_rows
 from .kernels.row_layout import RowLayout, Slopes, layout_slopes, prepare
 from .linearisation import Candidates, linearised, nonlinear_columns
