@@ -51,13 +51,36 @@ def inspect(
     robot: RobotArgument,
     terms: TermsOption = [],  # noqa: B006 (Typer copies it)
     gravity_only: Annotated[
-        bool, typer.Option("--gravity-only", help="Static measurements: only gravity acts.")
+        bool, typer.Option("--gravity-only", help="Measurements at rest: only gravity acts.")
     ] = False,
     floating: Annotated[bool, typer.Option("--floating", help="Floating base.")] = False,
     wrench: Annotated[
-        bool, typer.Option("--wrench", help="Only the wrench on the (stationary) base is measured.")
+        bool, typer.Option("--wrench", help="The wrench of the ground on the robot is measured, and no joint torques.")
     ] = False,
-    moving: Annotated[bool, typer.Option("--moving", help="With --wrench: the base moves.")] = False,
+    moving: Annotated[
+        bool, typer.Option("--moving", help="With --wrench or --measured: the base moves; else it stands still.")
+    ] = False,
+    stands_on: Annotated[
+        list[str],
+        typer.Option(help="Bodies that stand still on the ground instead of the base: left_sole_link,right_sole_link."),
+    ] = [],  # noqa: B006
+    centre_of_pressure: Annotated[
+        bool, typer.Option("--centre-of-pressure", help="Only the centre of pressure under the robot, at rest.")
+    ] = False,
+    mounting: Annotated[
+        str,
+        typer.Option(
+            help="Only the direction of gravity (IMU), at rest on a free pivot: at the origin of a body, BODY, or at a "
+            "point [m] in its frame, BODY:0,0,0.1."
+        ),
+    ] = "",
+    measured: Annotated[
+        list[str],
+        typer.Option(help="What is measured together: wrench,torques,centre_of_pressure, or names of joints."),
+    ] = [],  # noqa: B006
+    total_mass_known: Annotated[
+        bool, typer.Option("--total-mass-known", help="With --centre-of-pressure: the total mass is known.")
+    ] = False,
     lock: Annotated[
         list[str], typer.Option(help="Joints to lock, by name or number: elbow,4 or elbow=1.2 [rad or m].")
     ] = [],  # noqa: B006
@@ -91,6 +114,11 @@ def inspect(
             gravity_only=gravity_only,
             wrench=wrench,
             moving=moving,
+            measured=words(*measured),
+            stands_on=words(*stands_on),
+            centre_of_pressure=centre_of_pressure,
+            mounting=_pivot(mounting),
+            has_total_mass=total_mass_known,
             floating_base=floating,
             lock={name: value or 0.0 for name, value in assignments("--lock", *lock).items()},
             gravity=numbers("--gravity", gravity) or None,
@@ -107,13 +135,10 @@ def inspect(
         show_inspection(inspection, full=full)
 
 
-OBSERVED = {
-    "torques": "from joint torques in motion",
-    "gravity": "from static joint torques",
-    "wrench_stationary": "from the wrench on a stationary base",
-    "wrench_moving": "from the wrench on a moving base",
-}
-"""What is measured, in words."""
+def _pivot(text: str) -> str | tuple[str, list[float]] | None:
+    """BODY or BODY:X,Y,Z."""
+    body, colon, point = text.rpartition(":")
+    return (body, numbers("--mounting", point)) if colon else (text or None)
 
 
 def show_inspection(inspection: Inspection, *, full: bool = False) -> None:
@@ -127,7 +152,7 @@ def show_inspection(inspection: Inspection, *, full: bool = False) -> None:
     output.print(
         Text(f"{robot.name}: {len(robot.joints)} moving joints, {len(model.names)} standard parameters, ")
         + Text(f"{len(base)} base parameters", style="bold")
-        + Text(f" ({OBSERVED[model.observed.value]}).")
+        + Text(f" ({model.observed.text}).")
     )
     output.print(_base_parameters(inspection) if full else _by_joint(inspection))
     if full:
