@@ -46,41 +46,49 @@ KnownOption = Annotated[
     list[str], typer.Option(help="Parameters known beforehand: m1=3.7,Ixy2=0; I??1 for the values of the file.")
 ]
 
+GravityOnlyOption = Annotated[bool, typer.Option("--gravity-only", help="Measurements at rest: only gravity acts.")]
+WrenchOption = Annotated[
+    bool,
+    typer.Option("--wrench", help="The wrench of the ground on the robot is measured, and no joint torques."),
+]
+MovingOption = Annotated[
+    bool, typer.Option("--moving", help="With --wrench or --measured: the base moves. Otherwise it stands still.")
+]
+StandsOnOption = Annotated[
+    list[str],
+    typer.Option(help="Bodies that stand still instead of the base: left_sole_link or left_sole_link,right_sole_link."),
+]
+CentreOfPressureOption = Annotated[
+    bool, typer.Option("--centre-of-pressure", help="Only the centre of pressure is measured, at rest.")
+]
+TotalMassOption = Annotated[
+    bool, typer.Option("--total-mass-known", help="With --centre-of-pressure: the total mass is known.")
+]
+MountingOption = Annotated[
+    str,
+    typer.Option(
+        help="Only the direction of gravity is measured (IMU), at rest on a free pivot: at the origin of a body, BODY, "
+        "or at a point in its frame [m], BODY:0,0,0.1."
+    ),
+]
+MeasuredOption = Annotated[
+    list[str],
+    typer.Option(help="All that is measured: wrench, torques, centre_of_pressure, names of joints; comma-separated."),
+]
+
 
 def inspect(
     robot: RobotArgument,
     terms: TermsOption = [],  # noqa: B006 (Typer copies it)
-    gravity_only: Annotated[
-        bool, typer.Option("--gravity-only", help="Measurements at rest: only gravity acts.")
-    ] = False,
+    gravity_only: GravityOnlyOption = False,
     floating: Annotated[bool, typer.Option("--floating", help="Floating base.")] = False,
-    wrench: Annotated[
-        bool, typer.Option("--wrench", help="The wrench of the ground on the robot is measured, and no joint torques.")
-    ] = False,
-    moving: Annotated[
-        bool, typer.Option("--moving", help="With --wrench or --measured: the base moves; else it stands still.")
-    ] = False,
-    stands_on: Annotated[
-        list[str],
-        typer.Option(help="Bodies that stand still on the ground instead of the base: left_sole_link,right_sole_link."),
-    ] = [],  # noqa: B006
-    centre_of_pressure: Annotated[
-        bool, typer.Option("--centre-of-pressure", help="Only the centre of pressure under the robot, at rest.")
-    ] = False,
-    mounting: Annotated[
-        str,
-        typer.Option(
-            help="Only the direction of gravity (IMU), at rest on a free pivot: at the origin of a body, BODY, or at a "
-            "point [m] in its frame, BODY:0,0,0.1."
-        ),
-    ] = "",
-    measured: Annotated[
-        list[str],
-        typer.Option(help="What is measured together: wrench,torques,centre_of_pressure, or names of joints."),
-    ] = [],  # noqa: B006
-    total_mass_known: Annotated[
-        bool, typer.Option("--total-mass-known", help="With --centre-of-pressure: the total mass is known.")
-    ] = False,
+    wrench: WrenchOption = False,
+    moving: MovingOption = False,
+    stands_on: StandsOnOption = [],  # noqa: B006
+    centre_of_pressure: CentreOfPressureOption = False,
+    total_mass_known: TotalMassOption = False,
+    mounting: MountingOption = "",
+    measured: MeasuredOption = [],  # noqa: B006
     lock: Annotated[
         list[str], typer.Option(help="Joints to lock, by name or number: elbow,4 or elbow=1.2 [rad or m].")
     ] = [],  # noqa: B006
@@ -217,6 +225,8 @@ def _next_step(inspection: Inspection) -> str:
     if any(finding.severity.value == "error" for finding in inspection.findings):
         return "correct the errors above in the robot file, then inspect it again"
     source = inspection.robot.description.source
+    if not inspection.model.row_indices or inspection.model.observed.is_wrench:
+        return f"see what joint torques would add: dynid inspect {source} --measured wrench,torques"
     if not inspection.model.terms:
         return f"add friction and actuator terms: dynid inspect {source} --terms viscous,coulomb,armature"
     return f"design an exciting trajectory: dynid excite {source}"

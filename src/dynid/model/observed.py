@@ -21,10 +21,10 @@ BASE = "base"
 """Word for the body that the floating base holds, whatever its name."""
 
 _TEXTS = {
-    WRENCH: "the wrench on the base",
+    WRENCH: "the contact wrench",
     TORQUES: "joint torques",
     CENTRE_OF_PRESSURE: "the centre of pressure",
-    MOUNTING: "the direction of gravity on a free pivot",
+    MOUNTING: "the direction of gravity",
 }
 
 
@@ -56,6 +56,10 @@ class Observed:
     WRENCH_MOVING: ClassVar[Observed]
     """The wrench on the base, which moves."""
 
+    def __post_init__(self) -> None:
+        if isinstance(self.measured, str):
+            raise InvalidRequestError(f"what is measured is a tuple of words, such as ('{WRENCH}',); see Observed.named")
+
     @staticmethod
     def named(name: str | Observed) -> Observed:
         """One of the four above by its name, such as "wrench_moving"; observations as they are."""
@@ -81,20 +85,20 @@ class Observed:
     @property
     def text(self) -> str:
         """What is measured, and how the robot moves meanwhile, in words."""
+        rest = " at rest" if self.at_rest else ""
+        if MOUNTING in self.measured:
+            return f"from the direction of gravity, on a free pivot at {self.pivot}"
+        if self.is_wrench and not set(self.stands_on) - {BASE}:
+            return f"from the wrench on a {'stationary' if self.stands_on else 'moving'} base{rest}"
         if self.measured == Observed.measured:
-            what = "joint torques" + (" and the wrench on the base" if self.stands_on else "")
+            what = "joint torques" + (" and the contact wrench" if self.stands_on else "")
         else:
             what = " and ".join(_TEXTS.get(word, f"the torque of joint '{word}'") for word in self.measured)
-        if self.stands_on not in ((), (BASE,)):
-            how = f", standing on {' and '.join(self.stands_on)}" + (", at rest" if self.at_rest else "")
-        elif MOUNTING in self.measured:
-            how = f" at {self.pivot}, at rest"
-        elif self.is_wrench and not self.at_rest:
-            return f"from the wrench on a {'stationary' if self.stands_on else 'moving'} base"
-        else:
-            stance = ", on a stationary base" if self.stands_on else ""
-            how = stance + (" at rest" if self.at_rest else "" if stance else " in motion")
-        return f"from {what}{how}"
+        if set(self.stands_on) - {BASE}:
+            return f"from {what}{rest}, standing on {' and '.join(self.stands_on)}"
+        if self.stands_on:
+            return f"from {what}{rest}, on a stationary base"
+        return f"from {what}{rest or ' in motion'}"
 
     @property
     def is_wrench(self) -> bool:
@@ -131,8 +135,9 @@ class Observed:
         """
         if not self.measured:
             raise InvalidRequestError(f"nothing is measured; name some of {', '.join(_TEXTS)} or joints")
-        if self.is_homogeneous and not self.at_rest:
-            raise InvalidRequestError(f"{self._named_homogeneous()} is measured at rest; set at_rest")
+        word = next((word for word in self.measured if word in (CENTRE_OF_PRESSURE, MOUNTING)), None)
+        if word is not None and not self.at_rest:
+            raise InvalidRequestError(f"{_TEXTS[word]} is measured at rest; set at_rest")
         if MOUNTING in self.measured and (len(self.measured) > 1 or self.stands_on):
             raise InvalidRequestError(
                 "on a free pivot nothing else is measured and no body stands on the ground; leave those out"
@@ -148,9 +153,6 @@ class Observed:
             if word not in _TEXTS:
                 robot.joint(word)
         return self
-
-    def _named_homogeneous(self) -> str:
-        return _TEXTS[CENTRE_OF_PRESSURE if CENTRE_OF_PRESSURE in self.measured else MOUNTING]
 
 
 def _usual() -> dict[Observed, str]:

@@ -19,8 +19,8 @@ _LONGEST_STROKE = 2.0
 """Prismatic joints are drawn from ranges of at most this length [m]; angular ones from a full turn."""
 
 
-_MOST_DRAWS = 200
-"""Times that postures are drawn which lead to none where all bodies stand: far more than a reachable stance takes."""
+_MOST_DRAWS = 30
+"""Times that postures are drawn again which lead to none where all bodies stand: TALOS on both feet takes two."""
 
 _MANY_COLUMNS = 1000
 """Columns above which W is sampled with few rows more than it has columns: the work grows with the cube of these."""
@@ -68,11 +68,9 @@ def _standing(stance: Stance, drawn: Array, rng: np.random.Generator) -> Array:
         found.append(q[stands])
         missing = len(drawn) - int(np.count_nonzero(stands))
         if not missing:
-            break
+            return np.concatenate(found)
         drawn = _postures(stance.robot, missing, rng)
-    else:
-        raise stance.refusal()
-    return np.concatenate(found)
+    raise stance.refusal()
 
 
 def _postures(robot: Robot, samples: int, rng: np.random.Generator) -> Array:

@@ -18,9 +18,8 @@ from dynid.model.dynamic_model import DynamicModel
 from dynid.model.independent_columns import columns_in_order, largest_by_unit, norms_of
 from dynid.model.kernels.kernel import joint_poses
 from dynid.model.observed import CENTRE_OF_PRESSURE
-from dynid.model.parameters import Role
 from dynid.model.sampling import random_states, sample_count
-from dynid.model.standing import place_on_link, rotations_as_quaternions
+from dynid.model.standing import carried_links, place_on_link, rotations_as_quaternions
 from dynid.robot import SIZE, Robot
 
 
@@ -122,8 +121,10 @@ def _moment_about_pivot(model: DynamicModel, q: Array, links: Array) -> Array:
     point = placement[:3, :3] @ np.array(model.observed.point) + placement[:3, 3]
     pivot = p[link] + R[link] @ point
     total = np.zeros((len(q), 3))
+    carried = set(carried_links(robot))
     for i, (mass, *first) in zip(robot.solid_links, links.reshape(-1, SIZE)[:, :4], strict=True):
-        total += mass * (p[i] - pivot) + R[i] @ np.array(first)
+        if i in carried:
+            total += mass * (p[i] - pivot) + R[i] @ np.array(first)
     return total
 
 
@@ -140,8 +141,11 @@ def _turning(directions: Array, gravity: Array) -> Array:
 
 def _total_mass(model: DynamicModel) -> Array:
     """The columns of the weight of all links together [m/s^2], shape (parameters,)."""
-    strength = float(np.linalg.norm(model.robot.gravity))
-    return np.array([strength if parameter.role is Role.MASS else 0.0 for parameter in model.parameters])
+    robot, weight = model.robot, np.zeros(len(model.names))
+    carried = set(carried_links(robot))
+    blocks = [block for block, i in enumerate(robot.solid_links) if i in carried]
+    weight[SIZE * np.array(blocks, dtype=np.intp)] = np.linalg.norm(robot.gravity)
+    return weight
 
 
 def _rank(base: BaseParameters, matrix: Array) -> int:

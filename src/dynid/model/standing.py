@@ -19,12 +19,12 @@ from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.model.kernels.kernel import joint_poses
 from dynid.model.kernels.vectorised import kinematics, screws_below
 from dynid.model.observed import BASE
-from dynid.robot import Robot
+from dynid.robot import Joint, Robot
 
 _CLOSED = 1e-12
 """Distance [m, rad] from where they stand at which bodies count as standing there."""
 
-_MOST_STEPS = 60
+_MOST_STEPS = 25
 """Steps of Newton's method for a posture; a further draw is cheaper than more of them."""
 
 _DAMPING = 1e-3
@@ -73,8 +73,7 @@ class Stance:
 
     def jacobians(self, q: Array) -> Array:
         """Velocities (linear; angular) of the links in their own frames per velocity, shape (samples, 6 * links, nv)."""
-        rest = np.zeros((len(q), self.robot.nv))
-        rotations, translations, _, _ = kinematics(self.robot, q, rest, rest)
+        rotations, translations = map(list, zip(*(joint.move(q) for joint in self.robot.joints), strict=True))
         J = np.zeros((len(q), 6 * len(self.links), self.robot.nv))
         for k, link in enumerate(self.links):
             for at, screws in screws_below(self.robot, link, rotations, translations):
@@ -123,10 +122,23 @@ class Stance:
                 break
             _, J = self.eliminated(self.jacobians(q[open_]))
             damping = (_DAMPING * np.minimum(size[open_], 1.0))[:, None, None] * np.eye(J.shape[1])
-            step = -np.einsum("sij,si->sj", J, _solved(J @ J.transpose(0, 2, 1) + damping, errors[open_]))
+            step = _least(J, damping, errors[open_])
+            # Joints that are at a limit and would go beyond it stay there, and the others do without them.
+            J = np.where(self._beyond(q[open_], step)[:, None], 0.0, J)
+            step = _least(J, damping, errors[open_])
             q[open_] = self.stand(_within_limits(self.robot, moved(self.robot, q[open_], step)))
             errors[open_] = self._errors(q[open_])
         return q, np.abs(errors).max(axis=1) <= _CLOSED
+
+    def _beyond(self, q: Array, step: Array) -> NDArray[np.bool_]:
+        """Which joints stand at a limit and would be moved beyond it, shape (samples, nv - 6)."""
+        found = np.zeros(step.shape, dtype=bool)
+        for joint in _limited(self.robot):
+            own, way = q[:, joint.q.start], step[:, joint.v.start - 6]
+            found[:, joint.v.start - 6] = ((own <= joint.limits.lower) & (way < 0)) | (
+                (own >= joint.limits.upper) & (way > 0)
+            )
+        return found
 
     def _errors(self, q: Array) -> Array:
         """Where the links but the first are, seen from where they stand, in their own frames; (samples, 6 * others)."""
@@ -169,14 +181,19 @@ def place_on_link(robot: Robot, body: str, where: str = "") -> tuple[int, Array]
     """The link that a body, or `BASE`, belongs to, and its pose in that link's joint frame, shape (4, 4).
 
     Raises:
-        UnknownNameError: If no link has such a body; `where` says what it is for.
+        UnknownNameError: If the floating base carries no such body; `where` says what it is for.
     """
     if body == BASE:
         return 0, np.eye(4)
-    places = {each.name: (i, each.placement) for i, link in enumerate(robot.links) for each in link.bodies}
+    places = {each.name: (i, each.placement) for i in carried_links(robot) for each in robot.links[i].bodies}
     if body not in places:
         raise UnknownNameError("body", body, places, f" {where}" if where else "")
     return places[body]
+
+
+def carried_links(robot: Robot) -> list[int]:
+    """Indices of the links that move with the first joint, the floating base; a file may hold other trees, too."""
+    return [i for i in range(len(robot.links)) if 0 in robot.chain(i)]
 
 
 def moved(robot: Robot, q: Array, step: Array) -> Array:
@@ -198,10 +215,18 @@ def moved(robot: Robot, q: Array, step: Array) -> Array:
 
 def _within_limits(robot: Robot, q: Array) -> Array:
     """Positions with single joints clipped to limits that leave them room."""
-    for joint in robot.independent_joints[1:]:
-        if joint.limits.lower < joint.limits.upper and not joint.kind.has_quaternion:
-            q[:, joint.q] = np.clip(q[:, joint.q], joint.limits.lower, joint.limits.upper)
+    for joint in _limited(robot):
+        q[:, joint.q] = np.clip(q[:, joint.q], joint.limits.lower, joint.limits.upper)
     return q
+
+
+def _limited(robot: Robot) -> list[Joint]:
+    """Joints of one degree of freedom whose limits leave them room."""
+    return [
+        joint
+        for joint in robot.independent_joints[1:]
+        if not joint.kind.has_quaternion and joint.limits.lower < joint.limits.upper
+    ]
 
 
 def rotations_as_quaternions(rotations: Array) -> Array:
@@ -211,5 +236,7 @@ def rotations_as_quaternions(rotations: Array) -> Array:
     return Rotation.from_matrix(rotations).as_quat()
 
 
-def _solved(A: Array, b: Array) -> Array:
-    return np.linalg.solve(A, b[:, :, None])[:, :, 0]
+def _least(J: Array, damping: Array, errors: Array) -> Array:
+    """The damped smallest steps that take errors away, shape (samples, nv - 6)."""
+    forces = np.linalg.solve(J @ J.transpose(0, 2, 1) + damping, errors[:, :, None])
+    return -(J.transpose(0, 2, 1) @ forces)[:, :, 0]
