@@ -3,7 +3,6 @@ from .base_parameters import BaseParameters, find_base_parameters, known_base
 from .chunks import Chunk, Samples, checked, split
 from .dynamic_model import (
     DynamicModel,
-    Observed,
     driven_along,
     dry_directions,
     known_model,
@@ -18,6 +17,7 @@ from .inspection import Inspection
 from .kernels.kernel import NO_COMPILE, joint_poses, kernel_for, link_poses, stacked_rows
 from .kernels.row_layout import RowLayout, Slopes, layout_slopes, prepare
 from .linearisation import Candidates, linearised, nonlinear_columns
+from .observed import Observed
 from .parameters import Role, Sign, matching, of_joint
 from .plain_tables import html_table, text_table
 from .row_bases import RowBasis
