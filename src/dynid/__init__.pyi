@@ -28,9 +28,10 @@ from .logs.contacts import Contact, Stance
 from .logs.log import Log
 from .logs.settings import Drive, Processing
 from .model.base_parameters import BaseParameters, find_base_parameters
-from .model.dynamic_model import DynamicModel, Observed
+from .model.dynamic_model import DynamicModel
 from .model.inspection import Inspection, inspect
 from .model.kernels.kernel import inertial_regressor, joint_poses
+from .model.observed import Observed
 from .model.parameters import Parameter
 from .model.terms import Term
 from .report.html import ReportFile, write_report

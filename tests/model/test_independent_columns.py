@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynid import DynamicModel, Observed, Robot, excite, find_base_parameters, inspect, load_robot
+from dynid import DynamicModel, Robot, excite, find_base_parameters, inspect, load_robot
 from dynid.errors import TooLargeError
 from dynid.machine import _of_container, available_bytes
 from dynid.model import sampling
@@ -84,7 +84,7 @@ def assert_same(model: DynamicModel, **request) -> None:
 @settings(max_examples=25)
 def test_columns_own_parts_and_coefficients_are_those_of_all_rows(robot: Robot, terms, observed: str) -> None:
     if robot.has_floating_base or observed != "wrench_moving":
-        assert_same(DynamicModel(robot, terms, Observed(observed)))
+        assert_same(DynamicModel(robot, terms, observed))
 
 
 @given(robots(max_joints=8))

@@ -39,7 +39,7 @@ def test_requests_that_exclude_each_other_are_refused() -> None:
     with pytest.raises(InvalidRequestError, match="moving goes with wrench"):
         inspect(UR5, moving=True)
     with pytest.raises(InvalidRequestError, match="exclude each other"):
-        inspect(UR5, wrench=True, gravity_only=True)
+        inspect(UR5, wrench=True, moving=True, gravity_only=True)
 
 
 def test_what_prints_is_short_or_a_table() -> None:

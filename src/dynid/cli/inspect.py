@@ -46,18 +46,49 @@ KnownOption = Annotated[
     list[str], typer.Option(help="Parameters known beforehand: m1=3.7,Ixy2=0; I??1 for the values of the file.")
 ]
 
+GravityOnlyOption = Annotated[bool, typer.Option("--gravity-only", help="Measurements at rest: only gravity acts.")]
+WrenchOption = Annotated[
+    bool,
+    typer.Option("--wrench", help="The wrench of the ground on the robot is measured, and no joint torques."),
+]
+MovingOption = Annotated[
+    bool, typer.Option("--moving", help="With --wrench or --measured: the base moves. Otherwise it stands still.")
+]
+StandsOnOption = Annotated[
+    list[str],
+    typer.Option(help="Bodies that stand still instead of the base: left_sole_link or left_sole_link,right_sole_link."),
+]
+CentreOfPressureOption = Annotated[
+    bool, typer.Option("--centre-of-pressure", help="Only the centre of pressure is measured, at rest.")
+]
+TotalMassOption = Annotated[
+    bool, typer.Option("--total-mass-known", help="With --centre-of-pressure: the total mass is known.")
+]
+MountingOption = Annotated[
+    str,
+    typer.Option(
+        help="Only the direction of gravity is measured (IMU), at rest on a free pivot: at the origin of a body, BODY, "
+        "or at a point in its frame [m], BODY:0,0,0.1."
+    ),
+]
+MeasuredOption = Annotated[
+    list[str],
+    typer.Option(help="All that is measured: wrench, torques, centre_of_pressure, names of joints; comma-separated."),
+]
+
 
 def inspect(
     robot: RobotArgument,
     terms: TermsOption = [],  # noqa: B006 (Typer copies it)
-    gravity_only: Annotated[
-        bool, typer.Option("--gravity-only", help="Static measurements: only gravity acts.")
-    ] = False,
+    gravity_only: GravityOnlyOption = False,
     floating: Annotated[bool, typer.Option("--floating", help="Floating base.")] = False,
-    wrench: Annotated[
-        bool, typer.Option("--wrench", help="Only the wrench on the (stationary) base is measured.")
-    ] = False,
-    moving: Annotated[bool, typer.Option("--moving", help="With --wrench: the base moves.")] = False,
+    wrench: WrenchOption = False,
+    moving: MovingOption = False,
+    stands_on: StandsOnOption = [],  # noqa: B006
+    centre_of_pressure: CentreOfPressureOption = False,
+    total_mass_known: TotalMassOption = False,
+    mounting: MountingOption = "",
+    measured: MeasuredOption = [],  # noqa: B006
     lock: Annotated[
         list[str], typer.Option(help="Joints to lock, by name or number: elbow,4 or elbow=1.2 [rad or m].")
     ] = [],  # noqa: B006
@@ -91,6 +122,11 @@ def inspect(
             gravity_only=gravity_only,
             wrench=wrench,
             moving=moving,
+            measured=words(*measured),
+            stands_on=words(*stands_on),
+            centre_of_pressure=centre_of_pressure,
+            mounting=_pivot(mounting),
+            has_total_mass=total_mass_known,
             floating_base=floating,
             lock={name: value or 0.0 for name, value in assignments("--lock", *lock).items()},
             gravity=numbers("--gravity", gravity) or None,
@@ -107,13 +143,10 @@ def inspect(
         show_inspection(inspection, full=full)
 
 
-OBSERVED = {
-    "torques": "from joint torques in motion",
-    "gravity": "from static joint torques",
-    "wrench_stationary": "from the wrench on a stationary base",
-    "wrench_moving": "from the wrench on a moving base",
-}
-"""What is measured, in words."""
+def _pivot(text: str) -> str | tuple[str, list[float]] | None:
+    """BODY or BODY:X,Y,Z."""
+    body, colon, point = text.rpartition(":")
+    return (body, numbers("--mounting", point)) if colon else (text or None)
 
 
 def show_inspection(inspection: Inspection, *, full: bool = False) -> None:
@@ -127,7 +160,7 @@ def show_inspection(inspection: Inspection, *, full: bool = False) -> None:
     output.print(
         Text(f"{robot.name}: {len(robot.joints)} moving joints, {len(model.names)} standard parameters, ")
         + Text(f"{len(base)} base parameters", style="bold")
-        + Text(f" ({OBSERVED[model.observed.value]}).")
+        + Text(f" ({model.observed.text}).")
     )
     output.print(_base_parameters(inspection) if full else _by_joint(inspection))
     if full:
@@ -192,6 +225,8 @@ def _next_step(inspection: Inspection) -> str:
     if any(finding.severity.value == "error" for finding in inspection.findings):
         return "correct the errors above in the robot file, then inspect it again"
     source = inspection.robot.description.source
+    if not inspection.model.row_indices or inspection.model.observed.is_wrench:
+        return f"see what joint torques would add: dynid inspect {source} --measured wrench,torques"
     if not inspection.model.terms:
         return f"add friction and actuator terms: dynid inspect {source} --terms viscous,coulomb,armature"
     return f"design an exciting trajectory: dynid excite {source}"

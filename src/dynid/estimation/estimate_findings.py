@@ -191,7 +191,7 @@ ONE_WAY = (Role.COULOMB, Role.COULOMB_FORWARD, Role.COULOMB_BACKWARD, Role.STRIB
 
 def findings_on_directions(model: DynamicModel, logs: Sequence[PreparedLog], form: RowForm) -> tuple[Finding, ...]:
     """Warnings on joints that move in one direction only: their friction parameters are indistinguishable."""
-    return tuple(_directions(model, logs, form)) if model.observed is Observed.TORQUES else ()
+    return tuple(_directions(model, logs, form)) if model.observed == Observed.TORQUES else ()
 
 
 def _directions(model: DynamicModel, logs: Sequence[PreparedLog], form: RowForm) -> Iterator[Finding]:

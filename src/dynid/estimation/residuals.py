@@ -164,9 +164,9 @@ def residual_diagnostics(model: DynamicModel, log: PreparedLog, parameters: Arra
                 **quantities,
                 "friction over time": (since, e * direction),
             }
-        if temperature is not None and place is not None:
-            warmth = np.interp(time, *temperature)
-            quantities |= {"temperature": (warmth, e), "friction over temperature": (warmth, e * direction)}
+            if temperature is not None:
+                warmth = np.interp(time, *temperature)
+                quantities |= {"temperature": (warmth, e), "friction over temperature": (warmth, e * direction)}
         follows = tuple(
             _following(what, x, errors, starts)
             for what, (x, errors) in quantities.items()

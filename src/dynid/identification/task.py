@@ -15,7 +15,7 @@ from dynid.estimation.settings import FORMS
 from dynid.experiment import Experiment, parse_experiment, read_experiment
 from dynid.files import FileKind, is_file, use_of
 from dynid.identification.drive_units import is_in_amperes
-from dynid.logs import Control, Drive, Log, LogSource, Processing, is_url, transmission_of, with_control
+from dynid.logs import Control, Drive, Log, LogSource, Processing, is_url, transmission_of, with_control, with_files
 from dynid.model import (
     AUTO,
     DynamicModel,
@@ -220,8 +220,8 @@ def observed_by(logs: Sequence[Log | LogSource], robot: Robot) -> Observed:
     """Which rows logs measure: those of a floating base alone, where no log has torques of joints."""
     if not robot.has_floating_base or not logs:
         return Observed.TORQUES
-    silent = (bool(log.missing is not None and log.missing.all()) if isinstance(log, Log) else log.torque is None for log in logs)
-    return Observed.WRENCH_MOVING if all(silent) else Observed.TORQUES
+    has_torques = any(log.has_torques if isinstance(log, Log) else log.torque is not None for log in logs)
+    return Observed.TORQUES if has_torques else Observed.WRENCH_MOVING
 
 
 def require_fixed_base(robot: Robot) -> None:
@@ -413,12 +413,13 @@ def source_tables(logs: Sequence[Log | LogSource]) -> list[dict[str, Any]]:
     for log in logs:
         if isinstance(log, LogSource):
             parts = log.model_dump(mode="json", exclude_unset=True, exclude_none=True)
-            for part in parts.values():
-                if isinstance(part, dict) and "file" in part:
-                    whole = part["file"] if is_url(part["file"]) else str(Path(part["file"]).absolute())
-                    part["file"] = as_written(whole)
-            found.append(parts)
+            found.append(with_files(parts, lambda name, _: as_written(_anywhere(name))))
     return found
+
+
+def _anywhere(name: str) -> str:
+    """The name of a file that holds in any folder."""
+    return name if is_url(name) else str(Path(name).absolute())
 
 
 def _source(robot: Robot) -> str:

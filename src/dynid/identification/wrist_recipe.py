@@ -22,7 +22,7 @@ from dynid.identification.payload_logs import Progress, SortedLogs, numbers_of
 from dynid.identification.task import Task
 from dynid.logs import CHANNELS, Drive, Log, LogSource, PreparedLog, decimated, prepare, transmission_of
 from dynid.model import DynamicModel, joint_torques, loaded
-from dynid.robot import SIZE, Load, Robot, inertia, place_of_body
+from dynid.robot import SIZE, Load, inertia, place_of_body
 from dynid.robot.frames import inverse
 
 

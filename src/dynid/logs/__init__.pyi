@@ -10,6 +10,7 @@ from .log import Log
 from .log_paths import files_of, single_logs, stands_for_many
 from .magnitudes import IN_MILLIMETRES, LARGE, findings_on_magnitudes, findings_on_mass, reach_of
 from .mending import mended
+from .named_files import quantities_in, with_files
 from .processing.automatic import PreparedLog, finding_on_outliers
 from .processing.long_preparation import is_long, stretches_of
 from .processing.motion_ranges import Motion, Speeds
@@ -94,6 +95,7 @@ __all__ = [
     "power_density",
     "prepare",
     "processed",
+    "quantities_in",
     "reach_of",
     "read_columns",
     "read_groups",
@@ -112,4 +114,5 @@ __all__ = [
     "transmission_of",
     "unit_in",
     "with_control",
+    "with_files",
 ]

@@ -97,7 +97,7 @@ def checked_pose(pose: object, what: str) -> Array:
     is_rotation = np.allclose(R @ R.T, np.eye(3), atol=1e-6) and np.linalg.det(R) > 0.0
     if not (is_rotation and np.allclose(T[3], [0.0, 0.0, 0.0, 1.0])):
         raise InvalidRequestError(
-            f"the pose of {what} is no rotation with a translation: its first three rows and columns must be orthogonal "
-            "with determinant 1, and its last row 0 0 0 1"
+            f"the pose of {what} is no rotation with a translation: its first three rows and columns must be "
+            "orthogonal with determinant 1, and its last row 0 0 0 1"
         )
     return frozen(T)

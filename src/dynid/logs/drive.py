@@ -160,6 +160,10 @@ def transmission_of(drive: Drive, robot: Robot) -> Transmission:
         check_count(f"drive.{key}", None if isinstance(values, str) else values, robot)
     stated = drive.torque_constants
     axes = [joint.v.start for joint in robot.axes]
+
+    def place(key: str) -> int:
+        return axes.index(robot.joint(key).v.start)
+
     constants = list(stated if isinstance(stated, tuple) else (1.0,) * len(axes))
     for k, sign in enumerate(drive.signs or () if drive.signs != "auto" else ()):
         constants[k] *= sign
@@ -169,10 +173,7 @@ def transmission_of(drive: Drive, robot: Robot) -> Transmission:
         offsets = tuple((-zeros).tolist()) if offsets is None else offsets
     return Transmission.of(
         matrix if matrix is not None else drive.ratios or (1.0,) * len(axes),
-        [
-            (axes.index(robot.joint(coupling.motor).v.start), axes.index(robot.joint(coupling.joint).v.start), coupling.ratio)
-            for coupling in drive.couplings
-        ],
+        [(place(coupling.motor), place(coupling.joint), coupling.ratio) for coupling in drive.couplings],
         constants,
         offsets,
         positions_at_motor=drive.positions == "motor",

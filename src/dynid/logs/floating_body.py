@@ -19,7 +19,7 @@ from dynid.logs.contacts import Contact, Stance
 from dynid.logs.log import POSE_COLUMNS, Log
 from dynid.logs.timing import with_steady_signs
 from dynid.model import DynamicModel, joint_torques, link_pose
-from dynid.robot import JointKind, Robot, place_of_body, pose
+from dynid.robot import Robot, place_of_body, pose
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +83,11 @@ class FloatingBody:
                     "with their wrenches, a contact without a wrench where none was measured, or contacts = [] in free "
                     "flight"
                 )
+            if not log.contacts and not log.has_torques:
+                raise InvalidRequestError(
+                    f"'{self.robot.name}' flies freely, and no torques were measured: nothing has a scale then, and "
+                    "only ratios of parameters show; give torques, or contacts with wrenches"
+                )
         elif log.base_pose is not None or log.stance is not None:
             raise InvalidRequestError(
                 f"the base of '{self.robot.name}' is fixed, and the log has a pose of it; load the robot with "
@@ -105,7 +110,7 @@ class FloatingBody:
         q[:, first:] = log.position
         q[:, self.single[0]] = joint_positions
         for joint in self.robot.independent_joints:
-            if joint.kind is JointKind.SPHERICAL:
+            if joint.kind.has_quaternion:
                 q[:, joint.q] = with_steady_signs(q[:, joint.q])
         if first:
             q[:, :first] = self._base_poses(log, q)
@@ -139,7 +144,11 @@ class FloatingBody:
         """Which rows were measured, shape (samples, rows); None for all."""
         found = np.ones((len(log), self.robot.nv), dtype=bool)
         if log.missing is not None:
-            missing = log.missing if log.missing.shape[1] == self.torque_columns else log.missing.all(axis=1)[:, None]
+            missing = (
+                log.missing
+                if log.missing.shape[1] == self.torque_columns
+                else np.all(log.missing, axis=1, keepdims=True)
+            )
             found[:, self.robot.nv - self.torque_columns :] &= ~missing
         for contact in log.contacts or ():
             if contact.wrench is None:

@@ -1,14 +1,15 @@
-"""What is wrong with logs of a floating base: contacts that are missing, turned or shifted, poses that jump, feet that slip.
+"""What is wrong with logs of a floating base: contacts missing, turned or shifted, poses that jump, feet that slip.
 
 Gravity is known, and so, roughly, are the robot's masses: the wrench that its file needs on the logged motion shows in
-which frame a sensor measured, and whether a contact is missing. Errors of a file, 15 % of masses and some centimetres of
-centres of mass, are far below what is looked for here.
+which frame a sensor measured, and whether a contact is missing. Errors of a file, 15 % of masses and some centimetres
+of centres of mass, are far below what is looked for here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from dynid.logs.contacts import Contact
 from dynid.logs.floating_body import FloatingBody, contact_torques
 from dynid.logs.log import Log
 from dynid.logs.timing import with_steady_signs
-from dynid.model import Chunk, DynamicModel, link_pose
+from dynid.model import Chunk, DynamicModel, Times, link_pose
 from dynid.robot import Robot, place_of_body
 
 
@@ -70,7 +71,9 @@ SAMPLES = 800
 """Samples that are looked at."""
 
 
-def findings_on_floating(log: Log, body: FloatingBody, segments: Sequence[Chunk], times: Sequence[Array]) -> Iterator[Finding]:
+def findings_on_floating(
+    log: Log, body: FloatingBody, segments: Sequence[Chunk], times: Sequence[Times]
+) -> Iterator[Finding]:
     """Findings on a log of a floating base.
 
     Args:
@@ -97,7 +100,7 @@ def findings_on_floating(log: Log, body: FloatingBody, segments: Sequence[Chunk]
         yield from _on_wrenches(body.robot, contacts, q, needed)
 
 
-def _thinned(segments: Sequence[Chunk], times: Sequence[Array]) -> tuple[Array, Array, Array, Array] | None:
+def _thinned(segments: Sequence[Chunk], times: Sequence[Times]) -> tuple[Array, Array, Array, Array] | None:
     """Positions, velocities, accelerations and stamps of some samples, evenly spread; None where there is none."""
     step = max(1, sum(map(len, segments)) // SAMPLES)
     parts = [
@@ -147,8 +150,8 @@ def _on_slips(log: Log, robot: Robot, contacts: Sequence[Contact], q: Array) -> 
         apart = np.einsum("sji,sj->si", R, p_own + R_own @ at[:3, 3] - rest)  # along the axes of the resting body
         moved = max((float(np.ptp(apart[run], axis=0).max()) for run in _runs(loaded)), default=0.0)
         if moved > THRESHOLDS.slip:
-            bodies = {"body": contact.body, "other": stance.body}
-            yield Finding.of("contact-slips", f"contact '{contact.body}'", **bodies, distance=moved)
+            values: dict[str, Any] = {"body": contact.body, "other": stance.body, "distance": moved}
+            yield Finding.of("contact-slips", f"contact '{contact.body}'", **values)
 
 
 def _runs(mask: NDArray[np.bool_]) -> Iterator[slice]:
@@ -160,7 +163,8 @@ def _runs(mask: NDArray[np.bool_]) -> Iterator[slice]:
 def _on_wrenches(robot: Robot, contacts: Sequence[Contact], q: Array, needed: Array) -> Iterator[Finding]:
     """What measured wrenches are beside those that the robot's file needs, both on its base."""
     own = [contact_torques(robot, one, q)[:, :6] for one in contacts]
-    measured, wrenches = sum(own), [np.asarray(one.wrench) for one in contacts]
+    measured = np.sum(own, axis=0)
+    wrenches = [np.asarray(one.wrench) for one in contacts]
     share = float(np.sum(measured[:, :3] * needed[:, :3]) / np.sum(needed[:, :3] ** 2))
     frames = [SensorFrame.of(robot, one, q) for one in contacts]
     lacking = [frame.seen(needed - (measured - part)) for frame, part in zip(frames, own, strict=True)]
@@ -234,7 +238,7 @@ def _turn(measured: Array, needed: Array) -> tuple[float, float]:
 
 
 def _shift(measured: Array, needed: Array) -> tuple[float, Array]:
-    """Where the origin of a sensor is by its torques: what is left of the difference, and the vector [m], shape (3,)."""
+    """Where the origin of a sensor is by its torques: what is left of the difference, and the vector [m]."""
     force, lack = measured[:, :3], needed[:, 3:] - measured[:, 3:]
     x, y, z = force.T
     zero = np.zeros_like(x)
@@ -243,4 +247,4 @@ def _shift(measured: Array, needed: Array) -> tuple[float, Array]:
     ridge = THRESHOLDS.preference * np.linalg.norm(A) * np.eye(3)
     vector = np.linalg.lstsq(np.vstack([A, ridge]), np.append(lack.ravel(), np.zeros(3)), rcond=None)[0]
     before, after = np.linalg.norm(lack), np.linalg.norm(lack.ravel() - A @ vector)
-    return float(after / before) if before else 1.0, vector
+    return float(after / before) if before else 1.0, np.asarray(vector, dtype=float)

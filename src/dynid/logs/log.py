@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dynid.arrays import Array
+from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError, ShapeError
 from dynid.findings import Finding
 from dynid.logs.commands import Commands, LawForm, law_torque
@@ -142,23 +142,27 @@ class Log:
         if self.effort_limit is not None:
             limit = _for_all(_read_only(self.effort_limit, "effort_limit"), "effort_limit", self.position.shape)
             object.__setattr__(self, "effort_limit", limit[0])
-        if isinstance(self.stance, str):
-            object.__setattr__(self, "stance", Stance(self.stance))
-        if self.contacts is not None:
-            object.__setattr__(self, "contacts", tuple(self.contacts))
-        only_wrenches = self.wrench is not None or self.contacts is not None
-        if self.torque is None and only_wrenches and self.position_command is None:
-            nothing = np.zeros((len(time), self.position.shape[1]))
-            nothing.flags.writeable = False
-            object.__setattr__(self, "torque", nothing)
-            if self.contacts is not None:
-                object.__setattr__(self, "missing", np.ones(nothing.shape, dtype=bool))
+        self._complete_contacts()
         self._check_shapes()
         if self.torque is None:
             object.__setattr__(self, "torque", self._law_torque())
             object.__setattr__(self, "is_commanded", True)
         if math.isnan(self.first_stamp):
             object.__setattr__(self, "first_stamp", float(time[0]))
+
+    def _complete_contacts(self) -> None:
+        """Make the body that rests and contacts what they are; with wrenches alone, no torque was measured."""
+        if isinstance(self.stance, str):
+            object.__setattr__(self, "stance", Stance(self.stance))
+        if self.contacts is not None:
+            object.__setattr__(self, "contacts", tuple(self.contacts))
+        if self.torque is not None or self.position_command is not None:
+            return
+        if self.wrench is not None or self.contacts is not None:
+            nothing = np.zeros((len(self.time), self.position.shape[1]))
+            object.__setattr__(self, "torque", frozen(nothing))
+            if self.contacts is not None:
+                object.__setattr__(self, "missing", np.ones(nothing.shape, dtype=bool))
 
     def _check_shapes(self) -> None:
         samples, n = len(self.time), self.position.shape[-1]
@@ -192,12 +196,15 @@ class Log:
             off = np.abs(np.linalg.norm(self.base_pose[:, 3:], axis=1) - 1.0)
             worst = int(np.argmax(off))
             if off[worst] > LONGEST_STRETCH:
+                length = np.linalg.norm(self.base_pose[worst, 3:])
                 raise InvalidRequestError(
-                    f"the quaternion of base_pose has the length {np.linalg.norm(self.base_pose[worst, 3:]):.4g} instead "
-                    f"of 1 in sample {worst}; give x, y, z [m], then the quaternion as x, y, z, w"
+                    f"the quaternion of base_pose has the length {length:.4g} instead of 1 in sample {worst}; give "
+                    "x, y, z [m], then the quaternion as x, y, z, w"
                 )
             if self.stance is not None:
-                raise InvalidRequestError("a log has both base_pose and stance, which both say where the base is; leave one out")
+                raise InvalidRequestError(
+                    "a log has base_pose and stance, which both say where the base is; leave one out"
+                )
         for contact in self.contacts or ():
             if not isinstance(contact, Contact):
                 raise InvalidRequestError(f"contacts must be dynid.Contact objects, not {type(contact).__name__}")
@@ -240,6 +247,11 @@ class Log:
         """
         gains = {} if scales is None else {"kp": self.commands.kp * scales, "kd": self.commands.kd * scales}
         return replace(self, torque=None, command_delay=delay, law=law, **gains)  # type: ignore[arg-type]
+
+    @property
+    def has_torques(self) -> bool:
+        """Whether any torque was measured, or is that of a control law."""
+        return self.missing is None or not self.missing.all()
 
     @property
     def has_commands(self) -> bool:

@@ -33,16 +33,9 @@ def quantities_of(source: LogSource, robot: Robot | None) -> dict[str, Quantity]
         time = Quantity(file=position.file, columns=time_column(position.path, _names(position)))
     if time is not None:
         found["time"] = time
-    if source.temperature is not None:
-        found["temperature"] = source.temperature
-    if source.wrench is not None:
-        found["wrench"] = source.wrench
-    if source.base_pose is not None:
-        found["base_pose"] = source.base_pose
-    for k, contact in enumerate(source.contact or (), start=1):
-        if contact.wrench is not None:
-            found[f"{CONTACT}{k}"] = contact.wrench
-    return found
+    others = {role: getattr(source, role) for role in ("temperature", "wrench", "base_pose")}
+    others |= {f"{CONTACT}{k}": contact.wrench for k, contact in enumerate(source.contact or (), start=1)}
+    return found | {role: quantity for role, quantity in others.items() if quantity is not None}
 
 
 def _spelled_out(quantity: Quantity, role: str, robot: Robot | None, topic: str | None) -> Quantity:

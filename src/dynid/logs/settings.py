@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -274,6 +274,26 @@ class LogSource(Table):
         return self
 
     @property
+    def quantities(self) -> list[Quantity]:
+        """All that is read from files."""
+        own = [part for _, part in self if isinstance(part, Quantity)]
+        return [*own, *(contact.wrench for contact in self.contact or () if contact.wrench is not None)]
+
+    def with_files(self, change: Callable[[str], str]) -> LogSource:
+        """The same with other names of files."""
+
+        def moved(part: Quantity) -> Quantity:
+            return part.model_copy(update={"file": change(part.file)})
+
+        found: dict[str, Any] = {role: moved(part) for role, part in self if isinstance(part, Quantity)}
+        if self.contact is not None:
+            found["contact"] = tuple(
+                one.model_copy(update={"wrench": None if one.wrench is None else moved(one.wrench)})
+                for one in self.contact
+            )
+        return self.model_copy(update=found)
+
+    @property
     def standing(self) -> Stance | None:
         """The body that rests on the ground."""
         if isinstance(self.stance, StanceTable):
@@ -284,11 +304,11 @@ class LogSource(Table):
         """Its contacts, with the wrenches that were read for them, by role; None where none are stated."""
         if self.contact is None:
             return None
-        roles = [f"{CONTACT}{k}" for k in range(1, len(self.contact) + 1)]
-        read = [None if role not in wrenches else one.sign * wrenches[role] for role, one in zip(roles, self.contact, strict=True)]
-        return tuple(
-            Contact(one.body, wrench, _pose(one.pose)) for one, wrench in zip(self.contact, read, strict=True)
-        )
+        found = []
+        for k, one in enumerate(self.contact, start=1):
+            wrench = wrenches.get(f"{CONTACT}{k}")
+            found.append(Contact(one.body, None if wrench is None else one.sign * wrench, _pose(one.pose)))
+        return tuple(found)
 
     @property
     def carried(self) -> Load | str | None:

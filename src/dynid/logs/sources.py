@@ -14,8 +14,8 @@ from dynid.findings import Finding
 from dynid.logs.clock_joining import joined_on_time
 from dynid.logs.coarse_clock import with_advancing_time
 from dynid.logs.column_order import findings_on_order
-from dynid.logs.fetched_files import is_url, local_file
 from dynid.logs.contacts import CONTACT, FORCES
+from dynid.logs.fetched_files import is_url, local_file
 from dynid.logs.log import POSE_COLUMNS, WRENCH_COLUMNS, Log, of_gaps
 from dynid.logs.missing_cells import filled_stamps, held
 from dynid.logs.quantities import is_on_topic_of, quantities_of
@@ -102,12 +102,9 @@ def with_local_files(source: LogSource, progress: Progress = silent) -> LogSourc
     Raises:
         RecordingError: If one cannot be fetched.
     """
-    remote = {
-        role: part.model_copy(update={"file": str(local_file(part.file, progress))})
-        for role, part in source
-        if isinstance(part, Quantity) and is_url(part.file)
-    }
-    return source.model_copy(update=remote) if remote else source
+    if not any(is_url(part.file) for part in source.quantities):
+        return source
+    return source.with_files(lambda name: str(local_file(name, progress)) if is_url(name) else name)
 
 
 def require_single_axes(robot: Robot) -> None:

@@ -3,7 +3,6 @@ from .base_parameters import BaseParameters, find_base_parameters, known_base
 from .chunks import Chunk, Samples, checked, split
 from .dynamic_model import (
     DynamicModel,
-    Observed,
     driven_along,
     dry_directions,
     known_model,
@@ -11,13 +10,14 @@ from .dynamic_model import (
     matches,
     split_known,
 )
+from .external_wrenches import joint_torques, link_pose
 from .formulations.energy import stored_inertia
 from .formulations.torque_rows import Rows, TorqueRows
 from .inspection import Inspection
-from .external_wrenches import joint_torques, link_pose
 from .kernels.kernel import NO_COMPILE, joint_poses, kernel_for, link_poses, stacked_rows
 from .kernels.row_layout import RowLayout, Slopes, layout_slopes, prepare
 from .linearisation import Candidates, linearised, nonlinear_columns
+from .observed import Observed
 from .parameters import Role, Sign, matching, of_joint
 from .plain_tables import html_table, text_table
 from .row_bases import RowBasis

@@ -6,36 +6,19 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from functools import cached_property
 
 import numpy as np
 
 from dynid.arrays import Array, Indices
 from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
+from dynid.model.equations import combinations, equation_names, measured_rows
 from dynid.model.kernels.kernel import require_memory, stacked_rows
 from dynid.model.kernels.row_layout import RowLayout
+from dynid.model.observed import Observed
 from dynid.model.parameters import Parameter, link_parameters, matching
 from dynid.model.terms import Combined, JointTerm, NonlinearParameter, Term, parse_terms
 from dynid.robot import SIZE, WORLD, Robot, as_robot
-
-
-class Observed(Enum):
-    """Which rows of the dynamics are measured, and how the robot may move meanwhile."""
-
-    TORQUES = "torques"
-    """All joint torques (and, with a floating base, the wrench on the base)."""
-    GRAVITY = "gravity"
-    """The same, at rest: only gravity acts."""
-    WRENCH_STATIONARY = "wrench_stationary"
-    """The wrench that holds the base, which stands still."""
-    WRENCH_MOVING = "wrench_moving"
-    """The wrench on the base, which moves."""
-
-    @property
-    def is_wrench(self) -> bool:
-        """Whether only the wrench on the base is measured."""
-        return self in (Observed.WRENCH_STATIONARY, Observed.WRENCH_MOVING)
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -47,8 +30,8 @@ class DynamicModel:
     Attributes:
         robot: The robot, also given by the path of its file or `builtin:NAME`.
         terms: Its friction and actuator terms: `Term` objects, or their names as `parse_terms` takes them.
-        observed: Which rows are measured. Friction and motors act between links, so the terms do not appear in the
-            wrench on the base, and their columns are zero there.
+        observed: What is measured: one of `Observed`, or its name. Friction and motors act between links, so the terms
+            do not appear in the wrench on the base, and their columns are zero there.
     """
 
     robot: Robot
@@ -59,14 +42,11 @@ class DynamicModel:
         self,
         robot: Robot | str | os.PathLike[str],
         terms: str | Sequence[Term | str] = (),
-        observed: Observed = Observed.TORQUES,
+        observed: Observed | str = Observed.TORQUES,
     ) -> None:
         robot = as_robot(robot)
-        vars(self).update(robot=robot, terms=parse_terms(terms, robot), observed=Observed(observed))
-        if self.observed.is_wrench and not self.robot.has_floating_base:
-            raise InvalidRequestError(
-                "the wrench on the base is a row of floating-base robots only; load the robot with floating_base=True"
-            )
+        observed = Observed.named(observed).checked(robot)
+        vars(self).update(robot=robot, terms=parse_terms(terms, robot), observed=observed)
         for names in (self.names, [parameter.name for parameter in self.nonlinear]):
             twice = next((name for name, count in Counter(names).items() if count > 1), None)
             if twice is not None:
@@ -138,10 +118,30 @@ class DynamicModel:
         vars(self)["typical"] = typical
         return self
 
+    @cached_property
+    def row_indices(self) -> tuple[int, ...]:
+        """Indices of the rows of the dynamics that are observed as they are, ascending."""
+        return tuple(measured_rows(self.robot, self.observed))
+
     @property
     def rows(self) -> slice:
-        """The rows of the dynamics that are observed."""
-        return self.robot.joints[0].v if self.observed.is_wrench else slice(0, self.robot.nv)
+        """The rows of the dynamics that are observed, where these follow one another, as all rows and a wrench do.
+
+        Raises:
+            InvalidRequestError: If they do not, or are combined with others.
+        """
+        self._require_plain_rows()
+        rows = self.row_indices
+        if list(rows) != list(range(rows[0], rows[-1] + 1)):
+            raise InvalidRequestError(f"the rows {', '.join(self.row_names)} do not follow one another")
+        return slice(rows[0], rows[-1] + 1)
+
+    def _require_plain_rows(self) -> None:
+        if self.observed.combines_rows:
+            raise InvalidRequestError(
+                f"equations {self.observed.text} combine rows of the dynamics, which is only for base parameters and "
+                "regressors; measure joint torques or the wrench"
+            )
 
     def regressor(self, q: object, v: object = None, a: object = None) -> Array:
         """The observation matrix W.
@@ -153,12 +153,17 @@ class DynamicModel:
 
         Returns:
             Array of shape (rows, samples, parameters); `W.reshape(-1, W.shape[-1])` stacks it joint by joint. With
-            gravity only, v and a must be None or zero.
+            gravity only, v and a must be None or zero. Where what is measured combines rows of the dynamics, the
+            rows are these combinations.
         """
         q, v, a = self.robot.states(q, v, a)
-        if self.observed is Observed.GRAVITY and (v.any() or a.any()):
+        if self.observed.at_rest and (v.any() or a.any()):
             raise InvalidRequestError("a model of gravity only takes states at rest: leave v and a out")
-        return stacked_rows(self._dense.evaluate(q, v, a)[self.rows])
+        rows = self._dense.evaluate(q, v, a)
+        if self.observed.combines_rows:
+            A = combinations(self.robot, self.observed, q)
+            return np.einsum("ser,rsp->esp", A, stacked_rows(rows), optimize=True)
+        return stacked_rows([rows[row] for row in self.row_indices])
 
     def layout(self, columns: Sequence[Sequence[int] | Indices], spare: int = 0) -> RowLayout:
         """A layout of the observed rows with some columns only.
@@ -167,17 +172,22 @@ class DynamicModel:
             columns: For each observed row the indices of its parameters.
             spare: How many columns to leave free at the end of every row.
         """
+        self._require_plain_rows()
         of_all_rows: list[Sequence[int] | Indices] = [()] * self.robot.nv
-        of_all_rows[self.rows] = columns
+        for row, wanted in zip(self.row_indices, columns, strict=True):
+            of_all_rows[row] = wanted
         return RowLayout.of(self.robot, self.terms, of_all_rows, spare)
 
     @cached_property
     def acting(self) -> tuple[Indices, ...]:
         """For each observed row the indices of the parameters that can act on it, ascending.
 
-        They are those of the links that the joint moves, and of terms that have an entry there.
+        They are those of the links that the joint moves, and of terms that have an entry there; all of them where rows
+        are combined.
         """
         robot = self.robot
+        if self.observed.combines_rows:
+            return (np.arange(len(self.names)),) * self.row_count
         blocks: list[list[int]] = [[] for _ in range(robot.nv)]
         of_terms: list[set[int]] = [set() for _ in range(robot.nv)]
         for block, i in enumerate(robot.solid_links):
@@ -194,12 +204,14 @@ class DynamicModel:
                 np.add.outer(SIZE * np.array(blocks[row], dtype=np.intp), np.arange(SIZE)).ravel(),
                 np.array(sorted(of_terms[row]), dtype=np.intp),
             )
-            for row in range(robot.nv)[self.rows]
+            for row in self.row_indices
         )
 
     @cached_property
     def entry_count(self) -> int:
         """About how many numbers of W, at one state, are not always zero."""
+        if self.observed.combines_rows:
+            return len(self.names) * (self.row_count + self.robot.nv)
         deep: list[int] = []  # rows that act on each link
         for joint in self.robot.joints:
             deep.append(joint.kind.nv + (deep[joint.parent] if joint.parent != WORLD else 0))
@@ -234,17 +246,20 @@ class DynamicModel:
             widths[joint.v] += SIZE * moved[i]
             if joint.parent != WORLD:
                 moved[joint.parent] += moved[i]
-        needed = 10 * int(np.square(widths[self.rows]).sum())
+        needed = 10 * int(np.square(widths[list(self.row_indices)]).sum())
         self.require_memory("the equations of the joints of", needed)
 
     @cached_property
     def _dense(self) -> RowLayout:
-        return self.layout([range(len(self.names))] * self.row_count)
+        """All columns of the rows that equations are made of: of all rows, where they are combined."""
+        wanted = range(self.robot.nv) if self.observed.combines_rows else self.row_indices
+        columns = [range(len(self.names)) if row in wanted else () for row in range(self.robot.nv)]
+        return RowLayout.of(self.robot, self.terms, columns)
 
     @property
     def row_count(self) -> int:
         """Number of observed rows."""
-        return self.rows.stop - self.rows.start
+        return len(self.row_names)
 
     @cached_property
     def row_names(self) -> tuple[str, ...]:
@@ -254,7 +269,8 @@ class DynamicModel:
             for joint in self.robot.independent_joints
             for k in range(joint.kind.nv)
         ]
-        return tuple(names[self.rows])
+        of_rows = tuple(names[row] for row in self.row_indices)
+        return equation_names(self.observed, of_rows) if self.observed.combines_rows else of_rows
 
     def inverse_dynamics(self, q: object, v: object = None, a: object = None, parameters: Array | None = None) -> Array:
         """Torques [N m or N] that the motion needs.

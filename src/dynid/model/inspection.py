@@ -12,19 +12,14 @@ import numpy as np
 from dynid.errors import InvalidRequestError
 from dynid.findings import Finding
 from dynid.model.base_parameters import THRESHOLDS, BaseParameters, find_base_parameters
-from dynid.model.dynamic_model import DynamicModel, Observed
+from dynid.model.dynamic_model import DynamicModel
+from dynid.model.observed import BASE, CENTRE_OF_PRESSURE, MOUNTING, WRENCH, Observed
 from dynid.model.plain_tables import html_table, text_table
+from dynid.model.scale import Scale, scale_of
 from dynid.model.terms.parsing import Term, findings_on_default
 from dynid.robot import Robot, as_robot, audit
 
 _HEADER = ("#", "base parameter", "robot file", "unit", "link or joint")
-
-_OBSERVED = {
-    Observed.TORQUES: "from joint torques in motion",
-    Observed.GRAVITY: "from joint torques at rest",
-    Observed.WRENCH_STATIONARY: "from the wrench on a stationary base",
-    Observed.WRENCH_MOVING: "from the wrench on a moving base",
-}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,10 +29,12 @@ class Inspection:
     Attributes:
         base_parameters: The base parameters, with their model and robot.
         findings: What was noticed, the most severe first.
+        scale: Whether the size of base parameters is determined; None where what is measured has a scale of its own.
     """
 
     base_parameters: BaseParameters
     findings: tuple[Finding, ...]
+    scale: Scale | None = None
 
     @property
     def model(self) -> DynamicModel:
@@ -51,7 +48,7 @@ class Inspection:
 
     @property
     def unidentifiable(self) -> tuple[str, ...]:
-        """Names of the standard parameters that have no effect on the measured torques."""
+        """Names of the standard parameters that have no effect on what is measured."""
         return self.base_parameters.no_effect
 
     @property
@@ -59,7 +56,7 @@ class Inspection:
         """The counts, in one line."""
         return (
             f"{self.robot.name}: {len(self.robot.joints)} moving joints, {len(self.model.names)} standard parameters, "
-            f"{len(self.base_parameters)} base parameters ({_OBSERVED[self.model.observed]})"
+            f"{len(self.base_parameters)} base parameters ({self.model.observed.text})"
         )
 
     def rows(self) -> list[tuple[str, str, str, str, str]]:
@@ -114,6 +111,10 @@ class Inspection:
             "source": self.robot.description.source,
             "gravity": self.robot.gravity.tolist(),
             "observed": model.observed.value,
+            "measured": list(model.observed.measured),
+            "at_rest": model.observed.at_rest,
+            "stands_on": list(model.observed.stands_on),
+            "scale": None if self.scale is None else vars(self.scale),
             "terms": [
                 {
                     "term": type(term).__name__,
@@ -174,6 +175,11 @@ def inspect(
     gravity_only: bool = False,
     wrench: bool = False,
     moving: bool = False,
+    measured: Sequence[str] = (),
+    stands_on: Sequence[str] = (),
+    centre_of_pressure: bool = False,
+    mounting: str | tuple[str, Sequence[float]] | None = None,
+    has_total_mass: bool = False,
     floating_base: bool = False,
     lock: Mapping[str, float] | Iterable[str] = (),
     gravity: Iterable[float] | None = None,
@@ -189,9 +195,17 @@ def inspect(
     Args:
         robot: The robot, the path of its file, or `builtin:NAME`.
         terms: Its friction and actuator terms: names such as "viscous", or `Term` objects; "auto" for the usual ones.
-        gravity_only: Torques are measured at rest, so that only gravity acts.
-        wrench: Only the wrench on the base is measured; implies a floating base.
-        moving: With `wrench`: the base moves. Otherwise it is stationary.
+        gravity_only: What is measured is measured at rest, so that only gravity acts.
+        wrench: The wrench of the ground on the robot is measured, and no joint torques; implies a floating base.
+        moving: With `wrench` or `measured`: the base moves. Otherwise it is stationary.
+        measured: What is measured, where it is not all joint torques: "wrench", "torques", "centre_of_pressure", or
+            names of joints whose torque is measured.
+        stands_on: Bodies of a floating robot that stand still on the ground, where the neutral posture has them; the
+            base when none is named. Forces on them are measured only where the wrench is.
+        centre_of_pressure: The centre of pressure under the robot at rest is measured; implies a floating base.
+        mounting: The direction of gravity is measured, as an inertial measurement unit does, in a robot at rest on a
+            free pivot: at the origin of this body, or at a point [m] in its frame; implies a floating base.
+        has_total_mass: The total mass is known, from a scale.
         floating_base: Leave the base free in space.
         lock: Joints (name or number) to hold still, with their positions [rad or m].
         gravity: Gravity [m/s^2] in the base frame, shape (3,); the robot's own when None.
@@ -210,28 +224,59 @@ def inspect(
     >>> inspect("builtin:two_link", ["viscous"]).base_parameters
     BaseParameters(8 of 22 standard parameters, robot 'two_link')
     """
-    observed = _observed(gravity_only, wrench, moving)
-    is_floating = floating_base or observed.is_wrench
+    words = [*measured, *([WRENCH] if wrench else ()), *([CENTRE_OF_PRESSURE] if centre_of_pressure else ())]
+    if mounting is None:
+        observed = _observed(words, tuple(stands_on), moving=moving, at_rest=gravity_only, is_floating=floating_base)
+    else:
+        observed = _on_pivot(words, tuple(stands_on), mounting)
+    is_floating = floating_base or observed.needs_floating_base
     loaded = as_robot(robot, floating_base=is_floating, lock=lock, gravity=gravity, exact_frames=exact_frames)
+    rng = np.random.default_rng(seed)
     base = find_base_parameters(
         DynamicModel(loaded, terms, observed),
         known=known,
         selection=selection,
         order=order,
         tolerance=tolerance,
-        rng=np.random.default_rng(seed),
+        rng=rng,
     )
-    return Inspection(base, (*audit(loaded), *base.findings(), *findings_on_default(terms, loaded)))
+    scale = scale_of(base, has_total_mass=has_total_mass, rng=rng)
+    if has_total_mass and scale is None:
+        raise InvalidRequestError(
+            f"a known total mass adds nothing to what is measured {observed.text}; it goes with the centre of pressure"
+        )
+    of_scale = () if scale is None else scale.findings()
+    findings = (*audit(loaded), *base.findings(), *of_scale, *findings_on_default(terms, loaded))
+    return Inspection(base, findings, scale)
 
 
-def _observed(gravity_only: bool, wrench: bool, moving: bool) -> Observed:
-    if moving and not wrench:
+def _observed(
+    words: Sequence[str], stands_on: tuple[str, ...], *, moving: bool, at_rest: bool, is_floating: bool
+) -> Observed:
+    """What is measured, where the robot is fixed, stands or moves."""
+    if moving and not words:
         raise InvalidRequestError("moving goes with wrench: it says that the base moves while its wrench is measured")
-    if wrench and gravity_only:
-        raise InvalidRequestError("wrench and gravity only exclude each other; choose one")
-    if wrench:
-        return Observed.WRENCH_MOVING if moving else Observed.WRENCH_STATIONARY
-    return Observed.GRAVITY if gravity_only else Observed.TORQUES
+    if moving and stands_on:
+        raise InvalidRequestError(f"the base moves, and the robot stands on {', '.join(stands_on)}; leave one out")
+    if moving and (at_rest or CENTRE_OF_PRESSURE in words):
+        raise InvalidRequestError("a moving base and measurements at rest exclude each other; choose one")
+    chosen = tuple(dict.fromkeys(words))
+    at_rest = at_rest or CENTRE_OF_PRESSURE in chosen
+    if not chosen:
+        return Observed(at_rest=at_rest, stands_on=stands_on)
+    is_floating = is_floating or bool({WRENCH, CENTRE_OF_PRESSURE} & set(chosen))
+    return Observed(chosen, at_rest, stands_on or ((BASE,) if is_floating and not moving else ()))
+
+
+def _on_pivot(
+    words: Sequence[str], stands_on: tuple[str, ...], mounting: str | tuple[str, Sequence[float]]
+) -> Observed:
+    """A robot at rest on a free pivot."""
+    body, point = (mounting, (0.0, 0.0, 0.0)) if isinstance(mounting, str) else mounting
+    x, y, z = (float(value) for value in point) if len(tuple(point)) == 3 else (np.nan,) * 3
+    if not np.isfinite([x, y, z]).all():
+        raise InvalidRequestError(f"the point of the pivot must be three finite numbers [m], not {tuple(point)}")
+    return Observed((*words, MOUNTING), at_rest=True, stands_on=stands_on, pivot=body, point=(x, y, z))
 
 
 def _joint_data(robot: Robot, i: int) -> dict[str, Any]:

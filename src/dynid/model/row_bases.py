@@ -55,8 +55,9 @@ def _row_bases(model: DynamicModel) -> tuple[RowBasis, ...]:
     with single_threaded_blas():
         for some in _groups([8 * len(states[0]) * len(columns) for columns in model.acting]):
             columns = [model.acting[row].tolist() if row in some else [] for row in range(model.row_count)]
-            matrices = model.layout(columns).evaluate(*states)[model.rows]
-            rows = [(model.row_names[row], (model.acting[row], matrices[row])) for row in some]
+            matrices = model.layout(columns).evaluate(*states)
+            at = model.row_indices
+            rows = [(model.row_names[row], (model.acting[row], matrices[at[row]])) for row in some]
             found += parallel(partial(_row_basis, model), rows)
     return tuple(found)
 

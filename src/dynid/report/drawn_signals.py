@@ -213,7 +213,7 @@ def _spectra(replay: Replay, model: DynamicModel) -> tuple[Spectrum, Spectrum, S
     measured = log.torque
     if robot.has_quaternions:
         wrenches = [(one.body, one.wrench) for one in log.contacts or () if one.wrench is not None]
-        has_torques = log.missing is None or not log.missing.all()
+        has_torques = log.has_torques
         measured = np.hstack([*([log.torque] if has_torques else []), *(wrench for _, wrench in wrenches)])
         channels = [f"{body} {channel}" for body, _ in wrenches for channel in CHANNELS]
         torques = [*(torques if has_torques else []), *channels]

@@ -168,8 +168,8 @@ def neutral(kind: JointKind) -> Array:
 def velocity_and_acceleration(kind: JointKind, q: Array, rate: Array, second: Array) -> tuple[Array, Array]:
     """Velocities and accelerations of a joint, of its positions and their derivatives over time.
 
-    Quaternions, here also of other lengths than one, are embedded in four dimensions, where derivatives are taken number
-    by number. So nothing is singular, and a filter of the four numbers turns with the body.
+    Quaternions, here also of other lengths than one, are embedded in four dimensions, where derivatives are taken
+    number by number. So nothing is singular, and a filter of the four numbers turns with the body.
 
     Args:
         kind: Kind of the joint.

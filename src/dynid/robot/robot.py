@@ -270,7 +270,9 @@ class Robot:
         v, a = np.zeros((len(q), self.nv)), np.zeros((len(q), self.nv))
         for joint in self.independent_joints:
             own = joint.q
-            v[:, joint.v], a[:, joint.v] = velocity_and_acceleration(joint.kind, q[:, own], rate[:, own], second[:, own])
+            v[:, joint.v], a[:, joint.v] = velocity_and_acceleration(
+                joint.kind, q[:, own], rate[:, own], second[:, own]
+            )
         return self.normalised(q), v, a
 
     def normalised(self, q: Array) -> Array:

@@ -56,7 +56,7 @@ class SimulatedRobot:
             smoothing: Velocity [rad/s] of the smooth form of Coulomb friction; zero for the discontinuous form.
             stribeck: How many times the kinetic friction breakaway is, and the velocity [rad/s] that takes it away.
         """
-        if model.observed is not Observed.TORQUES:
+        if model.observed != Observed.TORQUES:
             raise InvalidRequestError("only models of joint torques in motion can be simulated")
         p = np.nan_to_num(model.reference) if parameters is None else np.asarray(parameters, dtype=float)
         forces = JointForces.of(model, p)

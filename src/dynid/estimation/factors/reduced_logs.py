@@ -261,7 +261,7 @@ class Probe:
 
 def probed(model: DynamicModel) -> DynamicModel:
     """The model with friction on all joints: its own parameters first, then the probes'."""
-    if model.observed is not Observed.TORQUES:
+    if model.observed != Observed.TORQUES:
         return model
     joints = [joint for joint in model.robot.independent_joints if joint.kind.nv == 1]
     extra: list[JointTerm] = []

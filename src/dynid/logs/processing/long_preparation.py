@@ -184,7 +184,7 @@ def joined(parts: list[Log]) -> Log:
         if getattr(parts[0], name) is not None:
             arrays[name] = np.concatenate([getattr(part, name) for part in parts])
     if (contacts := parts[0].contacts) is not None:
-        wrenches = [[one.wrench for one in part.contacts or ()] for part in parts]
+        wrenches = [[np.asarray(one.wrench) for one in part.contacts or ()] for part in parts]
         arrays["contacts"] = tuple(
             one.changed(lambda _, k=k: np.concatenate([of_part[k] for of_part in wrenches]))
             for k, one in enumerate(contacts)

@@ -249,7 +249,9 @@ def findings_on_samples(log: Log, prepared: PreparedLog, model: DynamicModel) ->
         model: The model.
     """
     found: list[Finding] = []
-    for joint, torque in zip([joint.name for joint in model.robot.axes], _driven_torques(log, model.robot).T, strict=True):
+    for joint, torque in zip(
+        [joint.name for joint in model.robot.axes], _driven_torques(log, model.robot).T, strict=True
+    ):
         if joint not in prepared.processing.unmeasured:
             found += _on_torque(f"joint '{joint}'", torque)
     for joint in model.robot.independent_joints:
@@ -259,7 +261,7 @@ def findings_on_samples(log: Log, prepared: PreparedLog, model: DynamicModel) ->
 
 def _driven_torques(log: Log, robot: Robot) -> Array:
     """Torques of the joints of one axis, shape (samples, axes); none where a log has none."""
-    if log.missing is not None and log.missing.all():
+    if not log.has_torques:
         return np.zeros((0, len(robot.axes)))
     return log.torque[:, [joint.v.start - (robot.nv - log.torque.shape[1]) for joint in robot.axes]]
 

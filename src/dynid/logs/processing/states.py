@@ -107,7 +107,7 @@ def segment_of(log: Log, transmission: Transmission, processing: Processing, rat
 
 
 def positions_of(log: Log, transmission: Transmission) -> Array:
-    """Positions of a log on the joints' side, of the whole robot: with the pose of a floating base, shape (samples, nq)."""
+    """Positions of a log on the joints' side, with the pose of a floating base, shape (samples, nq)."""
     q = transmission.joint_positions(log.position[:, transmission.driven])
     return q if transmission.body is None else transmission.body.positions(log, q)
 

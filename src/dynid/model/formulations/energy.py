@@ -24,7 +24,8 @@ import numpy as np
 
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError
-from dynid.model.dynamic_model import DynamicModel, Observed
+from dynid.model.dynamic_model import DynamicModel
+from dynid.model.observed import Observed
 from dynid.model.sampling import random_states
 from dynid.robot import INERTIA_BASIS, SIZE, WORLD, Robot, skew
 
@@ -214,7 +215,7 @@ def stored_inertia(model: DynamicModel) -> Array:
         InvalidRequestError: If a term's part with accelerations is no constant symmetric inertia, or if the model is
             not one of joint torques in motion.
     """
-    if model.observed is not Observed.TORQUES:
+    if model.observed != Observed.TORQUES:
         raise InvalidRequestError(
             f"energy, power and momentum need all joint torques in motion, and this model observes "
             f"'{model.observed.value}'; use estimator = 'torque'"

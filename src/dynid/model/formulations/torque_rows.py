@@ -52,7 +52,8 @@ class TorqueRows(Rows):
 
     def matrices(self, chunk: Chunk) -> list[Array]:
         """For each observed row `[W | torque]` of its independent columns, shape (samples, base + 1)."""
-        matrices = self._layout.evaluate(chunk.q, chunk.v, chunk.a, chunk.temperature)[self.model.rows]
+        of_all_rows = self._layout.evaluate(chunk.q, chunk.v, chunk.a, chunk.temperature)
+        matrices = [of_all_rows[row] for row in self.model.row_indices]
         for row, matrix in enumerate(matrices):
             matrix[:, -1] = chunk.torque[:, row]
         return matrices

@@ -133,7 +133,7 @@ def vectorised_slopes(robot: Robot, q: Array, v: Array, a: Array, G: Array) -> t
     for block, i in enumerate(robot.solid_links):
         columns = slice(SIZE * block, SIZE * (block + 1))
         body = body_regressor(velocities[i], accelerations[i])
-        for at, screws in _screws_below(robot, i, rotations, translations):
+        for at, screws in screws_below(robot, i, rotations, translations):
             joint = joints[at]
             for k, screw in enumerate(screws):
                 p = G[joint.v.start + k][:, columns]
@@ -162,7 +162,7 @@ def vectorised_slopes(robot: Robot, q: Array, v: Array, a: Array, G: Array) -> t
     return over_q, over_v, over_a
 
 
-def _screws_below(robot: Robot, link: int, rotations: list[Array], translations: list[Array]):
+def screws_below(robot: Robot, link: int, rotations: list[Array], translations: list[Array]):
     """For each joint that moves a link, its unit motions as the link sees them, each of shape (samples, 6)."""
     samples = len(rotations[link])
     R, p = np.broadcast_to(np.eye(3), (samples, 3, 3)), np.zeros((samples, 3))  # the link in the joint's frame

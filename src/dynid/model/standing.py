@@ -1,0 +1,242 @@
+"""States in which bodies of a floating robot stand still, each where the neutral posture of the file has it.
+
+One body fixes the pose, the velocity and the acceleration of the base, whatever the joints do. Several bodies close
+loops: joints then follow from others. Positions are found by Newton's method, damped, with an exact Jacobian; velocities
+and accelerations are the nearest ones that satisfy `J v = 0` and `J a + J' v = 0`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynid.arrays import Array
+from dynid.errors import InvalidRequestError, UnknownNameError
+from dynid.model.kernels.kernel import joint_poses
+from dynid.model.kernels.vectorised import kinematics, screws_below
+from dynid.model.observed import BASE
+from dynid.robot import Joint, Robot
+
+_CLOSED = 1e-12
+"""Distance [m, rad] from where they stand at which bodies count as standing there."""
+
+_MOST_STEPS = 25
+"""Steps of Newton's method for a posture; a further draw is cheaper than more of them."""
+
+_DAMPING = 1e-3
+"""Damping of its steps relative to the error [m, rad]: it fades as the error does, so that the last steps are Newton's."""
+
+_SINGULAR = 1e-9
+"""Singular values of the Jacobian below this part of the largest are zero: bodies that no joint can move apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stance:
+    """Bodies of a floating robot that stand still.
+
+    Attributes:
+        robot: The robot.
+        bodies: Their names.
+        links: Indices of the links that they belong to, each once.
+    """
+
+    robot: Robot
+    bodies: tuple[str, ...]
+    links: tuple[int, ...]
+
+    @staticmethod
+    def of(robot: Robot, bodies: Sequence[str]) -> Stance:
+        """The stance on some bodies, or `BASE`.
+
+        Raises:
+            UnknownNameError: If a body does not exist.
+        """
+        links = dict.fromkeys(place_on_link(robot, body, "to stand on")[0] for body in bodies)
+        return Stance(robot, tuple(bodies), tuple(links))
+
+    @cached_property
+    def poses(self) -> tuple[Array, Array]:
+        """Where the links stand in the world: rotations, shape (links, 3, 3), and origins [m], shape (links, 3)."""
+        R, p = joint_poses(self.robot, self.robot.neutral)
+        return R[list(self.links), 0], p[list(self.links), 0]
+
+    @property
+    def ground(self) -> Array:
+        """A point of the ground [m], shape (3,): the origin of the first body."""
+        link, placement = place_on_link(self.robot, self.bodies[0])
+        R, p = joint_poses(self.robot, self.robot.neutral)
+        return R[link, 0] @ placement[:3, 3] + p[link, 0]
+
+    def jacobians(self, q: Array) -> Array:
+        """Velocities (linear; angular) of the links in their own frames per velocity, shape (samples, 6 * links, nv)."""
+        rotations, translations = map(list, zip(*(joint.move(q) for joint in self.robot.joints), strict=True))
+        J = np.zeros((len(q), 6 * len(self.links), self.robot.nv))
+        for k, link in enumerate(self.links):
+            for at, screws in screws_below(self.robot, link, rotations, translations):
+                for row, screw in enumerate(screws, self.robot.joints[at].v.start):
+                    J[:, 6 * k : 6 * k + 6, row] += screw
+        return J
+
+    def eliminated(self, J: Array) -> tuple[Array, Array]:
+        """Take the base out of Jacobians, by the first link, which stands still.
+
+        Returns:
+            Matrices B with base velocity = B @ joint velocities, shape (samples, 6, nv - 6), and the Jacobians of the
+            other links over joint velocities alone, shape (samples, 6 * (links - 1), nv - 6).
+        """
+        B = -np.linalg.solve(J[:, :6, :6], J[:, :6, 6:])
+        return B, J[:, 6:, 6:] + J[:, 6:, :6] @ B
+
+    def stand(self, q: Array) -> Array:
+        """Put the base where the first link stands still, shape (samples, nq)."""
+        base, placed = self.robot.joints[0], q.copy()
+        placed[:, base.q] = self.robot.neutral[base.q]
+        R, p = joint_poses(self.robot, placed)
+        R0, p0 = base.placement[:3, :3], base.placement[:3, 3]
+        (Rs, *_), (ps, *_) = self.poses
+        # The base joint's placement P, its motion M, and the link's pose X in the base: P M X is where the link stands.
+        link = self.links[0]
+        turn = R0.T @ Rs @ R[link].transpose(0, 2, 1) @ R0
+        shift = (ps - np.einsum("sij,sj->si", R0 @ turn @ R0.T, p[link] - p0) - p0) @ R0
+        placed[:, base.q] = np.concatenate([shift, rotations_as_quaternions(turn)], axis=1)
+        return placed
+
+    def closed(self, q: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Move joints until all links stand, starting from postures of shape (samples, nq).
+
+        Returns:
+            Postures, shape (samples, nq), and in which of them all links stand, shape (samples,).
+        """
+        q = self.stand(q)
+        if len(self.links) == 1:
+            return q, np.ones(len(q), dtype=bool)
+        errors = self._errors(q)
+        for _ in range(_MOST_STEPS):
+            size = np.abs(errors).max(axis=1)
+            open_ = np.flatnonzero(size > _CLOSED)
+            if not len(open_):
+                break
+            _, J = self.eliminated(self.jacobians(q[open_]))
+            damping = (_DAMPING * np.minimum(size[open_], 1.0))[:, None, None] * np.eye(J.shape[1])
+            step = _least(J, damping, errors[open_])
+            # Joints that are at a limit and would go beyond it stay there, and the others do without them.
+            J = np.where(self._beyond(q[open_], step)[:, None], 0.0, J)
+            step = _least(J, damping, errors[open_])
+            q[open_] = self.stand(_within_limits(self.robot, moved(self.robot, q[open_], step)))
+            errors[open_] = self._errors(q[open_])
+        return q, np.abs(errors).max(axis=1) <= _CLOSED
+
+    def _beyond(self, q: Array, step: Array) -> NDArray[np.bool_]:
+        """Which joints stand at a limit and would be moved beyond it, shape (samples, nv - 6)."""
+        found = np.zeros(step.shape, dtype=bool)
+        for joint in _limited(self.robot):
+            own, way = q[:, joint.q.start], step[:, joint.v.start - 6]
+            found[:, joint.v.start - 6] = ((own <= joint.limits.lower) & (way < 0)) | (
+                (own >= joint.limits.upper) & (way > 0)
+            )
+        return found
+
+    def _errors(self, q: Array) -> Array:
+        """Where the links but the first are, seen from where they stand, in their own frames; (samples, 6 * others)."""
+        from scipy.spatial.transform import Rotation
+
+        R, p = joint_poses(self.robot, q)
+        parts = []
+        for link, Rs, ps in list(zip(self.links, *self.poses, strict=True))[1:]:
+            parts.append(np.einsum("sji,sj->si", R[link], p[link] - ps))
+            parts.append(Rotation.from_matrix(Rs.T @ R[link]).as_rotvec())
+        return np.concatenate(parts, axis=1)
+
+    def still(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
+        """The velocities and accelerations next to given ones with which the links stand still; shapes (samples, nv)."""
+        J = self.jacobians(q)
+        inverse = np.linalg.pinv(J, rcond=_SINGULAR)
+        rest = np.zeros_like(v)
+        gravity = self._accelerations(q, rest, rest)
+        for _ in range(2):  # the second time removes the rounding of the first
+            v = v - np.einsum("sij,sj->si", inverse, np.einsum("sij,sj->si", J, v))
+        for _ in range(2):
+            a = a - np.einsum("sij,sj->si", inverse, self._accelerations(q, v, a) - gravity)
+        return v, a
+
+    def _accelerations(self, q: Array, v: Array, a: Array) -> Array:
+        """Accelerations of the links in their own frames, with gravity, shape (samples, 6 * links)."""
+        found = kinematics(self.robot, q, v, a)[3]
+        return np.concatenate([found[link] for link in self.links], axis=1)
+
+    def refusal(self) -> InvalidRequestError:
+        """What to say when no posture was found."""
+        return InvalidRequestError(
+            f"{' and '.join(self.bodies)} of '{self.robot.name}' cannot be reached together: no posture within the "
+            "joint limits was found in which each of them stands where the neutral posture of the file has it; "
+            "check the limits of the joints between them, or let the robot stand on one of them"
+        )
+
+
+def place_on_link(robot: Robot, body: str, where: str = "") -> tuple[int, Array]:
+    """The link that a body, or `BASE`, belongs to, and its pose in that link's joint frame, shape (4, 4).
+
+    Raises:
+        UnknownNameError: If the floating base carries no such body; `where` says what it is for.
+    """
+    if body == BASE:
+        return 0, np.eye(4)
+    places = {each.name: (i, each.placement) for i in carried_links(robot) for each in robot.links[i].bodies}
+    if body not in places:
+        raise UnknownNameError("body", body, places, f" {where}" if where else "")
+    return places[body]
+
+
+def carried_links(robot: Robot) -> list[int]:
+    """Indices of the links that move with the first joint, the floating base; a file may hold other trees, too."""
+    return [i for i in range(len(robot.links)) if 0 in robot.chain(i)]
+
+
+def moved(robot: Robot, q: Array, step: Array) -> Array:
+    """Positions after small motions of the joints beyond the base, of shape (samples, nv - 6), in their own frames."""
+    from scipy.spatial.transform import Rotation
+
+    q = q.copy()
+    for joint in robot.independent_joints[1:]:
+        own = step[:, joint.v.start - 6 : joint.v.stop - 6]
+        if not joint.kind.has_quaternion:
+            q[:, joint.q] += own
+            continue
+        before = Rotation.from_quat(q[:, joint.q][:, -4:])
+        if joint.kind.nv == 6:
+            q[:, joint.q.start : joint.q.start + 3] += before.apply(own[:, :3])
+        q[:, joint.q.stop - 4 : joint.q.stop] = (before * Rotation.from_rotvec(own[:, -3:])).as_quat()
+    return q
+
+
+def _within_limits(robot: Robot, q: Array) -> Array:
+    """Positions with single joints clipped to limits that leave them room."""
+    for joint in _limited(robot):
+        q[:, joint.q] = np.clip(q[:, joint.q], joint.limits.lower, joint.limits.upper)
+    return q
+
+
+def _limited(robot: Robot) -> list[Joint]:
+    """Joints of one degree of freedom whose limits leave them room."""
+    return [
+        joint
+        for joint in robot.independent_joints[1:]
+        if not joint.kind.has_quaternion and joint.limits.lower < joint.limits.upper
+    ]
+
+
+def rotations_as_quaternions(rotations: Array) -> Array:
+    """Quaternions (x, y, z, w) of rotations; (samples, 3, 3) to (samples, 4)."""
+    from scipy.spatial.transform import Rotation
+
+    return Rotation.from_matrix(rotations).as_quat()
+
+
+def _least(J: Array, damping: Array, errors: Array) -> Array:
+    """The damped smallest steps that take errors away, shape (samples, nv - 6)."""
+    forces = np.linalg.solve(J @ J.transpose(0, 2, 1) + damping, errors[:, :, None])
+    return -(J.transpose(0, 2, 1) @ forces)[:, :, 0]

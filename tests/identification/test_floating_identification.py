@@ -1,0 +1,186 @@
+"""Identification of robots with floating bases and spherical joints: exact logs give exact numbers by default."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import dynid
+from dynid import Contact, DynamicModel, Log, Result, load_result, load_robot
+from dynid.arrays import Array
+from dynid.errors import InvalidRequestError
+from dynid.robot import Robot, inertia, place_of_body
+from dynid.robot.assembly import assemble
+from dynid.robot.description import BodyDescription, Description, JointDescription
+from dynid.robot.joints import JointKind
+from tests.floating_logs import Motion, needed, smooth_motion
+from tests.strategies import random_inertia
+
+PLAIN = {"fit": False}
+
+
+def errors(result: Result, parameters: Array) -> Array:
+    """Errors of base parameters, relative to the largest."""
+    true = result.base.to_base(parameters)
+    found = np.array([row.value for row in result.parameters])
+    return np.abs(found - true) / np.abs(true).max()
+
+
+@pytest.fixture(scope="module")
+def robot() -> Robot:
+    return load_robot("builtin:ur5", floating_base=True)
+
+
+@pytest.fixture(scope="module")
+def truth(robot: Robot) -> Array:
+    """Links, the base among them, that can exist."""
+    rng = np.random.default_rng(3)
+    return np.concatenate([random_inertia(rng) for _ in robot.solid_links])
+
+
+@pytest.fixture(scope="module")
+def motion(robot: Robot) -> Motion:
+    return smooth_motion(robot)
+
+
+def log_of(motion: Motion, **others: object) -> Log:
+    return Log(time=motion.t, position=motion.q[:, 7:], base_pose=motion.q[:, :7], **others)  # type: ignore[arg-type]
+
+
+def test_the_wrench_on_a_moving_base_is_enough(robot: Robot, motion: Motion, truth: Array) -> None:
+    wrench = needed(robot, motion, truth)[:, :6]
+    result = dynid.identify(robot, log_of(motion, contacts=[Contact("base", wrench)]))
+    assert len(result.parameters) == 52
+    assert errors(result, truth).max() < 1e-7
+    assert result.record.physical is not None
+    assert result.record.physical.relative_error < 1e-6
+
+
+def test_joint_torques_and_a_wrench_determine_friction_too(robot: Robot, motion: Motion, truth: Array) -> None:
+    model = DynamicModel(robot, ["viscous", "coulomb"])
+    p = np.concatenate([truth, np.linspace(1.0, 2.0, len(model.names) - len(truth))])
+    rows = model.inverse_dynamics(motion.q, motion.v, motion.a, p)
+    log = log_of(motion, torque=rows[:, 6:], contacts=[Contact("base", rows[:, :6])])
+    result = dynid.identify(robot, log, ["viscous", "coulomb"], physical=PLAIN)
+    assert errors(result, p).max() < 1e-7
+    assert result.validate(log).relative_error < 1e-6
+
+
+def test_a_wrench_at_a_hand_and_one_on_a_plate_add_up(robot: Robot, motion: Motion, truth: Array) -> None:
+    rng = np.random.default_rng(0)
+    hand = 5.0 * np.sin(motion.t[:, None] * rng.uniform(0.5, 2.0, 6))
+    from dynid.logs.floating_body import contact_torques
+
+    base = needed(robot, motion, truth)[:, :6] - contact_torques(robot, Contact("wrist_3_link", hand), motion.q)[:, :6]
+    contacts = [Contact("base", base), Contact("wrist_3_link", hand)]
+    result = dynid.identify(robot, log_of(motion, contacts=contacts), physical=PLAIN)
+    assert errors(result, truth).max() < 1e-7
+
+
+def test_in_free_flight_joint_torques_say_what_moves_the_base(robot: Robot, motion: Motion, truth: Array) -> None:
+    """Without a wrench the base has the acceleration that the joints give it."""
+    model = DynamicModel(robot)
+    rows = model.inverse_dynamics(motion.q, motion.v, motion.a, truth)
+    M = model.mass_matrices(motion.q, truth)[:, :6, :6]
+    a = motion.a.copy()
+    a[:, :6] -= np.linalg.solve(M, rows[:, :6, None])[:, :, 0]
+    rows = model.inverse_dynamics(motion.q, motion.v, a, truth)
+    assert np.abs(rows[:, :6]).max() < 1e-9
+    W = dynid.find_base_parameters(model).regressor(motion.q, motion.v, a)
+    assert np.linalg.matrix_rank(np.vstack(list(W[:, ::20]))) == W.shape[2]  # the rows of the base are equations, too
+
+
+def test_nothing_has_a_scale_where_neither_torques_nor_wrenches_were_measured(robot: Robot, motion: Motion) -> None:
+    with pytest.raises(InvalidRequestError, match="scale"):
+        dynid.identify(robot, log_of(motion, contacts=[]))
+
+
+def ball_arm(floating: bool) -> Robot:
+    """A body on a spherical joint, with a second on a hinge."""
+    rng = np.random.default_rng(1)
+    bodies = tuple(BodyDescription(name, random_inertia(rng)) for name in ("torso", "upper", "lower"))
+    at = np.eye(4)
+    at[:3, 3] = [0.0, 0.1, 0.3]
+    joints = (
+        JointDescription("shoulder", JointKind.SPHERICAL, "torso", "upper", at),
+        JointDescription("elbow", JointKind.REVOLUTE, "upper", "lower", at, np.array([0.0, 1.0, 0.0])),
+    )
+    return assemble(Description("ball_arm", "ball_arm", bodies, joints), floating_base=floating)
+
+
+def test_spherical_joints_are_identified_from_their_torques() -> None:
+    robot = ball_arm(floating=False)
+    motion = smooth_motion(robot, turn=0.8)
+    log = Log(time=motion.t, position=motion.q, torque=needed(robot, motion))
+    result = dynid.identify(robot, log, physical=PLAIN)
+    assert errors(result, robot.parameters).max() < 1e-7
+
+
+def test_spherical_joints_are_identified_from_the_wrench_on_a_base() -> None:
+    robot = ball_arm(floating=True)
+    motion = smooth_motion(robot, turn=0.8)
+    log = log_of(motion, contacts=[Contact("torso", needed(robot, motion)[:, :6])])
+    result = dynid.identify(robot, log, physical=PLAIN)
+    assert errors(result, robot.parameters).max() < 1e-7
+
+
+def test_a_result_is_saved_loaded_and_drawn(robot: Robot, motion: Motion, truth: Array, tmp_path: Path) -> None:
+    log = log_of(motion, contacts=[Contact("base", needed(robot, motion, truth)[:, :6])])
+    result = dynid.identify(robot, log, physical=PLAIN)
+    result.save(tmp_path / "result")
+    again = load_result(tmp_path / "result")
+    assert again.model.observed == result.model.observed
+    assert again.validate(log).relative_error < 1e-6
+    result.report(tmp_path / "report.html")
+    assert (tmp_path / "report.html").stat().st_size > 10_000
+
+
+def test_an_experiment_file_states_poses_contacts_and_plates(
+    robot: Robot, motion: Motion, truth: Array, tmp_path: Path
+) -> None:
+    wrench = -needed(robot, motion, truth)[:, :6] * [1e-3, 1e-3, 1e-3, 1e3, 1e3, 1e3]
+    columns = {"t": motion.t} | {f"q{k}": x for k, x in enumerate(motion.q[:, 7:].T)}
+    columns |= {name: 1e3 * x for name, x in zip("xyz", motion.q[:, :3].T, strict=True)}
+    columns |= {f"r{name}": x for name, x in zip("xyzw", motion.q[:, 3:7].T, strict=True)}
+    columns |= {f"w{k}": x for k, x in enumerate(wrench.T)}
+    pl.DataFrame(columns).write_csv(tmp_path / "run.csv")
+    (tmp_path / "arm.toml").write_text(
+        """
+        robot = "builtin:ur5"
+        floating_base = true
+        [physical]
+        fit = false
+        [[log]]
+        time = { file = "run.csv", columns = "t" }
+        position = { file = "run.csv", columns = "q*" }
+        base_pose = { file = "run.csv", columns = ["x", "y", "z", "rx", "ry", "rz", "rw"], unit = "mm" }
+        [[log.contact]]
+        body = "base"
+        sign = -1
+        wrench = { file = "run.csv", columns = "w*", unit = ["kN", "kN", "kN", "N mm", "N mm", "N mm"] }
+        """
+    )
+    result = dynid.identify(tmp_path / "arm.toml")
+    assert errors(result, truth).max() < 1e-6
+
+
+def test_a_base_that_stands_still_is_found_by_its_stance(robot: Robot, motion: Motion, truth: Array) -> None:
+    still = motion.q.copy()
+    still[:, :7] = [0, 0, 0, 0, 0, 0, 1]
+    v, a = motion.v.copy(), motion.a.copy()
+    v[:, :6] = a[:, :6] = 0.0
+    wrench = DynamicModel(robot).inverse_dynamics(still, v, a, truth)[:, :6]
+    poses = [{"base_pose": still[:, :7]}, {"stance": "base"}]
+    logs = [Log(time=motion.t, position=still[:, 7:], contacts=[Contact("base", wrench)], **pose) for pose in poses]
+    model = DynamicModel(robot, (), "wrench_moving")
+    from dynid.logs import Drive, Processing
+    from dynid.logs.processing.preparation import prepare
+
+    one, other = (prepare(log, model, Drive(), Processing(derivative="eighth_order", trim=20)) for log in logs)
+    np.testing.assert_allclose(one.segments[0].v, other.segments[0].v, atol=1e-9)
+    np.testing.assert_allclose(one.segments[0].a, other.segments[0].a, atol=1e-7)
+    assert place_of_body(robot, "base")[0] == 0
+    assert inertia.SIZE == 10
+    assert replace(logs[0], name="x").base_pose is not None
