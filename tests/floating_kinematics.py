@@ -82,7 +82,7 @@ def foot_jacobian(robot: Robot, of_all: Array, foot: Frame) -> Array:
     for i in leg(robot, foot):
         axis = of_all[i, :, :3, :3] @ robot.joints[i].axis
         columns.append(np.concatenate([np.cross(axis, point - of_all[i, :, :3, 3]), axis], axis=1))
-    return np.stack(columns, axis=-1)
+    return np.stack(columns, axis=-1) if columns else np.zeros((of_all.shape[1], 6, 0))
 
 
 def with_feet_at(robot: Robot, q: Array, feet: dict[str, Array], point: bool = False) -> tuple[Array, float]:
@@ -118,12 +118,15 @@ def with_feet_at(robot: Robot, q: Array, feet: dict[str, Array], point: bool = F
     return q, worst
 
 
-def on_ground(robot: Robot, q: Array, foot: str) -> Array:
-    """Positions with the base where it puts a foot's frame at the world's; shape (samples, nq)."""
+def on_ground(robot: Robot, q: Array, foot: str, point: bool = False) -> Array:
+    """Positions with the base where it puts a foot's frame at the world's, or upright above a point; (samples, nq)."""
     q = q.copy()
     q[:, :7] = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
     T = np.array([inverse(each) for each in Frame.of(robot, foot).pose(poses(robot, q))])
-    q[:, :3], q[:, 3:7] = T[:, :3, 3], Rotation.from_matrix(T[:, :3, :3]).as_quat()
+    if point:
+        q[:, :3] = -Frame.of(robot, foot).pose(poses(robot, q))[:, :3, 3]
+    else:
+        q[:, :3], q[:, 3:7] = T[:, :3, 3], Rotation.from_matrix(T[:, :3, :3]).as_quat()
     return q
 
 
@@ -159,8 +162,11 @@ def on_base(robot: Robot, q: Array, wrenches: dict[str, Array]) -> Array:
     return total
 
 
-def pushes(robot: Robot, q: Array, feet: Sequence[str]) -> Array:
-    """Generalised forces of unit wrenches at feet's origins along the world's axes, shape (samples, nv, 6 feet)."""
+def pushes(robot: Robot, q: Array, feet: Sequence[str], point: bool = False) -> Array:
+    """Generalised forces of unit wrenches at feet's origins along the world's axes; (samples, nv, 6 feet).
+
+    Forces alone where the feet are points: shape (samples, nv, 3 feet).
+    """
     of_all = poses(robot, q)
     found, back = np.zeros((len(q), robot.nv, 6 * len(feet))), np.swapaxes(of_all[0, :, :3, :3], 1, 2)
     for k, body in enumerate(feet):
@@ -170,4 +176,4 @@ def pushes(robot: Robot, q: Array, feet: Sequence[str]) -> Array:
         found[:, 3:6, at.start : at.start + 3] = back @ skew(arm)
         own = [robot.joints[i].v.start for i in leg(robot, foot)]
         found[:, own, at] = np.swapaxes(foot_jacobian(robot, of_all, foot), 1, 2)
-    return found
+    return found[:, :, np.arange(found.shape[2]) % 6 < 3] if point else found

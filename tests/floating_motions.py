@@ -20,7 +20,7 @@ from dynid import DynamicModel
 from dynid.arrays import Array
 from dynid.model.dynamic_model import Observed
 from dynid.robot import Joint
-from tests.floating_kinematics import Frame, base_velocity, centre_of_mass, leg, poses, with_feet_at
+from tests.floating_kinematics import Frame, centre_of_mass, leg, poses, with_feet_at
 from tests.floating_robots import LeggedRobot
 
 KNOTS = 50.0
@@ -44,7 +44,7 @@ class StandingMotion:
         legged: The robot.
         t: Times of the knots [s], shape (knots,).
         q: Positions at the knots, shape (knots, nq).
-        feet: Poses of the feet in the world, (4, 4) each.
+        feet: Poses in the world of what rests, (4, 4) each: feet, or the base where it is held.
         holds: Times within which the robot holds a posture [s], shape (postures, 2).
     """
 
@@ -55,24 +55,30 @@ class StandingMotion:
     holds: Array
 
     @cached_property
-    def joints(self) -> CubicSpline:
-        """Positions of the joints over time."""
-        return CubicSpline(self.t, self.q[:, 7:], bc_type="clamped")
+    def _spline(self) -> CubicSpline:
+        """The base's place, its turn from home as a rotation vector, and the joints, over time."""
+        turn = Rotation.from_quat(self.q[:, 3:7]) * Rotation.from_quat(self.legged.standing[3:7]).inv()
+        return CubicSpline(self.t, np.hstack([self.q[:, :3], turn.as_rotvec(), self.q[:, 7:]]), bc_type="clamped")
+
+    def joints(self, times: Array, order: int = 0) -> Array:
+        """Positions of the joints, or a derivative, shape (samples, joints)."""
+        return self._spline(times, order)[:, 6:]
 
     def states(self, times: Array) -> tuple[Array, Array, Array]:
-        """Positions, velocities and accelerations of all, with the base where the feet put it."""
-        robot, first = self.legged.robot, next(iter(self.feet))
-        spline = self.joints
-        q = based(self.legged, spline(times), first, self.feet[first])
+        """Positions, velocities and accelerations; those of the base by differences."""
+        h = 1e-3
 
-        def velocity(at: Array) -> Array:
-            joints = spline(at)
-            full = based(self.legged, joints, first, self.feet[first])
-            return np.hstack([base_velocity(robot, full, spline(at, 1), first), spline(at, 1)])
+        def turned(at: Array) -> Rotation:
+            return Rotation.from_rotvec(self._spline(at)[:, 3:6]) * Rotation.from_quat(self.legged.standing[3:7])
 
-        h = 1e-4
-        a = (velocity(times + h) - velocity(times - h)) / (2.0 * h)
-        return q, velocity(times), np.hstack([a[:, :6], spline(times, 2)])
+        def twist(at: Array) -> Array:
+            linear = turned(at).inv().apply(self._spline(at, 1)[:, :3])
+            return np.hstack([linear, (turned(at - h).inv() * turned(at + h)).as_rotvec() / (2.0 * h)])
+
+        q = np.hstack([self._spline(times)[:, :3], turned(times).as_quat(), self.joints(times)])
+        v = np.hstack([twist(times), self.joints(times, 1)])
+        a = np.hstack([(twist(times + h) - twist(times - h)) / (2.0 * h), self.joints(times, 2)])
+        return q, v, a
 
     def zero_moment_points(self, parameters: Array, times: Array) -> Array:
         """Zero-moment points on the ground [m], shape (samples, 2)."""
@@ -100,11 +106,11 @@ def based(legged: LeggedRobot, joints: Array, foot: str, target: Array) -> Array
     return q
 
 
-def feet_at_home(legged: LeggedRobot) -> dict[str, Array]:
-    """Poses of the feet at home, level on the ground."""
+def feet_at_home(legged: LeggedRobot, feet: Sequence[str]) -> dict[str, Array]:
+    """Poses of feet at home, level on the ground."""
     of_all = poses(legged.robot, legged.standing[None])
     found = {}
-    for body in legged.feet:
+    for body in feet:
         T = Frame.of(legged.robot, body).pose(of_all)[0]
         yaw = np.arctan2(T[1, 0], T[0, 0])
         level = np.eye(4)
@@ -128,14 +134,31 @@ def swinging(
     """
     rng = np.random.default_rng((seed, 11, *map(legged.feet.index, on)))
     t = np.arange(round(seconds * KNOTS) + 1) / KNOTS
-    count = 6 + len(legged.robot.joints) - 1
+    path = _sines(t, 6 + len(legged.robot.joints) - 1, fastest, rng)
+    return _fitting(legged, t, path, np.empty((0, 2)), feet_at_home(legged, on or legged.feet))
+
+
+def leg_by_leg(legged: LeggedRobot, seconds: float, seed: int, fastest: float = 1.5) -> StandingMotion:
+    """Sums of three sines of the joints of one leg after the other, `seconds` [s] each, while the base is held."""
+    rng = np.random.default_rng((seed, 15))
+    robot, each = legged.robot, round(seconds * KNOTS)
+    t = np.arange(each * len(legged.feet) + 1) / KNOTS
+    path = np.zeros((len(t), 6 + len(robot.joints) - 1))
+    for k, body in enumerate(legged.feet):
+        own, rows = [5 + i for i in leg(robot, Frame.of(robot, body))], slice(each * k, each * (k + 1) + 1)
+        path[rows, own] = _sines(t[rows] - t[rows.start], len(own), fastest, rng)
+    held = poses(robot, legged.standing[None])[0, 0]
+    return _fitting(legged, t, path, np.empty((0, 2)), {robot.links[0].name: held})
+
+
+def _sines(t: Array, count: int, fastest: float, rng: np.random.Generator) -> Array:
+    """Sums of three sines within -1 and 1, which fade in and out, shape (samples, count)."""
     frequencies = rng.uniform(0.1 * fastest, fastest, (3, count))
     sines = np.sin(2.0 * np.pi * frequencies[:, None] * t[:, None] + rng.uniform(0.0, 2.0 * np.pi, (3, 1, count)))
     amplitudes = rng.uniform(0.5, 1.0, (3, 1, count))
     path = (amplitudes * sines).sum(axis=0) / amplitudes.sum(axis=0)
     ends = np.clip(np.minimum(t, t[-1] - t) / 2.0, 0.0, 1.0)
-    fade = ends**3 * (10.0 - 15.0 * ends + 6.0 * ends**2)
-    return _fitting(legged, t, path * fade[:, None], np.empty((0, 2)), on or legged.feet)
+    return path * (ends**3 * (10.0 - 15.0 * ends + 6.0 * ends**2))[:, None]
 
 
 def postures(legged: LeggedRobot, count: int, seed: int, hold: float = 2.0, move: float = 2.0) -> StandingMotion:
@@ -149,48 +172,55 @@ def postures(legged: LeggedRobot, count: int, seed: int, hold: float = 2.0, move
     share = np.clip((t - begins[index]) / move, 0.0, 1.0)
     share = (share**3 * (10.0 - 15.0 * share + 6.0 * share**2))[:, None]
     path = (1.0 - share) * places[index] + share * places[index + 1]
-    return _fitting(legged, t, path, np.stack([begins[:-1] + move, begins[:-1] + move + hold], axis=1), legged.feet)
+    return _fitting(
+        legged,
+        t,
+        path,
+        np.stack([begins[:-1] + move, begins[:-1] + move + hold], axis=1),
+        feet_at_home(legged, legged.feet),
+    )
 
 
-def _fitting(legged: LeggedRobot, t: Array, path: Array, holds: Array, on: Sequence[str]) -> StandingMotion:
+def _fitting(legged: LeggedRobot, t: Array, path: Array, holds: Array, rest: dict[str, Array]) -> StandingMotion:
     """A motion along paths from -1 to 1 of the base and the joints, as large as legs and limits allow."""
-    feet = {body: T for body, T in feet_at_home(legged).items() if body in on}
     for step in range(SHRINKS + 1):
-        q, error = _balanced(legged, 0.9**step * path, feet)
-        if error < 1e-9 and _within_limits(legged, q) and _clearance(legged, q, feet) > 0.0:
-            return StandingMotion(legged, t, q, feet, holds)
+        q, error = _balanced(legged, 0.9**step * path, rest)
+        if error < 1e-9 and _within_limits(legged, q) and _clearance(legged, q, rest) > 0.0:
+            return StandingMotion(legged, t, q, rest, holds)
     raise RuntimeError(f"{legged.name}: no motion of that kind within reach")
 
 
-def _balanced(legged: LeggedRobot, path: Array, feet: dict[str, Array]) -> tuple[Array, float]:
+def _balanced(legged: LeggedRobot, path: Array, rest: dict[str, Array]) -> tuple[Array, float]:
     """Positions along paths, with the centre of mass where the paths of x and y say, and what legs miss."""
     robot, home, size = legged.robot, legged.standing, np.array(legged.pelvis)
     q = np.tile(home, (len(path), 1))
-    turn = Rotation.from_euler("xyz", path[:, 3:6] * size[3:]) * Rotation.from_quat(home[3:7])
-    q[:, 3:7] = turn.as_quat()
-    q[:, 2] -= size[2] * (0.5 + 0.5 * path[:, 2])  # knees that bend further than at home never lock
-    resting = {i for body in feet for i in leg(robot, Frame.of(robot, body))}
+    resting = {i for body in rest for i in leg(robot, Frame.of(robot, body))}
     lifted = {i for body in legged.feet for i in leg(robot, Frame.of(robot, body))} - resting
     for i, joint in enumerate(robot.joints[1:], start=1):
         if i not in resting:
             place = home[joint.q] + (legged.lift.get(joint.name, 0.0) if i in lifted else 0.0)
             reach = legged.leg_reach if i in lifted else legged.reach
             q[:, joint.q] = _within(joint, place, path[:, 5 + i], reach)[:, None]
-    middle = np.mean([(T @ _centre(legged))[:2] for T in feet.values()], axis=0)
-    wanted = middle + path[:, :2] * size[:2] * (1.0 if len(feet) > 1 else ON_ONE_FOOT)
+    if not resting:  # the base itself is held
+        return q, 0.0
+    turn = Rotation.from_euler("xyz", path[:, 3:6] * size[3:]) * Rotation.from_quat(home[3:7])
+    q[:, 3:7] = turn.as_quat()
+    q[:, 2] -= size[2] * (0.5 + 0.5 * path[:, 2])  # knees that bend further than at home never lock
+    middle = np.mean([(T @ _centre(legged))[:2] for T in rest.values()], axis=0)
+    wanted = middle + path[:, :2] * size[:2] * (1.0 if len(rest) > 1 else ON_ONE_FOOT)
     for _ in range(SHIFTS):
         q[:, :2] += wanted - centre_of_mass(robot, robot.parameters, q)[:, :2]
-        q, error = with_feet_at(robot, q, feet)
+        q, error = with_feet_at(robot, q, rest, legged.is_pointed)
         if error > 1e-9:
             break
     return q, error
 
 
-def _clearance(legged: LeggedRobot, q: Array, feet: dict[str, Array]) -> float:
+def _clearance(legged: LeggedRobot, q: Array, rest: dict[str, Array]) -> float:
     """Least height of the corners of lifted soles above the ground [m]."""
     of_all, heights = poses(legged.robot, q), [np.inf]
     for body in legged.feet:
-        if body not in feet:
+        if body not in rest and legged.robot.links[0].name not in rest:
             T = Frame.of(legged.robot, body).pose(of_all)
             heights.append(float((T @ np.transpose(_corners(legged)))[:, 2].min()))
     return min(heights)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 
 from dynid import Robot, load_robot
 from dynid.arrays import Array
+from dynid.robot.assembly import assemble
+from dynid.robot.description import Description
 from tests.references import example_robot_file
 
 
@@ -17,7 +18,7 @@ class LeggedRobot:
 
     Attributes:
         name: Its name.
-        file: Name of its file in `example-robot-data`.
+        source: Name of its file in `example-robot-data`, or what a file would say.
         feet: Bodies that stand on the ground, z axis up at home.
         home: Positions of the joints in the posture that it stands in [rad]; zero of all that are not named.
         sole: Corners of a foot's sole in its frame [m]: smallest x and y, largest x and y.
@@ -25,12 +26,15 @@ class LeggedRobot:
         pelvis: Largest motion of the base in the home posture [m, rad]: along x, y, z; roll, pitch and yaw.
         lift: What the joints of a leg add to the home posture where its foot is off the ground [rad].
         leg_reach: Largest excursion of the joints of such a leg [rad].
-        armature: Motor inertia of every joint, seen at the joint [kg m^2].
+        is_pointed: Whether feet are points, on which no torques act.
+        viscous: Viscous friction of the joints [N m s/rad], roughly.
+        coulomb: Their Coulomb friction [N m], roughly.
+        armature: Motor inertia seen at the joints [kg m^2], roughly.
         reach: Largest excursion of any other joint from its home [rad].
     """
 
     name: str
-    file: str
+    source: str | Description
     feet: tuple[str, ...]
     home: dict[str, float]
     sole: tuple[float, float, float, float]
@@ -38,28 +42,28 @@ class LeggedRobot:
     pelvis: tuple[float, ...] = (0.04, 0.06, 0.06, 0.15, 0.2, 0.25)
     lift: dict[str, float] = field(default_factory=dict)
     leg_reach: float = 0.4
-    armature: float = 0.0
+    is_pointed: bool = False
+    viscous: float = 0.1
+    coulomb: float = 0.1
+    armature: float = 0.01
     reach: float = 1.3
-
-    @property
-    def path(self) -> Path:
-        """Its file."""
-        return example_robot_file(self.file)
 
     @cached_property
     def robot(self) -> Robot:
         """The robot of its file, with a floating base."""
-        return load_robot(self.path, floating_base=True, lock=self.lock)
+        if isinstance(self.source, Description):
+            return assemble(self.source, floating_base=True, lock=self.lock)
+        return load_robot(example_robot_file(self.source), floating_base=True, lock=self.lock)
 
     @cached_property
     def standing(self) -> Array:
-        """Positions at home, with the first foot's frame at the world's; shape (nq,)."""
+        """Positions at home, with the first foot at the world's origin; shape (nq,)."""
         from tests.floating_kinematics import on_ground
 
         q = self.robot.neutral
         for joint in self.robot.joints[1:]:
             q[joint.q] = self.home.get(joint.name, 0.0)
-        return on_ground(self.robot, q[None], self.feet[0])[0]
+        return on_ground(self.robot, q[None], self.feet[0], self.is_pointed)[0]
 
 
 def mirrored(half: dict[str, float], left: str, right: str, odd: tuple[str, ...] = ()) -> dict[str, float]:
@@ -88,6 +92,8 @@ TALOS = LeggedRobot(
     (-0.1, -0.06, 0.1, 0.06),
     ("gripper_left_joint", "gripper_right_joint"),
     lift=mirrored({"leg_left_3_joint": -0.4, "leg_left_4_joint": 0.8, "leg_left_5_joint": -0.2}, "_left_", "_right_"),
+    viscous=1.0,
+    coulomb=1.0,
     armature=0.1,
 )
 """TALOS with its grippers closed; its home is the half sitting posture of its SRDF, arms a little out.
@@ -117,3 +123,16 @@ ICUB = LeggedRobot(
     armature=0.02,
 )
 """iCub without its head's joints."""
+
+GO1 = LeggedRobot(
+    "Go1",
+    "go1.urdf",
+    ("FL_foot", "FR_foot", "RL_foot", "RR_foot"),
+    {f"{leg}_{joint}_joint": q for leg in ("FL", "FR", "RL", "RR") for joint, q in (("thigh", 0.8), ("calf", -1.6))},
+    (0.0, 0.0, 0.0, 0.0),
+    pelvis=(0.03, 0.02, 0.05, 0.15, 0.15, 0.2),
+    leg_reach=0.6,
+    is_pointed=True,
+    coulomb=0.2,
+)
+"""Unitree's Go1, whose feet are points."""

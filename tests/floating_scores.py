@@ -9,8 +9,9 @@ import numpy as np
 from dynid import DynamicModel, Robot
 from dynid.arrays import Array
 from dynid.model.dynamic_model import Observed
-from tests.floating_kinematics import centre_of_mass, on_base
+from tests.floating_kinematics import Frame, centre_of_mass, on_base, poses, pushes
 from tests.floating_motions import StandingMotion
+from tests.floating_robots import LeggedRobot
 from tests.floating_truth import Run
 from tests.references import is_possible_body
 
@@ -75,6 +76,35 @@ def wrench_errors(robot: Robot, found: Array, run: Run, every: int = 20) -> tupl
     force, torque = (float(np.sqrt(np.mean(error[:, at] ** 2))) for at in (slice(0, 3), slice(3, 6)))
     channels = np.sqrt(np.mean(true**2, axis=0))
     return float(np.sqrt(np.mean((error / channels) ** 2))), force, torque
+
+
+SLIDING = 0.05
+"""Speed [rad/s] from which on dry friction of a joint has its full torque."""
+
+
+def torque_error(legged: LeggedRobot, links: Array, joints: Array, run: Run, every: int = 20) -> float:
+    """Error of the torques of joints that slide along a run, at exact states, relative to these torques.
+
+    Args:
+        legged: The robot.
+        links: Its links, shape (10 * solid links,).
+        joints: Viscous friction, Coulomb friction and motor inertia of its joints, shape (3, joints).
+        run: What the true robot did, with the forces at its feet.
+        every: Every so many-th sample counts.
+    """
+    robot, (q, v, a) = legged.robot, (x[::every] for x in (run.q, run.v, run.a))
+    of_all, feet = poses(robot, q), tuple(run.wrenches)
+    world = []
+    for body in feet:
+        turn = Frame.of(robot, body).pose(of_all)[:, :3, :3]
+        wrench = run.wrenches[body][::every]
+        world += [turn @ wrench[:, :3, None], turn @ wrench[:, 3:, None]]
+    held = (pushes(robot, q, feet) @ np.concatenate(world, axis=1))[:, 6:, 0]
+    speed = v[:, 6:]
+    found = DynamicModel(robot, ()).inverse_dynamics(q, v, a, links)[:, 6:] - held
+    found += joints[0] * speed + joints[1] * np.sign(speed) + joints[2] * a[:, 6:]
+    slides, true = np.abs(speed) > SLIDING, run.torque[::every]
+    return float(np.linalg.norm((found - true)[slides]) / np.linalg.norm(true[slides]))
 
 
 def unseen_postures(motion: StandingMotion) -> Array:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import mujoco
 import numpy as np
 from lxml import etree
+from scipy.signal import butter, sosfiltfilt
 from scipy.spatial.transform import Rotation
 
 from dynid import Contact, DynamicModel, Log, Robot, Stance
@@ -32,6 +33,15 @@ LOG_RATE = 1000.0
 
 FORCE_NOISE, TORQUE_NOISE = 1.0, 0.3
 """Standard deviations of force sensors [N], [N m], per channel and foot at the sampling rate."""
+
+JOINT_NOISE = 0.1
+"""Standard deviation of the torques of joints [N m], likewise."""
+
+CAPTURE_NOISE = (1e-4, 3e-4)
+"""Standard deviations of motion capture [m], [rad], likewise."""
+
+RESTS = 0.05
+"""Speed [rad/s] below which torques of joints are left out of a log: dry friction may hold them."""
 
 COUNTS = 2**14
 """Counts of encoders in a revolution of the joint."""
@@ -86,6 +96,12 @@ def true_parameters(robot: Robot, seed: int, relative: float = OFF) -> Array:
     return np.concatenate([off(link, rng, relative) for link in robot.parameters.reshape(-1, SIZE)])
 
 
+def true_joints(legged: LeggedRobot, seed: int, relative: float = OFF) -> Array:
+    """Viscous friction, Coulomb friction and motor inertia of each joint, shape (3, joints)."""
+    rough = np.array([[legged.viscous], [legged.coulomb], [legged.armature]])
+    return rough * np.exp(relative * np.random.default_rng((seed, 16)).normal(size=(3, legged.robot.nv - 6)))
+
+
 # --- the simulated robot ----------------------------------------------------------------------------------------------
 
 
@@ -98,37 +114,41 @@ def with_parameters(robot: Robot, parameters: Array) -> Robot:
     return replace(robot, links=tuple(links))
 
 
-def mujoco_model(legged: LeggedRobot, parameters: Array, feet: dict[str, Array], point: bool = False) -> mujoco.MjModel:
-    """MuJoCo's model of a robot whose feet are held at poses in the world, each by a plate with sensors.
+def mujoco_model(legged: LeggedRobot, links: Array, joints: Array, rest: dict[str, Array]) -> mujoco.MjModel:
+    """MuJoCo's model of a robot of which bodies are held at poses in the world, each by a plate with sensors.
 
     Args:
         legged: The robot.
-        parameters: Its links, shape (10 * solid links,).
-        feet: Body and pose, (4, 4).
-        point: Whether only the places of the feet are held, so that the ground exerts no torque.
+        links: Its links, shape (10 * solid links,).
+        joints: Viscous friction, Coulomb friction and motor inertia of its joints, shape (3, joints).
+        rest: Bodies and poses, (4, 4) each. Points are held where they are to be, without a torque.
     """
     robot = legged.robot
-    root = etree.fromstring(mjcf_text(with_parameters(robot, parameters)))
-    etree.SubElement(
-        root, "option", timestep=str(STEP), tolerance="1e-14", iterations="200", ls_iterations="100", solver="Newton"
-    )
-    for joint in root.iter("joint"):
-        if joint.get("type") in ("hinge", "slide"):
-            joint.set("armature", str(legged.armature))
+    root = etree.fromstring(mjcf_text(with_parameters(robot, links)))
+    precise = {"tolerance": "1e-14", "iterations": "200", "ls_iterations": "100", "solver": "Newton"}
+    etree.SubElement(root, "option", timestep=str(STEP), **precise)
+    for joint, values in zip(robot.joints[1:], joints.T, strict=True):
+        element = root.xpath(f".//joint[@name='{joint.name}']")[0]
+        for name, value in zip(("damping", "frictionloss", "armature"), values, strict=True):
+            element.set(name, repr(float(value)))
+        element.set("solreffriction", f"{2 * STEP} 1")  # by default it would be viscous up to 0.1 rad/s
+        element.set("solimpfriction", "0.9999 0.9999 0.001 0.5 2")
     equality, sensor = (etree.SubElement(root, tag) for tag in ("equality", "sensor"))
     stiff = {"solref": f"{4 * STEP} 1", "solimp": "0.9999 0.9999 0.001 0.5 2"}
-    for body, target in feet.items():
-        frame = Frame.of(robot, body)
-        joint = robot.joints[frame.link]
-        above = root.xpath(f".//joint[@name='{joint.name}']/..")[0]
-        plate = etree.SubElement(above, "body", {"name": f"{body} plate"} | placed(frame.placement))
-        etree.SubElement(plate, "site", name=f"{body} sensor")
-        if point:
-            at = {"anchor": "0 0 0"}  # TODO
-            etree.SubElement(equality, "connect", {"body1": f"{body} plate", "body2": "world"} | at | stiff)
+    for body, target in rest.items():
+        frame, plate = Frame.of(robot, body), f"{body} plate"
+        above = root.xpath(f".//joint[@name='{robot.joints[frame.link].name}']/..")[0]
+        element = etree.SubElement(above, "body", {"name": plate} | placed(frame.placement))
+        etree.SubElement(element, "site", name=f"{body} sensor")
+        if legged.is_pointed and body in legged.feet:
+            ground = etree.SubElement(
+                root.find("worldbody"), "site", name=f"{body} ground", pos=numbers(*target[:3, 3])
+            )
+            held = {"site1": f"{body} sensor", "site2": ground.get("name")}
+            etree.SubElement(equality, "connect", held | stiff)
         else:
-            relative = {"relpose": numbers(*target[:3, 3], *quaternion(target))}
-            etree.SubElement(equality, "weld", {"body1": "world", "body2": f"{body} plate"} | relative | stiff)
+            held = {"body1": "world", "body2": plate, "relpose": numbers(*target[:3, 3], *quaternion(target))}
+            etree.SubElement(equality, "weld", held | stiff)
         for kind in ("force", "torque"):
             etree.SubElement(sensor, kind, name=f"{body} {kind}", site=f"{body} sensor")
     return mujoco.MjModel.from_xml_string(etree.tostring(root, encoding="unicode"))
@@ -170,13 +190,13 @@ class Run:
     seconds: float = 0.0
 
 
-def simulate(legged: LeggedRobot, parameters: Array, motion: StandingMotion, begin: float = 0.0) -> Run:
-    """Let the true robot follow a motion with its feet welded to the ground."""
+def simulate(legged: LeggedRobot, links: Array, joints: Array, motion: StandingMotion) -> Run:
+    """Let the true robot follow a motion with its feet held on the ground."""
     import time
 
     started = time.perf_counter()
     robot = legged.robot
-    engine = mujoco_model(legged, parameters, motion.feet)
+    engine = mujoco_model(legged, links, joints, motion.feet)
     data = mujoco.MjData(engine)
     q_at = np.array([engine.joint(j.name).qposadr[0] for j in robot.joints[1:]])
     v_at = np.array([engine.joint(j.name).dofadr[0] for j in robot.joints[1:]])
@@ -233,28 +253,30 @@ def as_pinocchio(q: Array, v: Array, a: Array, q_at: Array, v_at: Array) -> tupl
     )
 
 
-def gains(legged: LeggedRobot, feet: Sequence[str]) -> tuple[Array, Array]:
-    """Gains of positions [N m/rad] and velocities [N m s/rad] of each joint, by the inertia felt while feet rest.
+def gains(legged: LeggedRobot, rest: Sequence[str]) -> tuple[Array, Array]:
+    """Gains of positions [N m/rad] and velocities [N m s/rad] of each joint, by the inertia felt while bodies rest.
 
-    The joints of legs share one body, so they get half of it each.
+    The joints of resting legs share one body, so they get half of it each.
     """
     robot, q = legged.robot, legged.standing[None]
     M = DynamicModel(robot, ()).mass_matrices(q)[0]
     inverted = np.linalg.inv(M + np.diag([0.0] * 6 + [legged.armature] * (robot.nv - 6)))
-    J = pushes(robot, q, feet)[0]
-    free = inverted - inverted @ J @ np.linalg.solve(J.T @ inverted @ J, J.T @ inverted)
+    J = pushes(robot, q, rest, legged.is_pointed and rest[0] in legged.feet)[0]
+    free = inverted - inverted @ J @ np.linalg.pinv(J.T @ inverted @ J) @ J.T @ inverted
     felt = 1.0 / np.diagonal(free)[6:]
-    felt[[i - 1 for body in feet for i in leg(robot, Frame.of(robot, body))]] *= 0.5
+    felt[[i - 1 for body in rest for i in leg(robot, Frame.of(robot, body))]] *= 0.5
     w = 2.0 * np.pi * BANDWIDTH
     return w**2 * felt, 2.0 * w * felt
 
 
 def feed_forward(legged: LeggedRobot, motion: StandingMotion, times: Array) -> Array:
-    """Torques of joints [N m] of the file's robot along a motion, with the least wrenches at the feet."""
+    """Torques of joints [N m] of the file's robot along a motion, with the least forces where it rests."""
     q, v, a = motion.states(times)
     tau = DynamicModel(legged.robot, ()).inverse_dynamics(q, v, a)
-    J = pushes(legged.robot, q, tuple(motion.feet))
-    light = np.tile([1.0, 1.0, 1.0, 0.1, 0.1, 0.1], len(motion.feet))
+    point = legged.is_pointed and legged.robot.links[0].name not in motion.feet
+    J = pushes(legged.robot, q, tuple(motion.feet), point)
+    light = np.ones(3) if point else np.repeat([1.0, 0.1], 3)
+    light = np.tile(light, len(motion.feet))
     F = light[:, None] * (np.linalg.pinv(J[:, :6] * light) @ tau[:, :6, None])
     return tau[:, 6:] - (J[:, 6:] @ F)[..., 0]
 
@@ -279,19 +301,43 @@ def residual(legged: LeggedRobot, parameters: Array, run: Run, every: int = 10) 
 # --- sensors ----------------------------------------------------------------------------------------------------------
 
 
-def measured(run: Run, feet: dict[str, Array], seed: int) -> Log:
-    """What encoders and force sensors log of a run on feet that rest at poses in the world: no torques, no base pose.
+def measured(run: Run, motion: StandingMotion, seed: int) -> Log:
+    """What is logged of a run.
 
-    Args:
-        run: What the robot did.
-        feet: Its feet, as in the motion that it followed.
-        seed: Number of the draw of noise.
+    On soles, that is encoders and force sensors, and the base is where the first sole puts it. Robots with feet that
+    are points have forces at them, torques in their joints, and motion capture. Where the base is held, nobody measures
+    what holds it.
     """
     rng = np.random.default_rng((seed, 14))
+    legged, position = motion.legged, counted(run.q[:, 7:])
     noise = np.repeat([FORCE_NOISE, TORQUE_NOISE], 3)
-    contacts = [Contact(body, wrench + noise * rng.normal(size=wrench.shape)) for body, wrench in run.wrenches.items()]
-    body, pose = next(iter(feet.items()))
-    return Log(time=run.time, position=counted(run.q[:, 7:]), stance=Stance(body, pose), contacts=contacts)
+    noisy = {body: wrench + noise * rng.normal(size=wrench.shape) for body, wrench in run.wrenches.items()}
+    if not legged.is_pointed:
+        contacts = [Contact(body, wrench) for body, wrench in noisy.items()]
+        body, pose = next(iter(motion.feet.items()))
+        return Log(time=run.time, position=position, stance=Stance(body, pose), contacts=contacts)
+    slow = np.abs(speeds(run.time, position)) < RESTS
+    contacts = [Contact(body, w[:, :3] if body in legged.feet else None) for body, w in noisy.items()]
+    return Log(
+        time=run.time,
+        position=position,
+        torque=run.torque + JOINT_NOISE * rng.normal(size=run.torque.shape),
+        base_pose=captured(run.q[:, :7], rng),
+        contacts=contacts,
+        missing=slow,
+    )
+
+
+def speeds(time: Array, position: Array) -> Array:
+    """Velocities of joints [rad/s] by their encoders, low-passed."""
+    sos = butter(4, 10.0, fs=LOG_RATE, output="sos")
+    return np.gradient(sosfiltfilt(sos, position, axis=0), time, axis=0)
+
+
+def captured(pose: Array, rng: np.random.Generator) -> Array:
+    """Poses of the base as motion capture sees them."""
+    turn = Rotation.from_rotvec(CAPTURE_NOISE[1] * rng.normal(size=(len(pose), 3))) * Rotation.from_quat(pose[:, 3:])
+    return np.hstack([pose[:, :3] + CAPTURE_NOISE[0] * rng.normal(size=(len(pose), 3)), turn.as_quat()])
 
 
 def counted(angles: Array) -> Array:
