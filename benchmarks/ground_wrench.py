@@ -14,7 +14,9 @@ from scipy.spatial.transform import Rotation
 from tests.floating_kinematics import base_velocity, on_base
 from tests.floating_motions import StandingMotion, based
 from tests.floating_robots import LeggedRobot
-from tests.floating_truth import FORCE_NOISE, LOG_RATE, OFF, TORQUE_NOISE
+from tests.floating_sensors import FORCE_NOISE, TORQUE_NOISE
+from tests.floating_simulation import LOG_RATE
+from tests.floating_truth import OFF
 
 from dynid import DynamicModel, Log
 from dynid.arrays import Array

@@ -24,7 +24,9 @@ import numpy as np
 from tests.floating_motions import StandingMotion, leg_by_leg, postures, swinging
 from tests.floating_robots import GO1, ICUB, TALOS, LeggedRobot
 from tests.floating_scores import score, torque_error, unseen_postures
-from tests.floating_truth import Run, measured, residual, simulate, true_joints, true_parameters
+from tests.floating_sensors import measured
+from tests.floating_simulation import Run, residual, simulate
+from tests.floating_truth import true_joints, true_parameters
 
 from benchmarks.ground_wrench import direct
 from dynid import DynamicModel, Log, identify
@@ -135,7 +137,7 @@ def show(draw: Draw, one_stance: bool) -> None:
     print(f"  zero-moment point inside by {1e3 * min(margins):.0f} mm (the file's robot)")
     print(f"  MuJoCo's sensors against Pinocchio's base rows: {force:.1e} N, {torque:.1e} N m")
     print(shown(draw, "file", legged.robot.parameters, draw.rough_joints))
-    cases = [("dynid", draw.motions, draw.logs)]
+    cases: list[tuple[str, Sequence[StandingMotion], Sequence[Log]]] = [("dynid", draw.motions, draw.logs)]
     if one_stance:
         kept = [k for k, motion in enumerate(draw.motions) if set(motion.feet) == set(legged.feet)]
         cases.append(("dynid, all feet", [draw.motions[k] for k in kept], [draw.logs[k] for k in kept]))

@@ -101,6 +101,7 @@ def with_feet_at(robot: Robot, q: Array, feet: dict[str, Array], point: bool = F
     for body, target in feet.items():
         foot = Frame.of(robot, body)
         columns = [robot.joints[i].q.start for i in leg(robot, foot)]
+        largest = 0.0
         for step in range(NEWTON_STEPS + 1):
             of_all = poses(robot, q)
             T = foot.pose(of_all)

@@ -172,13 +172,8 @@ def postures(legged: LeggedRobot, count: int, seed: int, hold: float = 2.0, move
     share = np.clip((t - begins[index]) / move, 0.0, 1.0)
     share = (share**3 * (10.0 - 15.0 * share + 6.0 * share**2))[:, None]
     path = (1.0 - share) * places[index] + share * places[index + 1]
-    return _fitting(
-        legged,
-        t,
-        path,
-        np.stack([begins[:-1] + move, begins[:-1] + move + hold], axis=1),
-        feet_at_home(legged, legged.feet),
-    )
+    holds = np.array([[begin + move, begin + move + hold] for begin in begins[:-1]])
+    return _fitting(legged, t, path, holds, feet_at_home(legged, legged.feet))
 
 
 def _fitting(legged: LeggedRobot, t: Array, path: Array, holds: Array, rest: dict[str, Array]) -> StandingMotion:
@@ -208,6 +203,7 @@ def _balanced(legged: LeggedRobot, path: Array, rest: dict[str, Array]) -> tuple
     q[:, 2] -= size[2] * (0.5 + 0.5 * path[:, 2])  # knees that bend further than at home never lock
     middle = np.mean([(T @ _centre(legged))[:2] for T in rest.values()], axis=0)
     wanted = middle + path[:, :2] * size[:2] * (1.0 if len(rest) > 1 else ON_ONE_FOOT)
+    error = 0.0
     for _ in range(SHIFTS):
         q[:, :2] += wanted - centre_of_mass(robot, robot.parameters, q)[:, :2]
         q, error = with_feet_at(robot, q, rest, legged.is_pointed)

@@ -12,7 +12,7 @@ from dynid.model.dynamic_model import Observed
 from tests.floating_kinematics import Frame, centre_of_mass, on_base, poses, pushes
 from tests.floating_motions import StandingMotion
 from tests.floating_robots import LeggedRobot
-from tests.floating_truth import Run
+from tests.floating_simulation import Run
 from tests.references import is_possible_body
 
 

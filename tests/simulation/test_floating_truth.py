@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
@@ -10,7 +11,7 @@ import pinocchio as pin
 import pytest
 
 from dynid import DynamicModel, identify
-from dynid.arrays import frozen
+from dynid.arrays import Array, frozen
 from dynid.model.dynamic_model import Observed
 from dynid.robot import JointKind, Limits, inertia
 from dynid.robot.description import BodyDescription, Description, JointDescription
@@ -18,7 +19,9 @@ from tests.floating_kinematics import Frame, centre_of_mass, on_base, poses, pus
 from tests.floating_motions import KNOTS, StandingMotion, based, leg_by_leg, swinging
 from tests.floating_robots import GO1, TALOS, LeggedRobot
 from tests.floating_scores import score
-from tests.floating_truth import OFF, measured, off, residual, simulate, true_joints, true_parameters
+from tests.floating_sensors import measured
+from tests.floating_simulation import residual, simulate
+from tests.floating_truth import OFF, off, true_joints, true_parameters
 from tests.references import is_possible_body
 from tests.strategies import random_inertia, random_pose
 
@@ -50,13 +53,13 @@ def waving(seconds: float, seed: int) -> StandingMotion:
 
 
 @pytest.fixture(scope="module")
-def truth() -> tuple[np.ndarray, np.ndarray]:
+def truth() -> tuple[Array, Array]:
     """True links and joints of the tree."""
     return true_parameters(tree().robot, 0), true_joints(tree(), 0)
 
 
-def test_base_rows_times_parameters_are_what_a_force_sensor_of_mujoco_measures(truth) -> None:
-    run = simulate(tree(), *truth, waving(4.0, 0))
+def test_base_rows_times_parameters_are_what_a_force_sensor_of_mujoco_measures(truth: tuple[Array, Array]) -> None:
+    run = simulate(tree(), truth[0], truth[1], waving(4.0, 0))
     q, v, a = run.q[::20], run.v[::20], run.a[::20]
     W = DynamicModel(tree().robot, (), Observed.WRENCH_MOVING).regressor(q, v, a)
     found = on_base(tree().robot, q, {body: wrench[::20] for body, wrench in run.wrenches.items()})
@@ -64,9 +67,9 @@ def test_base_rows_times_parameters_are_what_a_force_sensor_of_mujoco_measures(t
     assert np.ptp(found, axis=0).min() > 1.0  # it moved
 
 
-def test_the_wrench_under_a_foot_alone_halves_the_error_of_the_file(truth) -> None:
+def test_the_wrench_under_a_foot_alone_halves_the_error_of_the_file(truth: tuple[Array, Array]) -> None:
     motions = [waving(15.0, 1), waving(6.0, 2)]
-    first, other = (simulate(tree(), *truth, motion) for motion in motions)
+    first, other = (simulate(tree(), truth[0], truth[1], motion) for motion in motions)
     result = identify(tree().robot, [measured(first, motions[0], 0)], terms=[])
     assert result.physical is not None
     found = np.array([result.physical.values[name] for name in DynamicModel(tree().robot, ()).names])
@@ -92,7 +95,9 @@ def test_talos_stands_in_balance_while_the_sensors_measure_what_pinocchio_says(f
 
 
 @pytest.mark.parametrize("make", [leg_by_leg, swinging])
-def test_a_quadruped_feels_no_torque_under_feet_that_are_points(make) -> None:
+def test_a_quadruped_feels_no_torque_under_feet_that_are_points(
+    make: Callable[[LeggedRobot, float, int], StandingMotion],
+) -> None:
     motion = make(GO1, 2.0, 0)
     p = true_parameters(GO1.robot, 0)
     run = simulate(GO1, p, true_joints(GO1, 0), motion)
@@ -113,7 +118,7 @@ def test_torques_of_joints_are_motors_less_friction_and_the_forces_at_the_feet()
     assert np.abs(run.torque[::50] - expected).max() < 1e-6
 
 
-def poses_of(body: str, q: np.ndarray) -> np.ndarray:
+def poses_of(body: str, q: Array) -> Array:
     return Frame.of(GO1.robot, body).pose(poses(GO1.robot, q))
 
 

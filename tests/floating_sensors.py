@@ -1,0 +1,72 @@
+"""What is logged of simulated legged robots: force sensors, encoders, torques of joints and motion capture."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.signal import butter, sosfiltfilt
+from scipy.spatial.transform import Rotation
+
+from dynid import Contact, Log, Stance
+from dynid.arrays import Array
+from tests.floating_motions import StandingMotion
+from tests.floating_simulation import LOG_RATE, Run
+
+FORCE_NOISE, TORQUE_NOISE = 1.0, 0.3
+"""Standard deviations of force sensors [N], [N m], per channel and foot at the sampling rate."""
+
+JOINT_NOISE = 0.1
+"""Standard deviation of the torques of joints [N m], likewise."""
+
+CAPTURE_NOISE = (1e-4, 3e-4)
+"""Standard deviations of motion capture [m], [rad], likewise."""
+
+RESTS = 0.05
+"""Speed [rad/s] below which torques of joints are left out of a log: dry friction may hold them."""
+
+COUNTS = 2**14
+"""Counts of encoders in a revolution of the joint."""
+
+
+def measured(run: Run, motion: StandingMotion, seed: int) -> Log:
+    """What is logged of a run.
+
+    On soles, that is encoders and force sensors, and the base is where the first sole puts it. Robots with feet that
+    are points have forces at them, torques in their joints, and motion capture. Where the base is held, nobody measures
+    what holds it.
+    """
+    rng = np.random.default_rng((seed, 14))
+    legged, position = motion.legged, counted(run.q[:, 7:])
+    noise = np.repeat([FORCE_NOISE, TORQUE_NOISE], 3)
+    noisy = {body: wrench + noise * rng.normal(size=wrench.shape) for body, wrench in run.wrenches.items()}
+    if not legged.is_pointed:
+        contacts = [Contact(body, wrench) for body, wrench in noisy.items()]
+        body, pose = next(iter(motion.feet.items()))
+        return Log(time=run.time, position=position, stance=Stance(body, pose), contacts=contacts)
+    slow = np.abs(speeds(run.time, position)) < RESTS
+    contacts = [Contact(body, w[:, :3] if body in legged.feet else None) for body, w in noisy.items()]
+    return Log(
+        time=run.time,
+        position=position,
+        torque=run.torque + JOINT_NOISE * rng.normal(size=run.torque.shape),
+        base_pose=captured(run.q[:, :7], rng),
+        contacts=contacts,
+        missing=slow,
+    )
+
+
+def speeds(time: Array, position: Array) -> Array:
+    """Velocities of joints [rad/s] by their encoders, low-passed."""
+    sos = butter(4, 10.0, fs=LOG_RATE, output="sos")
+    return np.gradient(sosfiltfilt(sos, position, axis=0), time, axis=0)
+
+
+def captured(pose: Array, rng: np.random.Generator) -> Array:
+    """Poses of the base as motion capture sees them."""
+    turn = Rotation.from_rotvec(CAPTURE_NOISE[1] * rng.normal(size=(len(pose), 3))) * Rotation.from_quat(pose[:, 3:])
+    return np.hstack([pose[:, :3] + CAPTURE_NOISE[0] * rng.normal(size=(len(pose), 3)), turn.as_quat()])
+
+
+def counted(angles: Array) -> Array:
+    """Angles [rad] as encoders count them."""
+    count = 2.0 * np.pi / COUNTS
+    return count * np.round(angles / count)
