@@ -138,7 +138,7 @@ class FloatingBody:
         for contact in log.contacts or ():
             if contact.wrench is not None:
                 found += contact_torques(self.robot, contact, q)
-        return found[:, self.model.rows]
+        return found[:, list(self.model.row_indices)]
 
     def measured(self, log: Log) -> NDArray[np.bool_] | None:
         """Which rows were measured, shape (samples, rows); None for all."""
@@ -155,7 +155,7 @@ class FloatingBody:
                 link, _ = place_of_body(self.robot, contact.body)
                 for k in self.robot.chain(link):
                     found[:, self.robot.joints[k].v] = False
-        rows = found[:, self.model.rows]
+        rows = found[:, list(self.model.row_indices)]
         return None if rows.all() else rows
 
 

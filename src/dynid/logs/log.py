@@ -249,6 +249,11 @@ class Log:
         return replace(self, torque=None, command_delay=delay, law=law, **gains)  # type: ignore[arg-type]
 
     @property
+    def standing(self) -> Stance | None:
+        """The body that rests on the ground."""
+        return Stance(self.stance) if isinstance(self.stance, str) else self.stance
+
+    @property
     def has_torques(self) -> bool:
         """Whether any torque was measured, or is that of a control law."""
         return self.missing is None or not self.missing.all()
