@@ -18,9 +18,9 @@ from dynid.identification.drive_units import is_in_amperes
 from dynid.logs import Control, Drive, Log, LogSource, Processing, is_url, transmission_of, with_control, with_files
 from dynid.model import (
     AUTO,
-    DynamicModel,
     TORQUES,
     WRENCH,
+    DynamicModel,
     MotorTerm,
     Observed,
     Term,
@@ -221,7 +221,7 @@ def commands_stand_in(logs: Sequence[Log | LogSource]) -> bool:
 def observed_by(logs: Sequence[Log | LogSource], robot: Robot) -> Observed:
     """What logs measure of a robot: of a floating base its wrench, joint torques, or both, and whether a body stands.
 
-    A robot stands on a body where all logs say that it rests.
+    A robot stands on bodies where all logs say that they rest.
     """
     if not robot.has_floating_base or not logs:
         return Observed.TORQUES
@@ -230,9 +230,9 @@ def observed_by(logs: Sequence[Log | LogSource], robot: Robot) -> Observed:
         words.append(WRENCH)
     if any(log.has_torques if isinstance(log, Log) else log.torque is not None for log in logs):
         words.append(TORQUES)
-    resting = {None if log.standing is None else log.standing.body for log in logs}
-    body = resting.pop() if len(resting) == 1 and WRENCH in words else None
-    return Observed(tuple(words) or (WRENCH,), stands_on=() if body is None else (body,))
+    resting = {tuple(stance.body for stance in log.standing) for log in logs}
+    bodies = resting.pop() if len(resting) == 1 and WRENCH in words else ()
+    return Observed(tuple(words) or (WRENCH,), stands_on=bodies)
 
 
 def _measures_the_wrench(log: Log | LogSource) -> bool:

@@ -134,9 +134,9 @@ def _on_jumps(log: Log) -> Iterator[Finding]:
 
 def _on_slips(log: Log, robot: Robot, contacts: Sequence[Contact], q: Array) -> Iterator[Finding]:
     """Loaded contacts that move relative to the body that the log says to rest."""
-    stance = log.stance
-    if stance is None or isinstance(stance, str):
+    if not log.standing:
         return
+    stance = log.standing[0]
     link, placement = place_of_body(robot, stance.body)
     R, p = link_pose(robot, link, q)
     rest = p + R @ placement[:3, 3]
@@ -181,7 +181,11 @@ def _on_wrenches(robot: Robot, contacts: Sequence[Contact], q: Array, needed: Ar
         code = "contact-forces-small" if share < 1.0 else "contact-forces-large"
         yield Finding.of(code, "contacts", share=share, mass=mass, bodies=[one.body for one in contacts])
         return
-    shifts = [(*_shift(wrench, lack), one.body) for one, wrench, lack in zip(contacts, wrenches, lacking, strict=True)]
+    shifts = [
+        (*_shift(wrench, lack), one.body)
+        for one, wrench, lack in zip(contacts, wrenches, lacking, strict=True)
+        if wrench[:, 3:].any()  # feet that are points have no torques
+    ]
     far = [(left, vector, body) for left, vector, body in shifts if np.linalg.norm(vector) > THRESHOLDS.shifted]
     left, vector, body = min(far, key=lambda one: one[0], default=(1.0, np.zeros(3), ""))
     if left < THRESHOLDS.better:
