@@ -184,3 +184,62 @@ def test_a_base_that_stands_still_is_found_by_its_stance(robot: Robot, motion: M
     assert place_of_body(robot, "base")[0] == 0
     assert inertia.SIZE == 10
     assert replace(logs[0], name="x").base_pose is not None
+
+
+def test_a_base_that_hangs_on_something_unknown_leaves_the_joints_beyond_it(
+    robot: Robot, motion: Motion, truth: Array
+) -> None:
+    rows = needed(robot, motion, truth)
+    log = log_of(motion, torque=rows[:, 6:], contacts=[Contact("base")])
+    result = dynid.identify(robot, log, physical=PLAIN)
+    assert result.model.row_names == tuple(joint.name for joint in robot.axes)
+    assert not any(row.name.endswith("0") for row in result.parameters)
+    assert errors(result, truth).max() < 1e-7
+
+
+def test_a_log_that_hangs_and_one_that_is_held_by_a_sensor_add_up(robot: Robot, motion: Motion, truth: Array) -> None:
+    rows = needed(robot, motion, truth)
+    hanging = log_of(motion, torque=rows[:, 6:], contacts=[Contact("base")], name="hanging")
+    held = log_of(motion, contacts=[Contact("base", rows[:, :6])], name="held")
+    result = dynid.identify(robot, [hanging, held], physical=PLAIN)
+    assert len(result.parameters) == 52
+    assert errors(result, truth).max() < 1e-7
+
+
+def test_table_3_3_of_the_two_link_arm_from_the_wrench_on_its_base() -> None:
+    """Thirteen base parameters with these values: seed 000, table 3.3, in the order of our columns."""
+    robot = load_robot("builtin:two_link", floating_base=True)
+    motion = smooth_motion(load_robot("builtin:two_link"))
+    still = np.zeros((len(motion.t), 6))
+    q = np.hstack([np.tile([0.0, 0, 0, 0, 0, 0, 1], (len(still), 1)), motion.q])
+    model = DynamicModel(robot, ["viscous", "coulomb"])
+    rows = model.inverse_dynamics(q, np.hstack([still, motion.v]), np.hstack([still, motion.a]))
+    log = Log(time=motion.t, position=motion.q, stance="base", contacts=[Contact("base", rows[:, :6])])
+    found = {row.expression: row.value for row in dynid.identify(robot, log, physical=PLAIN).parameters}
+    assert found == pytest.approx(
+        {
+            "m0 + m1 + m2": 3.0,
+            "mx0 + 0.25*m1 + 0.25*m2": 0.5,
+            "my0 + my1 + my2": 0.0,
+            "mx1 + 0.5*m2": 0.75,
+            "mz1 + 0.25*m2": 0.375,
+            "Ixy1 - 0.5*my2": 0.0,
+            "Iyy1 + 0.3125*m2": 0.416667,
+            "Iyz1 - 0.25*my2": 0.0,
+            "mx2": 0.25,
+            "mz2": 0.125,
+            "Ixy2": 0.0,
+            "Iyy2": 0.104167,
+            "Iyz2": 0.0,
+        },
+        abs=1e-6,
+    )
+
+
+def test_friction_between_links_does_not_show_in_the_wrench(robot: Robot, motion: Motion, truth: Array) -> None:
+    model = DynamicModel(robot, ["viscous", "coulomb"])
+    p = np.concatenate([truth, np.ones(len(model.names) - len(truth))])
+    wrench = model.inverse_dynamics(motion.q, motion.v, motion.a, p)[:, :6]
+    result = dynid.identify(robot, log_of(motion, contacts=[Contact("base", wrench)]), ["viscous"], physical=PLAIN)
+    assert len(result.parameters) == 52
+    assert "fv1" in result.base.no_effect

@@ -19,7 +19,6 @@ from tests.robot.test_builtin import TABLE_3_3
 from tests.strategies import URDF_KINDS, random_inertia, robots
 
 
-
 def is_floating_tree(robot: Robot) -> bool:
     return robot.has_floating_base and len(robot.joints) > 1 and all(joint.parent >= 0 for joint in robot.joints[1:])
 
@@ -136,7 +135,9 @@ def test_the_centre_of_pressure_is_under_pinocchios_centre_of_mass(robot: Robot,
     off = com - ground
     horizontal = off - (off @ up)[:, None] * up
     moments = alone.inverse_dynamics(q)
-    assert np.hypot(*moments.T) == pytest.approx(mass * strength * np.linalg.norm(horizontal, axis=1), rel=1e-8, abs=1e-8)
+    assert np.hypot(*moments.T) == pytest.approx(
+        mass * strength * np.linalg.norm(horizontal, axis=1), rel=1e-8, abs=1e-8
+    )
     assert beside.row_names[-3:] == ("centre_of_pressure[0]", "centre_of_pressure[1]", "total_mass")
     found = beside.inverse_dynamics(q)[:, -3:]
     assert found[:, :2] == pytest.approx(moments, abs=1e-9 * (1 + np.abs(moments).max()))

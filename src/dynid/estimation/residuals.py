@@ -153,7 +153,7 @@ def residual_diagnostics(model: DynamicModel, log: PreparedLog, parameters: Arra
         time = left.time[counts]
         since = time - left.time[0]
         quantities = {"time": (since, e)}
-        place = axes.get(model.rows.start + row)
+        place = axes.get(model.row_indices[row])
         if place is not None:
             velocity, position = left.v[counts, row], left.q[counts, place.q.start]
             direction = np.sign(velocity)

@@ -18,6 +18,8 @@ from dynid.identification.drive_units import is_in_amperes
 from dynid.logs import Control, Drive, Log, LogSource, Processing, is_url, transmission_of, with_control, with_files
 from dynid.model import (
     AUTO,
+    TORQUES,
+    WRENCH,
     DynamicModel,
     MotorTerm,
     Observed,
@@ -217,11 +219,26 @@ def commands_stand_in(logs: Sequence[Log | LogSource]) -> bool:
 
 
 def observed_by(logs: Sequence[Log | LogSource], robot: Robot) -> Observed:
-    """Which rows logs measure: those of a floating base alone, where no log has torques of joints."""
+    """What logs measure of a robot: of a floating base its wrench, joint torques, or both, and whether a body stands.
+
+    A robot stands on bodies where all logs say that they rest.
+    """
     if not robot.has_floating_base or not logs:
         return Observed.TORQUES
-    has_torques = any(log.has_torques if isinstance(log, Log) else log.torque is not None for log in logs)
-    return Observed.TORQUES if has_torques else Observed.WRENCH_MOVING
+    words = []
+    if any(_measures_the_wrench(log) for log in logs):
+        words.append(WRENCH)
+    if any(log.has_torques if isinstance(log, Log) else log.torque is not None for log in logs):
+        words.append(TORQUES)
+    resting = {tuple(stance.body for stance in log.standing) for log in logs}
+    bodies = resting.pop() if len(resting) == 1 and WRENCH in words else ()
+    return Observed(tuple(words) or (WRENCH,), stands_on=bodies)
+
+
+def _measures_the_wrench(log: Log | LogSource) -> bool:
+    """Whether the wrenches of all contacts of a log are known."""
+    contacts = log.contacts if isinstance(log, Log) else log.contact
+    return contacts is not None and all(contact.wrench is not None for contact in contacts)
 
 
 def require_fixed_base(robot: Robot) -> None:

@@ -7,6 +7,7 @@ wrenches beyond it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,7 +20,7 @@ from dynid.logs.contacts import Contact, Stance
 from dynid.logs.log import POSE_COLUMNS, Log
 from dynid.logs.timing import with_steady_signs
 from dynid.model import DynamicModel, joint_torques, link_pose
-from dynid.robot import Robot, place_of_body, pose
+from dynid.robot import Robot, place_of_body, pose, rotation_about
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +60,17 @@ class FloatingBody:
         q, v = self.single
         return q - (self.robot.nq - self.position_columns), v - (self.robot.nv - self.torque_columns)
 
+    def thresholds(self, of_axes: Sequence[float] | None) -> tuple[float, ...] | None:
+        """Speeds below which rows do not count, of all rows, by those of the joints of one axis; None for none.
+
+        Rows without friction, those of a base and of spherical joints, always count.
+        """
+        if of_axes is None or self.model.observed.is_wrench:
+            return None
+        found = np.zeros(self.robot.nv)
+        found[self.single[1]] = of_axes
+        return tuple(found[list(self.model.row_indices)].tolist())
+
     def require_log(self, log: Log) -> None:
         """Refuse a log that does not say where the base is and what acts on the robot.
 
@@ -95,8 +107,8 @@ class FloatingBody:
             )
         for contact in log.contacts or ():
             place_of_body(self.robot, contact.body)
-        if isinstance(log.stance, Stance):
-            place_of_body(self.robot, log.stance.body)
+        for stance in log.standing:
+            place_of_body(self.robot, stance.body)
 
     def positions(self, log: Log, joint_positions: Array) -> Array:
         """Positions of the whole robot, shape (samples, nq).
@@ -120,8 +132,7 @@ class FloatingBody:
         """Poses of the base, as logged or by the body that rests on the ground, shape (samples, 7)."""
         if log.base_pose is not None:
             return with_steady_signs(log.base_pose)
-        assert isinstance(log.stance, Stance)
-        return with_steady_signs(base_poses(self.robot, log.stance, q))
+        return with_steady_signs(base_poses(self.robot, log.standing[0], q))
 
     def torques(self, log: Log, torque: Array, q: Array) -> Array:
         """What was measured of each row [N m or N], shape (samples, rows).
@@ -138,7 +149,7 @@ class FloatingBody:
         for contact in log.contacts or ():
             if contact.wrench is not None:
                 found += contact_torques(self.robot, contact, q)
-        return found[:, self.model.rows]
+        return found[:, list(self.model.row_indices)]
 
     def measured(self, log: Log) -> NDArray[np.bool_] | None:
         """Which rows were measured, shape (samples, rows); None for all."""
@@ -155,7 +166,7 @@ class FloatingBody:
                 link, _ = place_of_body(self.robot, contact.body)
                 for k in self.robot.chain(link):
                     found[:, self.robot.joints[k].v] = False
-        rows = found[:, self.model.rows]
+        rows = found[:, list(self.model.row_indices)]
         return None if rows.all() else rows
 
 
@@ -183,11 +194,25 @@ def base_poses(robot: Robot, stance: Stance, q: Array) -> Array:
     return found
 
 
+LEVEL = 0.04
+"""Angle [rad] up to which an axis of a body that rests counts as vertical: soles of files are tilted a little."""
+
+
 def _upright(robot: Robot, stance: Stance) -> Array:
-    """The orientation of a body where all joints are at zero and the base is upright, at the origin; shape (4, 4)."""
+    """The pose of a body that rests, shape (4, 4): as the file draws it, at the origin, an axis upright that nearly is."""
     link, placement = place_of_body(robot, stance.body)
     rotation, _ = link_pose(robot, link, robot.neutral[None])
-    return pose(rotation[0] @ placement[:3, :3])
+    R, strength = rotation[0] @ placement[:3, :3], float(np.linalg.norm(robot.gravity))
+    if strength:
+        up = -robot.gravity / strength
+        heights = up @ R
+        axis = int(np.argmax(np.abs(heights)))
+        own = np.sign(heights[axis]) * R[:, axis]
+        tilt = np.cross(own, up)
+        if 0.0 < np.linalg.norm(tilt) < LEVEL:
+            angle = float(np.arcsin(np.linalg.norm(tilt)))
+            R = rotation_about(tilt / np.linalg.norm(tilt), np.array([angle]))[0] @ R
+    return pose(R)
 
 
 def contact_torques(robot: Robot, contact: Contact, q: Array) -> Array:

@@ -19,6 +19,7 @@ from dynid.findings import Finding
 from dynid.logs.contacts import Contact
 from dynid.logs.floating_body import FloatingBody, contact_torques
 from dynid.logs.log import Log
+from dynid.logs.processing.signals import median
 from dynid.logs.timing import with_steady_signs
 from dynid.model import Chunk, DynamicModel, Times, link_pose
 from dynid.robot import Robot, place_of_body
@@ -40,7 +41,7 @@ class FloatingThresholds:
     turned: float = 10.0
     """Angle [degrees] by which a sensor's frame must be turned to be said so."""
 
-    shifted: float = 0.06
+    shifted: float = 0.1
     """Distance [m] by which the origin of a sensor's frame must be off: centres of mass of a file are off by less."""
 
     better: float = 0.6
@@ -59,13 +60,16 @@ class FloatingThresholds:
     """Share of the weight from which a contact is loaded."""
 
     jump: float = 10.0
-    """Steps of a pose, in its largest usual ones (99 of 100), from which it jumps."""
+    """Step of a pose beside those around it, in the largest usual ones (99 of 100), from which it jumps."""
 
     jump_distance: float = 0.01
     """The same at least [m], and in radians for turns: below it, a jump does no harm."""
 
 
 THRESHOLDS = FloatingThresholds()
+
+NEIGHBOURS = 5
+"""Steps of a pose whose median shows how it moves there."""
 
 SAMPLES = 800
 """Samples that are looked at."""
@@ -119,10 +123,9 @@ def _on_jumps(log: Log) -> Iterator[Finding]:
     if log.base_pose is None or len(log) < 10:
         return
     poses = with_steady_signs(log.base_pose)
-    steps = {
-        "m": np.linalg.norm(np.diff(poses[:, :3], axis=0), axis=1),
-        "rad": 2.0 * np.linalg.norm(np.diff(poses[:, 3:], axis=0), axis=1),
-    }
+    moved = np.diff(poses, axis=0)
+    apart = moved - median(moved, NEIGHBOURS)  # from how the base moves there
+    steps = {"m": np.linalg.norm(apart[:, :3], axis=1), "rad": 2.0 * np.linalg.norm(apart[:, 3:], axis=1)}
     for unit, step in steps.items():
         limit = max(THRESHOLDS.jump * float(np.quantile(step, 0.99)), THRESHOLDS.jump_distance)
         jumps = np.flatnonzero(step > limit)
@@ -134,9 +137,9 @@ def _on_jumps(log: Log) -> Iterator[Finding]:
 
 def _on_slips(log: Log, robot: Robot, contacts: Sequence[Contact], q: Array) -> Iterator[Finding]:
     """Loaded contacts that move relative to the body that the log says to rest."""
-    stance = log.stance
-    if stance is None or isinstance(stance, str):
+    if not log.standing:
         return
+    stance = log.standing[0]
     link, placement = place_of_body(robot, stance.body)
     R, p = link_pose(robot, link, q)
     rest = p + R @ placement[:3, 3]
@@ -161,7 +164,10 @@ def _runs(mask: NDArray[np.bool_]) -> Iterator[slice]:
 
 
 def _on_wrenches(robot: Robot, contacts: Sequence[Contact], q: Array, needed: Array) -> Iterator[Finding]:
-    """What measured wrenches are beside those that the robot's file needs, both on its base."""
+    """What measured wrenches are beside those that the robot's file needs, both on its base.
+
+    A total mass that is off does not count as a shift.
+    """
     own = [contact_torques(robot, one, q)[:, :6] for one in contacts]
     measured = np.sum(own, axis=0)
     wrenches = [np.asarray(one.wrench) for one in contacts]
@@ -181,7 +187,12 @@ def _on_wrenches(robot: Robot, contacts: Sequence[Contact], q: Array, needed: Ar
         code = "contact-forces-small" if share < 1.0 else "contact-forces-large"
         yield Finding.of(code, "contacts", share=share, mass=mass, bodies=[one.body for one in contacts])
         return
-    shifts = [(*_shift(wrench, lack), one.body) for one, wrench, lack in zip(contacts, wrenches, lacking, strict=True)]
+    lacking = [frame.seen(share * needed - (measured - part)) for frame, part in zip(frames, own, strict=True)]
+    shifts = [
+        (*_shift(wrench, lack), one.body)
+        for one, wrench, lack in zip(contacts, wrenches, lacking, strict=True)
+        if wrench[:, 3:].any()  # feet that are points have no torques
+    ]
     far = [(left, vector, body) for left, vector, body in shifts if np.linalg.norm(vector) > THRESHOLDS.shifted]
     left, vector, body = min(far, key=lambda one: one[0], default=(1.0, np.zeros(3), ""))
     if left < THRESHOLDS.better:

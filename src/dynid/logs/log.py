@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,8 +74,8 @@ class Log:
             the name of one that is yet to be identified; or None for nothing.
         base_pose: Pose of a floating base in the world: x, y, z [m] and a quaternion (x, y, z, w), shape (samples, 7);
             None where the base is fixed, or `stance` says where it is.
-        stance: The body that rests on the ground, by name or as a `Stance`: the pose of the base then follows from the
-            positions of the joints.
+        stance: The body that rests on the ground, by name or as a `Stance`, or several of them: the pose of the base
+            then follows from the positions of the joints, by the first.
         contacts: Where surroundings act on a robot with a floating base, with the wrench of each; none, `()`, in free
             flight. With contacts, `torque` may be left out: the motion of the base is enough.
         missing: Which torques were not measured, but interpolated so that filters can run, shape (samples, joints);
@@ -121,7 +121,7 @@ class Log:
     wrench: Array | None = None
     wrench_body: str | None = None
     base_pose: Array | None = None
-    stance: Stance | str | None = None
+    stance: Stance | str | Sequence[Stance | str] | None = None
     contacts: Sequence[Contact] | None = None
 
     def __post_init__(self) -> None:
@@ -152,8 +152,10 @@ class Log:
 
     def _complete_contacts(self) -> None:
         """Make the body that rests and contacts what they are; with wrenches alone, no torque was measured."""
-        if isinstance(self.stance, str):
-            object.__setattr__(self, "stance", Stance(self.stance))
+        if self.stance is not None:
+            several = (self.stance,) if isinstance(self.stance, Stance | str) else self.stance
+            resting = tuple(Stance(one) if isinstance(one, str) else one for one in several)
+            object.__setattr__(self, "stance", resting or None)
         if self.contacts is not None:
             object.__setattr__(self, "contacts", tuple(self.contacts))
         if self.torque is not None or self.position_command is not None:
@@ -249,6 +251,11 @@ class Log:
         return replace(self, torque=None, command_delay=delay, law=law, **gains)  # type: ignore[arg-type]
 
     @property
+    def standing(self) -> tuple[Stance, ...]:
+        """The bodies that rest on the ground; the pose of the base follows from the first."""
+        return cast("tuple[Stance, ...]", self.stance or ())
+
+    @property
     def has_torques(self) -> bool:
         """Whether any torque was measured, or is that of a control law."""
         return self.missing is None or not self.missing.all()
@@ -311,7 +318,7 @@ class Log:
         n = self.position.shape[1]
         also = "".join(f", {what}" for what in ("velocity", "temperature", "wrench") if getattr(self, what) is not None)
         also += ", base pose" if self.base_pose is not None else ""
-        also += f", standing on '{self.stance.body}'" if isinstance(self.stance, Stance) else ""
+        also += f", standing on {' and '.join(one.body for one in self.standing)}" if self.standing else ""
         if self.contacts is not None:
             also += f", {len(self.contacts)} contact{'' if len(self.contacts) == 1 else 's'}"
         also += ", commands" if self.has_commands else ""

@@ -246,7 +246,7 @@ class LogSource(Table):
     temperature: Quantity | None = None
     wrench: Wrench | None = None
     base_pose: Quantity | None = None
-    stance: StanceTable | Name | None = None
+    stance: StanceTable | Name | tuple[StanceTable | Name, ...] | None = None
     contact: tuple[ContactTable, ...] | None = None
     rate: Positive | None = None
     rows: tuple[int | None, int | None] | None = None
@@ -294,11 +294,11 @@ class LogSource(Table):
         return self.model_copy(update=found)
 
     @property
-    def standing(self) -> Stance | None:
-        """The body that rests on the ground."""
-        if isinstance(self.stance, StanceTable):
-            return Stance(self.stance.body, _pose(self.stance.pose))
-        return None if self.stance is None else Stance(self.stance)
+    def standing(self) -> tuple[Stance, ...]:
+        """The bodies that rest on the ground; the pose of the base follows from the first."""
+        stated = () if self.stance is None else self.stance if isinstance(self.stance, tuple) else (self.stance,)
+        tables = (StanceTable(body=one) if isinstance(one, str) else one for one in stated)
+        return tuple(Stance(one.body, _pose(one.pose)) for one in tables)
 
     def contacts_with(self, wrenches: Mapping[str, Array]) -> tuple[Contact, ...] | None:
         """Its contacts, with the wrenches that were read for them, by role; None where none are stated."""

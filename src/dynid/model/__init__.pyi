@@ -17,7 +17,7 @@ from .inspection import Inspection
 from .kernels.kernel import NO_COMPILE, joint_poses, kernel_for, link_poses, stacked_rows
 from .kernels.row_layout import RowLayout, Slopes, layout_slopes, prepare
 from .linearisation import Candidates, linearised, nonlinear_columns
-from .observed import Observed
+from .observed import TORQUES, WRENCH, Observed
 from .parameters import Role, Sign, matching, of_joint
 from .plain_tables import html_table, text_table
 from .row_bases import RowBasis
@@ -29,6 +29,8 @@ from .terms.parsing import default_terms, findings_on_default, is_auto
 __all__ = [
     "AUTO",
     "NO_COMPILE",
+    "TORQUES",
+    "WRENCH",
     "BaseParameters",
     "Candidates",
     "Chunk",

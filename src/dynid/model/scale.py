@@ -94,7 +94,9 @@ def _of_pressure(model: DynamicModel, links: Array, rng: np.random.Generator) ->
     centre = of_pressure @ p / (weight @ p)
     others = W[:rows].reshape(-1, W.shape[2])
     flat = of_pressure.reshape(-1, W.shape[2])
-    return np.concatenate([others, flat, weight[None]]), np.concatenate([others, flat - np.outer(centre.ravel(), weight)])
+    return np.concatenate([others, flat, weight[None]]), np.concatenate(
+        [others, flat - np.outer(centre.ravel(), weight)]
+    )
 
 
 def _of_pivot(model: DynamicModel, links: Array, rng: np.random.Generator) -> tuple[Array, Array]:

@@ -85,7 +85,8 @@ class Motion:
         """
         found, warmth = [], []
         for chunk in (piece for segment in segments for piece in pieces(segment)):
-            fast = None if thresholds is None else np.abs(chunk.v) >= np.asarray(thresholds)
+            of_rows = thresholds is not None and len(thresholds) not in (1, chunk.v.shape[1])  # of some joints alone
+            fast = None if thresholds is None or of_rows else np.abs(chunk.v) >= np.asarray(thresholds)
             keep = chunk.keep
             if keep is not None and keep.shape != chunk.v.shape:  # rows of a base alone, for all joints
                 keep = np.broadcast_to(keep.any(axis=1, keepdims=True), chunk.v.shape)

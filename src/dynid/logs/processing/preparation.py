@@ -31,8 +31,8 @@ from dynid.robot import Joint, Robot
 if TYPE_CHECKING:
     from dynid.logs.stored_log import StoredLog
 
-OF_SINGLE_AXES = frozenset(("unmeasured", "idle", "velocity", "delay", "velocity_threshold"))
-"""What is not chosen for robots with a floating base: rests count there, and rows of the base have no friction."""
+OF_SINGLE_AXES = frozenset(("unmeasured", "idle", "velocity", "delay"))
+"""What is not chosen for robots with a floating base, whose rests count: postures say where masses are."""
 
 FILTERS = frozenset(("lowpass", "velocity", "derivative", "trim", "decimate", "row_trim", "velocity_threshold"))
 """What a log takes over from another that was processed before it."""
@@ -76,7 +76,8 @@ def prepare(
     stated = stated_processing(processing, drive, model.robot)
     free = _free(processing, drive) if choose else frozenset[str]()
     if body is not None:
-        free -= OF_SINGLE_AXES
+        free, stated = free - OF_SINGLE_AXES, stated.but(velocity_threshold=body.thresholds(stated.thresholds))
+        free = free if model.terms else free - {"velocity_threshold"}
     if like is not None:
         again = free & FILTERS
         stated = stated.but(**{key: getattr(like, key) for key in again})
@@ -131,7 +132,7 @@ def stated_processing(processing: Processing, drive: Drive, robot: Robot) -> Pro
     """The processing as stated, with one velocity threshold for each joint, and the drives that measured nothing."""
     threshold = processing.velocity_threshold
     if threshold is not None and not isinstance(threshold, tuple):
-        threshold = (threshold,) * robot.nv
+        threshold = (threshold,) * len(robot.axes)
     check_count("processing.velocity_threshold", threshold, robot)
     unmeasured = tuple(robot.joint(name).name for name in drive.unmeasured or ())
     return processing.but(velocity_threshold=threshold, unmeasured=unmeasured)

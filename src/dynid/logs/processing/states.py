@@ -99,7 +99,8 @@ def segment_of(log: Log, transmission: Transmission, processing: Processing, rat
     if processing.decimate:
         keep = _inner(torque.shape, processing)
     elif processing.velocity_threshold is not None:
-        keep = transmission.moving(v, np.array(processing.velocity_threshold))
+        of_rows = v if body is None else v[:, list(body.model.row_indices)]
+        keep = transmission.moving(of_rows, np.array(processing.velocity_threshold))
     if measured is not None:
         counted = measured | _slower_sources(measured, processing)
         keep = counted if keep is None else keep & counted
