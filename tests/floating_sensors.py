@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.signal import butter, sosfiltfilt
 from scipy.spatial.transform import Rotation
 
 from dynid import Contact, Log, Stance
@@ -20,9 +19,6 @@ JOINT_NOISE = 0.1
 CAPTURE_NOISE = (1e-4, 3e-4)
 """Standard deviations of motion capture [m], [rad], likewise."""
 
-RESTS = 0.05
-"""Speed [rad/s] below which torques of joints are left out of a log: dry friction may hold them."""
-
 COUNTS = 2**14
 """Counts of encoders in a revolution of the joint."""
 
@@ -30,7 +26,7 @@ COUNTS = 2**14
 def measured(run: Run, motion: StandingMotion, seed: int) -> Log:
     """What is logged of a run.
 
-    On soles, that is encoders and force sensors, and the base is where the first sole puts it. Robots with feet that
+    On soles, that is encoders and force sensors, and soles rest where they are. Robots with feet that
     are points have forces at them, torques in their joints, and motion capture. Where the base is held, nobody measures
     what holds it.
     """
@@ -40,9 +36,8 @@ def measured(run: Run, motion: StandingMotion, seed: int) -> Log:
     noisy = {body: wrench + noise * rng.normal(size=wrench.shape) for body, wrench in run.wrenches.items()}
     if not legged.is_pointed:
         contacts = [Contact(body, wrench) for body, wrench in noisy.items()]
-        body, pose = next(iter(motion.feet.items()))
-        return Log(time=run.time, position=position, stance=Stance(body, pose), contacts=contacts)
-    slow = np.abs(speeds(run.time, position)) < RESTS
+        stance = [Stance(body, pose) for body, pose in motion.feet.items()]
+        return Log(time=run.time, position=position, stance=stance, contacts=contacts)
     contacts = [Contact(body, w[:, :3] if body in legged.feet else None) for body, w in noisy.items()]
     return Log(
         time=run.time,
@@ -50,14 +45,7 @@ def measured(run: Run, motion: StandingMotion, seed: int) -> Log:
         torque=run.torque + JOINT_NOISE * rng.normal(size=run.torque.shape),
         base_pose=captured(run.q[:, :7], rng),
         contacts=contacts,
-        missing=slow,
     )
-
-
-def speeds(time: Array, position: Array) -> Array:
-    """Velocities of joints [rad/s] by their encoders, low-passed."""
-    sos = butter(4, 10.0, fs=LOG_RATE, output="sos")
-    return np.gradient(sosfiltfilt(sos, position, axis=0), time, axis=0)
 
 
 def captured(pose: Array, rng: np.random.Generator) -> Array:
