@@ -126,6 +126,7 @@ def identify(
         raise InvalidRequestError(
             f"estimator = '{task.estimation.estimator}' simulates all logs in one process; leave workers out"
         )
+    task.require_rows()
     task, earlier = with_static_logs(task, earlier, progress)
     with where.started() as running:
         return run(task, file, earlier, progress, running)
