@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -188,6 +190,34 @@ def places(robot: Robot, q: Array, body: str, point: Array | None = None) -> Arr
         pin.forwardKinematics(model, data, tree_coordinates(robot, one, np.zeros(robot.nv))[0])
         found.append(data.oMi[link + 1].act(at))
     return np.array(found)
+
+
+ALL = [
+    Observed(("torques",)),
+    Observed(("wrench",), at_rest=True),
+    Observed(("wrench", "torques"), stands_on=("base",)),
+    Observed(("torques",), stands_on=("foot",)),
+    Observed(("centre_of_pressure",), at_rest=True, stands_on=("foot",)),
+    Observed(("centre_of_pressure", "torques"), at_rest=True, stands_on=("foot",)),
+    Observed(("mounting",), at_rest=True, pivot="foot"),
+]
+
+
+@given(FLOATING, st.sampled_from(ALL), seeds)
+def test_base_parameters_predict_what_is_measured_at_other_states(robot: Robot, observed: Observed, seed: int) -> None:
+    foot = robot.links[-1].name
+    stands_on = tuple(foot if body == "foot" else body for body in observed.stands_on)
+    pivot = foot if observed.pivot == "foot" else observed.pivot
+    model = DynamicModel(robot, ("viscous",), replace(observed, stands_on=stands_on, pivot=pivot))
+    base = find_base_parameters(model)
+    rng = np.random.default_rng(seed)
+    states = random_states(model, 3, rng)
+    p = rng.normal(size=len(model.names))
+    expected = model.inverse_dynamics(*states, parameters=p)
+    found = (base.regressor(*states) @ base.to_base(p)).T
+    assert np.abs(found - expected).max() <= 1e-8 * max(1.0, np.abs(expected).max())
+    rank = np.linalg.matrix_rank(model.regressor(*random_states(model, 200, rng)).reshape(-1, len(model.names)))
+    assert len(base) == rank
 
 
 def test_names_and_words() -> None:
