@@ -15,18 +15,10 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.model.sampling import random_states
 from dynid.robot.pinocchio import to_pinocchio
-from tests.force_plate import plate_wrenches
+from tests.force_plate import TABLE_3_3, plate_wrenches
 from tests.references import assert_same_torques, pinocchio_torques
-from tests.robot.test_builtin import TABLE_3_3
-from tests.strategies import URDF_KINDS, random_inertia, robots
+from tests.strategies import FLOATING, URDF_KINDS, is_floating_tree, random_inertia, robots
 
-
-
-def is_floating_tree(robot: Robot) -> bool:
-    return robot.has_floating_base and len(robot.joints) > 1 and all(joint.parent >= 0 for joint in robot.joints[1:])
-
-
-FLOATING = robots().filter(is_floating_tree)
 TREES = robots(URDF_KINDS).filter(is_floating_tree)
 seeds = st.integers(0, 1000)
 MOVING_OR_NOT = st.sampled_from([Observed.WRENCH_MOVING, Observed.WRENCH_STATIONARY])
@@ -138,7 +130,8 @@ def test_the_centre_of_pressure_is_under_pinocchios_centre_of_mass(robot: Robot,
     off = com - ground
     horizontal = off - (off @ up)[:, None] * up
     moments = alone.inverse_dynamics(q)
-    assert np.hypot(*moments.T) == pytest.approx(mass * strength * np.linalg.norm(horizontal, axis=1), rel=1e-8, abs=1e-8)
+    expected = mass * strength * np.linalg.norm(horizontal, axis=1)
+    assert np.hypot(*moments.T) == pytest.approx(expected, rel=1e-8, abs=1e-8)
     assert beside.row_names[-3:] == ("centre_of_pressure[0]", "centre_of_pressure[1]", "total_mass")
     found = beside.inverse_dynamics(q)[:, -3:]
     assert found[:, :2] == pytest.approx(moments, abs=1e-9 * (1 + np.abs(moments).max()))

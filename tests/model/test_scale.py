@@ -34,7 +34,12 @@ def rank(matrix: Array) -> int:
 
 
 def soles(names: tuple[str, ...]) -> list[int]:
-    return [next(k for k, link in enumerate(talos().links) for body in link.bodies if body.name == name) for name in names]
+    return [places(talos())[name][0] for name in names]
+
+
+def places(robot: Robot) -> dict[str, tuple[int, Array]]:
+    """For each body its link, and its pose in that link's joint frame."""
+    return {body.name: (k, body.placement) for k, link in enumerate(robot.links) for body in link.bodies}
 
 
 @pytest.mark.parametrize("moving", [True, False])
@@ -47,7 +52,8 @@ def test_from_the_wrench_alone(moving: bool) -> None:
 
 @pytest.mark.parametrize("feet", FEET)
 def test_from_the_wrench_on_feet_with_and_without_torques(feet: str) -> None:
-    states = random_states(DynamicModel(talos(), (), Observed(("wrench",), stands_on=FEET[feet])), 100, np.random.default_rng(7))
+    model = DynamicModel(talos(), (), Observed(("wrench",), stands_on=FEET[feet]))
+    states = random_states(model, 100, np.random.default_rng(7))
     W = pinocchio_regressor(talos(), *states)
     alone = inspect(talos(), wrench=True, stands_on=FEET[feet])
     both = inspect(talos(), measured=["wrench", "torques"], stands_on=FEET[feet])
@@ -67,6 +73,24 @@ def test_from_torques_alone_while_forces_on_feet_are_unknown(feet: str) -> None:
     for one_q, of_one in zip(q, W, strict=True):
         J = np.concatenate([pin.computeJointJacobian(model, data, one_q, k + 1) for k in soles(FEET[feet])])
         rows.append(null_space(J).T @ of_one)
+    assert len(inspection.base_parameters) == rank(np.concatenate(rows))
+
+
+def test_a_quadruped_on_points_whose_forces_are_unknown() -> None:
+    robot = load_robot(example_robot_file("go1.urdf"), floating_base=True)
+    feet = [f"{side}_foot" for side in ("FL", "FR", "RL", "RR")]
+    inspection = inspect(robot, measured=["torques"], stands_on=[f"{foot}:point" for foot in feet])
+    model = to_pinocchio(robot)
+    data = model.createData()
+    q, v, a = random_states(inspection.model, 100, np.random.default_rng(7))
+    W = pinocchio_regressor(robot, q, v, a).transpose(1, 0, 2)
+    rows = []
+    for one_q, of_one in zip(q, W, strict=True):
+        J = []
+        for link, placement in (places(robot)[foot] for foot in feet):
+            at_foot = pin.SE3(placement).toActionMatrixInverse()
+            J.append((at_foot @ pin.computeJointJacobian(model, data, one_q, link + 1))[:3])
+        rows.append(null_space(np.concatenate(J)).T @ of_one)
     assert len(inspection.base_parameters) == rank(np.concatenate(rows))
 
 
@@ -92,8 +116,7 @@ def ground() -> Array:
     data = model.createData()
     pin.forwardKinematics(model, data, talos().neutral)
     (link,) = soles((LEFT,))
-    place = next(body.placement for body in talos().links[link].bodies if body.name == LEFT)
-    return data.oMi[link + 1].act(place[:3, 3])
+    return data.oMi[link + 1].act(places(talos())[LEFT][1][:3, 3])
 
 
 @pytest.mark.parametrize("feet", FEET)

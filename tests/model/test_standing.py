@@ -19,9 +19,8 @@ from dynid.robot.description import BodyDescription, Description, JointDescripti
 from dynid.robot.joints import JointKind, Limits
 from dynid.robot.pinocchio import to_pinocchio, tree_coordinates
 from dynid.robot.robot import Link
-from tests.model.test_observed import FLOATING
 from tests.references import example_robot_file
-from tests.strategies import random_inertia
+from tests.strategies import FLOATING, random_inertia
 
 
 def assert_still(robot: Robot, links: list[int], states: tuple[Array, Array, Array], tolerance: float) -> None:
@@ -67,6 +66,32 @@ def test_a_humanoid_stands_on_both_feet_within_its_limits(file: str, soles: tupl
             assert (q[:, joint.q] <= joint.limits.upper + 1e-12).all()
     assert (np.ptp(q[:, :7], axis=0) > 0.01).all()  # the base still goes up and down, to the sides, and turns
     assert (np.abs(v).max(axis=0) > 0.1).all()
+
+
+GO1 = tuple(f"{side}_foot:point" for side in ("FL", "FR", "RL", "RR"))
+
+
+def test_a_quadruped_stands_on_points() -> None:
+    """Its calves turn about the feet, whose origins stay where they are."""
+    robot = load_robot(example_robot_file("go1.urdf"), floating_base=True)
+    model = to_pinocchio(robot)
+    data = model.createData()
+    states = random_states(DynamicModel(robot, (), Observed(("wrench",), stands_on=GO1)), 20, np.random.default_rng(0))
+    places = {body.name: (i + 1, body.placement[:3, 3]) for i, link in enumerate(robot.links) for body in link.bodies}
+    pin.forwardKinematics(model, data, robot.neutral)
+    there = [data.oMi[link].act(point) for link, point in (places[foot.removesuffix(":point")] for foot in GO1)]
+    for q, v, a in zip(*states, strict=True):
+        pin.forwardKinematics(model, data, q, v, a)
+        for foot, before in zip(GO1, there, strict=True):
+            link, point = places[foot.removesuffix(":point")]
+            at = pin.SE3(np.eye(3), point)
+            velocity = at.actInv(pin.getVelocity(model, data, link))
+            acceleration = at.actInv(pin.getAcceleration(model, data, link))
+            classical = acceleration.linear + np.cross(velocity.angular, velocity.linear)
+            assert np.abs(data.oMi[link].act(point) - before).max() < 1e-12
+            assert np.abs(velocity.linear).max() < 1e-10
+            assert np.abs(classical).max() < 1e-9
+    assert (np.ptp(states[0], axis=0) > 0.01).all()
 
 
 def test_feet_that_cannot_be_reached_together_are_named() -> None:

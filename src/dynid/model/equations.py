@@ -133,4 +133,4 @@ def vertical(robot: Robot) -> tuple[Array, Array]:
     first = np.eye(3)[np.argmin(np.abs(up))]
     first = first - (first @ up) * up
     first /= np.linalg.norm(first)
-    return up, np.array([first, np.cross(up, first)])
+    return up, np.array([first, skew(up) @ first])

@@ -62,7 +62,9 @@ class Observed:
 
     def __post_init__(self) -> None:
         if isinstance(self.measured, str):
-            raise InvalidRequestError(f"what is measured is a tuple of words, such as ('{WRENCH}',); see Observed.named")
+            raise InvalidRequestError(
+                f"what is measured is a tuple of words, such as ('{WRENCH}',); see Observed.named"
+            )
 
     @staticmethod
     def named(name: str | Observed) -> Observed:

@@ -1,8 +1,9 @@
 """States in which bodies of a floating robot stand still, each where the neutral posture of the file has it.
 
 One body fixes the pose, the velocity and the acceleration of the base, whatever the joints do. Several bodies close
-loops: joints then follow from others. Of a foot like a ball, only a point stands. Positions are found by Newton's method, damped, with an exact Jacobian; velocities
-and accelerations are the nearest ones that satisfy `J v = 0` and `J a + J' v = 0`.
+loops: joints then follow from others. Of a foot like a ball, only a point stands. Positions are found by Newton's
+method, damped, with an exact Jacobian; velocities and accelerations are the nearest ones that satisfy `J v = 0` and
+`J a + J' v = 0`.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ from dynid.model.kernels.vectorised import kinematics, screws_below
 from dynid.model.observed import BASE, POINT
 from dynid.robot import Joint, Robot, skew
 
-_CLOSED = 1e-12
+_CLOSED_DISTANCE = 1e-12
 """Distance [m, rad] from where they stand at which bodies count as standing there."""
 
 _MOST_STEPS = 25
 """Steps of Newton's method for a posture; a further draw is cheaper than more of them."""
 
 _DAMPING = 1e-3
-"""Damping of its steps relative to the error [m, rad]: it fades as the error does, so that the last steps are Newton's."""
+"""Damping of its steps, relative to the error [m, rad]: it fades with the error, and the last steps have none."""
 
-_NEAR = 0.2
+_NEAR_NEUTRAL = 0.2
 """Part of a random pose of the base at which postures on points begin: half a radian from the neutral one, or so."""
 
-_SINGULAR = 1e-9
+_SINGULAR_PART = 1e-9
 """Singular values of the Jacobian below this part of the largest are zero: bodies that no joint can move apart."""
 
 
@@ -128,7 +129,7 @@ class Stance:
             Matrices B with base velocity = B @ joint velocities, shape (samples, 6, nv - 6), and the Jacobians of the
             other contacts over joint velocities alone, shape (samples, others, nv - 6).
         """
-        B = -np.linalg.solve(J[:, :6, :6], J[:, :6, 6:])
+        B: Array = -np.asarray(np.linalg.solve(J[:, :6, :6], J[:, :6, 6:]), dtype=np.float64)
         return B, J[:, 6:, 6:] + J[:, 6:, :6] @ B
 
     def stand(self, q: Array) -> Array:
@@ -153,7 +154,8 @@ class Stance:
 
         base, near = self.robot.joints[0], q.copy()
         turn = Rotation.from_quat(q[:, base.q][:, 3:]).as_rotvec()
-        near[:, base.q] = np.concatenate([_NEAR * q[:, base.q][:, :3], Rotation.from_rotvec(_NEAR * turn).as_quat()], 1)
+        near[:, base.q.start : base.q.start + 3] *= _NEAR_NEUTRAL
+        near[:, base.q.stop - 4 : base.q.stop] = Rotation.from_rotvec(_NEAR_NEUTRAL * turn).as_quat()
         return near
 
     def closed(self, q: Array) -> tuple[Array, NDArray[np.bool_]]:
@@ -168,12 +170,12 @@ class Stance:
         errors = self._errors(q)
         for _ in range(_MOST_STEPS):
             size = np.abs(errors).max(axis=1)
-            open_ = np.flatnonzero(size > _CLOSED)
+            open_ = np.flatnonzero(size > _CLOSED_DISTANCE)
             if not len(open_):
                 break
             q[open_] = self._stepped(q[open_], errors[open_])
             errors[open_] = self._errors(q[open_])
-        stands = np.abs(errors).max(axis=1) <= _CLOSED
+        stands = np.abs(errors).max(axis=1) <= _CLOSED_DISTANCE
         q[stands] = self._stepped(q[stands], errors[stands])  # Newton's last step leaves rounding only
         return q, stands
 
@@ -212,9 +214,9 @@ class Stance:
         return np.concatenate(parts, axis=1)
 
     def still(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
-        """The velocities and accelerations next to given ones with which the bodies stand still; shapes (samples, nv)."""
+        """Velocities and accelerations next to given ones with which the bodies stand still, shapes (samples, nv)."""
         J = self.jacobians(q)
-        inverse = np.linalg.pinv(J, rcond=_SINGULAR)
+        inverse = np.linalg.pinv(J, rcond=_SINGULAR_PART)
         rest = np.zeros_like(v)
         gravity = self._accelerations(q, rest, rest)
         for _ in range(2):  # the second time removes the rounding of the first
