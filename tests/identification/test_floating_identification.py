@@ -271,3 +271,53 @@ def test_a_log_file_is_read_with_its_contacts(robot: Robot, motion: Motion, tmp_
         tmp_path / "run.csv", robot, time="t", position="q*", stance="base", contacts={"base": "w*"}
     )
     assert [one.body for one in standing.standing] == ["base"]
+
+
+def two_feet(seed: int) -> Robot:
+    """A body with two legs of six joints each."""
+    rng = np.random.default_rng(seed)
+    bodies, joints = [BodyDescription("trunk", random_inertia(rng))], []
+    for side, y in (("left", 0.1), ("right", -0.1)):
+        parent = "trunk"
+        for k, (axis, down) in enumerate(zip((2, 0, 1, 1, 1, 0), (0.0, 0.05, 0.0, 0.3, 0.3, 0.0), strict=True)):
+            at = np.eye(4)
+            at[:3, 3] = [0.0, y if k == 0 else 0.0, -down]
+            bodies.append(BodyDescription(f"{side}{k}", random_inertia(rng)))
+            joints.append(
+                JointDescription(f"{side}_{k}", JointKind.REVOLUTE, parent, f"{side}{k}", at, np.eye(3)[axis])
+            )
+            parent = f"{side}{k}"
+    return assemble(Description("biped", "biped", tuple(bodies), tuple(joints)), floating_base=True)
+
+
+def test_feet_that_both_rest_are_where_the_log_has_them() -> None:
+    """In another place than the file's: 30 cm apart instead of 20. Both feet are held by inverse kinematics."""
+    from dynid.logs.floating_body import base_poses, contact_torques
+    from dynid.logs.processing.signals import eighth_order
+    from dynid.model.standing import Stance as Standing
+    from tests.floating_logs import RATE
+
+    robot = two_feet(5)
+    apart = np.zeros(robot.nq)
+    apart[6] = 1.0
+    for side, sign in ((0, 1.0), (6, -1.0)):  # hips out, ankles level; knees bent
+        apart[7 + side + np.array([1, 2, 3, 4, 5])] = sign * 0.08, -0.4, 0.8, -0.4, -sign * 0.08
+    standing = Standing.of(robot, ("left5", "right5"), apart)
+    t = np.arange(0.0, 20.0, 1.0 / RATE)
+    rng = np.random.default_rng(0)
+    drawn = np.tile(apart, (len(t), 1))
+    for k in range(7, 13):  # the left leg moves, and the right one follows
+        drawn[:, k] += sum(0.05 * np.sin(2 * np.pi * rng.uniform(0.1, 0.5) * t + rng.uniform(0, 6)) for _ in range(3))
+    q, ok = standing.closed(drawn)
+    assert ok.all()
+    q, v, a = robot.motion_of(q, eighth_order(q, RATE), eighth_order(q, RATE, 2))
+    wrench = needed(robot, Motion(t, q, v, a))[:, :6]
+    right = Contact("right5", np.hstack([rng.normal(size=(len(t), 3)), np.zeros((len(t), 3))]))
+    left = wrench - contact_torques(robot, right, q)[:, :6]
+    sole = base_poses(robot, dynid.Stance("left5"), q)  # a sensor on the trunk says the same as one in the foot
+    assert np.isfinite(sole).all()
+    contacts = [Contact("trunk", left), right]
+    log = Log(time=t, position=q[:, 7:], stance=["left5", "right5"], contacts=contacts)
+    result = dynid.identify(robot, log, physical=PLAIN)
+    assert result.model.observed.posture
+    assert errors(result, robot.parameters).max() < 1e-5
