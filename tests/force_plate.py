@@ -16,6 +16,23 @@ from dynid.robot.robot import WORLD, Robot
 
 mujoco: Any = importlib.import_module("mujoco")  # it has no type information
 
+TABLE_3_3 = {
+    "m2 + 1.0*m0 + 1.0*m1": 3.0,
+    "my0 + 1.0*my1 + 1.0*my2": 0.0,
+    "mx0 - 0.25*m0": -0.25,
+    "mz2": 0.125,
+    "mx2": 0.25,
+    "mz1 - 0.25*m0 - 0.25*m1": -0.375,
+    "mx1 - 0.5*m0 - 0.5*m1": -0.75,
+    "Ixy2": 0.0,
+    "Iyz2": 0.0,
+    "Iyy2": 0.104167,
+    "Ixy1 - 0.5*my2": 0.0,
+    "Iyz1 - 0.25*my2": 0.0,
+    "Iyy1 - 0.3125*m0 - 0.3125*m1": -0.520833,
+}
+"""Table 3.3 of the thesis of the two-link arm: base parameters from the wrench on a base that stands still."""
+
 
 def plate_wrenches(robot: Robot, q: Array, v: Array, a: Array, parameters: Array) -> Array:
     """Force [N] and torque [N m] that the sensor under the base exerts on it, along its axes; shape (samples, 6).

@@ -73,5 +73,13 @@ def robots(draw: st.DrawFn, kinds: tuple[JointKind, ...] = ALL_KINDS, max_joints
     return assemble(draw(descriptions(kinds, max_joints)), floating_base=draw(st.booleans()))
 
 
+def is_floating_tree(robot: Robot) -> bool:
+    """Whether a floating base carries all of a robot, and some joint."""
+    return robot.has_floating_base and len(robot.joints) > 1 and all(joint.parent >= 0 for joint in robot.joints[1:])
+
+
+FLOATING = robots().filter(is_floating_tree)
+"""Random trees of all kinds of joints on a floating base."""
+
 ARMS = robots(kinds=SINGLE, max_joints=4).filter(lambda robot: not robot.has_floating_base)
 """Random arms of single joints on a fixed base."""

@@ -1,6 +1,5 @@
 """Identification of robots with floating bases and spherical joints: exact logs give exact numbers by default."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ import dynid
 from dynid import Contact, DynamicModel, Log, Result, load_result, load_robot
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.robot import Robot, inertia, place_of_body
+from dynid.robot import Robot
 from dynid.robot.assembly import assemble
 from dynid.robot.description import BodyDescription, Description, JointDescription
 from dynid.robot.joints import JointKind
@@ -167,23 +166,14 @@ def test_an_experiment_file_states_poses_contacts_and_plates(
 
 
 def test_a_base_that_stands_still_is_found_by_its_stance(robot: Robot, motion: Motion, truth: Array) -> None:
-    still = motion.q.copy()
-    still[:, :7] = [0, 0, 0, 0, 0, 0, 1]
-    v, a = motion.v.copy(), motion.a.copy()
-    v[:, :6] = a[:, :6] = 0.0
-    wrench = DynamicModel(robot).inverse_dynamics(still, v, a, truth)[:, :6]
-    poses = [{"base_pose": still[:, :7]}, {"stance": "base"}]
-    logs = [Log(time=motion.t, position=still[:, 7:], contacts=[Contact("base", wrench)], **pose) for pose in poses]
-    model = DynamicModel(robot, (), "wrench_moving")
-    from dynid.logs import Drive, Processing
-    from dynid.logs.processing.preparation import prepare
-
-    one, other = (prepare(log, model, Drive(), Processing(derivative="eighth_order", trim=20)) for log in logs)
-    np.testing.assert_allclose(one.segments[0].v, other.segments[0].v, atol=1e-9)
-    np.testing.assert_allclose(one.segments[0].a, other.segments[0].a, atol=1e-7)
-    assert place_of_body(robot, "base")[0] == 0
-    assert inertia.SIZE == 10
-    assert replace(logs[0], name="x").base_pose is not None
+    still = np.zeros((len(motion.t), 6))
+    q = np.hstack([np.tile([0.0, 0, 0, 0, 0, 0, 1], (len(still), 1)), motion.q[:, 7:]])
+    v, a = (np.hstack([still, x[:, 6:]]) for x in (motion.v, motion.a))
+    wrench = DynamicModel(robot).inverse_dynamics(q, v, a, truth)[:, :6]
+    log = Log(time=motion.t, position=motion.q[:, 7:], stance="base", contacts=[Contact("base", wrench)])
+    result = dynid.identify(robot, log, physical=PLAIN)
+    assert len(result.parameters) < 52
+    assert errors(result, truth).max() < 1e-7
 
 
 def test_a_base_that_hangs_on_something_unknown_leaves_the_joints_beyond_it(
@@ -243,3 +233,91 @@ def test_friction_between_links_does_not_show_in_the_wrench(robot: Robot, motion
     result = dynid.identify(robot, log_of(motion, contacts=[Contact("base", wrench)]), ["viscous"], physical=PLAIN)
     assert len(result.parameters) == 52
     assert "fv1" in result.base.no_effect
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"torque": "magnitude"},
+        {"estimation": {"estimator": "power"}},
+        {"estimation": {"estimator": "iv"}},
+        {"drive": {"signs": "auto"}},
+        {"terms": "auto"},
+    ],
+)
+def test_what_is_for_fixed_bases_is_refused(robot: Robot, motion: Motion, asked: dict) -> None:
+    log = log_of(motion, torque=np.zeros((len(motion.t), 6)), contacts=[Contact("base", np.zeros((len(motion.t), 6)))])
+    with pytest.raises(InvalidRequestError, match="fixed base"):
+        dynid.identify(robot, log, **asked)
+
+
+def test_a_log_file_is_read_with_its_contacts(robot: Robot, motion: Motion, tmp_path: Path) -> None:
+    columns = {"t": motion.t} | {f"q{k}": x for k, x in enumerate(motion.q[:, 7:].T)}
+    columns |= {f"p{k}": x for k, x in enumerate(motion.q[:, :7].T)} | {f"w{k}": k + motion.t for k in range(6)}
+    pl.DataFrame(columns).write_csv(tmp_path / "run.csv")
+    log = dynid.read_log(
+        tmp_path / "run.csv",
+        robot,
+        time="t",
+        position="q*",
+        base_pose="p*",
+        contacts={"base": "w*", "wrist_3_link": None},
+    )
+    assert log.contacts is not None
+    assert [contact.body for contact in log.contacts] == ["base", "wrist_3_link"]
+    np.testing.assert_allclose(log.contacts[0].wrench, columns["w0"][:, None] + np.arange(6))  # type: ignore[arg-type]
+    assert log.contacts[1].wrench is None
+    standing = dynid.read_log(
+        tmp_path / "run.csv", robot, time="t", position="q*", stance="base", contacts={"base": "w*"}
+    )
+    assert [one.body for one in standing.standing] == ["base"]
+
+
+def two_feet(seed: int) -> Robot:
+    """A body with two legs of six joints each."""
+    rng = np.random.default_rng(seed)
+    bodies, joints = [BodyDescription("trunk", random_inertia(rng))], []
+    for side, y in (("left", 0.1), ("right", -0.1)):
+        parent = "trunk"
+        for k, (axis, down) in enumerate(zip((2, 0, 1, 1, 1, 0), (0.0, 0.05, 0.0, 0.3, 0.3, 0.0), strict=True)):
+            at = np.eye(4)
+            at[:3, 3] = [0.0, y if k == 0 else 0.0, -down]
+            bodies.append(BodyDescription(f"{side}{k}", random_inertia(rng)))
+            joints.append(
+                JointDescription(f"{side}_{k}", JointKind.REVOLUTE, parent, f"{side}{k}", at, np.eye(3)[axis])
+            )
+            parent = f"{side}{k}"
+    return assemble(Description("biped", "biped", tuple(bodies), tuple(joints)), floating_base=True)
+
+
+def test_feet_that_both_rest_are_where_the_log_has_them() -> None:
+    """In another place than the file's: 30 cm apart instead of 20. Both feet are held by inverse kinematics."""
+    from dynid.logs.floating_body import base_poses, contact_torques
+    from dynid.logs.processing.signals import eighth_order
+    from dynid.model.standing import Stance as Standing
+    from tests.floating_logs import RATE
+
+    robot = two_feet(5)
+    apart = np.zeros(robot.nq)
+    apart[6] = 1.0
+    for side, sign in ((0, 1.0), (6, -1.0)):  # hips out, ankles level; knees bent
+        apart[7 + side + np.array([1, 2, 3, 4, 5])] = sign * 0.08, -0.4, 0.8, -0.4, -sign * 0.08
+    standing = Standing.of(robot, ("left5", "right5"), apart)
+    t = np.arange(0.0, 20.0, 1.0 / RATE)
+    rng = np.random.default_rng(0)
+    drawn = np.tile(apart, (len(t), 1))
+    for k in range(7, 13):  # the left leg moves, and the right one follows
+        drawn[:, k] += sum(0.05 * np.sin(2 * np.pi * rng.uniform(0.1, 0.5) * t + rng.uniform(0, 6)) for _ in range(3))
+    q, ok = standing.closed(drawn)
+    assert ok.all()
+    q, v, a = robot.motion_of(q, eighth_order(q, RATE), eighth_order(q, RATE, 2))
+    wrench = needed(robot, Motion(t, q, v, a))[:, :6]
+    right = Contact("right5", np.hstack([rng.normal(size=(len(t), 3)), np.zeros((len(t), 3))]))
+    left = wrench - contact_torques(robot, right, q)[:, :6]
+    sole = base_poses(robot, dynid.Stance("left5"), q)  # a sensor on the trunk says the same as one in the foot
+    assert np.isfinite(sole).all()
+    contacts = [Contact("trunk", left), right]
+    log = Log(time=t, position=q[:, 7:], stance=["left5", "right5"], contacts=contacts)
+    result = dynid.identify(robot, log, physical=PLAIN)
+    assert result.model.observed.posture
+    assert errors(result, robot.parameters).max() < 1e-5

@@ -50,7 +50,7 @@ def standing_log(robot: Robot, seed: int) -> tuple[Log, Array]:
     rows = needed(robot, type(motion)(motion.t, q, v, a), truth_of(robot, rng))[:, :6]
     share = 0.5 + 0.1 * np.sin(motion.t)[:, None]
     link, placement = place_of_body(robot, FEET[1])
-    R, p = link_pose(robot, link, q)
+    R, _ = link_pose(robot, link, q)
     up = np.einsum("sji,j->si", R @ placement[:3, :3], [0.0, 0.0, 880.0]) * share
     right = Contact(FEET[1], np.hstack([up, rng.normal(size=(len(q), 3))]))
     rest = rows - contact_torques(robot, right, q)[:, :6]
@@ -98,35 +98,46 @@ def turned(axis: str, degrees: float) -> Callable[[Array], Array]:
     return lambda w: np.hstack([w[:, :3] @ R.T, w[:, 3:] @ R.T])
 
 
+def same(w: Array) -> Array:
+    return w
+
+
+def times(factor: float) -> Callable[[Array], Array]:
+    return lambda w: factor * w
+
+
+def shifted(w: Array) -> Array:
+    return np.hstack([w[:, :3], w[:, 3:] + np.cross([0.2, 0.0, 0.0], w[:, :3])])
+
+
 @pytest.mark.parametrize(
-    ("change", "code"),
+    ("left", "right", "code"),
     [
-        (lambda left, right: [left], "contact-forces-small"),
-        (lambda left, right: [left.changed(lambda w: 1e-3 * w), right.changed(lambda w: 1e-3 * w)], "contact-forces-small"),
-        (lambda left, right: [left.changed(lambda w: 3.0 * w), right.changed(lambda w: 3.0 * w)], "contact-forces-large"),
-        (lambda left, right: [left.changed(np.negative), right.changed(np.negative)], "contact-forces-turned-round"),
-        (lambda left, right: [left, right.changed(np.negative)], "contact-frame-turned"),
-        (lambda left, right: [left, right.changed(turned("x", 90))], "contact-frame-turned"),
-        (lambda left, right: [left.changed(turned("y", 30)), right], "contact-frame-turned"),
-        (
-            lambda left, right: [
-                left.changed(lambda w: np.hstack([w[:, :3], w[:, 3:] + np.cross([0.2, 0.0, 0.0], w[:, :3])])),
-                right,
-            ],
-            "contact-origin-shifted",
-        ),
+        (times(1e-3), times(1e-3), "contact-forces-small"),
+        (times(3.0), times(3.0), "contact-forces-large"),
+        (times(-1.0), times(-1.0), "contact-forces-turned-round"),
+        (same, times(-1.0), "contact-frame-turned"),
+        (same, turned("x", 90), "contact-frame-turned"),
+        (turned("y", 30), same, "contact-frame-turned"),
+        (shifted, same, "contact-origin-shifted"),
     ],
 )
-def test_wrong_contacts_are_named(robot: Robot, good: Log, change: Callable, code: str) -> None:
+def test_wrong_contacts_are_named(robot: Robot, good: Log, left: Callable, right: Callable, code: str) -> None:
     assert good.contacts is not None
-    assert without_slips(codes(robot, replace(good, contacts=change(*good.contacts)))) == [code]
+    contacts = [one.changed(change) for one, change in zip(good.contacts, (left, right), strict=True)]
+    assert without_slips(codes(robot, replace(good, contacts=contacts))) == [code]
+
+
+def test_a_missing_contact_is_named(robot: Robot, good: Log) -> None:
+    assert good.contacts is not None
+    assert without_slips(codes(robot, replace(good, contacts=good.contacts[:1]))) == ["contact-forces-small"]
 
 
 def test_a_force_plate_in_another_frame_is_found_by_gravity(robot: Robot) -> None:
     log, q = standing_log(robot, 1)
     assert log.contacts is not None
     link, placement = place_of_body(robot, FEET[0])
-    R, p = link_pose(robot, link, q)
+    R, _ = link_pose(robot, link, q)
     on_plate = log.contacts[0].wrench  # the left foot rests in the origin, so that a plate there measures the same
     T = np.eye(4)
     T[:3, :3] = (R @ placement[:3, :3])[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -13,17 +15,10 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.model.sampling import random_states
 from dynid.robot.pinocchio import to_pinocchio
-from tests.force_plate import plate_wrenches
+from tests.force_plate import TABLE_3_3, plate_wrenches
 from tests.references import assert_same_torques, pinocchio_torques
-from tests.robot.test_builtin import TABLE_3_3
-from tests.strategies import URDF_KINDS, random_inertia, robots
+from tests.strategies import FLOATING, URDF_KINDS, is_floating_tree, random_inertia, robots
 
-
-def is_floating_tree(robot: Robot) -> bool:
-    return robot.has_floating_base and len(robot.joints) > 1 and all(joint.parent >= 0 for joint in robot.joints[1:])
-
-
-FLOATING = robots().filter(is_floating_tree)
 TREES = robots(URDF_KINDS).filter(is_floating_tree)
 seeds = st.integers(0, 1000)
 MOVING_OR_NOT = st.sampled_from([Observed.WRENCH_MOVING, Observed.WRENCH_STATIONARY])
@@ -135,9 +130,8 @@ def test_the_centre_of_pressure_is_under_pinocchios_centre_of_mass(robot: Robot,
     off = com - ground
     horizontal = off - (off @ up)[:, None] * up
     moments = alone.inverse_dynamics(q)
-    assert np.hypot(*moments.T) == pytest.approx(
-        mass * strength * np.linalg.norm(horizontal, axis=1), rel=1e-8, abs=1e-8
-    )
+    expected = mass * strength * np.linalg.norm(horizontal, axis=1)
+    assert np.hypot(*moments.T) == pytest.approx(expected, rel=1e-8, abs=1e-8)
     assert beside.row_names[-3:] == ("centre_of_pressure[0]", "centre_of_pressure[1]", "total_mass")
     found = beside.inverse_dynamics(q)[:, -3:]
     assert found[:, :2] == pytest.approx(moments, abs=1e-9 * (1 + np.abs(moments).max()))
@@ -189,6 +183,34 @@ def places(robot: Robot, q: Array, body: str, point: Array | None = None) -> Arr
         pin.forwardKinematics(model, data, tree_coordinates(robot, one, np.zeros(robot.nv))[0])
         found.append(data.oMi[link + 1].act(at))
     return np.array(found)
+
+
+ALL = [
+    Observed(("torques",)),
+    Observed(("wrench",), at_rest=True),
+    Observed(("wrench", "torques"), stands_on=("base",)),
+    Observed(("torques",), stands_on=("foot",)),
+    Observed(("centre_of_pressure",), at_rest=True, stands_on=("foot",)),
+    Observed(("centre_of_pressure", "torques"), at_rest=True, stands_on=("foot",)),
+    Observed(("mounting",), at_rest=True, pivot="foot"),
+]
+
+
+@given(FLOATING, st.sampled_from(ALL), seeds)
+def test_base_parameters_predict_what_is_measured_at_other_states(robot: Robot, observed: Observed, seed: int) -> None:
+    foot = robot.links[-1].name
+    stands_on = tuple(foot if body == "foot" else body for body in observed.stands_on)
+    pivot = foot if observed.pivot == "foot" else observed.pivot
+    model = DynamicModel(robot, ("viscous",), replace(observed, stands_on=stands_on, pivot=pivot))
+    base = find_base_parameters(model)
+    rng = np.random.default_rng(seed)
+    states = random_states(model, 3, rng)
+    p = rng.normal(size=len(model.names))
+    expected = model.inverse_dynamics(*states, parameters=p)
+    found = (base.regressor(*states) @ base.to_base(p)).T
+    assert np.abs(found - expected).max() <= 1e-8 * max(1.0, np.abs(expected).max())
+    rank = np.linalg.matrix_rank(model.regressor(*random_states(model, 200, rng)).reshape(-1, len(model.names)))
+    assert len(base) == rank
 
 
 def test_names_and_words() -> None:

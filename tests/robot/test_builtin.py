@@ -17,6 +17,7 @@ from dynid.robot.assembly import assemble
 from dynid.robot.formats.denavit_hartenberg import parse_table
 from dynid.robot.frames import inverse
 from dynid.robot.loading import builtin_names
+from tests.force_plate import TABLE_3_3
 
 
 def base_of(
@@ -95,24 +96,6 @@ def test_two_link_with_friction_has_the_base_parameters_of_table_3_2b() -> None:
     assert_expressions(base, *TABLE_3_2A, "fv1", "fv2", "fs1", "fs2")
     found = values(base)
     assert (found["fv1"], found["fv2"], found["fs1"], found["fs2"]) == (0.05, 0.05, 0.01, 0.01)
-
-
-# The same thesis, Table 3.3: from the wrench on a base that stands still.
-TABLE_3_3 = {
-    "m2 + 1.0*m0 + 1.0*m1": 3.0,
-    "my0 + 1.0*my1 + 1.0*my2": 0.0,
-    "mx0 - 0.25*m0": -0.25,
-    "mz2": 0.125,
-    "mx2": 0.25,
-    "mz1 - 0.25*m0 - 0.25*m1": -0.375,
-    "mx1 - 0.5*m0 - 0.5*m1": -0.75,
-    "Ixy2": 0.0,
-    "Iyz2": 0.0,
-    "Iyy2": 0.104167,
-    "Ixy1 - 0.5*my2": 0.0,
-    "Iyz1 - 0.25*my2": 0.0,
-    "Iyy1 - 0.3125*m0 - 0.3125*m1": -0.520833,
-}
 
 
 @pytest.mark.parametrize("terms", [(), ("viscous", "coulomb")])

@@ -222,11 +222,15 @@ def numbered_joints(robot: Robot) -> str:
 
 
 def _next_step(inspection: Inspection) -> str:
+    from dynid.model.observed import BASE
+
     if any(finding.severity.value == "error" for finding in inspection.findings):
         return "correct the errors above in the robot file, then inspect it again"
     source = inspection.robot.description.source
-    if not inspection.model.row_indices or inspection.model.observed.is_wrench:
-        return f"see what joint torques would add: dynid inspect {source} --measured wrench,torques"
+    observed = inspection.model.observed
+    if observed.is_homogeneous or observed.is_wrench:
+        stance = "" if observed.stands_on in ((), (BASE,)) else f" --stands-on {','.join(observed.stands_on)}"
+        return f"see what joint torques would add: dynid inspect {source} --measured wrench,torques{stance}"
     if not inspection.model.terms:
         return f"add friction and actuator terms: dynid inspect {source} --terms viscous,coulomb,armature"
     return f"design an exciting trajectory: dynid excite {source}"

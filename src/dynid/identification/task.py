@@ -104,7 +104,7 @@ class Task:
         given = {key: value for key, value in settings.items() if value is not None}
         robot = with_motors_of(checked(Drive, given["drive"], "drive"), robot) if "drive" in given else robot
         if auto:
-            require_fixed_base(robot)
+            require_single_axes(robot, "terms = 'auto' is")
             model = provisional_model(robot, known or {}, warm=warm)
         else:
             model = known_model(robot, terms, known or {}, observed_by(logs, robot))
@@ -159,6 +159,24 @@ class Task:
                 f"a log carries a load, and it cannot be taken out where {without}; add the load to the robot file "
                 "instead (dynid load ROBOT --mass ... --out FILE), and leave it out of the log"
             )
+
+    def require_rows(self) -> None:
+        """Refuse what does not go with a floating base or spherical joints.
+
+        Raises:
+            InvalidRequestError: If torques have no signs or are those of a law, postures stand for logs, or the
+                estimator is another than least squares on torques.
+        """
+        robot, name = self.model.robot, self.estimation.estimator
+        for is_asked, what in (
+            (self.torque == "magnitude", "torque = 'magnitude' is"),
+            (self.is_commanded, "commands instead of torques are"),
+            (self.drive.signs == "auto", "drive.signs = 'auto' is"),
+            (any(log.static for log in self.logs), "static logs are"),
+            (name != "torque", f"estimator = '{name}' is"),
+        ):
+            if is_asked:
+                require_single_axes(robot, what)
 
     def with_terms(self, terms: Sequence[str]) -> Task:
         """The task with terms that were chosen."""
@@ -241,16 +259,20 @@ def _measures_the_wrench(log: Log | LogSource) -> bool:
     return contacts is not None and all(contact.wrench is not None for contact in contacts)
 
 
-def require_fixed_base(robot: Robot) -> None:
-    """Refuse to choose terms for robots whose base is free.
+def require_single_axes(robot: Robot, what: str) -> None:
+    """Refuse what is made for robots with a fixed base and joints of one axis.
+
+    Args:
+        robot: The robot.
+        what: What is refused, as the beginning of a sentence.
 
     Raises:
         InvalidRequestError: If its base is free, or it has spherical joints.
     """
     if robot.has_quaternions:
         raise InvalidRequestError(
-            f"terms = 'auto' is for robots with a fixed base and joints of one axis, and '{robot.name}' has others; "
-            "state the terms: none for wrenches alone, viscous and coulomb (and armature) where torques were measured"
+            f"{what} for robots with a fixed base and joints of one axis, and '{robot.name}' has a floating base or "
+            "spherical joints; use dynid identify with stated terms, or lock them where they were held"
         )
 
 
@@ -387,7 +409,7 @@ def _stated_model(robot: Robot, experiment: Experiment) -> DynamicModel:
         return known_model(robot, JOINT_TERMS, experiment.known)
     if experiment.terms != (AUTO,):
         return known_model(robot, experiment.terms, experiment.known, observed_by(experiment.log, robot))
-    require_fixed_base(robot)
+    require_single_axes(robot, "terms = 'auto' is")
     warm = experiment.log and experiment.torque == "signed" and experiment.processing.period is None
     has_temperature = all(log.temperature is not None for log in experiment.log)
     return provisional_model(robot, experiment.known, warm=bool(warm) and has_temperature)

@@ -19,7 +19,7 @@ from dynid.identification.log_reading import name_of, of_log, read_any_length
 from dynid.identification.noticed import each_once
 from dynid.identification.payload_findings import findings_on_body
 from dynid.identification.payload_logs import Progress, SortedLogs, numbers_of
-from dynid.identification.task import Task
+from dynid.identification.task import Task, require_single_axes
 from dynid.logs import CHANNELS, Drive, Log, LogSource, PreparedLog, decimated, prepare, transmission_of
 from dynid.model import DynamicModel, joint_torques, loaded
 from dynid.robot import SIZE, Load, inertia, place_of_body
@@ -140,6 +140,7 @@ loaded_chunk = loaded
 def _prepared(log: Log, task: Task, link: int, placement: Array) -> PreparedLog:
     """The log's motion, filtered as the torques of its wrench at the joints show."""
     robot = task.model.robot
+    require_single_axes(robot, "loads beyond a wrist sensor are identified")
     drive = Drive(**{key: getattr(task.drive, key) for key in ("ratios", "couplings", "matrix", "positions")})
     positions = transmission_of(drive, robot).joint_positions(log.position)
     assert log.wrench is not None

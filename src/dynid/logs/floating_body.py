@@ -199,7 +199,7 @@ LEVEL = 0.04
 
 
 def _upright(robot: Robot, stance: Stance) -> Array:
-    """The pose of a body that rests, shape (4, 4): as the file draws it, at the origin, an axis upright that nearly is."""
+    """The pose of a body that rests, (4, 4): as the file draws it, at the origin, an axis upright that nearly is."""
     link, placement = place_of_body(robot, stance.body)
     rotation, _ = link_pose(robot, link, robot.neutral[None])
     R, strength = rotation[0] @ placement[:3, :3], float(np.linalg.norm(robot.gravity))

@@ -115,8 +115,9 @@ def require_single_axes(robot: Robot) -> None:
         what = "a floating base" if free == ["base"] else f"joints of several degrees of freedom ({', '.join(free)})"
         listed = ", ".join(f'"{name}"' for name in free)
         raise InvalidRequestError(
-            f"'{robot.name}' has {what}, whose logs cannot be read; where it was held still, write 'lock = [{listed}]' "
-            f"in the experiment, above its tables, or load_robot(..., lock=[{listed}]) in Python"
+            f"'{robot.name}' has {what}, whose columns are not guessed; name the columns of the log, or, where it was "
+            f"held still, write 'lock = [{listed}]' in the experiment, above its tables, or "
+            f"load_robot(..., lock=[{listed}]) in Python"
         )
 
 

@@ -1,8 +1,8 @@
 """The equations that are measured: rows of the dynamics, or combinations of rows that depend on the posture.
 
 Forces that are not measured are eliminated. On one foot, the six base rows give the wrench on it, and what is left are
-the joint rows of the robot seen from that foot. Forces between several feet do not show in `P (...)`, the part of these
-rows that no such force reaches.
+the joint rows of the robot seen from that foot. Forces on further feet do not show in the part of these
+rows that none of them reaches, `(1 - C C^+) rows` with C what forces on these feet do to the rows.
 
 At rest, the ground's force balances the weight: with M the total mass, X(q) p the horizontal first moment of all masses
 and c the centre of pressure, `X(q) p = c M`. On a free pivot the first moment about it is parallel to gravity.
@@ -15,7 +15,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.model.kernels.kernel import joint_poses
-from dynid.model.observed import CENTRE_OF_PRESSURE, MOUNTING, TORQUES, WRENCH, Observed
+from dynid.model.observed import CENTRE_OF_PRESSURE, MOUNTING, POINT, TORQUES, WRENCH, Observed
 from dynid.model.standing import Stance, place_on_link
 from dynid.robot import Robot, skew
 
@@ -27,6 +27,8 @@ def measured_rows(robot: Robot, observed: Observed) -> list[int]:
     """Indices of the rows of the dynamics whose right-hand side is measured, ascending."""
     words = set(observed.measured)
     rows: set[int] = set()
+    if eliminates_from_base(observed):
+        rows |= set(range(6))
     for joint in robot.independent_joints:
         is_base = robot.has_floating_base and joint is robot.joints[0]
         if WRENCH in words if is_base else TORQUES in words:
@@ -34,6 +36,11 @@ def measured_rows(robot: Robot, observed: Observed) -> list[int]:
     for word in words - {WRENCH, TORQUES, CENTRE_OF_PRESSURE, MOUNTING}:
         rows |= set(range(robot.nv)[robot.joint(word).v])
     return sorted(rows)
+
+
+def eliminates_from_base(observed: Observed) -> bool:
+    """Whether base rows are among those that unmeasured forces are eliminated from: where none fixes the base."""
+    return observed.eliminates_contacts and all(body.endswith(POINT) for body in observed.stands_on)
 
 
 def equation_names(observed: Observed, of_rows: tuple[str, ...]) -> tuple[str, ...]:
@@ -67,16 +74,20 @@ def combinations(robot: Robot, observed: Observed, q: Array) -> Array:
 
 
 def without_contacts(robot: Robot, observed: Observed, q: Array, rows: list[int]) -> Array:
-    """Combinations of joint rows, and of base rows, in which forces on the bodies that stand do not appear."""
-    stance = Stance.of(robot, observed.stands_on)
-    own = np.array(rows, dtype=np.intp) - 6
-    B, J = stance.eliminated(stance.jacobians(q))
+    """Combinations of rows in which forces on the bodies that stand do not appear."""
+    stance = Stance.of(robot, observed.stands_on, observed.posture)
+    J = stance.jacobians(q)
     A = np.zeros((len(q), len(rows), robot.nv))
-    A[:, :, :6] = B.transpose(0, 2, 1)[:, own]
     A[:, np.arange(len(rows)), rows] = 1.0
-    if not J.shape[1] or not rows:
+    if stance.has_whole_body:
+        own = np.array(rows, dtype=np.intp) - 6
+        B, J = stance.eliminated(J)
+        A[:, :, :6] = B.transpose(0, 2, 1)[:, own]
+        C = J.transpose(0, 2, 1)[:, own]  # what forces on the other bodies do to these rows
+    else:
+        C = J.transpose(0, 2, 1)[:, rows]
+    if not C.size:
         return A
-    C = J.transpose(0, 2, 1)[:, own]  # what forces on the other bodies do to these rows
     return A - C @ (np.linalg.pinv(C, rcond=1e-9) @ A)
 
 
@@ -85,7 +96,7 @@ def about_ground(robot: Robot, observed: Observed, q: Array) -> Array:
 
     They are about a point of the ground that does not move, and times the strength of gravity.
     """
-    stance = Stance.of(robot, observed.stands_on)
+    stance = Stance.of(robot, observed.stands_on, observed.posture)
     R, p = (pose[0] for pose in joint_poses(robot, q))
     up, across = vertical(robot)
     force, moment = np.zeros((2, len(q), 3, robot.nv))
@@ -122,4 +133,4 @@ def vertical(robot: Robot) -> tuple[Array, Array]:
     first = np.eye(3)[np.argmin(np.abs(up))]
     first = first - (first @ up) * up
     first /= np.linalg.norm(first)
-    return up, np.array([first, np.cross(up, first)])
+    return up, np.array([first, skew(up) @ first])

@@ -1,8 +1,8 @@
 """Whether equations that hold for every multiple of the parameters determine their size.
 
 The centre of pressure c of masses M in all obeys `X(q) p = c(q) M(p)`, and on a free pivot the first moment h of all
-masses about it is parallel to gravity: `h(q, p) x g(q) = 0`. Neither has a right-hand side, so that p and 2 p fit alike.
-Here c(q) and g(q) are those of one robot with random links, as they would be measured, and ranks are counted.
+masses about it is parallel to gravity: `h(q, p) x g(q) = 0`. Neither has a right-hand side, so that p and 2 p fit
+alike. Here c(q) and g(q) are those of one robot with random links, as they would be measured, and ranks are counted.
 """
 
 from __future__ import annotations
@@ -94,9 +94,8 @@ def _of_pressure(model: DynamicModel, links: Array, rng: np.random.Generator) ->
     centre = of_pressure @ p / (weight @ p)
     others = W[:rows].reshape(-1, W.shape[2])
     flat = of_pressure.reshape(-1, W.shape[2])
-    return np.concatenate([others, flat, weight[None]]), np.concatenate(
-        [others, flat - np.outer(centre.ravel(), weight)]
-    )
+    measured = flat - np.outer(centre.ravel(), weight)
+    return np.concatenate([others, flat, weight[None]]), np.concatenate([others, measured])
 
 
 def _of_pivot(model: DynamicModel, links: Array, rng: np.random.Generator) -> tuple[Array, Array]:

@@ -1,8 +1,9 @@
-"""States in which bodies of a floating robot stand still, each where the neutral posture of the file has it.
+"""States in which bodies of a floating robot stand still, each where one posture has it: the neutral one of the file.
 
 One body fixes the pose, the velocity and the acceleration of the base, whatever the joints do. Several bodies close
-loops: joints then follow from others. Positions are found by Newton's method, damped, with an exact Jacobian; velocities
-and accelerations are the nearest ones that satisfy `J v = 0` and `J a + J' v = 0`.
+loops: joints then follow from others. Of a foot like a ball, only a point stands. Positions are found by Newton's
+method, damped, with an exact Jacobian; velocities and accelerations are the nearest ones that satisfy `J v = 0` and
+`J a + J' v = 0`.
 """
 
 from __future__ import annotations
@@ -18,20 +19,44 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.model.kernels.kernel import joint_poses
 from dynid.model.kernels.vectorised import kinematics, screws_below
-from dynid.model.observed import BASE
-from dynid.robot import Joint, Robot
+from dynid.model.observed import BASE, POINT
+from dynid.robot import Joint, Robot, skew
 
-_CLOSED = 1e-12
+_CLOSED_DISTANCE = 1e-12
 """Distance [m, rad] from where they stand at which bodies count as standing there."""
 
 _MOST_STEPS = 25
 """Steps of Newton's method for a posture; a further draw is cheaper than more of them."""
 
 _DAMPING = 1e-3
-"""Damping of its steps relative to the error [m, rad]: it fades as the error does, so that the last steps are Newton's."""
+"""Damping of its steps, relative to the error [m, rad]: it fades with the error, and the last steps have none."""
 
-_SINGULAR = 1e-9
+_NEAR_NEUTRAL = 0.2
+"""Part of a random pose of the base at which postures on points begin: half a radian from the neutral one, or so."""
+
+_SINGULAR_PART = 1e-9
 """Singular values of the Jacobian below this part of the largest are zero: bodies that no joint can move apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contact:
+    """A body that stands still: all of it, or the point at its origin alone.
+
+    Attributes:
+        link: Index of its link.
+        point: Where its origin is in the link's joint frame [m], shape (3,).
+        is_point: Whether only the origin stands, and the body may turn about it.
+    """
+
+    link: int
+    point: Array
+    is_point: bool
+
+    def rows(self, motions: Array) -> Array:
+        """The part of motions (linear; angular) of the link, shape (..., 6, n), that the contact takes away."""
+        if not self.is_point:
+            return motions
+        return motions[..., :3, :] - skew(self.point) @ motions[..., 3:, :]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,120 +66,162 @@ class Stance:
     Attributes:
         robot: The robot.
         bodies: Their names.
-        links: Indices of the links that they belong to, each once.
+        contacts: Where they stand: whole bodies first, each link once.
+        posture: One in which they are where they stand, shape (nq,).
     """
 
     robot: Robot
     bodies: tuple[str, ...]
-    links: tuple[int, ...]
+    contacts: tuple[Contact, ...]
+    posture: Array
 
     @staticmethod
-    def of(robot: Robot, bodies: Sequence[str]) -> Stance:
-        """The stance on some bodies, or `BASE`.
+    def of(robot: Robot, bodies: Sequence[str], posture: Sequence[float] = ()) -> Stance:
+        """The stance on some bodies or `BASE`, each with `POINT` behind its name where only its origin stands.
+
+        They are where a posture, shape (nq,), has them: the neutral one when empty.
 
         Raises:
             UnknownNameError: If a body does not exist.
         """
-        links = dict.fromkeys(place_on_link(robot, body, "to stand on")[0] for body in bodies)
-        return Stance(robot, tuple(bodies), tuple(links))
+        whole: dict[int, Contact] = {}
+        points: list[Contact] = []
+        for body in bodies:
+            link, placement = place_on_link(robot, body.removesuffix(POINT), "to stand on")
+            contact = Contact(link, placement[:3, 3], body.endswith(POINT))
+            if contact.is_point:
+                points.append(contact)
+            else:
+                whole.setdefault(link, contact)
+        at = np.array(posture, dtype=float) if len(posture) else robot.neutral
+        return Stance(robot, tuple(bodies), (*whole.values(), *points), at)
+
+    @property
+    def has_whole_body(self) -> bool:
+        """Whether a whole body stands, which fixes the base."""
+        return not self.contacts[0].is_point
 
     @cached_property
     def poses(self) -> tuple[Array, Array]:
-        """Where the links stand in the world: rotations, shape (links, 3, 3), and origins [m], shape (links, 3)."""
-        R, p = joint_poses(self.robot, self.robot.neutral)
-        return R[list(self.links), 0], p[list(self.links), 0]
+        """Where the links stand in the world: rotations, shape (contacts, 3, 3), and origins [m], (contacts, 3)."""
+        R, p = joint_poses(self.robot, self.posture)
+        links = [contact.link for contact in self.contacts]
+        return R[links, 0], p[links, 0]
 
     @property
     def ground(self) -> Array:
         """A point of the ground [m], shape (3,): the origin of the first body."""
-        link, placement = place_on_link(self.robot, self.bodies[0])
-        R, p = joint_poses(self.robot, self.robot.neutral)
+        link, placement = place_on_link(self.robot, self.bodies[0].removesuffix(POINT))
+        R, p = joint_poses(self.robot, self.posture)
         return R[link, 0] @ placement[:3, 3] + p[link, 0]
 
     def jacobians(self, q: Array) -> Array:
-        """Velocities (linear; angular) of the links in their own frames per velocity, shape (samples, 6 * links, nv)."""
+        """Velocities that contacts take away per velocity, in the links' frames, shape (samples, 6 or 3 each, nv)."""
         rotations, translations = map(list, zip(*(joint.move(q) for joint in self.robot.joints), strict=True))
-        J = np.zeros((len(q), 6 * len(self.links), self.robot.nv))
-        for k, link in enumerate(self.links):
-            for at, screws in screws_below(self.robot, link, rotations, translations):
+        parts = []
+        for contact in self.contacts:
+            J = np.zeros((len(q), 6, self.robot.nv))
+            for at, screws in screws_below(self.robot, contact.link, rotations, translations):
                 for row, screw in enumerate(screws, self.robot.joints[at].v.start):
-                    J[:, 6 * k : 6 * k + 6, row] += screw
-        return J
+                    J[:, :, row] += screw
+            parts.append(contact.rows(J))
+        return np.concatenate(parts, axis=1)
 
     def eliminated(self, J: Array) -> tuple[Array, Array]:
-        """Take the base out of Jacobians, by the first link, which stands still.
+        """Take the base out of Jacobians, by the first body, all of which stands still.
 
         Returns:
             Matrices B with base velocity = B @ joint velocities, shape (samples, 6, nv - 6), and the Jacobians of the
-            other links over joint velocities alone, shape (samples, 6 * (links - 1), nv - 6).
+            other contacts over joint velocities alone, shape (samples, others, nv - 6).
         """
-        B = -np.linalg.solve(J[:, :6, :6], J[:, :6, 6:])
+        B: Array = -np.asarray(np.linalg.solve(J[:, :6, :6], J[:, :6, 6:]), dtype=np.float64)
         return B, J[:, 6:, 6:] + J[:, 6:, :6] @ B
 
     def stand(self, q: Array) -> Array:
-        """Put the base where the first link stands still, shape (samples, nq)."""
+        """Put the base where the first body stands still, shape (samples, nq)."""
         base, placed = self.robot.joints[0], q.copy()
         placed[:, base.q] = self.robot.neutral[base.q]
         R, p = joint_poses(self.robot, placed)
         R0, p0 = base.placement[:3, :3], base.placement[:3, 3]
         (Rs, *_), (ps, *_) = self.poses
         # The base joint's placement P, its motion M, and the link's pose X in the base: P M X is where the link stands.
-        link = self.links[0]
+        link = self.contacts[0].link
         turn = R0.T @ Rs @ R[link].transpose(0, 2, 1) @ R0
         shift = (ps - np.einsum("sij,sj->si", R0 @ turn @ R0.T, p[link] - p0) - p0) @ R0
         placed[:, base.q] = np.concatenate([shift, rotations_as_quaternions(turn)], axis=1)
         return placed
 
+    def begun(self, q: Array) -> Array:
+        """Random postures with the base where the first body has it, or, on points, not far from its neutral pose."""
+        if self.has_whole_body:
+            return self.stand(q)
+        from scipy.spatial.transform import Rotation
+
+        base, near = self.robot.joints[0], q.copy()
+        turn = Rotation.from_quat(q[:, base.q][:, 3:]).as_rotvec()
+        near[:, base.q.start : base.q.start + 3] *= _NEAR_NEUTRAL
+        near[:, base.q.stop - 4 : base.q.stop] = Rotation.from_rotvec(_NEAR_NEUTRAL * turn).as_quat()
+        return near
+
     def closed(self, q: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """Move joints until all links stand, starting from postures of shape (samples, nq).
+        """Move base and joints until all bodies stand, starting from random postures of shape (samples, nq).
 
         Returns:
-            Postures, shape (samples, nq), and in which of them all links stand, shape (samples,).
+            Postures, shape (samples, nq), and in which of them all bodies stand, shape (samples,).
         """
-        q = self.stand(q)
-        if len(self.links) == 1:
+        q = self.begun(q)
+        if len(self.contacts) == 1 and self.has_whole_body:
             return q, np.ones(len(q), dtype=bool)
         errors = self._errors(q)
         for _ in range(_MOST_STEPS):
             size = np.abs(errors).max(axis=1)
-            open_ = np.flatnonzero(size > _CLOSED)
+            open_ = np.flatnonzero(size > _CLOSED_DISTANCE)
             if not len(open_):
                 break
-            _, J = self.eliminated(self.jacobians(q[open_]))
-            damping = (_DAMPING * np.minimum(size[open_], 1.0))[:, None, None] * np.eye(J.shape[1])
-            step = _least(J, damping, errors[open_])
-            # Joints that are at a limit and would go beyond it stay there, and the others do without them.
-            J = np.where(self._beyond(q[open_], step)[:, None], 0.0, J)
-            step = _least(J, damping, errors[open_])
-            q[open_] = self.stand(_within_limits(self.robot, moved(self.robot, q[open_], step)))
+            q[open_] = self._stepped(q[open_], errors[open_])
             errors[open_] = self._errors(q[open_])
-        return q, np.abs(errors).max(axis=1) <= _CLOSED
+        stands = np.abs(errors).max(axis=1) <= _CLOSED_DISTANCE
+        q[stands] = self._stepped(q[stands], errors[stands])  # Newton's last step leaves rounding only
+        return q, stands
+
+    def _stepped(self, q: Array, errors: Array) -> Array:
+        """Postures after a damped step of Newton's method, within the limits."""
+        J = self.jacobians(q)
+        damping = (_DAMPING * np.minimum(np.abs(errors).max(axis=1), 1.0))[:, None, None] * np.eye(J.shape[1])
+        step = _least(J, damping, errors)
+        # Joints that are at a limit and would go beyond it stay there, and the others do without them.
+        J = np.where(self._beyond(q, step)[:, None], 0.0, J)
+        return _within_limits(self.robot, moved(self.robot, q, _least(J, damping, errors)))
 
     def _beyond(self, q: Array, step: Array) -> NDArray[np.bool_]:
-        """Which joints stand at a limit and would be moved beyond it, shape (samples, nv - 6)."""
+        """Which joints stand at a limit and would be moved beyond it, shape (samples, nv)."""
         found = np.zeros(step.shape, dtype=bool)
         for joint in _limited(self.robot):
-            own, way = q[:, joint.q.start], step[:, joint.v.start - 6]
-            found[:, joint.v.start - 6] = ((own <= joint.limits.lower) & (way < 0)) | (
+            own, way = q[:, joint.q.start], step[:, joint.v.start]
+            found[:, joint.v.start] = ((own <= joint.limits.lower) & (way < 0)) | (
                 (own >= joint.limits.upper) & (way > 0)
             )
         return found
 
     def _errors(self, q: Array) -> Array:
-        """Where the links but the first are, seen from where they stand, in their own frames; (samples, 6 * others)."""
+        """Where the contacts are, seen from where they stand, in the links' frames, shape (samples, 6 or 3 each)."""
         from scipy.spatial.transform import Rotation
 
         R, p = joint_poses(self.robot, q)
         parts = []
-        for link, Rs, ps in list(zip(self.links, *self.poses, strict=True))[1:]:
-            parts.append(np.einsum("sji,sj->si", R[link], p[link] - ps))
-            parts.append(Rotation.from_matrix(Rs.T @ R[link]).as_rotvec())
+        for contact, Rs, ps in zip(self.contacts, *self.poses, strict=True):
+            own = R[contact.link]
+            # At the body's origin: where a whole body turns, too, this is the shift of the link to first order.
+            shift = p[contact.link] - ps + (own - Rs) @ (contact.point if contact.is_point else np.zeros(3))
+            parts.append(np.einsum("sji,sj->si", own, shift))
+            if not contact.is_point:
+                parts.append(Rotation.from_matrix(Rs.T @ own).as_rotvec())
         return np.concatenate(parts, axis=1)
 
     def still(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
-        """The velocities and accelerations next to given ones with which the links stand still; shapes (samples, nv)."""
+        """Velocities and accelerations next to given ones with which the bodies stand still, shapes (samples, nv)."""
         J = self.jacobians(q)
-        inverse = np.linalg.pinv(J, rcond=_SINGULAR)
+        inverse = np.linalg.pinv(J, rcond=_SINGULAR_PART)
         rest = np.zeros_like(v)
         gravity = self._accelerations(q, rest, rest)
         for _ in range(2):  # the second time removes the rounding of the first
@@ -164,16 +231,18 @@ class Stance:
         return v, a
 
     def _accelerations(self, q: Array, v: Array, a: Array) -> Array:
-        """Accelerations of the links in their own frames, with gravity, shape (samples, 6 * links)."""
+        """Accelerations along the rows of the Jacobians, with gravity: of points, these do not move."""
         found = kinematics(self.robot, q, v, a)[3]
-        return np.concatenate([found[link] for link in self.links], axis=1)
+        parts = [contact.rows(found[contact.link][:, :, None])[:, :, 0] for contact in self.contacts]
+        return np.concatenate(parts, axis=1)
 
     def refusal(self) -> InvalidRequestError:
         """What to say when no posture was found."""
         return InvalidRequestError(
             f"{' and '.join(self.bodies)} of '{self.robot.name}' cannot be reached together: no posture within the "
             "joint limits was found in which each of them stands where the neutral posture of the file has it; "
-            "check the limits of the joints between them, or let the robot stand on one of them"
+            f"check the limits of the joints between them, let the robot stand on fewer, or write BODY{POINT} for "
+            "feet that turn about a point"
         )
 
 
@@ -197,12 +266,12 @@ def carried_links(robot: Robot) -> list[int]:
 
 
 def moved(robot: Robot, q: Array, step: Array) -> Array:
-    """Positions after small motions of the joints beyond the base, of shape (samples, nv - 6), in their own frames."""
+    """Positions after small motions of the joints in their own frames, shape (samples, nv)."""
     from scipy.spatial.transform import Rotation
 
     q = q.copy()
-    for joint in robot.independent_joints[1:]:
-        own = step[:, joint.v.start - 6 : joint.v.stop - 6]
+    for joint in robot.independent_joints:
+        own = step[:, joint.v]
         if not joint.kind.has_quaternion:
             q[:, joint.q] += own
             continue
@@ -237,6 +306,6 @@ def rotations_as_quaternions(rotations: Array) -> Array:
 
 
 def _least(J: Array, damping: Array, errors: Array) -> Array:
-    """The damped smallest steps that take errors away, shape (samples, nv - 6)."""
+    """The damped smallest steps that take errors away, shape (samples, nv)."""
     forces = np.linalg.solve(J @ J.transpose(0, 2, 1) + damping, errors[:, :, None])
     return -(J.transpose(0, 2, 1) @ forces)[:, :, 0]
