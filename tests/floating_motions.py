@@ -151,6 +151,21 @@ def leg_by_leg(legged: LeggedRobot, seconds: float, seed: int, fastest: float = 
     return _fitting(legged, t, path, np.empty((0, 2)), {robot.links[0].name: held})
 
 
+def along(legged: LeggedRobot, t: Array, q: Array, on: Sequence[str], holds: Array | None = None) -> StandingMotion:
+    """A motion that was designed elsewhere, on feet that rest.
+
+    Args:
+        legged: The robot.
+        t: Times [s], shape (knots,), close enough that cubic splines follow the motion between them.
+        q: Positions at these times, shape (knots, nq).
+        on: Feet that rest, where they are at the first of them.
+        holds: Times within which postures are held [s], shape (postures, 2).
+    """
+    of_all = poses(legged.robot, q[:1])
+    rest = {body: Frame.of(legged.robot, body).pose(of_all)[0] for body in on}
+    return StandingMotion(legged, t, q, rest, np.empty((0, 2)) if holds is None else holds)
+
+
 def _sines(t: Array, count: int, fastest: float, rng: np.random.Generator) -> Array:
     """Sums of three sines within -1 and 1, which fade in and out, shape (samples, count)."""
     frequencies = rng.uniform(0.1 * fastest, fastest, (3, count))

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 from dynid import Contact, Log, Stance
 from dynid.arrays import Array
 from tests.floating_motions import StandingMotion
-from tests.floating_simulation import LOG_RATE, Run
+from tests.floating_simulation import Run
 
 FORCE_NOISE, TORQUE_NOISE = 1.0, 0.3
 """Standard deviations of force sensors [N], [N m], per channel and foot at the sampling rate."""

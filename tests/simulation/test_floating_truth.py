@@ -16,7 +16,7 @@ from dynid.model.dynamic_model import Observed
 from dynid.robot import JointKind, Limits, inertia
 from dynid.robot.description import BodyDescription, Description, JointDescription
 from tests.floating_kinematics import Frame, centre_of_mass, on_base, poses, pushes
-from tests.floating_motions import KNOTS, StandingMotion, based, leg_by_leg, swinging
+from tests.floating_motions import KNOTS, StandingMotion, along, based, leg_by_leg, swinging
 from tests.floating_robots import GO1, TALOS, LeggedRobot
 from tests.floating_scores import score
 from tests.floating_sensors import measured
@@ -30,9 +30,9 @@ FOOT = "b3"
 
 
 @cache
-def tree() -> LeggedRobot:
+def tree(seed: int = 5) -> LeggedRobot:
     """A random tree of five joints, one of them prismatic: it stands on the last body of a chain of three."""
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(seed)
     bodies, joints = [BodyDescription("base", frozen(random_inertia(rng)))], []
     for i, parent in enumerate(("base", "b1", "b2", "base", "b4"), start=1):
         axis = rng.normal(size=3)
@@ -43,38 +43,35 @@ def tree() -> LeggedRobot:
     return LeggedRobot("tree", Description("tree", "tree", tuple(bodies), tuple(joints)), (FOOT,), {}, (0, 0, 0, 0))
 
 
-def waving(seconds: float, seed: int) -> StandingMotion:
-    """A motion of all joints of the tree, on which the base rides."""
+def waving(legged: LeggedRobot, seconds: float, seed: int) -> StandingMotion:
+    """A motion of all joints of a tree, on which the base rides."""
     rng, t = np.random.default_rng(seed), np.arange(round(seconds * KNOTS) + 1) / KNOTS
     fade = np.clip(np.minimum(t, t[-1] - t), 0.0, 1.0) ** 3
     waves = np.sin(2.0 * np.pi * rng.uniform(0.2, 0.8, (3, 5)) * t[:, None, None] + rng.uniform(0.0, 6.3, (3, 5)))
-    q = based(tree(), 0.3 * fade[:, None] * waves.sum(axis=1), FOOT, np.eye(4))
-    return StandingMotion(tree(), t, q, {FOOT: np.eye(4)}, np.empty((0, 2)))
+    return along(legged, t, based(legged, 0.3 * fade[:, None] * waves.sum(axis=1), FOOT, np.eye(4)), [FOOT])
 
 
-@pytest.fixture(scope="module")
-def truth() -> tuple[Array, Array]:
-    """True links and joints of the tree."""
-    return true_parameters(tree().robot, 0), true_joints(tree(), 0)
-
-
-def test_base_rows_times_parameters_are_what_a_force_sensor_of_mujoco_measures(truth: tuple[Array, Array]) -> None:
-    run = simulate(tree(), truth[0], truth[1], waving(4.0, 0))
+@pytest.mark.parametrize("seed", range(5))
+def test_base_rows_times_parameters_are_what_a_force_sensor_of_mujoco_measures(seed: int) -> None:
+    legged = tree(seed)
+    p = true_parameters(legged.robot, seed)
+    run = simulate(legged, p, true_joints(legged, seed), waving(legged, 3.0, seed))
     q, v, a = run.q[::20], run.v[::20], run.a[::20]
-    W = DynamicModel(tree().robot, (), Observed.WRENCH_MOVING).regressor(q, v, a)
-    found = on_base(tree().robot, q, {body: wrench[::20] for body, wrench in run.wrenches.items()})
-    assert np.abs((W @ truth[0]).T - found).max() < 1e-8 * np.abs(found).max()
+    W = DynamicModel(legged.robot, (), Observed.WRENCH_MOVING).regressor(q, v, a)
+    found = on_base(legged.robot, q, {body: wrench[::20] for body, wrench in run.wrenches.items()})
+    assert np.abs((W @ p).T - found).max() < 1e-8 * np.abs(found).max()
     assert np.ptp(found, axis=0).min() > 1.0  # it moved
 
 
-def test_the_wrench_under_a_foot_alone_halves_the_error_of_the_file(truth: tuple[Array, Array]) -> None:
-    motions = [waving(15.0, 1), waving(6.0, 2)]
-    first, other = (simulate(tree(), truth[0], truth[1], motion) for motion in motions)
-    result = identify(tree().robot, [measured(first, motions[0], 0)], terms=[])
+def test_the_wrench_under_a_foot_alone_halves_the_error_of_the_file() -> None:
+    legged = tree()
+    robot, true, joints = legged.robot, true_parameters(legged.robot, 0), true_joints(legged, 0)
+    motions = [waving(legged, 15.0, 1), waving(legged, 6.0, 2)]
+    first, other = (simulate(legged, true, joints, motion) for motion in motions)
+    result = identify(robot, [measured(first, motions[0], 0)], terms=[])
     assert result.physical is not None
-    found = np.array([result.physical.values[name] for name in DynamicModel(tree().robot, ()).names])
-    unseen = other.q[1000:5000:500]
-    better, file = (score(tree().robot, p, truth[0], unseen, other) for p in (found, tree().robot.parameters))
+    found = np.array([result.physical.values[name] for name in DynamicModel(robot, ()).names])
+    better, file = (score(robot, p, true, other.q[1000:5000:500], other) for p in (found, robot.parameters))
     assert better.impossible == 0
     assert better.mass < 3e-3 < file.mass
     assert better.wrench < 0.5 * file.wrench
