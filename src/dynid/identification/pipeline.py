@@ -296,8 +296,8 @@ def estimated(
 
 
 def _causes(found: Estimated, read: PreparedLogs, progress: Progress) -> tuple[Finding, ...]:
-    """Causes of the residuals; none are looked for where the form of rows has lost parameters, or the base is free."""
-    if found.solution.lost or found.task.model.robot.has_quaternions:
+    """Causes of the residuals; none are looked for where the form of rows has lost parameters."""
+    if found.solution.lost:
         return ()
     progress("Diagnosing residuals")
     base = found.nonlinear.base

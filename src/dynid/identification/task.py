@@ -241,7 +241,8 @@ def observed_by(logs: Sequence[Log | LogSource], robot: Robot) -> Observed:
 
     A robot stands on bodies where all logs say that they rest.
     """
-    if not robot.has_floating_base or not logs:
+    stated = [log.contacts if isinstance(log, Log) else log.contact for log in logs]
+    if all(contacts is None for contacts in stated) or not robot.has_floating_base:
         return Observed.TORQUES
     words = []
     if any(_measures_the_wrench(log) for log in logs):

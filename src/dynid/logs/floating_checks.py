@@ -45,7 +45,7 @@ class FloatingThresholds:
     """Distance [m] by which the origin of a sensor's frame must be off: centres of mass of a file are off by less."""
 
     better: float = 0.6
-    """What is left of the difference from the file, after a frame is mended, that makes the case."""
+    """Part of the difference from the file that remains when a frame is mended, below which that is the cause."""
 
     preference: float = 0.02
     """How much forces along one direction must be varied by others, relative to it, for turns about it to show."""
@@ -62,17 +62,17 @@ class FloatingThresholds:
     jump: float = 10.0
     """Step of a pose beside those around it, in the largest usual ones (99 of 100), from which it jumps."""
 
+    neighbours: int = 5
+    """Steps of a pose whose median shows how it moves there: two of them may be wrong."""
+
+    samples: int = 800
+    """Samples that are compared with the file: some hundred show a turn or a shift."""
+
     jump_distance: float = 0.01
     """The same at least [m], and in radians for turns: below it, a jump does no harm."""
 
 
 THRESHOLDS = FloatingThresholds()
-
-NEIGHBOURS = 5
-"""Steps of a pose whose median shows how it moves there."""
-
-SAMPLES = 800
-"""Samples that are looked at."""
 
 
 def findings_on_floating(
@@ -106,7 +106,7 @@ def findings_on_floating(
 
 def _thinned(segments: Sequence[Chunk], times: Sequence[Times]) -> tuple[Array, Array, Array, Array] | None:
     """Positions, velocities, accelerations and stamps of some samples, evenly spread; None where there is none."""
-    step = max(1, sum(map(len, segments)) // SAMPLES)
+    step = max(1, sum(map(len, segments)) // THRESHOLDS.samples)
     parts = [
         (part.q[::step], part.v[::step], part.a[::step], np.asarray(stamps[:], dtype=float)[::step])
         for part, stamps in zip(segments, times, strict=True)
@@ -124,7 +124,7 @@ def _on_jumps(log: Log) -> Iterator[Finding]:
         return
     poses = with_steady_signs(log.base_pose)
     moved = np.diff(poses, axis=0)
-    apart = moved - median(moved, NEIGHBOURS)  # from how the base moves there
+    apart = moved - median(moved, THRESHOLDS.neighbours)  # from how the base moves there
     steps = {"m": np.linalg.norm(apart[:, :3], axis=1), "rad": 2.0 * np.linalg.norm(apart[:, 3:], axis=1)}
     for unit, step in steps.items():
         limit = max(THRESHOLDS.jump * float(np.quantile(step, 0.99)), THRESHOLDS.jump_distance)
