@@ -44,11 +44,12 @@ def tree(seed: int = 5) -> LeggedRobot:
 
 
 def waving(legged: LeggedRobot, seconds: float, seed: int) -> StandingMotion:
-    """A motion of all joints of a tree, on which the base rides."""
+    """A motion of all joints of a tree, on which the base rides; the foot rests where the neutral posture has it."""
+    rest = Frame.of(legged.robot, FOOT).pose(poses(legged.robot, legged.robot.neutral[None]))[0]
     rng, t = np.random.default_rng(seed), np.arange(round(seconds * KNOTS) + 1) / KNOTS
     fade = np.clip(np.minimum(t, t[-1] - t), 0.0, 1.0) ** 3
     waves = np.sin(2.0 * np.pi * rng.uniform(0.2, 0.8, (3, 5)) * t[:, None, None] + rng.uniform(0.0, 6.3, (3, 5)))
-    return along(legged, t, based(legged, 0.3 * fade[:, None] * waves.sum(axis=1), FOOT, np.eye(4)), [FOOT])
+    return along(legged, t, based(legged, 0.3 * fade[:, None] * waves.sum(axis=1), FOOT, rest), [FOOT])
 
 
 @pytest.mark.parametrize("seed", range(5))
