@@ -9,7 +9,7 @@ stands; it has torques of joints (0.1 N m), forces at its feet and motion captur
 Figures are of unseen motions and of 50 unseen postures, on all feet. "direct" is plain least squares
 (`benchmarks/ground_wrench.py`).
 
-Run it: python -m benchmarks.humanoids [--robot talos] [--seeds 1 2 3] [--one-stance]
+Run it: python -m benchmarks.humanoids [--robot talos] [--seeds 1 2 3] [--one-stance] [--motion FILE]
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
-from tests.floating_motions import StandingMotion, leg_by_leg, postures, swinging
+from tests.floating_motions import StandingMotion, along, leg_by_leg, postures, swinging
 from tests.floating_robots import GO1, ICUB, TALOS, LeggedRobot
 from tests.floating_scores import score, torque_error, unseen_postures
 from tests.floating_sensors import measured
@@ -44,12 +45,14 @@ class Draw:
         seed: Number of the draw.
         swing: Length of the motion on all feet [s], and of those on each foot, or of each leg, together.
         held: Number of postures that are held on both feet, by humanoids.
+        designed: NPZ file of a motion that was designed on all feet, instead: `t` [s], `q` with the pose of the base.
     """
 
     legged: LeggedRobot
     seed: int
     swing: float = 60.0
     held: int = 16
+    designed: Path | None = None
 
     @cached_property
     def parameters(self) -> Array:
@@ -65,6 +68,9 @@ class Draw:
     def motions(self) -> tuple[StandingMotion, ...]:
         """What it is identified from."""
         legged, each = self.legged, self.swing / len(self.legged.feet)
+        if self.designed is not None:
+            with np.load(self.designed) as arrays:
+                return (along(legged, arrays["t"], arrays["q"], legged.feet),)
         if legged.is_pointed:
             return leg_by_leg(legged, each, self.seed), swinging(legged, self.swing, self.seed, fastest=1.0)
         return (
@@ -157,10 +163,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="*", default=[1, 2, 3])
     parser.add_argument("--swing", type=float, default=60.0)
     parser.add_argument("--one-stance", action="store_true", help="also identify from logs on all feet alone")
+    parser.add_argument("--motion", type=Path, help="NPZ file with t and q (nq columns) of a motion to follow instead")
     given = parser.parse_args()
     for name in given.robot:
         for seed in given.seeds:
-            show(Draw(ROBOTS[name], seed, given.swing), given.one_stance)
+            show(Draw(ROBOTS[name], seed, given.swing, designed=given.motion), given.one_stance)
 
 
 if __name__ == "__main__":
